@@ -22,8 +22,8 @@ from app.core.settings import Settings
 from app.evaluation.scoring import HANDLER
 from app.jobs import queue
 from app.models import (
+    Challenge,
     Disclosure,
-    Edition,
     Entry,
     GroundTruth,
     Method,
@@ -45,17 +45,17 @@ LEASE = timedelta(minutes=5)
 
 def fill(session: Session, runs: int, teams: int) -> None:
     """Queue runs of one entry, in turns of so many teams."""
-    edition, user = (
-        Edition(code="queue", title="Queue", dataset="VOC2012"),
+    challenge, user = (
+        Challenge(code="queue", title="Queue", dataset="VOC2012"),
         User(email="a@example.org", name="Ash"),
     )
-    session.add_all((edition, user))
+    session.add_all((challenge, user))
     session.flush()
     for each in range(teams):
-        add_team(session, edition.id, f"Team {each}")
+        add_team(session, challenge.id, f"Team {each}")
     first = session.scalars(select(func.min(Team.id))).one()
     phase = Phase(
-        edition_id=edition.id,
+        challenge_id=challenge.id,
         image_set="test",
         disclosure=Disclosure.FULL,
         protocol="voc2012",
@@ -65,7 +65,7 @@ def fill(session: Session, runs: int, teams: int) -> None:
     session.add(phase)
     session.flush()
     truth = GroundTruth(phase_id=phase.id, version=1, fingerprint="truth", statistics={})
-    method = Method(edition_id=edition.id, team_id=first, name="Oak", name_key="oak")
+    method = Method(challenge_id=challenge.id, team_id=first, name="Oak", name_key="oak")
     upload = Upload(
         id=uuid.uuid4(), phase_id=phase.id, team_id=first, user_id=user.id, filename="results.zip", size=1
     )

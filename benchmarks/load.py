@@ -75,7 +75,7 @@ async def _sample(night: Night, memory: Callable[[], dict[str, float]]) -> None:
 
 @contextlib.contextmanager
 def _readers(address: str, rate: int, seconds: float) -> Iterator["subprocess.Popen[str] | None"]:
-    """So many readers a second on boards, home and an edition's page, each from an address of their own."""
+    """So many readers a second on boards, home and a challenge's page, each from an address of their own."""
     if not wrk.is_installed():
         yield None
         return

@@ -15,7 +15,7 @@ from tests.system.installations import DESCRIPTION, STATEMENT, good
 from tests.system.kits import results
 
 PHASE: Final = "night/test"
-BOARDS: Final = ("/leaderboards/night/test/3", "/api/v1/leaderboards/night/test/3", "/editions/night", "/")
+BOARDS: Final = ("/leaderboards/night/test/3", "/api/v1/leaderboards/night/test/3", "/challenges/night", "/")
 READING_PAUSE: Final = 5.0  # seconds between two pages of somebody who has a score
 
 
@@ -82,7 +82,7 @@ class Person:
 
     async def _submit(self, turn: int) -> int:
         archive = results(cat=(self.number + turn) % 10 + 1, dog=(self.number + turn // 10) % 10 + 1)
-        address = f"/api/v1/editions/{PHASE}/uploads?filename=results.tar.gz"
+        address = f"/api/v1/challenges/{PHASE}/uploads?filename=results.tar.gz"
         upload = (await self.ask("upload", "PUT", address, content=archive)).json()
         while upload["state"] == "received":  # it waits for a place among the checks
             upload = (await self.ask("check", "POST", f"/api/v1/uploads/{upload['id']}/check")).json()

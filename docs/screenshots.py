@@ -1,4 +1,4 @@
-"""`python -m docs.screenshots ADDRESS`: the README's pictures, taken with Chromium of a server that runs the sample edition."""
+"""`python -m docs.screenshots ADDRESS`: the README's pictures, taken with Chromium of a server that runs the sample challenge."""
 
 import shutil
 import subprocess

@@ -1,7 +1,7 @@
-"""The sample edition: drawn pictures with annotation for all tasks, and baselines to score on it."""
+"""The sample challenge: drawn pictures with annotation for all tasks, and baselines to score on it."""
 
 from sample.baselines import Baseline, draw_baselines
-from sample.edition import SETS, SampleEdition, draw_edition
+from sample.challenge import SETS, SampleChallenge, draw_challenge
 from sample.kit import NAME
 from sample.shapes import ACTIONS, CLASSES
 
@@ -11,7 +11,7 @@ __all__ = [
     "NAME",
     "SETS",
     "Baseline",
-    "SampleEdition",
+    "SampleChallenge",
     "draw_baselines",
-    "draw_edition",
+    "draw_challenge",
 ]

@@ -22,7 +22,11 @@ FOLDERS = (
 def write_annotation(tree: Path, annotation: Annotation) -> None:
     """Write one image's XML, laid out as in the kit of 2012."""
     size = [_leaf("width", annotation.width), _leaf("height", annotation.height), _leaf("depth", 3)]
-    source = [_leaf("database", "The sample edition"), _leaf("annotation", "drawn"), _leaf("image", "drawn")]
+    source = [
+        _leaf("database", "The sample challenge"),
+        _leaf("annotation", "drawn"),
+        _leaf("image", "drawn"),
+    ]
     lines = _branch(
         "annotation",
         [

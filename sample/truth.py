@@ -1,4 +1,4 @@
-"""Reading a drawn edition back, for those who perturb it."""
+"""Reading a drawn challenge back, for those who perturb it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from sample.shapes import ACTIONS
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The annotation of one image set of the sample edition."""
+    """The annotation of one image set of the sample challenge."""
 
     tree: Path
     image_set: str

@@ -1,4 +1,4 @@
-"""The competitions of each edition, and the names of their result files."""
+"""The competitions of each challenge, and the names of their result files."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ _SUBJECTS: Final = {"{class}": "classes", "{action}": "actions", "{image}": "ima
 
 @dataclass(frozen=True, slots=True)
 class CompetitionInfo:
-    """One competition of an edition.
+    """One competition of a challenge.
 
     own_data: whether methods may be trained on other images than the provided ones; file_pattern: the path of a result file
     below `results/<dataset>`, with {set} for the image set and {class}, {action} or {image} for the key of a file.
@@ -120,7 +120,7 @@ _OF_2011: Final = (*_OF_2010, *_pair(11, _BOXLESS))
 _OF_COCO: Final = (_info(1, _BOXES, own_data=True), _info(2, _MASKS, own_data=True))
 _OF_LVIS: Final = (_info(1, _LVIS_BOXES, own_data=True), _info(2, _LVIS_MASKS, own_data=True))
 
-EDITIONS: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
+CHALLENGES: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
     "VOC2006": (*_pair(1, _CLASSIFICATION_2006), *_pair(3, _DETECTION_2006)),
     "VOC2007": (*_WITH_ONE_SEGMENTATION, *_pair(6, _LAYOUT_2007)),
     "VOC2008": (*_WITH_ONE_SEGMENTATION, *_pair(6, _LAYOUT)),
@@ -131,7 +131,7 @@ EDITIONS: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
     "COCO": _OF_COCO,
     "LVIS": _OF_LVIS,
 }
-"""Every edition's competitions with the numbers that they had in that year; source: VOCinit.m of the kits. COCO's archives
+"""Every challenge's competitions with the numbers that they had in that year; source: VOCinit.m of the kits. COCO's archives
 hold one file of each kind; its numbers are ours."""
 
 _TWENTY: Final = frozenset(f"VOC{year}" for year in range(2007, 2013))
@@ -168,11 +168,11 @@ def competitions(dataset: str) -> tuple[CompetitionInfo, ...]:
     >>> [each.name for each in competitions("VOC2006")]
     ['comp1', 'comp2', 'comp3', 'comp4']
     """
-    return EDITIONS.get(dataset, _ELSEWHERE)
+    return CHALLENGES.get(dataset, _ELSEWHERE)
 
 
 def classes_of(dataset: str) -> tuple[str, ...]:
-    """The twenty classes of the editions from 2007 on, in the order of their labels; none of another dataset.
+    """The twenty classes of the challenges from 2007 on, in the order of their labels; none of another dataset.
 
     >>> classes_of("VOC2009")[14], classes_of("sample")
     ('person', ())

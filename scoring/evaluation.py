@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoring.competitions import EDITIONS, CompetitionInfo, competition_of, competitions
+from scoring.competitions import CHALLENGES, CompetitionInfo, competition_of, competitions
 from scoring.data.checking import DataError, as_list, assert_is
 from scoring.data.confidences import Confidences
 from scoring.data.description import Description
@@ -51,7 +51,7 @@ def is_scorable(competition: CompetitionInfo) -> bool:
 
 
 def columns(description: Description, number: int, protocol: str | Protocol | None = None) -> tuple[str, ...]:
-    """The classes, actions or parts that a result of the competition has a value for, in the edition's order.
+    """The classes, actions or parts that a result of the competition has a value for, in the challenge's order.
 
     protocol: by default that of the dataset's year. Raises LookupError for an unknown competition or protocol.
 
@@ -249,8 +249,8 @@ def _hash_of(predictions: Predictions) -> str:
 
 
 def _first_competition(task: Task[Any, Any, Any, Any], dataset: str) -> CompetitionInfo:
-    """A competition of the task, in the edition or, if that has none, in another one."""
-    elsewhere = (info for infos in EDITIONS.values() for info in infos)
+    """A competition of the task, in the challenge or, if that has none, in another one."""
+    elsewhere = (info for infos in CHALLENGES.values() for info in infos)
     infos = (*competitions(dataset), *competitions(_LAST), *elsewhere)
     return next(info for info in infos if info.task == task.name)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from scoring.competitions import EDITIONS
+from scoring.competitions import CHALLENGES
 from scoring.data.tables import PARTS
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.boxes import iou_inclusive
@@ -208,7 +208,7 @@ def default_protocol(dataset: str) -> str:
     >>> default_protocol("VOC2007")
     'voc2007'
     """
-    if dataset not in EDITIONS:
+    if dataset not in CHALLENGES:
         raise LookupError(
             f"the dataset '{dataset}' has no protocol of its own; name one of {', '.join(PROTOCOLS)}"
         )

@@ -118,7 +118,7 @@ def validate(
 ) -> Validation:
     r"""Check an archive or a plain folder of results against the public description of a phase.
 
-    competitions: those whose results are allowed, None for all of the edition; limits: by default the description's, of a plain
+    competitions: those whose results are allowed, None for all of the challenge; limits: by default the description's, of a plain
     folder only that of boxes; name: the archive's name as uploaded, if it differs from that of the path. Everything invalid in the archive becomes a problem.
     Raises PathError if the archive cannot be read, ValueError for a description with an image that no line can name.
 

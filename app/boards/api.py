@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
 
 
 @router.get(
-    "/leaderboards/{edition}/{image_set}/{competition}",
+    "/leaderboards/{challenge}/{image_set}/{competition}",
     dependencies=[requires(Action.READ_PUBLIC)],
     response_model=BoardView,
 )
@@ -25,7 +25,7 @@ def board(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     competition: int,
     asked: Annotated[BoardParameters, Query()],
@@ -35,7 +35,7 @@ def board(
     Organisers get every digit, and private methods, too. Ranks are those of the whole board whatever is filtered out. Send the ETag
     of an earlier response as If-None-Match, and what has not changed is answered by 304.
     """
-    address = BoardAddress(edition, image_set, competition)
+    address = BoardAddress(challenge, image_set, competition)
     document = boards.Document(Form.JSON, json_of)
     board = boards.rendered_board(platform, actor, address, asked.query(), document, who_is_counted(request))
     return conditional_response(request, board, "application/json", is_private=actor.is_logged_in)

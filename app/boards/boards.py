@@ -116,8 +116,8 @@ class BoardRow:
 class BoardView:
     """A leaderboard: one result per method, under one ground truth and one scorer."""
 
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     image_set: str
     competition: int
     title: str
@@ -144,7 +144,7 @@ class BoardView:
 
 @dataclass(frozen=True, slots=True)
 class BoardLink:
-    """Another board of the same edition."""
+    """Another board of the same challenge."""
 
     image_set: str
     competition: int
@@ -190,7 +190,7 @@ NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # as people write that there
 class BoardAddress:
     """What names a board in addresses."""
 
-    edition: str
+    challenge: str
     image_set: str
     competition: int
 
@@ -607,7 +607,7 @@ def rendered_board(
     RateLimitedError.
     """
     phase, taken_back, version = platform.cache.version(address, lambda: _version(platform, address))
-    named = (address, phase, taken_back, _audience(actor, phase.edition_id), query, document.form)
+    named = (address, phase, taken_back, _audience(actor, phase.challenge_id), query, document.form)
     key = (*named, version)
     is_variant = query != BoardQuery()
     if is_variant and not platform.cache.has_variant(key):
@@ -619,24 +619,24 @@ def rendered_board(
     )
 
 
-def _audience(actor: Actor, edition_id: int) -> Audience:
-    return Audience.ORGANISERS if actor.runs(edition_id) else Audience.PUBLIC
+def _audience(actor: Actor, challenge_id: int) -> Audience:
+    return Audience.ORGANISERS if actor.runs(challenge_id) else Audience.PUBLIC
 
 
 def _version(platform: Platform, address: BoardAddress) -> tuple[PhaseView, int, Hashable]:
     """What a board depends on: its phase's rules, what was taken back, its own version and the other boards."""
     with platform.snapshot() as session:
-        phase = challenges.find_phase(session, address.edition, address.image_set)
+        phase = challenges.find_phase(session, address.challenge, address.image_set)
         taken_back = withdrawals_number(session, phase.id, address.competition)
         version = board_version(session, phase.id, address.competition)
-        others = _boards_of_edition(session, phase)
+        others = _boards_of_challenge(session, phase)
     if version is None:
         raise _no_board(address)
     return phase, taken_back, (version, others)
 
 
-def _boards_of_edition(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
-    image_sets = {each.id: each.image_set for each in challenges.phases_of(session, phase.edition)}
+def _boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
+    image_sets = {each.id: each.image_set for each in challenges.phases_of(session, phase.challenge)}
     titles = {each.number: each.title for each in scoring.competitions(phase.dataset)}
     return tuple(
         BoardLink(image_sets[board.phase_id], board.competition, titles[board.competition], board.protocol)
@@ -645,12 +645,12 @@ def _boards_of_edition(session: Session, phase: PhaseView) -> tuple[BoardLink, .
 
 
 def _no_board(address: BoardAddress) -> NotFoundError:
-    return NotFoundError(f"{address.edition} {address.image_set} has no competition {address.competition}")
+    return NotFoundError(f"{address.challenge} {address.image_set} has no competition {address.competition}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What the database has of a board and its edition; tables: by run, only where they are asked for; letters: of groups."""
+    """What the database has of a board and its challenge; tables: by run, only where they are asked for; letters: of groups."""
 
     phase: PhaseView
     board: StoredBoard
@@ -684,8 +684,8 @@ def _read(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQ
     competition = address.competition
     before = end_of(query.as_of) if query.as_of else None
     with platform.snapshot() as session:  # a board that is switched meanwhile is the old one or the new one
-        phase = challenges.find_phase(session, address.edition, address.image_set)
-        audience = _audience(actor, phase.edition_id)
+        phase = challenges.find_phase(session, address.challenge, address.image_set)
+        audience = _audience(actor, phase.challenge_id)
         board = stored_board(session, phase.id, competition, audience, before)
         if board is None:
             raise _no_board(address)
@@ -702,7 +702,7 @@ def _read(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQ
             ladder=headlines.headlines(session, [row.ladder_run_id for row in rows]),
             tables=exhibits.score_tables(session, standing) if query.difficult else {},
             letters={} if before else groups.letters_by_run(session, phase.id, competition),
-            boards=_boards_of_edition(session, phase),
+            boards=_boards_of_challenge(session, phase),
         )
 
 
@@ -723,8 +723,8 @@ def _view(
 ) -> BoardView:
     phase, board = stored.phase, stored.board
     return BoardView(
-        edition=phase.edition,
-        edition_title=phase.edition_title,
+        challenge=phase.challenge,
+        challenge_title=phase.challenge_title,
         image_set=phase.image_set,
         competition=info.number,
         title=info.title,
@@ -776,7 +776,7 @@ def _shown(rows: Sequence[BoardRow], sight: Sight) -> tuple[BoardRow, ...]:
 
 
 def columns(platform: Platform, phase: PhaseView, competition: int, protocol: str) -> tuple[str, ...]:
-    """The classes of a board, in the order of the edition, or the parts that its protocol speaks of."""
+    """The classes of a board, in the order of the challenge, or the parts that its protocol speaks of."""
     description = challenges.description_of(platform.descriptions, phase.description_key)
     return scoring.columns(description, competition, protocol)
 

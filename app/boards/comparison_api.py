@@ -14,13 +14,13 @@ router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
 
 
 @router.get(
-    "/compare/{edition}/{image_set}/{competition}",
+    "/compare/{challenge}/{image_set}/{competition}",
     dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
 )
 def compare(
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     competition: int,
     methods: Methods = (),
@@ -29,4 +29,4 @@ def compare(
 
     Differences are a method's score minus that of the first. Elsewhere the shown values stand side by side.
     """
-    return comparisons.comparison(platform, actor, BoardAddress(edition, image_set, competition), methods)
+    return comparisons.comparison(platform, actor, BoardAddress(challenge, image_set, competition), methods)

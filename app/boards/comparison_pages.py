@@ -21,21 +21,21 @@ Methods = Annotated[
 
 
 @router.get(
-    "/compare/{edition}/{image_set}/{competition}",
+    "/compare/{challenge}/{image_set}/{competition}",
     dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
 )
 def compare(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     competition: int,
     methods: Methods = (),
     class_name: Annotated[str | None, Query(alias="class", max_length=200)] = None,
 ) -> Response:
     """Methods of a board side by side; what its address asks for is all that it depends on."""
-    address = BoardAddress(edition, image_set, competition)
+    address = BoardAddress(challenge, image_set, competition)
     view = comparisons.comparison(platform, actor, address, methods)
     drawn = comparisons.drawings(platform, view, class_name)
     return render(request, "comparisons/comparison.html", comparison=view, drawn=drawn)

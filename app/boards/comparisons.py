@@ -136,8 +136,8 @@ class Candidate:
 class ComparisonView:
     """Two to five methods of a board side by side; with fewer, only what can be chosen."""
 
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     image_set: str
     competition: int
     title: str
@@ -337,7 +337,7 @@ def _standing(actor: Actor, phase_id: int, competition: int, *columns: Any) -> S
         actor,
         Action.READ_SUBMISSION,
         team=Method.team_id,
-        edition=Phase.edition_id,
+        challenge=Phase.challenge_id,
         states={State.PRIVATE: true(), State.PUBLIC: and_(is_public(), is_past_embargo(Entry.phase_id))},
     )
     return (
@@ -409,10 +409,10 @@ def comparison(
     """
     chosen = chosen_methods(methods)
     with platform.snapshot() as session:
-        phase = challenges.find_phase(session, address.edition, address.image_set)
+        phase = challenges.find_phase(session, address.challenge, address.image_set)
         if not has_board(session, phase.id, address.competition):
             raise NotFoundError(
-                f"{address.edition} {address.image_set} has no competition {address.competition}"
+                f"{address.challenge} {address.image_set} has no competition {address.competition}"
             )
         sight = sight_of(actor, phase)
         runs = standing_runs(session, actor, phase.id, address.competition, chosen)
@@ -425,8 +425,8 @@ def comparison(
     obstacle = obstacle_of([run.setup for run in runs])
     is_ready = obstacle is None and len(stored) == len(runs) >= FEWEST
     return ComparisonView(
-        edition=phase.edition,
-        edition_title=phase.edition_title,
+        challenge=phase.challenge,
+        challenge_title=phase.challenge_title,
         image_set=phase.image_set,
         competition=address.competition,
         title=scoring.competition_of(phase.dataset, address.competition).title,

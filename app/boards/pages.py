@@ -24,24 +24,26 @@ PATH = "/leaderboards"  # as far as the header asks for it
 _json = TypeAdapter(BoardView)
 
 
-@router.get("/leaderboards/{edition}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)])
+@router.get(
+    "/leaderboards/{challenge}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
+)
 def board(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     competition: int,
     asked: Annotated[PageParameters, Query()],
 ) -> Response:
     """A leaderboard as its address asks for it; who is logged in is put into the page that all share."""
-    address, query = BoardAddress(edition, image_set, competition), asked.query()
+    address, query = BoardAddress(challenge, image_set, competition), asked.query()
     reader = who_is_counted(request)
     if asked.format not in (None, Format.HTML):
         form = Form(asked.format.value)
         export = boards.Document(form, lambda page: EXPORTS[form](page, platform.settings.address))
         document = boards.rendered_board(platform, actor, address, query.of_all(), export, reader)
-        name = f"{edition}-{image_set}-{competition}.{form}" if form is not Form.JSON else None
+        name = f"{challenge}-{image_set}-{competition}.{form}" if form is not Form.JSON else None
         return conditional_response(
             request, document, MEDIA_TYPES[form], is_private=actor.is_logged_in, filename=name
         )
@@ -130,7 +132,7 @@ def _tex_cell(cell: Cell, *, with_intervals: bool) -> str:
 def _notes(page: BoardPage, site: str) -> tuple[str, ...]:
     board = page.board
     return (
-        f"{board.edition_title} {board.image_set}, {board.title} (competition {board.competition})"
+        f"{board.challenge_title} {board.image_set}, {board.title} (competition {board.competition})"
         + (", difficult objects included: not the official values" if page.controls.query.difficult else ""),
         f"{board.measure} in percent, {len(board.rows)} of {board.methods} methods",
         f"protocol {board.protocol}, ground truth version {board.ground_truth}, scorer version {board.scorer}",
@@ -140,15 +142,15 @@ def _notes(page: BoardPage, site: str) -> tuple[str, ...]:
 
 def address_of_board(board: BoardView, site: str) -> str:
     """Where a board stands."""
-    return f"{site}/leaderboards/{quote(board.edition)}/{quote(board.image_set)}/{board.competition}"
+    return f"{site}/leaderboards/{quote(board.challenge)}/{quote(board.image_set)}/{board.competition}"
 
 
 def bib_of(page: BoardPage, site: str) -> bytes:
     """The board and each of its methods for BibTeX."""
     board = page.board
     about = {
-        "title": f"{board.edition_title} {board.image_set}: {board.title} (competition {board.competition})",
-        "key": board.edition_title,  # by which styles sort what has no author
+        "title": f"{board.challenge_title} {board.image_set}: {board.title} (competition {board.competition})",
+        "key": board.challenge_title,  # by which styles sort what has no author
         "year": f"{board.updated_at:%Y}",
         "howpublished": address_of_board(board, site),
         "note": f"Leaderboard, version {board.version}, {board.updated_at:%Y-%m-%d}",
@@ -166,7 +168,7 @@ def bib_of(page: BoardPage, site: str) -> bytes:
         )
         for row in board.rows
     ]
-    name = f"{board.edition}-{board.image_set}-{board.competition}"
+    name = f"{board.challenge}-{board.image_set}-{board.competition}"
     return "\n".join((tables.bibtex(name, about), *methods)).encode()
 
 

@@ -19,14 +19,14 @@ JOIN, CHANGE = requires(Action.JOIN_TEAM), requires(Action.CHANGE_TEAM)
 
 @router.get("/teams", dependencies=[requires(Action.READ_OWN)])
 def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[OwnTeam, ...]:
-    """Your teams, at most one in each edition."""
+    """Your teams, at most one in each challenge."""
     return team_views.my_teams(platform, actor).teams
 
 
-@router.post("/editions/{edition}/teams", status_code=201, dependencies=[JOIN, limited(Limited.CHANGE)])
-def create(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewTeam) -> TeamPage:
+@router.post("/challenges/{challenge}/teams", status_code=201, dependencies=[JOIN, limited(Limited.CHANGE)])
+def create(platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewTeam) -> TeamPage:
     """Create a team that you own. A person who uploads without a team gets one named after them."""
-    return team_views.team_page(platform, actor, teams.create_team(platform, actor, edition, new))
+    return team_views.team_page(platform, actor, teams.create_team(platform, actor, challenge, new))
 
 
 @router.get("/teams/{team_id}", dependencies=[requires(Action.READ_TEAM)])
@@ -98,6 +98,6 @@ def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_
 
 @router.post("/invitations/accept", dependencies=[JOIN, limited(Limited.CHANGE)])
 def accept(platform: ThePlatform, actor: CurrentActor, acceptance: Acceptance) -> TeamPage:
-    """Join the team of an invitation. Somebody who is alone in another team of the edition leaves it."""
+    """Join the team of an invitation. Somebody who is alone in another team of the challenge leaves it."""
     team_id = invitations.accept(platform, actor, acceptance.token)
     return team_views.team_page(platform, actor, team_id)

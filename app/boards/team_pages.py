@@ -55,15 +55,15 @@ def create(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: TextField = "",
+    challenge: TextField = "",
     name: TextField = "",
     affiliation: TextField = "",
 ) -> Response:
     """Create a team."""
-    form = {"edition": edition, "name": name, "affiliation": affiliation}
+    form = {"challenge": challenge, "name": name, "affiliation": affiliation}
     try:
         new = NewTeam(name=name, affiliation=affiliation)
-        team_id = teams.create_team(platform, actor, edition, new)
+        team_id = teams.create_team(platform, actor, challenge, new)
     except ValidationError as error:
         return _mine(request, form, field_errors(error), 422)
     except RefusedError as error:
@@ -73,7 +73,7 @@ def create(
 
 def _problems(error: RefusedError) -> dict[str, str]:
     """Messages by field; those about no field in particular stand under the empty name."""
-    fields = {NameTaken.code: "name", NameFixed.code: "name", InTeam.code: "edition"}
+    fields = {NameTaken.code: "name", NameFixed.code: "name", InTeam.code: "challenge"}
     return {fields.get(each.code, ""): each.message for each in error.refusals}
 
 

@@ -14,7 +14,7 @@ from app.challenges.challenges import PhaseView, is_past_embargo
 from app.challenges.disclosure import sight_of
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import NotFoundError
-from app.models import Approval, Edition, Entry, EntryState, Member, Method, Team
+from app.models import Approval, Challenge, Entry, EntryState, Member, Method, Team
 from app.people import invitations, teams
 from app.people.invitations import InvitationView
 from app.people.teams import MemberView, OwnTeam, Reason, is_shown, scoring_refusals
@@ -62,8 +62,8 @@ class Successor(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class EditionChoice:
-    """An edition in which the reader has no team yet."""
+class ChallengeChoice:
+    """A challenge in which the reader has no team yet."""
 
     code: str
     title: str
@@ -74,7 +74,7 @@ class MyTeams:
     """The teams that a person is in, and where they may create one."""
 
     teams: tuple[OwnTeam, ...]
-    editions: tuple[EditionChoice, ...]
+    challenges: tuple[ChallengeChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,14 @@ class TeamPage:
     id: int
     name: str
     affiliation: str
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     is_suspended: bool
     is_member: bool
     is_owner: bool
-    can_change: bool  # its owners, and the organisers of its edition
+    can_change: bool  # its owners, and the organisers of its challenge
     user_id: int | None  # of the reader
-    approval: Approval | None  # none: its edition asks for none, or the reader is a stranger
+    approval: Approval | None  # none: its challenge asks for none, or the reader is a stranger
     refusals: tuple[str, ...]  # why nothing of it is scored on held-out annotation
     members: tuple[MemberView, ...]  # a page of them; strangers see those who agreed to be named
     more_members: int | None  # the last of these where others follow, who are listed `after` this one
@@ -110,7 +110,7 @@ class TeamPage:
     more_results: int | None = None  # the last submission of the results where others were made `before` it
 
 
-def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Edition] | None:
+def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Challenge] | None:
     """A team that the reader may see: its members and organisers always, everybody once it has a public result."""
     result = (
         select(Entry.id)
@@ -120,25 +120,25 @@ def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Ed
         .correlate(Team)
     )
     states = {State.PRIVATE: true(), State.PUBLIC: and_(result.exists(), is_shown(Team.id))}
-    may_see = rows_for(actor, Action.READ_TEAM, team=Team.id, edition=Team.edition_id, states=states)
-    statement = select(Team, Edition).join(Edition).where(Team.id == team_id, may_see)
+    may_see = rows_for(actor, Action.READ_TEAM, team=Team.id, challenge=Team.challenge_id, states=states)
+    statement = select(Team, Challenge).join(Challenge).where(Team.id == team_id, may_see)
     row = session.execute(statement).one_or_none()
     return (row[0], row[1]) if row else None
 
 
-def editions_without_team(session: Session, user_id: int | None) -> tuple[EditionChoice, ...]:
-    """The editions in which a person is in no team, newest first."""
-    theirs = select(Member.edition_id).where(Member.user_id == user_id)
-    statement = select(Edition.code, Edition.title).where(Edition.id.not_in(theirs))
-    return tuple(EditionChoice(*row) for row in session.execute(statement.order_by(Edition.id.desc())))
+def challenges_without_team(session: Session, user_id: int | None) -> tuple[ChallengeChoice, ...]:
+    """The challenges in which a person is in no team, newest first."""
+    theirs = select(Member.challenge_id).where(Member.user_id == user_id)
+    statement = select(Challenge.code, Challenge.title).where(Challenge.id.not_in(theirs))
+    return tuple(ChallengeChoice(*row) for row in session.execute(statement.order_by(Challenge.id.desc())))
 
 
 def my_teams(platform: Platform, actor: Actor) -> MyTeams:
-    """The reader's teams, and the editions in which they have none."""
+    """The reader's teams, and the challenges in which they have none."""
     with platform.snapshot() as session:
         return MyTeams(
             teams.teams_of(session, actor.user_id),
-            editions_without_team(session, actor.user_id),
+            challenges_without_team(session, actor.user_id),
         )
 
 
@@ -161,27 +161,27 @@ def team_page(
     return replace(page, results=listed.rows, more_results=listed.next)
 
 
-def _page(session: Session, actor: Actor, team: Team, edition: Edition, after: int | None) -> TeamPage:
+def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, after: int | None) -> TeamPage:
     mine = teams.member(session, team.id, actor.user_id)
     is_owner = mine is not None and mine.is_owner
-    is_ours = mine is not None or actor.runs(edition.id)
+    is_ours = mine is not None or actor.runs(challenge.id)
     standing = teams.standing_of(session, team.id)
     against = scoring_refusals(standing, is_held_out=True) if is_ours else ()
     people = teams.members_of(session, team.id, only_named=not is_ours, after=after)
-    phases = challenges.phases_of(session, edition.code)
+    phases = challenges.phases_of(session, challenge.code)
     sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
     return TeamPage(
         id=team.id,
         name=team.name,
         affiliation=team.affiliation,
-        edition=edition.code,
-        edition_title=edition.title,
+        challenge=challenge.code,
+        challenge_title=challenge.title,
         is_suspended=team.suspended_at is not None,
         is_member=mine is not None,
         is_owner=is_owner,
-        can_change=is_owner or actor.runs(edition.id),
+        can_change=is_owner or actor.runs(challenge.id),
         user_id=actor.user_id,
-        approval=team.approval if edition.approves_teams and is_ours else None,
+        approval=team.approval if challenge.approves_teams and is_ours else None,
         refusals=tuple(each.message for each in against),
         members=people.members,
         more_members=people.next,

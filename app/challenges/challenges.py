@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, aliased
 import scoring
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import NotFoundError
-from app.models import Board, Disclosure, Edition, GroundTruth, Phase, PictureSource, Quota, in_order
+from app.models import Board, Challenge, Disclosure, GroundTruth, Phase, PictureSource, Quota, in_order
 from app.platform import Platform
 from app.storage import Storage
 from scoring import Description
@@ -32,9 +32,9 @@ class PhaseView:
     """A phase and its rules."""
 
     id: int
-    edition_id: int
-    edition: str
-    edition_title: str
+    challenge_id: int
+    challenge: str
+    challenge_title: str
     dataset: str
     image_set: str
     disclosure: Disclosure
@@ -97,7 +97,7 @@ def offered_competitions(phase: PhaseView) -> tuple[scoring.CompetitionInfo, ...
 
 
 def tasks_of(phase: PhaseView) -> dict[int, str]:
-    """The task of every competition of the edition."""
+    """The task of every competition of the challenge."""
     return {each.number: each.task for each in scoring.competitions(phase.dataset)}
 
 
@@ -131,10 +131,10 @@ _SHARED_QUOTAS: Final = (
     .scalar_subquery()
 )
 PHASES: Final = (
-    select(Phase, Edition, func.clock_timestamp(), PictureSource.is_public, _SHARED_QUOTAS)
-    .join(Edition)
+    select(Phase, Challenge, func.clock_timestamp(), PictureSource.is_public, _SHARED_QUOTAS)
+    .join(Challenge)
     .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
-    .order_by(Edition.id.desc(), Phase.image_set)
+    .order_by(Challenge.id.desc(), Phase.image_set)
 )
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
@@ -151,7 +151,7 @@ def _phases(session: Session, statement: Select[Any]) -> list[PhaseView]:
 
 def _view(
     phase: Phase,
-    edition: Edition,
+    challenge: Challenge,
     moment: datetime,
     images: bool | None,  # noqa: FBT001 - None: no pictures
     others_quotas: list[list[dict[str, Any]]] | None,
@@ -161,10 +161,10 @@ def _view(
     shared = [Quota(**quota) for quotas in others_quotas or () for quota in quotas] if is_shared else []
     return PhaseView(
         id=phase.id,
-        edition_id=phase.edition_id,
-        edition=edition.code,
-        edition_title=edition.title,
-        dataset=edition.dataset,
+        challenge_id=phase.challenge_id,
+        challenge=challenge.code,
+        challenge_title=challenge.title,
+        dataset=challenge.dataset,
         image_set=phase.image_set,
         disclosure=phase.disclosure,
         details_at_close=phase.details_at_close,
@@ -194,10 +194,10 @@ def is_past_embargo(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
     return phase_id.not_in(select(ANY_PHASE.id).where(ANY_PHASE.embargo, not_(is_over)))
 
 
-def phase_of(session: Session, edition: str, image_set: str) -> PhaseView | None:
+def phase_of(session: Session, challenge: str, image_set: str) -> PhaseView | None:
     """A phase by what stands in its address."""
     return next(
-        iter(_phases(session, PHASES.where(Edition.code == edition, Phase.image_set == image_set))), None
+        iter(_phases(session, PHASES.where(Challenge.code == challenge, Phase.image_set == image_set))), None
     )
 
 
@@ -207,33 +207,33 @@ def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
 
 
 def all_phases(session: Session) -> list[PhaseView]:
-    """Every phase, the newest edition first."""
+    """Every phase, the newest challenge first."""
     return _phases(session, PHASES)
 
 
 def organised_by(actor: Actor) -> ColumnElement[bool]:
-    """The phases whose edition somebody organises; for statements with Phase."""
-    return rows_for(actor, Action.ORGANISE, edition=Phase.edition_id)
+    """The phases whose challenge somebody organises; for statements with Phase."""
+    return rows_for(actor, Action.ORGANISE, challenge=Phase.challenge_id)
 
 
 def organised_phases(session: Session, actor: Actor) -> list[PhaseView]:
-    """The phases of the editions that somebody organises, the newest edition first."""
+    """The phases of the challenges that somebody organises, the newest challenge first."""
     return _phases(session, PHASES.where(organised_by(actor)))
 
 
-def phases_of(session: Session, edition: str) -> list[PhaseView]:
-    """The phases of an edition."""
-    return _phases(session, PHASES.where(Edition.code == edition))
+def phases_of(session: Session, challenge: str) -> list[PhaseView]:
+    """The phases of a challenge."""
+    return _phases(session, PHASES.where(Challenge.code == challenge))
 
 
-def edition_of(session: Session, code: str) -> Edition | None:
-    """An edition by its code."""
-    return session.scalar(select(Edition).where(Edition.code == code))
+def challenge_of(session: Session, code: str) -> Challenge | None:
+    """A challenge by its code."""
+    return session.scalar(select(Challenge).where(Challenge.code == code))
 
 
-def all_editions(session: Session) -> list[Edition]:
-    """Every edition, the newest first."""
-    return list(session.scalars(select(Edition).order_by(Edition.id.desc())))
+def all_challenges(session: Session) -> list[Challenge]:
+    """Every challenge, the newest first."""
+    return list(session.scalars(select(Challenge).order_by(Challenge.id.desc())))
 
 
 def boards_of(session: Session, phase_ids: Sequence[int]) -> list[Board]:
@@ -282,8 +282,8 @@ def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str
     """The other phases that hold this annotation, or one that the phase has had, as hidden."""
     own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)
     statement = (
-        select(Edition.code + " " + Phase.image_set)
-        .join(Phase, Phase.edition_id == Edition.id)
+        select(Challenge.code + " " + Phase.image_set)
+        .join(Phase, Phase.challenge_id == Challenge.id)
         .join(GroundTruth, GroundTruth.phase_id == Phase.id)
         .where(
             Phase.id != phase_id,
@@ -295,9 +295,9 @@ def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str
     return sorted(session.scalars(statement))
 
 
-def stored_phase(session: Session, edition_id: int, image_set: str) -> Phase | None:
+def stored_phase(session: Session, challenge_id: int, image_set: str) -> Phase | None:
     """The row of a phase, locked until the end of the transaction."""
-    statement = select(Phase).where(Phase.edition_id == edition_id, Phase.image_set == image_set)
+    statement = select(Phase).where(Phase.challenge_id == challenge_id, Phase.image_set == image_set)
     return session.scalar(statement.with_for_update())
 
 
@@ -318,19 +318,19 @@ def reasons_not_offered(session: Session) -> dict[int, dict[int, str]]:
     return {phase: {int(number): reason for number, reason in sorted(found.items())} for phase, found in rows}
 
 
-def find_phase(session: Session, edition: str, image_set: str) -> PhaseView:
+def find_phase(session: Session, challenge: str, image_set: str) -> PhaseView:
     """A phase by what stands in its address.
 
     Raises NotFoundError.
     """
-    phase = phase_of(session, edition, image_set)
+    phase = phase_of(session, challenge, image_set)
     if phase is None:
-        raise _no_phase(edition, image_set)
+        raise _no_phase(challenge, image_set)
     return phase
 
 
-def _no_phase(edition: str, image_set: str) -> NotFoundError:
-    return NotFoundError(f"there is no phase {image_set!r} in an edition {edition!r}")
+def _no_phase(challenge: str, image_set: str) -> NotFoundError:
+    return NotFoundError(f"there is no phase {image_set!r} in a challenge {challenge!r}")
 
 
 @lru_cache(maxsize=32)
@@ -340,42 +340,42 @@ def description_of(descriptions: Storage, key: str) -> Description:
         return Description.from_json(stream.read().decode())
 
 
-def public_description(platform: Platform, edition: str, image_set: str) -> str:
+def public_description(platform: Platform, challenge: str, image_set: str) -> str:
     """The public description of a phase, as JSON.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        phase = find_phase(session, edition, image_set)
+        phase = find_phase(session, challenge, image_set)
     with platform.descriptions.open(phase.description_key) as stream:
         return stream.read().decode()
 
 
-def phase_description(platform: Platform, edition: str, image_set: str) -> Description:
+def phase_description(platform: Platform, challenge: str, image_set: str) -> Description:
     """The public description of a phase.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        phase = find_phase(session, edition, image_set)
+        phase = find_phase(session, challenge, image_set)
     return description_of(platform.descriptions, phase.description_key)
 
 
-def phase_page(platform: Platform, edition: str, image_set: str) -> PhaseView:
+def phase_page(platform: Platform, challenge: str, image_set: str) -> PhaseView:
     """A phase and its rules.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        return find_phase(session, edition, image_set)
+        return find_phase(session, challenge, image_set)
 
 
-def organised_phase(platform: Platform, actor: Actor, edition: str, image_set: str) -> PhaseView:
-    """A phase of an edition that the actor organises.
+def organised_phase(platform: Platform, actor: Actor, challenge: str, image_set: str) -> PhaseView:
+    """A phase of a challenge that the actor organises.
 
     Raises NotFoundError, for others as for what does not exist.
     """
-    phase = phase_page(platform, edition, image_set)
-    if not actor.runs(phase.edition_id):
-        raise _no_phase(edition, image_set)
+    phase = phase_page(platform, challenge, image_set)
+    if not actor.runs(phase.challenge_id):
+        raise _no_phase(challenge, image_set)
     return phase

@@ -233,7 +233,7 @@ def public_sight(phase: PhaseView) -> Sight:
 def sight_of(actor: Actor, phase: PhaseView) -> Sight:
     """What this reader sees; organisers everything, always."""
     public = public_sight(phase)
-    if actor.runs(phase.edition_id):
+    if actor.runs(phase.challenge_id):
         return replace(EVERYTHING, beyond_public=not public.details)
     return public
 

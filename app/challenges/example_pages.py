@@ -9,22 +9,22 @@ from app.challenges import examples
 from app.core.access import Action
 from app.web.dependencies import ThePlatform, requires
 
-router = APIRouter(prefix="/editions", dependencies=[requires(Action.READ_PUBLIC)])
+router = APIRouter(prefix="/challenges", dependencies=[requires(Action.READ_PUBLIC)])
 
 
-@router.get("/{edition}/{image_set}/example.tar.gz")
+@router.get("/{challenge}/{image_set}/example.tar.gz")
 def example(
-    platform: ThePlatform, edition: str, image_set: str, competition: Annotated[int, Query()] = 3
+    platform: ThePlatform, challenge: str, image_set: str, competition: Annotated[int, Query()] = 3
 ) -> Response:
     """An archive that is valid, and holds the same prediction for every image."""
-    content = examples.example(platform, edition, image_set, competition)
+    content = examples.example(platform, challenge, image_set, competition)
     return Response(content, media_type="application/gzip", headers=_attachment("example.tar.gz"))
 
 
-@router.get("/{edition}/{image_set}/images.txt")
-def images(platform: ThePlatform, edition: str, image_set: str) -> Response:
+@router.get("/{challenge}/{image_set}/images.txt")
+def images(platform: ThePlatform, challenge: str, image_set: str) -> Response:
     """The names of the images, one a line."""
-    content = examples.image_list(platform, edition, image_set)
+    content = examples.image_list(platform, challenge, image_set)
     return Response(content, media_type="text/plain", headers=_attachment("images.txt"))
 
 

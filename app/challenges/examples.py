@@ -21,7 +21,7 @@ from scoring.data.description import UNKNOWN_SIDE
 from scoring.protocol_table import ProtocolDescription, TaskDescription, describe_protocols
 
 CONFIDENCE = 0.5
-WHOLE_IMAGE = 0  # object number of a person in an edition whose layout set lists images only
+WHOLE_IMAGE = 0  # object number of a person in a challenge whose layout set lists images only
 Files = Iterator[tuple[str, bytes]]  # of each file its name and its content
 
 
@@ -191,24 +191,24 @@ GRAMMARS: Mapping[str, str] = {
 }
 
 
-def example(platform: Platform, edition: str, image_set: str, competition: int) -> bytes:
+def example(platform: Platform, challenge: str, image_set: str, competition: int) -> bytes:
     """A tar.gz with a valid result of one competition, that scores as badly as one can.
 
     Raises NotFoundError for a competition that the phase does not have.
     """
-    description = challenges.phase_description(platform, edition, image_set)
+    description = challenges.phase_description(platform, challenge, image_set)
     known = {each.number: each for each in scoring.competitions(description.dataset)}
     if competition not in known or not has_sizes(description):
-        raise NotFoundError(f"There is no example for a competition {competition} of {edition} {image_set}")
+        raise NotFoundError(f"There is no example for a competition {competition} of {challenge} {image_set}")
     return _packed(description, known[competition])
 
 
-def image_list(platform: Platform, edition: str, image_set: str) -> str:
+def image_list(platform: Platform, challenge: str, image_set: str) -> str:
     """The names of the images of a phase, one a line.
 
     Raises NotFoundError.
     """
-    description = challenges.phase_description(platform, edition, image_set)
+    description = challenges.phase_description(platform, challenge, image_set)
     return "".join(f"{image.id}\n" for image in description.images)
 
 

@@ -1,4 +1,4 @@
-"""The terms of an edition: to read, to accept, to set."""
+"""The terms of a challenge: to read, to accept, to set."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -17,44 +17,44 @@ from app.web.forms import field_errors
 router = APIRouter()
 
 
-@router.get("/editions/{edition}/terms", dependencies=[requires(Action.READ_PUBLIC)])
-def terms(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
-    """What participants of an edition agree to."""
+@router.get("/challenges/{challenge}/terms", dependencies=[requires(Action.READ_PUBLIC)])
+def terms(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """What participants of a challenge agree to."""
     return render(
-        request, "participation/terms.html", terms=challenges_terms.terms_page(platform, actor, edition)
+        request, "participation/terms.html", terms=challenges_terms.terms_page(platform, actor, challenge)
     )
 
 
-@router.post("/editions/{edition}/terms", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@router.post("/challenges/{challenge}/terms", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def accept(
-    platform: ThePlatform, actor: CurrentActor, edition: str, version: Annotated[int, Form(ge=1)]
+    platform: ThePlatform, actor: CurrentActor, challenge: str, version: Annotated[int, Form(ge=1)]
 ) -> Response:
     """Accept the terms."""
-    challenges_terms.accept(platform, actor, edition, version)
-    return RedirectResponse(f"/editions/{edition}/terms", status_code=303)
+    challenges_terms.accept(platform, actor, challenge, version)
+    return RedirectResponse(f"/challenges/{challenge}/terms", status_code=303)
 
 
-@router.get("/organise/editions/{edition}/terms", dependencies=[requires(Action.ORGANISE)])
-def terms_form(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
+@router.get("/organise/challenges/{challenge}/terms", dependencies=[requires(Action.ORGANISE)])
+def terms_form(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """The form that sets the terms."""
-    _, known = challenges_terms.editable_terms(platform, actor, edition)
-    return _form(request, platform, actor, edition, {"text": known.text if known else ""}, {})
+    _, known = challenges_terms.editable_terms(platform, actor, challenge)
+    return _form(request, platform, actor, challenge, {"text": known.text if known else ""}, {})
 
 
 def _form(
     request: Request,
     platform: Platform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     form: Mapping[str, str],
     problems: Mapping[str, str],
 ) -> Response:
-    title, known = challenges_terms.editable_terms(platform, actor, edition)
+    title, known = challenges_terms.editable_terms(platform, actor, challenge)
     return render(
         request,
         "participation/set_terms.html",
         code=422 if problems else 200,
-        edition=edition,
+        challenge=challenge,
         title=title,
         version=known.version if known and known.text else None,
         form=form,
@@ -62,18 +62,18 @@ def _form(
     )
 
 
-@router.post("/organise/editions/{edition}/terms", dependencies=[requires(Action.ORGANISE)])
+@router.post("/organise/challenges/{challenge}/terms", dependencies=[requires(Action.ORGANISE)])
 def set_terms(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     text: Annotated[str, Form()] = "",
 ) -> Response:
-    """Give an edition other terms."""
+    """Give a challenge other terms."""
     try:
-        challenges_terms.set_terms(platform, actor, edition, NewTerms(text=text))
+        challenges_terms.set_terms(platform, actor, challenge, NewTerms(text=text))
     except ValidationError as error:
-        return _form(request, platform, actor, edition, {"text": text}, field_errors(error))
+        return _form(request, platform, actor, challenge, {"text": text}, field_errors(error))
     ended = "/organise" if not text.strip() else ""
-    return RedirectResponse(f"{ended}/editions/{edition}/terms", status_code=303)
+    return RedirectResponse(f"{ended}/challenges/{challenge}/terms", status_code=303)

@@ -24,7 +24,7 @@ from app.core.errors import (
     TeamSuspended,
     TermsNotAccepted,
 )
-from app.models import Disclosure, Edition, Terms, TermsAcceptance
+from app.models import Challenge, Disclosure, Terms, TermsAcceptance
 from app.people import teams
 from app.people.teams import Standing, scoring_refusals, upload_refusals
 from app.platform import Platform
@@ -34,12 +34,12 @@ SHORTEST = 20  # characters of terms
 
 @dataclass(frozen=True, slots=True)
 class TermsView:
-    """The terms of an edition that hold now, and when the reader accepted them."""
+    """The terms of a challenge that hold now, and when the reader accepted them."""
 
     id: int
-    edition_id: int
-    edition: str
-    edition_title: str
+    challenge_id: int
+    challenge: str
+    challenge_title: str
     version: int
     text: str
     set_at: datetime
@@ -68,13 +68,13 @@ class NewTerms(BaseModel):
 
     text: Annotated[
         str, Field(max_length=50_000, pattern="^[^\0]*$"), AfterValidator(_long_enough_or_none)
-    ]  # none: the edition has no terms any more
+    ]  # none: the challenge has no terms any more
 
 
 class Accepted(BaseModel):
-    """The terms of an edition, as programs read them."""
+    """The terms of a challenge, as programs read them."""
 
-    edition: str
+    challenge: str
     version: int
     text: str
     set_at: datetime
@@ -96,10 +96,10 @@ def address_refusals(actor: Actor, phase: PhaseView) -> Iterable[Refusal]:
 
 def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
     """The reason why no results are taken before the terms that hold now are accepted; organisers set them themselves."""
-    if terms is not None and terms.accepted_at is None and not actor.runs(terms.edition_id):
+    if terms is not None and terms.accepted_at is None and not actor.runs(terms.challenge_id):
         message = (
-            f"accept version {terms.version} of the terms of {terms.edition} first; "
-            f"they are at /editions/{terms.edition}/terms"
+            f"accept version {terms.version} of the terms of {terms.challenge} first; "
+            f"they are at /challenges/{terms.challenge}/terms"
         )
         yield TermsNotAccepted(message)
 
@@ -109,8 +109,8 @@ def step_of(refusal: Refusal, phase: PhaseView) -> Step:
     if isinstance(refusal, TermsNotAccepted):
         return Step(
             "Accept the terms",
-            f"of {phase.edition_title}, in their current version",
-            f"/editions/{phase.edition}/terms",
+            f"of {phase.challenge_title}, in their current version",
+            f"/challenges/{phase.challenge}/terms",
         )
     if isinstance(refusal, TeamSuspended | TeamNotApproved):
         return Step("Ask the organisers", refusal.message, "/teams")
@@ -120,22 +120,22 @@ def step_of(refusal: Refusal, phase: PhaseView) -> Step:
 
 
 def current_terms(session: Session, code: str, user_id: int | None) -> TermsView | None:
-    """The terms of an edition, and when this person accepted them; none where there are none, or none any more."""
+    """The terms of a challenge, and when this person accepted them; none where there are none, or none any more."""
     newest = newest_terms(session, code, user_id)
     return newest if newest is not None and newest.text else None
 
 
 def newest_terms(session: Session, code: str, user_id: int | None) -> TermsView | None:
-    """The last version of an edition's terms, whose text is empty where the edition has none any more."""
+    """The last version of a challenge's terms, whose text is empty where the challenge has none any more."""
     accepted = and_(TermsAcceptance.terms_id == Terms.id, TermsAcceptance.user_id == user_id)
     statement = (
         select(
-            Terms.id, Edition.id, Edition.code, Edition.title, Terms.version, Terms.text, Terms.set_at,
+            Terms.id, Challenge.id, Challenge.code, Challenge.title, Terms.version, Terms.text, Terms.set_at,
             TermsAcceptance.accepted_at,
         )
-        .join(Edition, Edition.id == Terms.edition_id)
+        .join(Challenge, Challenge.id == Terms.challenge_id)
         .outerjoin(TermsAcceptance, accepted)
-        .where(Edition.code == code)
+        .where(Challenge.code == code)
         .order_by(Terms.version.desc())
         .limit(1)
     )  # fmt: skip
@@ -143,16 +143,16 @@ def newest_terms(session: Session, code: str, user_id: int | None) -> TermsView 
     return TermsView(*row) if row else None
 
 
-def locked_edition(session: Session, code: str) -> Edition | None:
-    """An edition, locked until the end of the transaction, so that versions are counted one by one."""
-    return session.scalar(select(Edition).where(Edition.code == code).with_for_update())
+def locked_challenge(session: Session, code: str) -> Challenge | None:
+    """A challenge, locked until the end of the transaction, so that versions are counted one by one."""
+    return session.scalar(select(Challenge).where(Challenge.code == code).with_for_update())
 
 
 def insert_acceptance(session: Session, user_id: int, code: str, version: int) -> bool:
     """Note that a person accepts this version; whether it is the newest. Accepting twice keeps the first date."""
-    newest = select(func.max(Terms.version)).join(Edition).where(Edition.code == code).scalar_subquery()
-    statement = select(Terms.id).join(Edition)
-    statement = statement.where(Edition.code == code, Terms.version == newest, Terms.text != "")
+    newest = select(func.max(Terms.version)).join(Challenge).where(Challenge.code == code).scalar_subquery()
+    statement = select(Terms.id).join(Challenge)
+    statement = statement.where(Challenge.code == code, Terms.version == newest, Terms.text != "")
     terms_id = session.scalar(statement.where(Terms.version == version))
     if terms_id is None:
         return False
@@ -163,7 +163,7 @@ def insert_acceptance(session: Session, user_id: int, code: str, version: int) -
 
 def against_submission(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
     """Every reason in the person or their team why no results of theirs are taken."""
-    terms = current_terms(session, phase.edition, actor.user_id)
+    terms = current_terms(session, phase.challenge, actor.user_id)
     is_held_out = phase.disclosure is not Disclosure.FULL
     return (
         *address_refusals(actor, phase),
@@ -173,7 +173,7 @@ def against_submission(session: Session, actor: Actor, phase: PhaseView) -> tupl
 
 
 def _team(session: Session, actor: Actor, phase: PhaseView) -> Standing | None:
-    return teams.standing_of(session, teams.team_in(session, actor.user_id, phase.edition_id))
+    return teams.standing_of(session, teams.team_in(session, actor.user_id, phase.challenge_id))
 
 
 def against_upload(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
@@ -182,11 +182,11 @@ def against_upload(session: Session, actor: Actor, phase: PhaseView) -> tuple[Re
 
 
 def terms_page(platform: Platform, actor: Actor, code: str) -> TermsView:
-    """The terms of an edition. Raises NotFoundError where it has none."""
+    """The terms of a challenge. Raises NotFoundError where it has none."""
     with platform.transaction() as session:
         terms = current_terms(session, code, actor.user_id)
     if terms is None:
-        raise NotFoundError(f"the edition {code!r} has no terms")
+        raise NotFoundError(f"the challenge {code!r} has no terms")
     return terms
 
 
@@ -202,42 +202,42 @@ def accept(platform: Platform, actor: Actor, code: str, version: int) -> None:
 
 
 def editable_terms(platform: Platform, actor: Actor, code: str) -> tuple[str, TermsView | None]:
-    """The title of an edition that this person runs, and the last version of its terms. Raises NotFoundError, ForbiddenError."""
+    """The title of a challenge that this person runs, and the last version of its terms. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        edition = challenges.edition_of(session, code)
-        _require_organiser(actor, edition.id if edition else None, code)
-        assert edition is not None
-        return edition.title, newest_terms(session, code, actor.user_id)
+        challenge = challenges.challenge_of(session, code)
+        _require_organiser(actor, challenge.id if challenge else None, code)
+        assert challenge is not None
+        return challenge.title, newest_terms(session, code, actor.user_id)
 
 
 def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int:
-    """Give an edition other terms, which everybody accepts before their next submission; returns the version.
+    """Give a challenge other terms, which everybody accepts before their next submission; returns the version.
 
     No text ends them; nobody has to accept any. The same text again changes nothing. Raises NotFoundError, ForbiddenError.
     """
     with platform.transaction() as session:
-        edition = locked_edition(session, code)
-        _require_organiser(actor, edition.id if edition else None, code)
-        assert edition is not None
+        challenge = locked_challenge(session, code)
+        _require_organiser(actor, challenge.id if challenge else None, code)
+        assert challenge is not None
         before = newest_terms(session, code, None)
         if (before.text if before else "") == new.text:
             return before.version if before else 0
         version = before.version + 1 if before else 1
-        session.add(Terms(edition_id=edition.id, version=version, text=new.text, set_by=actor.user_id))
+        session.add(Terms(challenge_id=challenge.id, version=version, text=new.text, set_by=actor.user_id))
         audit.record(
             session,
             actor.user_id,
             "terms.set",
-            f"edition {edition.id}",
-            edition_id=edition.id,
+            f"challenge {challenge.id}",
+            challenge_id=challenge.id,
             before={"version": before.version if before else None},
             after={"version": version},
         )
         return version
 
 
-def _require_organiser(actor: Actor, edition_id: int | None, code: str) -> None:
-    if edition_id is None:
-        raise NotFoundError(f"there is no edition {code!r}")
-    if not actor.runs(edition_id):
-        raise ForbiddenError("Only organisers of this edition may do this")
+def _require_organiser(actor: Actor, challenge_id: int | None, code: str) -> None:
+    if challenge_id is None:
+        raise NotFoundError(f"there is no challenge {code!r}")
+    if not actor.runs(challenge_id):
+        raise ForbiddenError("Only organisers of this challenge may do this")

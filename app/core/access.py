@@ -30,8 +30,8 @@ class Action(enum.StrEnum):
     READ_TEAM = "team.read"
     JOIN_TEAM = "team.join"
     CHANGE_TEAM = "team.change"
-    ORGANISE = "edition.organise"
-    NAME_ORGANISERS = "edition.organisers"
+    ORGANISE = "challenge.organise"
+    NAME_ORGANISERS = "challenge.organisers"
     MANAGE_PEOPLE = "people.manage"
     MANAGE_ROLES = "roles.manage"
     READ_AUDIT = "audit.read"
@@ -44,8 +44,8 @@ class Scope(enum.StrEnum):
 
     READ = "read"
     SUBMIT = "submit"
-    ORGANISE = "organise"  # the editions that its owner organises by name
-    ADMIN = "admin"  # every edition, storage and jobs
+    ORGANISE = "organise"  # the challenges that its owner organises by name
+    ADMIN = "admin"  # every challenge, storage and jobs
 
 
 class Relation(enum.StrEnum):
@@ -54,7 +54,7 @@ class Relation(enum.StrEnum):
     ANYBODY = "anybody"
     PERSON = "person"  # is logged in
     MEMBER = "member"  # of the team that it belongs to
-    ORGANISER = "organiser"  # of the edition that it belongs to; every admin is one
+    ORGANISER = "organiser"  # of the challenge that it belongs to; every admin is one
     ADMIN = "admin"
 
 
@@ -74,12 +74,12 @@ class Actor:
     """
 
     user_id: int | None = None
-    teams: frozenset[int] = frozenset()  # at most one in each edition
+    teams: frozenset[int] = frozenset()  # at most one in each challenge
     name: str = ""
     email: str = ""
     role: Role = Role.PARTICIPANT
     is_verified: bool = False  # the e-mail address is known to be theirs
-    organises: frozenset[int] = frozenset()  # ids of editions
+    organises: frozenset[int] = frozenset()  # ids of challenges
     scopes: frozenset[Scope] | None = None  # of the token that makes the request; none: a person does
     has_password: bool = True  # else only a provider lets them in
     has_second_factor: bool = False
@@ -108,7 +108,7 @@ class Actor:
 
     @property
     def is_organiser(self) -> bool:
-        """Whether this person runs at least one edition."""
+        """Whether this person runs at least one challenge."""
         return self.is_admin or (self._may_organise and bool(self.organises))
 
     @property
@@ -123,9 +123,9 @@ class Actor:
         """Whether this person is in this team."""
         return self.is_logged_in and team_id in self.teams
 
-    def runs(self, edition_id: int) -> bool:
-        """Whether this person runs this edition: its organisers and every admin."""
-        return self.is_admin or (self._may_organise and edition_id in self.organises)
+    def runs(self, challenge_id: int) -> bool:
+        """Whether this person runs this challenge: its organisers and every admin."""
+        return self.is_admin or (self._may_organise and challenge_id in self.organises)
 
 
 def _always(*relations: Relation) -> Mapping[State, frozenset[Relation]]:
@@ -213,9 +213,9 @@ def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
     return bool(relations & PERMISSIONS[action][state])
 
 
-def relations(actor: Actor, *, team_id: int, edition_id: int) -> frozenset[Relation]:
-    """How an actor stands to something of this team in this edition."""
-    return _relations(actor, is_member=actor.is_member(team_id), is_organiser=actor.runs(edition_id))
+def relations(actor: Actor, *, team_id: int, challenge_id: int) -> frozenset[Relation]:
+    """How an actor stands to something of this team in this challenge."""
+    return _relations(actor, is_member=actor.is_member(team_id), is_organiser=actor.runs(challenge_id))
 
 
 def _relations(actor: Actor, *, is_member: bool, is_organiser: bool) -> frozenset[Relation]:
@@ -260,27 +260,27 @@ def rows_for(
     action: Action,
     *,
     team: Number | None = None,
-    edition: Number | None = None,
+    challenge: Number | None = None,
     states: Mapping[State, ColumnElement[bool]] = NO_STATES,
 ) -> ColumnElement[bool]:
     """The rows that `actor` may do `action` to, being in the teams that they are in at the time of the query.
 
-    team, edition: the columns of the team and of the edition that a row belongs to, where it does; states: what tells
+    team, challenge: the columns of the team and of the challenge that a row belongs to, where it does; states: what tells
     that a row is in a state, where the table of permissions asks for it; a row can be in several.
     """
     if not states:
         [relations] = set(PERMISSIONS[action].values())
-        return _relates(actor, relations, team, edition)
+        return _relates(actor, relations, team, challenge)
     return or_(
         *(
-            and_(states[state], _relates(actor, relations, team, edition))
+            and_(states[state], _relates(actor, relations, team, challenge))
             for state, relations in PERMISSIONS[action].items()
         )
     )
 
 
 def _relates(
-    actor: Actor, relations: frozenset[Relation], team: Number | None, edition: Number | None
+    actor: Actor, relations: frozenset[Relation], team: Number | None, challenge: Number | None
 ) -> ColumnElement[bool]:
     """Whether the actor stands to a row in one of these relations."""
     found: list[ColumnElement[bool]] = [false()]
@@ -292,6 +292,6 @@ def _relates(
         return true()
     if Relation.MEMBER in relations and team is not None and actor.is_logged_in:
         found.append(team.in_(select(Member.team_id).where(Member.user_id == actor.user_id)))
-    if Relation.ORGANISER in relations and edition is not None and actor.is_organiser:
-        found.append(edition.in_(actor.organises))
+    if Relation.ORGANISER in relations and challenge is not None and actor.is_organiser:
+        found.append(challenge.in_(actor.organises))
     return or_(*found)

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from app.core.access import Action, Actor, rows_for
-from app.models import AuditRecord, Edition, User
+from app.models import AuditRecord, Challenge, User
 
 LARGEST_ID = 2**63 - 1
 
@@ -38,7 +38,7 @@ class Record:
     name: str | None  # of that person
     action: str
     subject: str
-    edition: str | None
+    challenge: str | None
     reason: str
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
@@ -56,7 +56,7 @@ class RecordPage:
 class Facts(TypedDict, total=False):
     """What else a record says."""
 
-    edition_id: int | None  # whose organisers may read it; none: admins alone
+    challenge_id: int | None  # whose organisers may read it; none: admins alone
     reason: str
     before: Mapping[str, Any]  # what changed, as it was
     after: Mapping[str, Any]  # and as it is
@@ -73,8 +73,8 @@ def record(session: Session, by: int | None, action: str, subject: str, **facts:
 
 
 def visible_records(actor: Actor) -> ColumnElement[bool]:
-    """The records that somebody may read: admins all, organisers those of their editions."""
-    return rows_for(actor, Action.READ_AUDIT, edition=AuditRecord.edition_id)
+    """The records that somebody may read: admins all, organisers those of their challenges."""
+    return rows_for(actor, Action.READ_AUDIT, challenge=AuditRecord.challenge_id)
 
 
 def records(session: Session, actor: Actor, search: Search, limit: int) -> list[Record]:
@@ -91,10 +91,10 @@ def records(session: Session, actor: Actor, search: Search, limit: int) -> list[
     statement = (
         select(
             AuditRecord.id, AuditRecord.at, AuditRecord.user_id, User.name, AuditRecord.action, AuditRecord.subject,
-            Edition.code, AuditRecord.reason, AuditRecord.before, AuditRecord.after, AuditRecord.details,
+            Challenge.code, AuditRecord.reason, AuditRecord.before, AuditRecord.after, AuditRecord.details,
         )
         .outerjoin(User, AuditRecord.user_id == User.id)
-        .outerjoin(Edition, AuditRecord.edition_id == Edition.id)
+        .outerjoin(Challenge, AuditRecord.challenge_id == Challenge.id)
         .where(*found)
         .order_by(AuditRecord.id.desc())
         .limit(limit)

@@ -384,7 +384,7 @@ class NameRetired(Refusal):
 
 
 class NameTaken(Refusal):
-    """Names of methods and of teams are unique in an edition, and none may look like another. Choose one that
+    """Names of methods and of teams are unique in a challenge, and none may look like another. Choose one that
     cannot be mistaken for it.
     """
 
@@ -468,7 +468,7 @@ class TeamSuspended(Refusal):
 
 
 class TeamNotApproved(Refusal):
-    """Only teams that an organiser has approved are scored on held-out annotation of this edition."""
+    """Only teams that an organiser has approved are scored on held-out annotation of this challenge."""
 
     code = "team-not-approved"
     status = 403
@@ -476,7 +476,7 @@ class TeamNotApproved(Refusal):
 
 
 class InTeam(Refusal):
-    """A person is in one team of an edition."""
+    """A person is in one team of a challenge."""
 
     code = "in-team"
     status = 409
@@ -500,7 +500,7 @@ class InvitationEnded(Refusal):
 
 
 class TermsNotAccepted(Refusal):
-    """A person reads and accepts the terms of the edition, in the browser at the address in the message."""
+    """A person reads and accepts the terms of the challenge, in the browser at the address in the message."""
 
     code = "terms-not-accepted"
     status = 403

@@ -370,14 +370,14 @@ def phase_of_entry(session: Session, actor: Actor | None, entry_id: int) -> int 
     return session.scalar(statement.where(Entry.id == entry_id, theirs))
 
 
-def edition_of_phase(session: Session, phase_id: int) -> int:
-    """The edition that a phase belongs to."""
-    return session.get_one(Phase, phase_id).edition_id
+def challenge_of_phase(session: Session, phase_id: int) -> int:
+    """The challenge that a phase belongs to."""
+    return session.get_one(Phase, phase_id).challenge_id
 
 
-def edition_of_rescore(session: Session, rescore_id: int) -> int | None:
-    """The edition that a re-scoring belongs to."""
-    statement = select(Phase.edition_id).join(Rescore, Rescore.phase_id == Phase.id)
+def challenge_of_rescore(session: Session, rescore_id: int) -> int | None:
+    """The challenge that a re-scoring belongs to."""
+    statement = select(Phase.challenge_id).join(Rescore, Rescore.phase_id == Phase.id)
     return session.scalar(statement.where(Rescore.id == rescore_id))
 
 
@@ -392,7 +392,7 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
     result or should get another ground truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
-        edition_id = _organised_edition(session, actor, phase_id, f"there is no phase {phase_id}")
+        challenge_id = _organised_challenge(session, actor, phase_id, f"there is no phase {phase_id}")
         boards = locked_boards(session, phase_id)
         truth = challenges.newest_truth(session, phase_id)
         if truth is None:
@@ -418,7 +418,7 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
         count = queue_missing_runs(session, rescore)
         if entry_id is not None and not count:
             raise ConflictError(f"entry {entry_id} has no result any more")
-        _record(session, actor, "rescore.request", rescore, edition_id, runs=count)
+        _record(session, actor, "rescore.request", rescore, challenge_id, runs=count)
     platform.cache.forget_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
     platform.notifier.wake_workers(count=min(count, platform.settings.workers))
@@ -463,7 +463,7 @@ def _queue_without_result(platform: Platform, actor: Actor | None, entry_id: int
                 actor.user_id if actor else None,
                 "entry.rescore",
                 f"entry {entry_id}",
-                edition_id=edition_of_phase(session, entry.phase_id),
+                challenge_id=challenge_of_phase(session, entry.phase_id),
                 before={"state": entry.state.value},
                 after={"state": EntryState.PENDING.value},
             )
@@ -479,20 +479,20 @@ def _queue_without_result(platform: Platform, actor: Actor | None, entry_id: int
     return True
 
 
-def _organised_edition(session: Session, actor: Actor | None, phase_id: int, missing: str) -> int:
-    """The edition of a phase, which the actor organises or the command line names; else NotFoundError."""
+def _organised_challenge(session: Session, actor: Actor | None, phase_id: int, missing: str) -> int:
+    """The challenge of a phase, which the actor organises or the command line names; else NotFoundError."""
     phase = challenges.phase_of_id(session, phase_id)
-    if phase is None or not (actor is None or actor.runs(phase.edition_id)):
+    if phase is None or not (actor is None or actor.runs(phase.challenge_id)):
         raise NotFoundError(missing)
-    return phase.edition_id
+    return phase.challenge_id
 
 
 def _record(
-    session: Session, actor: Actor | None, action: str, rescore: Rescore, edition_id: int, **details: int
+    session: Session, actor: Actor | None, action: str, rescore: Rescore, challenge_id: int, **details: int
 ) -> None:
     facts = {"phase": rescore.phase_id, "entry": rescore.entry_id, **details}
     by = actor.user_id if actor else None
-    audit.record(session, by, action, f"re-scoring {rescore.id}", edition_id=edition_id, details=facts)
+    audit.record(session, by, action, f"re-scoring {rescore.id}", challenge_id=challenge_id, details=facts)
 
 
 def activate_complete(platform: Platform) -> int:
@@ -558,7 +558,7 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
                 actor.user_id,
                 "rescore.keep",
                 f"entry {entry_id}",
-                edition_id=edition_of_rescore(session, run.rescore_id),
+                challenge_id=challenge_of_rescore(session, run.rescore_id),
                 reason=reason,
                 details={"run": run_id, "rescore": run.rescore_id},
             )
@@ -572,12 +572,12 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
 def retry(platform: Platform, actor: Actor, rescore_id: int) -> int:
     """Queue what was refused or failed in a re-scoring again; returns how many runs.
 
-    Raises NotFoundError when it is not under way any more, or not in an edition that the actor organises.
+    Raises NotFoundError when it is not under way any more, or not in a challenge that the actor organises.
     """
     with platform.transaction() as session:
-        rescore, edition_id = _open_rescore(session, actor, rescore_id)
+        rescore, challenge_id = _open_rescore(session, actor, rescore_id)
         count = requeue_unscored(session, rescore_id)
-        _record(session, actor, "rescore.retry", rescore, edition_id, runs=count)
+        _record(session, actor, "rescore.retry", rescore, challenge_id, runs=count)
     platform.notifier.wake_workers()
     return count
 
@@ -585,20 +585,20 @@ def retry(platform: Platform, actor: Actor, rescore_id: int) -> int:
 def abandon(platform: Platform, actor: Actor, rescore_id: int) -> None:
     """Drop a re-scoring; the boards stay as they are.
 
-    Raises NotFoundError when it is not under way any more, or not in an edition that the actor organises.
+    Raises NotFoundError when it is not under way any more, or not in a challenge that the actor organises.
     """
     with platform.transaction() as session:
-        rescore, edition_id = _open_rescore(session, actor, rescore_id)
-        _record(session, actor, "rescore.abandon", rescore, edition_id)
+        rescore, challenge_id = _open_rescore(session, actor, rescore_id)
+        _record(session, actor, "rescore.abandon", rescore, challenge_id)
         rescore.abandoned_at = func.clock_timestamp()
         abandon_runs(session, rescore_id, "the re-scoring was abandoned")
     platform.cache.forget_versions()
 
 
 def _open_rescore(session: Session, actor: Actor, rescore_id: int) -> tuple[Rescore, int]:
-    """An open re-scoring that the actor may end, with the id of its edition."""
+    """An open re-scoring that the actor may end, with the id of its challenge."""
     missing = f"there is no open re-scoring {rescore_id}"
     rescore = locked_rescore(session, rescore_id)
     if rescore is None:
         raise NotFoundError(missing)
-    return rescore, _organised_edition(session, actor, rescore.phase_id, missing)
+    return rescore, _organised_challenge(session, actor, rescore.phase_id, missing)

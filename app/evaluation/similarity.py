@@ -22,8 +22,8 @@ from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import (
     AlikePair,
+    Challenge,
     Disclosure,
-    Edition,
     Entry,
     EntryState,
     JobKind,
@@ -148,14 +148,14 @@ def _subjects() -> Select[*tuple[Any, ...]]:
     """Scored entries where the annotation is held out; where it is open, alike results cost nobody anything."""
     statement: Select[*tuple[Any, ...]] = (
         select(
-            Entry.id, Entry.phase_id, Entry.competition, Edition.dataset, Entry.method_id, Entry.fingerprint,
+            Entry.id, Entry.phase_id, Entry.competition, Challenge.dataset, Entry.method_id, Entry.fingerprint,
             Upload.sha256, Upload.id, Phase.description_key,
         )
         .select_from(Entry)
         .join(Submission, Entry.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
         .join(Phase, Entry.phase_id == Phase.id)
-        .join(Edition, Phase.edition_id == Edition.id)
+        .join(Challenge, Phase.challenge_id == Challenge.id)
         .where(Entry.state == EntryState.SCORED, Phase.disclosure != Disclosure.FULL)
     )  # fmt: skip
     return statement
@@ -293,9 +293,9 @@ def count_open(session: Session) -> dict[int, int]:
 
 
 def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[AlikePair, int] | None:
-    """A pair of a phase that somebody organises, locked, with the id of its edition."""
+    """A pair of a phase that somebody organises, locked, with the id of its challenge."""
     statement = (
-        select(AlikePair, Phase.edition_id)
+        select(AlikePair, Phase.challenge_id)
         .join(Phase, AlikePair.phase_id == Phase.id)
         .where(AlikePair.id == pair_id, organised_by(actor))
     )
@@ -420,8 +420,8 @@ def _decide(platform: Platform, actor: Actor, pair_id: int, reason: str | None) 
     with platform.transaction() as session:
         found = organised_pair(session, actor, pair_id)
         if found is None:
-            raise NotFoundError(f"there is no pair {pair_id} in an edition that you organise")
-        pair, edition_id = found
+            raise NotFoundError(f"there is no pair {pair_id} in a challenge that you organise")
+        pair, challenge_id = found
         if (pair.dismissed_at is None) == (reason is None):
             raise ConflictError(f"pair {pair_id} is {'not' if reason is None else 'already'} dismissed")
         audit.record(
@@ -429,7 +429,7 @@ def _decide(platform: Platform, actor: Actor, pair_id: int, reason: str | None) 
             actor.user_id,
             "pair.restore" if reason is None else "pair.dismiss",
             f"pair {pair_id}",
-            edition_id=edition_id,
+            challenge_id=challenge_id,
             reason=reason or "",
             before={"reason": pair.dismiss_reason},
             after={"reason": reason},

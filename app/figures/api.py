@@ -13,9 +13,9 @@ router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
 
 
 @router.get(
-    "/leaderboards/{edition}/{image_set}/{competition}/figures",
+    "/leaderboards/{challenge}/{image_set}/{competition}/figures",
     dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
 )
-def figures(platform: ThePlatform, edition: str, image_set: str, competition: int) -> FiguresView:
+def figures(platform: ThePlatform, challenge: str, image_set: str, competition: int) -> FiguresView:
     """The figures that sum a board up, with the numbers in them: scores in [0, 1], as everybody sees them."""
-    return figures_figures.figures(platform, BoardAddress(edition, image_set, competition))
+    return figures_figures.figures(platform, BoardAddress(challenge, image_set, competition))

@@ -54,8 +54,8 @@ class FiguresView:
     is_computed: they are drawn; as_of: what was on the board then is in them; withheld: what readers do not see, and until when.
     """
 
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     image_set: str
     competition: int
     title: str
@@ -215,17 +215,17 @@ def badge(platform: Platform, address: BoardAddress, method_id: int) -> bytes:
     if place is None:
         raise NotFoundError(f"there is no public result of method {method_id} on this board")
     title = scoring.competition_of(phase.dataset, address.competition).title
-    drawing = badge_of(f"{phase.edition_title} {title}", place)
+    drawing = badge_of(f"{phase.challenge_title} {title}", place)
     return standing_alone(draw("figures/drawing.svg", drawing=drawing).strip())
 
 
 def _summary(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Summary | None]:
     """What was drawn of a board, unless it shows what is not disclosed at this moment, or has not been drawn."""
     with platform.snapshot() as session:
-        phase = find_phase(session, address.edition, address.image_set)
+        phase = find_phase(session, address.challenge, address.image_set)
         if challenges.board_of(session, phase.id, address.competition) is None:
             raise NotFoundError(
-                f"{address.edition} {address.image_set} has no competition {address.competition}"
+                f"{address.challenge} {address.image_set} has no competition {address.competition}"
             )
         taken_back = boards.withdrawals_number(session, phase.id, address.competition)
         found = exhibits.find(session, FIGURES, f"{phase.id}/{address.competition}")
@@ -267,7 +267,7 @@ def _drawn(
 
 
 def _view(address: BoardAddress, head: FigureHead, content: Mapping[str, Any]) -> FigureView:
-    base = f"/leaderboards/{address.edition}/{address.image_set}/{address.competition}/figures/{head.name}"
+    base = f"/leaderboards/{address.challenge}/{address.image_set}/{address.competition}/figures/{head.name}"
     return FigureView(
         head.name,
         head.title,
@@ -284,8 +284,8 @@ def _figures_view(
 ) -> FiguresView:
     info = scoring.competition_of(phase.dataset, address.competition)
     return FiguresView(
-        edition=phase.edition,
-        edition_title=phase.edition_title,
+        challenge=phase.challenge,
+        challenge_title=phase.challenge_title,
         image_set=phase.image_set,
         competition=address.competition,
         title=info.title,

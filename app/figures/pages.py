@@ -15,7 +15,7 @@ from app.figures.figures import FigureView, csv_of
 from app.web.dependencies import ThePlatform, limited, render_shared, requires
 
 router = APIRouter(
-    prefix="/leaderboards/{edition}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
+    prefix="/leaderboards/{challenge}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
 )
 
 
@@ -23,13 +23,13 @@ router = APIRouter(
 def figures(
     request: Request,
     platform: ThePlatform,
-    edition: str,
+    challenge: str,
     image_set: str,
     competition: int,
     columns: Annotated[int, Query(ge=1, description="the group of columns of tables")] = 1,
 ) -> Response:
     """Every figure of a board, with its table."""
-    address = BoardAddress(edition, image_set, competition)
+    address = BoardAddress(challenge, image_set, competition)
 
     def read() -> dict[str, Any]:
         page = figures_figures.figures_page(platform, address, columns)
@@ -40,26 +40,26 @@ def figures(
 
 @router.get("/figures/{name}.svg", dependencies=[limited(Limited.VIEW)])
 def figure(
-    request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int, name: str
+    request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int, name: str
 ) -> Response:
     """A figure, which other pages may show."""
-    found = figures_figures.figure(platform, BoardAddress(edition, image_set, competition), name)
+    found = figures_figures.figure(platform, BoardAddress(challenge, image_set, competition), name)
     return drawing_response(request, figures_figures.standing_alone(found.svg or ""))
 
 
 @router.get("/figures/{name}.csv", dependencies=[limited(Limited.VIEW)])
-def table(platform: ThePlatform, edition: str, image_set: str, competition: int, name: str) -> Response:
+def table(platform: ThePlatform, challenge: str, image_set: str, competition: int, name: str) -> Response:
     """The numbers of a figure."""
-    found = figures_figures.figure(platform, BoardAddress(edition, image_set, competition), name)
-    return table_response(f"{edition}-{image_set}-{competition}", found.figure)
+    found = figures_figures.figure(platform, BoardAddress(challenge, image_set, competition), name)
+    return table_response(f"{challenge}-{image_set}-{competition}", found.figure)
 
 
 @router.get("/badges/{method_id}.svg")
 def badge(
-    request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int, method_id: int
+    request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int, method_id: int
 ) -> Response:
     """The rank and mean of a method on a board, which other pages may show."""
-    content = figures_figures.badge(platform, BoardAddress(edition, image_set, competition), method_id)
+    content = figures_figures.badge(platform, BoardAddress(challenge, image_set, competition), method_id)
     return drawing_response(request, content)
 
 

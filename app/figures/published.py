@@ -15,7 +15,7 @@ from app.core.errors import NotFoundError
 from app.figures.board_figures import DRAWN, SVG_AND_NUMBERS
 from app.figures.drawings import BoardScores, MethodScores, summary_figures
 from app.figures.figures import ColumnView, DrawnFigure, FigureView, part_of
-from app.models import Artefact, PublishedEdition
+from app.models import Artefact, PublishedChallenge
 from app.platform import Platform
 from app.results import exhibits
 from app.web.dependencies import draw
@@ -25,7 +25,7 @@ from scoring.published import classification_of_2007, detection_of_2007
 
 @dataclass(frozen=True, slots=True)
 class PublishedLine:
-    """A historical edition in the list of all."""
+    """A historical challenge in the list of all."""
 
     code: str
     title: str
@@ -42,8 +42,8 @@ class PublishedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedEditionView:
-    """A historical edition; note: that nothing of it was scored here."""
+class PublishedChallengeView:
+    """A historical challenge; note: that nothing of it was scored here."""
 
     code: str
     title: str
@@ -67,7 +67,7 @@ class PublishedRow:
 class PublishedBoard:
     """A board as it was published; best: the largest value of each class."""
 
-    edition: PublishedEditionView
+    challenge: PublishedChallengeView
     table: PublishedTable
     measure: str
     classes: tuple[str, ...]
@@ -88,7 +88,7 @@ NOTE: Final = "As published, not scored here"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A board of a historical edition: its table, where its numbers are read, and their measure."""
+    """A board of a historical challenge: its table, where its numbers are read, and their measure."""
 
     table: PublishedTable
     read: Callable[[], Scoreboard]
@@ -101,9 +101,9 @@ PAPER: Final = (
 )
 CLASSIFICATION: Final = PublishedTable(1, "Classification", "Table 5")
 DETECTION: Final = PublishedTable(3, "Detection", "Table 6")
-EDITIONS: Final[Mapping[str, tuple[PublishedEditionView, tuple[Published, ...]]]] = {
+CHALLENGES: Final[Mapping[str, tuple[PublishedChallengeView, tuple[Published, ...]]]] = {
     "voc2007": (
-        PublishedEditionView(
+        PublishedChallengeView(
             "voc2007",
             "PASCAL VOC 2007, as published",
             PAPER,
@@ -116,10 +116,10 @@ EDITIONS: Final[Mapping[str, tuple[PublishedEditionView, tuple[Published, ...]]]
         ),
     )
 }
-"""By code, every historical edition with its boards."""
+"""By code, every historical challenge with its boards."""
 
 
-def board_of(edition: PublishedEditionView, published: Published) -> PublishedBoard:
+def board_of(challenge: PublishedChallengeView, published: Published) -> PublishedBoard:
     """A board with ranks by the mean; a method that did not enter every class follows the others."""
     scores = published.read()
     means = [None if None in row else fmean(_known(row)) for row in scores.values]
@@ -130,7 +130,7 @@ def board_of(edition: PublishedEditionView, published: Published) -> PublishedBo
     rows.sort(key=lambda row: (row.mean is None, -(row.mean or 0.0), row.method.casefold()))
     columns = zip(*scores.values, strict=True)
     best = tuple(max(_known(column), default=None) for column in columns)
-    return PublishedBoard(edition, published.table, published.measure, scores.classes, tuple(rows), best)
+    return PublishedBoard(challenge, published.table, published.measure, scores.classes, tuple(rows), best)
 
 
 def _known(row: tuple[float | None, ...]) -> list[float]:
@@ -144,35 +144,35 @@ def scores_of(board: PublishedBoard) -> BoardScores:
 
 
 def codes(session: Session) -> list[str]:
-    """The codes of the historical editions that are shown."""
-    return list(session.scalars(select(PublishedEdition.code).order_by(PublishedEdition.code)))
+    """The codes of the historical challenges that are shown."""
+    return list(session.scalars(select(PublishedChallenge.code).order_by(PublishedChallenge.code)))
 
 
 def is_shown(session: Session, code: str) -> bool:
-    """Whether a historical edition is shown."""
-    return session.get(PublishedEdition, code) is not None
+    """Whether a historical challenge is shown."""
+    return session.get(PublishedChallenge, code) is not None
 
 
 def insert_published(session: Session, code: str) -> bool:
-    """Show a historical edition; False if it is shown already."""
-    statement = insert(PublishedEdition).values(code=code).on_conflict_do_nothing()
-    return session.scalar(statement.returning(PublishedEdition.code)) is not None
+    """Show a historical challenge; False if it is shown already."""
+    statement = insert(PublishedChallenge).values(code=code).on_conflict_do_nothing()
+    return session.scalar(statement.returning(PublishedChallenge.code)) is not None
 
 
 def delete_published(session: Session, code: str, subject: str) -> bool:
-    """Show a historical edition no longer, with what was drawn of it below `subject`; whether it was shown."""
+    """Show a historical challenge no longer, with what was drawn of it below `subject`; whether it was shown."""
     session.execute(delete(Artefact).where(Artefact.subject.startswith(subject, autoescape=True)))
-    gone = delete(PublishedEdition).where(PublishedEdition.code == code)
-    return session.scalar(gone.returning(PublishedEdition.code)) is not None
+    gone = delete(PublishedChallenge).where(PublishedChallenge.code == code)
+    return session.scalar(gone.returning(PublishedChallenge.code)) is not None
 
 
 FIGURES = "published figures"  # kind of the artefact with the figures of a board
 
 
 def add(platform: Platform, code: str) -> bool:
-    """Show a historical edition, with its figures; False if it is shown already. Raises NotFoundError for one that there is not."""
-    if code not in EDITIONS:
-        raise NotFoundError(f"there is no historical edition {code!r}; there are {', '.join(EDITIONS)}")
+    """Show a historical challenge, with its figures; False if it is shown already. Raises NotFoundError for one that there is not."""
+    if code not in CHALLENGES:
+        raise NotFoundError(f"there is no historical challenge {code!r}; there are {', '.join(CHALLENGES)}")
     with platform.transaction() as session:
         is_new = insert_published(session, code)
     draw_missing(platform)
@@ -180,17 +180,17 @@ def add(platform: Platform, code: str) -> bool:
 
 
 def remove(platform: Platform, code: str) -> None:
-    """Show a historical edition no longer. Raises NotFoundError."""
+    """Show a historical challenge no longer. Raises NotFoundError."""
     with platform.transaction() as session:
         if not delete_published(session, code, _subject(code)):
-            raise NotFoundError(f"this server does not show a historical edition {code!r}")
+            raise NotFoundError(f"this server does not show a historical challenge {code!r}")
 
 
 def draw_missing(platform: Platform) -> int:
     """Draw the figures of historical boards that have none, or were drawn otherwise; how many boards."""
     with platform.transaction() as session:
         boards = [
-            (code, published) for code in codes(session) for published in EDITIONS.get(code, (None, ()))[1]
+            (code, published) for code in codes(session) for published in CHALLENGES.get(code, (None, ()))[1]
         ]
         found = {
             (code, each.table.number): exhibits.find(session, FIGURES, _subject(code, each.table.number))
@@ -202,7 +202,7 @@ def draw_missing(platform: Platform) -> int:
         if (before := found[code, each.table.number]) is None or before.version != DRAWN
     ]
     for code, published in missing:
-        figures = summary_figures(scores_of(board_of(EDITIONS[code][0], published)))
+        figures = summary_figures(scores_of(board_of(CHALLENGES[code][0], published)))
         content = [
             {
                 "head": [getattr(each.drawing, name) for name in ("name", "title", "description")],
@@ -223,24 +223,24 @@ def _subject(code: str, number: int | str = "") -> str:
 
 
 def lines(platform: Platform) -> tuple[PublishedLine, ...]:
-    """The historical editions that are shown."""
+    """The historical challenges that are shown."""
     with platform.transaction() as session:
-        shown = [EDITIONS[code][0] for code in codes(session) if code in EDITIONS]
+        shown = [CHALLENGES[code][0] for code in codes(session) if code in CHALLENGES]
     return tuple(PublishedLine(each.code, each.title, each.source) for each in shown)
 
 
-def edition(platform: Platform, code: str) -> PublishedEditionView:
-    """A historical edition. Raises NotFoundError."""
+def challenge(platform: Platform, code: str) -> PublishedChallengeView:
+    """A historical challenge. Raises NotFoundError."""
     with platform.transaction() as session:
-        if code not in EDITIONS or not is_shown(session, code):
-            raise NotFoundError(f"there is no historical edition {code!r}")
-    return EDITIONS[code][0]
+        if code not in CHALLENGES or not is_shown(session, code):
+            raise NotFoundError(f"there is no historical challenge {code!r}")
+    return CHALLENGES[code][0]
 
 
 def board(platform: Platform, code: str, competition: int) -> PublishedBoard:
     """A board as it was published. Raises NotFoundError."""
-    view = edition(platform, code)
-    found = next((each for each in EDITIONS[code][1] if each.table.number == competition), None)
+    view = challenge(platform, code)
+    found = next((each for each in CHALLENGES[code][1] if each.table.number == competition), None)
     if found is None:
         raise NotFoundError(f"{view.title} has no competition {competition}")
     return board_of(view, found)

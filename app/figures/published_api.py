@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from app.core.access import Action
 from app.figures import published
-from app.figures.published import PublishedBoard, PublishedEditionView, PublishedLine
+from app.figures.published import PublishedBoard, PublishedChallengeView, PublishedLine
 from app.web.dependencies import ThePlatform, requires
 
 router = APIRouter(
@@ -13,15 +13,15 @@ router = APIRouter(
 
 
 @router.get("")
-def editions(platform: ThePlatform) -> tuple[PublishedLine, ...]:
-    """The historical editions that this server shows as published; nothing of them was scored here."""
+def challenges(platform: ThePlatform) -> tuple[PublishedLine, ...]:
+    """The historical challenges that this server shows as published; nothing of them was scored here."""
     return published.lines(platform)
 
 
 @router.get("/{code}")
-def edition(platform: ThePlatform, code: str) -> PublishedEditionView:
-    """A historical edition with its boards."""
-    return published.edition(platform, code)
+def challenge(platform: ThePlatform, code: str) -> PublishedChallengeView:
+    """A historical challenge with its boards."""
+    return published.challenge(platform, code)
 
 
 @router.get("/{code}/{competition}")

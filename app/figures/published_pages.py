@@ -13,9 +13,9 @@ router = APIRouter(prefix="/published/{code}", dependencies=[requires(Action.REA
 
 
 @router.get("")
-def edition(request: Request, platform: ThePlatform, code: str) -> Response:
-    """A historical edition with its boards."""
-    return render(request, "published/edition.html", edition=published.edition(platform, code))
+def challenge(request: Request, platform: ThePlatform, code: str) -> Response:
+    """A historical challenge with its boards."""
+    return render(request, "published/challenge.html", challenge=published.challenge(platform, code))
 
 
 @router.get("/{competition}")

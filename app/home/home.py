@@ -22,7 +22,7 @@ from app.core.errors import NotFoundError
 from app.figures import published
 from app.figures.published import PublishedLine
 from app.images.pictures import _first_shown, candidates, sees_pictures, source_of
-from app.models import Disclosure, Edition, Method
+from app.models import Challenge, Disclosure, Method
 from app.people.teams import is_public
 from app.platform import Platform
 from app.results import headlines, standings
@@ -61,7 +61,7 @@ def representatives(platform: Platform, actor: Actor, phase: PhaseView) -> tuple
             for task, names in candidates(description, reversed(numbers)).items()
             if (picture := _first_shown(session, phase.id, names))
         }
-    base = f"/pictures/{quote(phase.edition)}/{quote(phase.image_set)}"
+    base = f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
     return tuple(
         Representative(
             task,
@@ -75,7 +75,7 @@ def representatives(platform: Platform, actor: Actor, phase: PhaseView) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class CompetitionLine:
-    """A competition of a phase on the edition's page."""
+    """A competition of a phase on the challenge's page."""
 
     number: int
     task: str
@@ -94,8 +94,8 @@ class PhaseCard:
 
 
 @dataclass(frozen=True, slots=True)
-class EditionSummary:
-    """An edition in the list of all."""
+class ChallengeSummary:
+    """A challenge in the list of all."""
 
     code: str
     title: str
@@ -115,18 +115,18 @@ class PhasePictures:
 class HomeView:
     """What there is to enter and to read."""
 
-    editions: tuple[EditionSummary, ...]  # the newest first
+    challenges: tuple[ChallengeSummary, ...]  # the newest first
     open: tuple[PhaseView, ...]  # what closes first is first
     upcoming: tuple[PhaseView, ...]
     deadline: PhaseView | None  # the open phase that closes first
     newest: tuple[Arrival, ...]
-    published: tuple[PublishedLine, ...] = ()  # historical editions, not scored here
+    published: tuple[PublishedLine, ...] = ()  # historical challenges, not scored here
     pictures: PhasePictures | None = None  # of an open phase whose images everybody sees
 
 
 @dataclass(frozen=True, slots=True)
-class EditionView:
-    """An edition with everything its page shows."""
+class ChallengeView:
+    """A challenge with everything its page shows."""
 
     code: str
     title: str
@@ -193,7 +193,7 @@ class FoundMethod:
     id: int
     name: str
     title: str
-    edition_title: str
+    challenge_title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Found:
     """What is called like some words."""
 
     words: str
-    editions: tuple[EditionSummary, ...]  # the most likely first
+    challenges: tuple[ChallengeSummary, ...]  # the most likely first
     methods: tuple[FoundMethod, ...]
 
 
@@ -209,7 +209,7 @@ MOST_TICKS: Final = 6
 DAYS: Final = (1, 2, 7, 14)
 MONTHS: Final = (1, 2, 3, 6, 12, 24, 60, 120)
 MARGIN: Final = 0.06  # of the time that is drawn, behind the last moment
-MOST_COMPARED: Final = 100  # editions, the newest
+MOST_COMPARED: Final = 100  # challenges, the newest
 MOST_FOUND: Final = 10
 LIKELY: Final = 0.6  # of the letters
 LEAST: Final = timedelta(days=4)
@@ -240,7 +240,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The phases of an edition over time."""
+    """The phases of a challenge over time."""
 
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
@@ -264,7 +264,7 @@ def by_deadline(phases: Sequence[PhaseView], state: PhaseState) -> tuple[PhaseVi
 
 
 def shown_phase(phases: Sequence[PhaseView], image_set: str | None) -> PhaseView | None:
-    """The phase whose methods an edition's page shows: this one, else a held-out one before an open one, else the newest."""
+    """The phase whose methods a challenge's page shows: this one, else a held-out one before an open one, else the newest."""
     if image_set is not None:
         return next((each for each in phases if each.image_set == image_set), None)
     return max(
@@ -286,7 +286,7 @@ def competitions_of(cards: Iterable[PhaseCard]) -> tuple[CompetitionLine, ...]:
 
 
 def timeline_of(phases: Sequence[PhaseView], now: datetime) -> Timeline:
-    """The drawing of an edition's phases, in the order of their openings."""
+    """The drawing of a challenge's phases, in the order of their openings."""
     ends = [phase.closes_at + phase.grace for phase in phases if phase.closes_at is not None]
     start = min([now, *(phase.opens_at for phase in phases)])
     last = max([now, *ends, *(phase.opens_at for phase in phases)])
@@ -330,29 +330,29 @@ def _months(begin: datetime, end: datetime, step: int) -> Iterator[datetime]:
         month += step
 
 
-def likely_editions(words: str, editions: Sequence[EditionSummary]) -> tuple[EditionSummary, ...]:
-    """The editions whose code or title is like one of these words or all of them, the most likely first."""
+def likely_challenges(words: str, challenges: Sequence[ChallengeSummary]) -> tuple[ChallengeSummary, ...]:
+    """The challenges whose code or title is like one of these words or all of them, the most likely first."""
     asked = {words.casefold(), *words.casefold().split()}
 
-    def likeness(edition: EditionSummary) -> list[float]:
-        names = {edition.code.casefold(), edition.title.casefold(), *edition.title.casefold().split()}
+    def likeness(challenge: ChallengeSummary) -> list[float]:
+        names = {challenge.code.casefold(), challenge.title.casefold(), *challenge.title.casefold().split()}
         return [max(SequenceMatcher(None, word, name).ratio() for name in names) for word in asked]
 
-    found = [(likeness(edition), edition) for edition in editions[:MOST_COMPARED]]
+    found = [(likeness(challenge), challenge) for challenge in challenges[:MOST_COMPARED]]
     likely = sorted((each for each in found if max(each[0]) >= LIKELY), key=lambda each: -sum(each[0]))
-    return tuple(edition for _, edition in likely[:MOST_FOUND])
+    return tuple(challenge for _, challenge in likely[:MOST_FOUND])
 
 
 def methods_called(session: Session, words: str, limit: int) -> tuple[FoundMethod, ...]:
-    """The public methods whose name cannot be told from these words, or begins with them, of the newest edition first."""
+    """The public methods whose name cannot be told from these words, or begins with them, of the newest challenge first."""
     key = name_key(words)
     if not key:
         return ()
     statement = (
-        select(Method.id, Method.name, Method.title, Edition.title)
-        .join(Edition, Method.edition_id == Edition.id)
+        select(Method.id, Method.name, Method.title, Challenge.title)
+        .join(Challenge, Method.challenge_id == Challenge.id)
         .where(Method.name_key.startswith(key, autoescape=True), is_public())
-        .order_by(Edition.id.desc(), Method.name_key)
+        .order_by(Challenge.id.desc(), Method.name_key)
         .limit(limit)
     )
     return tuple(FoundMethod(*row) for row in session.execute(statement))
@@ -360,19 +360,19 @@ def methods_called(session: Session, words: str, limit: int) -> tuple[FoundMetho
 
 ARRIVALS = 8  # submissions
 MOST_LOOKED_AT = 4  # open phases among which one with pictures is looked for
-USES_FRESH = 60.0  # seconds for which an edition's page says how much was disclosed to any team
+USES_FRESH = 60.0  # seconds for which a challenge's page says how much was disclosed to any team
 LONGEST_EXAMPLE = 1200  # characters
 
 
 def home(platform: Platform) -> HomeView:
     """What there is to enter and to read."""
     with platform.snapshot() as session:
-        stored = challenges.all_editions(session)
+        stored = challenges.all_challenges(session)
         phases = challenges.all_phases(session)
         newest = standings.arrivals(session, phases, ARRIVALS)
     open_ = by_deadline(phases, PhaseState.OPEN)
     return HomeView(
-        editions=_summaries(stored, phases),
+        challenges=_summaries(stored, phases),
         open=open_,
         upcoming=by_deadline(phases, PhaseState.UPCOMING),
         deadline=next_deadline(phases),
@@ -390,33 +390,33 @@ def _pictures(platform: Platform, phases: Sequence[PhaseView]) -> PhasePictures 
     return None
 
 
-def all_editions(platform: Platform) -> tuple[EditionSummary, ...]:
-    """Every edition, newest first."""
+def all_challenges(platform: Platform) -> tuple[ChallengeSummary, ...]:
+    """Every challenge, newest first."""
     with platform.snapshot() as session:
-        return _summaries(challenges.all_editions(session), challenges.all_phases(session))
+        return _summaries(challenges.all_challenges(session), challenges.all_phases(session))
 
 
-def _summaries(stored: Sequence[Edition], phases: Sequence[PhaseView]) -> tuple[EditionSummary, ...]:
+def _summaries(stored: Sequence[Challenge], phases: Sequence[PhaseView]) -> tuple[ChallengeSummary, ...]:
     return tuple(
-        EditionSummary(
-            code=edition.code,
-            title=edition.title,
-            dataset=edition.dataset,
-            phases=tuple(phase for phase in phases if phase.edition == edition.code),
+        ChallengeSummary(
+            code=challenge.code,
+            title=challenge.title,
+            dataset=challenge.dataset,
+            phases=tuple(phase for phase in phases if phase.challenge == challenge.code),
         )
-        for edition in stored
+        for challenge in stored
     )
 
 
-def edition_page(platform: Platform, code: str, image_set: str | None, page: int) -> EditionView:
-    """An edition with a page of the methods of one phase: this one, or by default one that is open.
+def challenge_page(platform: Platform, code: str, image_set: str | None, page: int) -> ChallengeView:
+    """A challenge with a page of the methods of one phase: this one, or by default one that is open.
 
     Raises NotFoundError.
     """
     with platform.snapshot() as session:
-        edition = challenges.edition_of(session, code)
-        if edition is None:
-            raise NotFoundError(f"there is no edition {code!r}")
+        challenge = challenges.challenge_of(session, code)
+        if challenge is None:
+            raise NotFoundError(f"there is no challenge {code!r}")
         phases = challenges.phases_of(session, code)
         shown = shown_phase(phases, image_set)
         if shown is None and image_set is not None:
@@ -428,7 +428,9 @@ def edition_page(platform: Platform, code: str, image_set: str | None, page: int
         PhaseCard(phase, _competitions(phase), bits.get(phase.id), representatives(platform, Actor(), phase))
         for phase in phases
     )
-    return EditionView(edition.code, edition.title, edition.dataset, cards, matrix, has_terms=has_terms)
+    return ChallengeView(
+        challenge.code, challenge.title, challenge.dataset, cards, matrix, has_terms=has_terms
+    )
 
 
 def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
@@ -462,27 +464,27 @@ def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:
 
 
 def find(platform: Platform, words: str) -> Found:
-    """Editions and public methods that are called like these words."""
+    """Challenges and public methods that are called like these words."""
     words = words.strip()
     with platform.snapshot() as session:
-        summaries = _summaries(challenges.all_editions(session), challenges.all_phases(session))
+        summaries = _summaries(challenges.all_challenges(session), challenges.all_phases(session))
         methods = methods_called(session, words, MOST_FOUND)
-    return Found(words, likely_editions(words, summaries), methods)
+    return Found(words, likely_challenges(words, summaries), methods)
 
 
-def competition_page(platform: Platform, edition: str, image_set: str, number: int) -> CompetitionView:
+def competition_page(platform: Platform, challenge: str, image_set: str, number: int) -> CompetitionView:
     """What a competition asks for, and how it is scored now.
 
     Raises NotFoundError, also for one that the phase does not offer.
     """
     with platform.snapshot() as session:
-        phase = find_phase(session, edition, image_set)
+        phase = find_phase(session, challenge, image_set)
         versions = challenges.board_versions(session, phase.id, number)
         info = next((each for each in offered_competitions(phase) if each.number == number), None)
         if info is None or versions is None:
-            raise NotFoundError(f"{edition} {image_set} has no competition {number}")
+            raise NotFoundError(f"{challenge} {image_set} has no competition {number}")
         board, truth = versions
-        has_terms = terms.current_terms(session, edition, None) is not None
+        has_terms = terms.current_terms(session, challenge, None) is not None
     description = description_of(platform.descriptions, phase.description_key)
     return CompetitionView(
         phase=phase,
@@ -513,13 +515,13 @@ def _example(description: Description, info: CompetitionInfo) -> ExampleFile | N
     return ExampleFile(name, text if len(text) <= LONGEST_EXAMPLE else f"{text[:LONGEST_EXAMPLE]} …")
 
 
-def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) -> SubmitView:
+def submit_page(platform: Platform, actor: Actor, challenge: str, image_set: str) -> SubmitView:
     """What somebody needs to know before an upload.
 
     Raises NotFoundError.
     """
     with platform.snapshot() as session:
-        phase = find_phase(session, edition, image_set)
+        phase = find_phase(session, challenge, image_set)
         offered = offered_competitions(phase)
         quota = quotas.lines(session, actor, phase)
         against = terms.against_submission(session, actor, phase)

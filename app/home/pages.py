@@ -1,4 +1,4 @@
-"""Home, the page of an edition, and the page to submit from."""
+"""Home, the page of a challenge, and the page to submit from."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.home import home as home_home
-from app.home.home import EditionView, competitions_of, timeline_of
+from app.home.home import ChallengeView, competitions_of, timeline_of
 from app.results.standings import MOST_PAGES
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
 from app.web.tables import bibtex
@@ -23,7 +23,7 @@ Set = Annotated[
 ]
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 Words = Annotated[
-    str, Query(max_length=100, description="the name of an edition, or how that of a method begins")
+    str, Query(max_length=100, description="the name of a challenge, or how that of a method begins")
 ]
 Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, best first")]
 
@@ -36,62 +36,63 @@ def home(request: Request, platform: ThePlatform) -> Response:
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
-    """Editions and public methods by their names."""
+    """Challenges and public methods by their names."""
     return render(request, "home/find.html", found=home_home.find(platform, q))
 
 
-@router.get("/editions/{edition}", dependencies=[requires(Action.READ_PUBLIC)])
-def edition(
+@router.get("/challenges/{challenge}", dependencies=[requires(Action.READ_PUBLIC)])
+def challenge(
     request: Request,
     platform: ThePlatform,
-    edition: str,
+    challenge: str,
     image_set: Set = None,
     page: Page = 1,
     kind: Kind = "html",
 ) -> Response:
-    """An edition with its phases over time and its methods by competition; or how to cite it."""
+    """A challenge with its phases over time and its methods by competition; or how to cite it."""
     if kind == "bib":
-        view = home_home.edition_page(platform, edition, image_set, page)
-        entry = citation(view, f"{platform.settings.address}/editions/{quote(edition)}")
+        view = home_home.challenge_page(platform, challenge, image_set, page)
+        entry = citation(view, f"{platform.settings.address}/challenges/{quote(challenge)}")
         return Response(entry, media_type="application/x-bibtex")
 
     def read() -> dict[str, Any]:
-        view = home_home.edition_page(platform, edition, image_set, page)
+        view = home_home.challenge_page(platform, challenge, image_set, page)
         timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
-        return {"edition": view, "timeline": timeline, "competitions": competitions_of(view.phases)}
+        return {"challenge": view, "timeline": timeline, "competitions": competitions_of(view.phases)}
 
-    return render_shared(request, "home/edition.html", (edition, image_set, page), read)
+    return render_shared(request, "home/challenge.html", (challenge, image_set, page), read)
 
 
-def citation(edition: EditionView, address: str) -> str:
-    """An edition for BibTeX, of the year in which it opened."""
-    opened = min((card.phase.opens_at for card in edition.phases), default=None)
+def citation(challenge: ChallengeView, address: str) -> str:
+    """A challenge for BibTeX, of the year in which it opened."""
+    opened = min((card.phase.opens_at for card in challenge.phases), default=None)
     fields = {
-        "title": edition.title,
-        "key": edition.title,  # by which styles sort what has no author
+        "title": challenge.title,
+        "key": challenge.title,  # by which styles sort what has no author
         "year": f"{opened:%Y}" if opened else "",
         "howpublished": address,
     }
-    return bibtex(edition.code, fields)
+    return bibtex(challenge.code, fields)
 
 
 @router.get(
-    "/editions/{edition}/{image_set}/competitions/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
+    "/challenges/{challenge}/{image_set}/competitions/{competition}",
+    dependencies=[requires(Action.READ_PUBLIC)],
 )
 def competition(
-    request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int
+    request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int
 ) -> Response:
     """What a competition asks for, and how it is scored."""
-    view = home_home.competition_page(platform, edition, image_set, competition)
+    view = home_home.competition_page(platform, challenge, image_set, competition)
     return render(request, "home/competition.html", view=view)
 
 
-@router.get("/editions/{edition}/{image_set}/submit", dependencies=[requires(Action.UPLOAD)])
+@router.get("/challenges/{challenge}/{image_set}/submit", dependencies=[requires(Action.UPLOAD)])
 def submit(
-    request: Request, platform: ThePlatform, actor: CurrentActor, edition: str, image_set: str
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str
 ) -> Response:
     """Where to drop an archive, what it should hold, and how much of the quota is left."""
-    page = home_home.submit_page(platform, actor, edition, image_set)
+    page = home_home.submit_page(platform, actor, challenge, image_set)
     return render(
         request,
         "home/submit.html",

@@ -36,7 +36,7 @@ class ImageRow:
 class ImageList:
     """Some pictures of a phase; next: the address of those that follow."""
 
-    edition: str
+    challenge: str
     image_set: str
     total: int
     made: int
@@ -44,11 +44,11 @@ class ImageList:
     next: str | None
 
 
-@router.get("/editions/{edition}/{image_set}/images", tags=["editions"], dependencies=[READ])
+@router.get("/challenges/{challenge}/{image_set}/images", tags=["challenges"], dependencies=[READ])
 def images(
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     after: After = -1,
     name: Beginning = "",
@@ -57,16 +57,16 @@ def images(
 
     On a held-out phase only where its organiser shows them.
     """
-    page = pictures.pictures_page(platform, actor, edition, image_set, name, Window(after, None, LIMIT))
+    page = pictures.pictures_page(platform, actor, challenge, image_set, name, Window(after, None, LIMIT))
     rows = tuple(_row(page, picture) for picture in page.pictures)
-    address = f"/api/v1/editions/{quote(edition)}/{quote(image_set)}/images"
+    address = f"/api/v1/challenges/{quote(challenge)}/{quote(image_set)}/images"
     begins = f"&name={quote(name)}" if name else ""
     next_ = None if page.next is None else f"{address}?after={page.next}{begins}"
-    return ImageList(edition, image_set, page.total, page.made, rows, next_)
+    return ImageList(challenge, image_set, page.total, page.made, rows, next_)
 
 
 def _row(page: PicturesPage, picture: PictureView) -> ImageRow:
-    address = f"/pictures/{quote(page.phase.edition)}/{quote(page.phase.image_set)}/{quote(picture.name)}"
+    address = f"/pictures/{quote(page.phase.challenge)}/{quote(page.phase.image_set)}/{quote(picture.name)}"
     is_made = picture.version is not None
     return ImageRow(
         picture.name,
@@ -78,11 +78,13 @@ def _row(page: PicturesPage, picture: PictureView) -> ImageRow:
     )
 
 
-@router.get("/editions/{edition}/{image_set}/images/{name}", tags=["editions"], dependencies=[READ, VIEW])
+@router.get(
+    "/challenges/{challenge}/{image_set}/images/{name}", tags=["challenges"], dependencies=[READ, VIEW]
+)
 def image(
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     name: str,
     competition: Competition = None,
@@ -94,7 +96,7 @@ def image(
     Without annotation and predictions where the annotation is held out.
     """
     choice = Choice(competition, tuple(run or ()), threshold)
-    return viewer.viewer(platform, actor, edition, image_set, name, choice)
+    return viewer.viewer(platform, actor, challenge, image_set, name, choice)
 
 
 @router.get(
@@ -108,17 +110,17 @@ def of_run(
 
 
 @router.get(
-    "/leaderboards/{edition}/{image_set}/{competition}/images",
+    "/leaderboards/{challenge}/{image_set}/{competition}/images",
     tags=["leaderboards"],
     dependencies=[READ, VIEW],
 )
 def of_board(
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     competition: int,
     class_name: ClassName = None,
 ) -> ExamplesPage:
     """The easiest, hardest and most confusing images of a class over the methods of a board."""
-    return lists.hard_images(platform, actor, edition, image_set, competition, class_name)
+    return lists.hard_images(platform, actor, challenge, image_set, competition, class_name)

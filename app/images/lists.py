@@ -137,17 +137,17 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
 
 
 def hard_images(
-    platform: Platform, actor: Actor, edition: str, image_set: str, competition: int, class_name: str | None
+    platform: Platform, actor: Actor, challenge: str, image_set: str, competition: int, class_name: str | None
 ) -> ExamplesPage:
     """The easiest, hardest and most confusing images of a class, over the public methods of a board.
 
     Raises NotFoundError, and WithheldError where the annotation is held out.
     """
     with platform.snapshot() as session:
-        phase = find_phase(session, edition, image_set)
+        phase = find_phase(session, challenge, image_set)
         _require_truth(session, actor, phase)
         if challenges.board_of(session, phase.id, competition) is None:
-            raise NotFoundError(f"{edition} {image_set} has no competition {competition}")
+            raise NotFoundError(f"{challenge} {image_set} has no competition {competition}")
         info = scoring.competition_of(phase.dataset, competition)
         missing = AWAITED if overlays.is_awaited(session, phase.id, competition) else NOT_COMPUTED
         if info.task in NOT_COMPARED:
@@ -178,7 +178,7 @@ def _require_truth(session: Session, actor: Actor, phase: PhaseView) -> None:
     """Raise NotFoundError for a phase without pictures, WithheldError where the reader sees no annotation over them."""
     source = source_of(session, phase.id)
     if source is None:
-        raise NotFoundError(f"{phase.edition} {phase.image_set} has no pictures")
+        raise NotFoundError(f"{phase.challenge} {phase.image_set} has no pictures")
     if not (sees_pictures(actor, phase, source) and sees_truth(actor, phase, source)):
         raise WithheldError(withheld(phase))
 

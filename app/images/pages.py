@@ -33,12 +33,12 @@ Runs = Annotated[
 ClassName = Annotated[str | None, Query(max_length=100, description="the class whose images are listed")]
 
 
-@router.get("/pictures/{edition}/{image_set}", dependencies=[READ])
+@router.get("/pictures/{challenge}/{image_set}", dependencies=[READ])
 def of_phase(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     after: After = -1,
     before: Before = None,
@@ -46,53 +46,53 @@ def of_phase(
 ) -> Response:
     """The pictures of a phase, a page of them."""
     window = Window(after, before, PAGE)
-    page = pictures.pictures_page(platform, actor, edition, image_set, name.strip(), window)
+    page = pictures.pictures_page(platform, actor, challenge, image_set, name.strip(), window)
     return render(request, "images/pictures.html", page=page, form={}, problems={})
 
 
-@router.get("/pictures/{edition}/{image_set}/{name}/thumbnail.jpg", dependencies=[READ])
+@router.get("/pictures/{challenge}/{image_set}/{name}/thumbnail.jpg", dependencies=[READ])
 def thumbnail(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     name: str,
     v: Version = "",
 ) -> Response:
     """A picture, small."""
-    found = pictures.stored_picture(platform, actor, edition, image_set, name, Size.THUMBNAIL)
+    found = pictures.stored_picture(platform, actor, challenge, image_set, name, Size.THUMBNAIL)
     return _answer(request, found, v)
 
 
-@router.get("/pictures/{edition}/{image_set}/{name}/picture.jpg", dependencies=[READ])
+@router.get("/pictures/{challenge}/{image_set}/{name}/picture.jpg", dependencies=[READ])
 def picture(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     name: str,
     v: Version = "",
 ) -> Response:
     """A picture, at most 1280 pixels wide and high."""
-    found = pictures.stored_picture(platform, actor, edition, image_set, name, Size.VIEW)
+    found = pictures.stored_picture(platform, actor, challenge, image_set, name, Size.VIEW)
     return _answer(request, found, v)
 
 
-@router.get("/pictures/{edition}/{image_set}/{name}/labels.png", dependencies=[READ])
+@router.get("/pictures/{challenge}/{image_set}/{name}/labels.png", dependencies=[READ])
 def labels(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     name: str,
     run: int | None = None,
     truth: int | None = None,
 ) -> Response:
     """A label image in the colours of the development kits, its background transparent."""
-    found = viewer.label_image(platform, actor, edition, image_set, name, run_id=run, truth_id=truth)
+    found = viewer.label_image(platform, actor, challenge, image_set, name, run_id=run, truth_id=truth)
     return _answer(request, found, "none", "image/png")
 
 
@@ -111,12 +111,12 @@ def _answer(request: Request, found: StoredPicture, version: str, media_type: st
     return Response(found.content, headers=headers, media_type=media_type)
 
 
-@router.get("/pictures/{edition}/{image_set}/{name}", dependencies=[READ, VIEW])
+@router.get("/pictures/{challenge}/{image_set}/{name}", dependencies=[READ, VIEW])
 def of_image(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     name: str,
     competition: Competition = None,
@@ -125,7 +125,7 @@ def of_image(
 ) -> Response:
     """A picture with what its annotation and some methods say of it."""
     choice = Choice(competition, tuple(run or ()), number_or_none(threshold))
-    page = viewer.viewer(platform, actor, edition, image_set, name, choice)
+    page = viewer.viewer(platform, actor, challenge, image_set, name, choice)
     return render(request, "images/viewer.html", page=page, query=request.url.query)
 
 
@@ -155,18 +155,18 @@ def of_run(
     return render(request, "images/lists.html", page=page)
 
 
-@router.get("/leaderboards/{edition}/{image_set}/{competition}/images", dependencies=[READ, VIEW])
+@router.get("/leaderboards/{challenge}/{image_set}/{competition}/images", dependencies=[READ, VIEW])
 def of_board(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     competition: int,
     class_name: ClassName = None,
 ) -> Response:
     """The images that the methods of a board find easy and hard."""
-    page = lists.hard_images(platform, actor, edition, image_set, competition, class_name)
+    page = lists.hard_images(platform, actor, challenge, image_set, competition, class_name)
     return render(request, "images/lists.html", page=page)
 
 
@@ -184,7 +184,7 @@ def change(
         pictures.change(platform, actor, phase_id, PictureRules.model_validate(form))
     except ValidationError as error:
         phase = pictures.organised(platform, actor, phase_id)
-        page = pictures.pictures_page(platform, actor, phase.edition, phase.image_set, "", Window())
+        page = pictures.pictures_page(platform, actor, phase.challenge, phase.image_set, "", Window())
         problems = field_errors(error)
         return render(request, "images/pictures.html", code=422, page=page, form=form, problems=problems)
     return _back(platform, actor, phase_id)
@@ -199,4 +199,4 @@ def try_again(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Resp
 
 def _back(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
     phase = pictures.organised(platform, actor, phase_id)
-    return RedirectResponse(f"/pictures/{phase.edition}/{phase.image_set}#organise", status_code=303)
+    return RedirectResponse(f"/pictures/{phase.challenge}/{phase.image_set}#organise", status_code=303)

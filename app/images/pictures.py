@@ -119,7 +119,7 @@ class PictureRules(BaseModel):
 
 def sees_pictures(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
     """Whether somebody sees the pictures of a phase, without annotation."""
-    return phase.disclosure is Disclosure.FULL or source.is_public or actor.runs(phase.edition_id)
+    return phase.disclosure is Disclosure.FULL or source.is_public or actor.runs(phase.challenge_id)
 
 
 def truth_is_drawn(phase: PhaseView, source: PictureSource) -> bool:
@@ -135,7 +135,7 @@ def sees_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
     """Whether somebody sees annotation and predictions drawn over the pictures."""
     if phase.disclosure is Disclosure.FULL:
         return True
-    return source.draws_truth and actor.runs(phase.edition_id)
+    return source.draws_truth and actor.runs(phase.challenge_id)
 
 
 def withheld(phase: PhaseView) -> str:
@@ -152,20 +152,20 @@ def visible_source(session: Session, actor: Actor, phase: PhaseView) -> PictureS
     """The source of a phase whose pictures the reader sees. Raises NotFoundError."""
     source = source_of(session, phase.id)
     if source is None or not sees_pictures(actor, phase, source):
-        raise _none(phase.edition, phase.image_set)
+        raise _none(phase.challenge, phase.image_set)
     return source
 
 
-def _none(edition: str, image_set: str) -> NotFoundError:
-    return NotFoundError(f"{edition} {image_set} has no pictures, or they are not public")
+def _none(challenge: str, image_set: str) -> NotFoundError:
+    return NotFoundError(f"{challenge} {image_set} has no pictures, or they are not public")
 
 
 def pictures_page(
-    platform: Platform, actor: Actor, edition: str, image_set: str, beginning: str, window: Window
+    platform: Platform, actor: Actor, challenge: str, image_set: str, beginning: str, window: Window
 ) -> PicturesPage:
     """Some pictures of a phase. Raises NotFoundError where it has none, or none that the reader may see."""
     with platform.snapshot() as session:
-        phase = find_phase(session, edition, image_set)
+        phase = find_phase(session, challenge, image_set)
         source = visible_source(session, actor, phase)
         rows, previous, next_ = _page(session, phase.id, beginning, window)
         total, made, refused = session.execute(_counts(phase.id)).one()
@@ -181,7 +181,7 @@ def pictures_page(
         previous=previous,
         next=next_,
         is_public=sees_pictures(Actor(), phase, source),
-        source=source if actor.runs(phase.edition_id) else None,
+        source=source if actor.runs(phase.challenge_id) else None,
     )
 
 
@@ -252,7 +252,7 @@ def pictures_of(session: Session, phase_id: int, names: Collection[str]) -> dict
 
 
 def stored_picture(
-    platform: Platform, actor: Actor, edition: str, image_set: str, name: str, size: Size
+    platform: Platform, actor: Actor, challenge: str, image_set: str, name: str, size: Size
 ) -> StoredPicture:
     """A picture, found by the name of its image in the table.
 
@@ -261,12 +261,12 @@ def stored_picture(
 
     def read() -> tuple[PhaseView, PictureSource | None]:
         with platform.transaction() as session:
-            phase = find_phase(session, edition, image_set)
+            phase = find_phase(session, challenge, image_set)
             return phase, source_of(session, phase.id)
 
-    phase, source = platform.cache.version(("pictures", edition, image_set), read)
+    phase, source = platform.cache.version(("pictures", challenge, image_set), read)
     if source is None or not sees_pictures(actor, phase, source):
-        raise _none(edition, image_set)
+        raise _none(challenge, image_set)
     with platform.transaction() as session:
         chosen = select(Picture.position, Picture.batch, PictureBatch.made).join(
             PictureBatch, _is_its_batch()
@@ -275,7 +275,7 @@ def stored_picture(
         row = session.execute(chosen.where(*found)).one_or_none()
         made = exhibits.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
     if row is None or made is None:
-        raise NotFoundError(f"{edition} {image_set} has no picture {name!r}, or it is not made yet")
+        raise NotFoundError(f"{challenge} {image_set} has no picture {name!r}, or it is not made yet")
     content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)
     return StoredPicture(content, row.made[:12], sees_pictures(Actor(), phase, source))
 
@@ -339,7 +339,7 @@ def ask_for(session: Session, kind: JobKind, phase_id: int) -> None:
 def change(platform: Platform, actor: Actor, phase_id: int, rules: PictureRules) -> None:
     """Set who sees the pictures of a phase. Raises NotFoundError for one without, or that the actor does not organise."""
     with platform.transaction() as session:
-        edition_id = _organised(session, actor, phase_id).edition_id
+        challenge_id = _organised(session, actor, phase_id).challenge_id
         source = session.get_one(PictureSource, phase_id, with_for_update=True, populate_existing=True)
         before = {"is_public": source.is_public, "draws_truth": source.draws_truth}
         after = {"is_public": rules.is_public, "draws_truth": rules.draws_truth}
@@ -348,6 +348,6 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: PictureRules)
             ask_for(session, JobKind.OVERLAYS, phase_id)
             audit.record(
                 session, actor.user_id, "pictures.change", f"phase {phase_id}",
-                edition_id=edition_id, reason=rules.reason, before=before, after=after,
+                challenge_id=challenge_id, reason=rules.reason, before=before, after=after,
             )  # fmt: skip
     platform.cache.forget_versions()

@@ -139,15 +139,15 @@ class _Scene:
     def address(self) -> str:
         """Of the picture's page."""
         phase = self.phase
-        return f"/pictures/{quote(phase.edition)}/{quote(phase.image_set)}/{quote(self.picture.name)}"
+        return f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}/{quote(self.picture.name)}"
 
 
 def viewer(
-    platform: Platform, actor: Actor, edition: str, image_set: str, name: str, choice: Choice
+    platform: Platform, actor: Actor, challenge: str, image_set: str, name: str, choice: Choice
 ) -> ViewerPage:
     """A picture, and what is drawn over it where the reader may see that. Raises NotFoundError."""
     with platform.snapshot() as session:
-        scene = _scene(session, actor, edition, image_set, name)
+        scene = _scene(session, actor, challenge, image_set, name)
         phase, picture = scene.phase, scene.picture
         tasks = {each.number: each.task for each in scoring.competitions(phase.dataset)}
         offered = list(dict.fromkeys((run.competition, tasks[run.competition]) for run in scene.runs))
@@ -191,15 +191,15 @@ def viewer(
     )
 
 
-def _scene(session: Session, actor: Actor, edition: str, image_set: str, name: str) -> _Scene:
-    phase = find_phase(session, edition, image_set)
+def _scene(session: Session, actor: Actor, challenge: str, image_set: str, name: str) -> _Scene:
+    phase = find_phase(session, challenge, image_set)
     source = visible_source(session, actor, phase)
     picture = picture_of(session, phase.id, name)
     if picture is None:
-        raise NotFoundError(f"{edition} {image_set} has no image {name!r}")
+        raise NotFoundError(f"{challenge} {image_set} has no image {name!r}")
     runs: list[DrawnRun] = []
     if sees_truth(actor, phase, source):
-        audience = Audience.ORGANISERS if actor.runs(phase.edition_id) else Audience.PUBLIC
+        audience = Audience.ORGANISERS if actor.runs(phase.challenge_id) else Audience.PUBLIC
         runs = overlays.runs_on_boards(session, phase.id, audience)
     before, after = picture.position - 1, picture.position + 1
     beside = select(Picture.position, Picture.name).where(
@@ -346,7 +346,7 @@ def _mark(kind: str, box: Box, label: str, score: float | None = None, *, is_sho
 def label_image(  # noqa: PLR0913 - where, and whose
     platform: Platform,
     actor: Actor,
-    edition: str,
+    challenge: str,
     image_set: str,
     name: str,
     *,
@@ -355,7 +355,7 @@ def label_image(  # noqa: PLR0913 - where, and whose
 ) -> StoredPicture:
     """The label image of the annotation, or of a run, PNG. Raises NotFoundError where there is none for this reader."""
     with platform.snapshot() as session:
-        scene = _scene(session, actor, edition, image_set, name)
+        scene = _scene(session, actor, challenge, image_set, name)
         boards = challenges.boards_of(session, [scene.phase.id])
     content, position = b"", scene.picture.position
     if sees_truth(actor, scene.phase, scene.source):
@@ -364,5 +364,5 @@ def label_image(  # noqa: PLR0913 - where, and whose
         elif run_id is None and truth_id in {board.ground_truth_id for board in boards}:
             content = overlays.truth_labels(platform, truth_id, position)
     if not content:
-        raise NotFoundError(f"{edition} {image_set} shows no label image of {name!r}")
+        raise NotFoundError(f"{challenge} {image_set} shows no label image of {name!r}")
     return StoredPicture(content, "", sees_truth(Actor(), scene.phase, scene.source))

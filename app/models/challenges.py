@@ -45,10 +45,10 @@ def stored(quotas: Iterable[Quota]) -> list[dict[str, Any]]:
     return [asdict(quota) for quota in in_order(quotas)]
 
 
-class Edition(Base):
+class Challenge(Base):
     """A year's challenge."""
 
-    __tablename__ = "edition"
+    __tablename__ = "challenge"
     id: Mapped[int] = key_column()
     code: Mapped[str] = mapped_column(unique=True)  # in addresses: VOC2007, sample
     title: Mapped[str]
@@ -58,11 +58,11 @@ class Edition(Base):
 
 
 class Phase(Base):
-    """An image set of an edition, with its rules."""
+    """An image set of a challenge, with its rules."""
 
     __tablename__ = "phase"
     __table_args__ = (
-        UniqueConstraint("edition_id", "image_set"),
+        UniqueConstraint("challenge_id", "image_set"),
         CheckConstraint("disclosure <> 'at close' OR closes_at IS NOT NULL", name="discloses_one_day"),
         CheckConstraint(
             "NOT jsonb_path_exists(quotas, '$[*] ? (@.results < 1 || @.days < 1)')", name="quotas_positive"
@@ -73,7 +73,7 @@ class Phase(Base):
         CheckConstraint("grace >= interval '0'", name="grace_not_negative"),
     )
     id: Mapped[int] = key_column()
-    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id))
     image_set: Mapped[str]
     disclosure: Mapped[Disclosure]
     details_at_close: Mapped[bool] = mapped_column(
@@ -88,7 +88,7 @@ class Phase(Base):
     embargo: Mapped[bool] = mapped_column(default=False)  # others see results once the phase is over
     shows_exposure: Mapped[bool] = mapped_column(
         default=False
-    )  # the edition's page says how much was disclosed
+    )  # the challenge's page says how much was disclosed
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
     not_offered: Mapped[dict[str, Any]] = mapped_column(
         default=dict
@@ -161,9 +161,9 @@ class Board(Base):
     activated_at: Mapped[datetime] = now_column()  # since when these versions count
 
 
-class PublishedEdition(Base):
-    """An edition whose results this server shows as a paper printed them; the numbers are in the program."""
+class PublishedChallenge(Base):
+    """A challenge whose results this server shows as a paper printed them; the numbers are in the program."""
 
-    __tablename__ = "published_edition"
+    __tablename__ = "published_challenge"
     code: Mapped[str] = mapped_column(primary_key=True)  # in addresses: voc2007
     added_at: Mapped[datetime] = now_column()

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Edition
+from app.models.challenges import Challenge
 from app.models.people import User
 from app.models.runs import Run
 from app.models.table import Base, JobKind, Queue, Service, key_column, now_column
@@ -42,7 +42,7 @@ class AuditRecord(Base):
 
     __tablename__ = "audit"
     __table_args__ = (
-        Index("ix_audit_edition", "edition_id", "id"),
+        Index("ix_audit_challenge", "challenge_id", "id"),
         Index("ix_audit_subject", "subject", "id"),
     )
     id: Mapped[int] = key_column()
@@ -53,7 +53,9 @@ class AuditRecord(Base):
     action: Mapped[str]
     subject: Mapped[str]  # what it was done to, e.g. "entry 7"
     reason: Mapped[str] = mapped_column(default="")
-    edition_id: Mapped[int | None] = mapped_column(ForeignKey(Edition.id))  # its organisers read this record
+    challenge_id: Mapped[int | None] = mapped_column(
+        ForeignKey(Challenge.id)
+    )  # its organisers read this record
     before: Mapped[dict[str, Any] | None]  # what changed, as it was
     after: Mapped[dict[str, Any] | None]  # and as it is
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Edition
+from app.models.challenges import Challenge
 from app.models.table import Base, Role, key_column, now_column
 
 
@@ -42,11 +42,11 @@ class User(Base):
     deleted_at: Mapped[datetime | None]  # the row stays, without personal data, for what names it
 
 
-class EditionOrganiser(Base):
-    """Somebody who runs an edition."""
+class ChallengeOrganiser(Base):
+    """Somebody who runs a challenge."""
 
-    __tablename__ = "edition_organiser"
-    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id, ondelete="CASCADE"), primary_key=True)
+    __tablename__ = "challenge_organiser"
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
     user_id: Mapped[int] = mapped_column(
         ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
     )
@@ -54,11 +54,11 @@ class EditionOrganiser(Base):
 
 
 class OneTimeLink(Base):
-    """A link that makes the first person who uses it an organiser of an edition, or an admin."""
+    """A link that makes the first person who uses it an organiser of a challenge, or an admin."""
 
     __tablename__ = "one_time_link"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
-    edition_id: Mapped[int | None] = mapped_column(ForeignKey(Edition.id))  # none: it makes an admin
+    challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))  # none: it makes an admin
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
@@ -141,15 +141,15 @@ class ApiToken(Base):
 
 
 class Terms(Base):
-    """One version of what participants of an edition agree to; a later one takes its place and never changes it."""
+    """One version of what participants of a challenge agree to; a later one takes its place and never changes it."""
 
     __tablename__ = "terms"
     __table_args__ = (
-        UniqueConstraint("edition_id", "version"),
+        UniqueConstraint("challenge_id", "version"),
         CheckConstraint("version > 0", name="version_positive"),
     )
     id: Mapped[int] = key_column()
-    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id, ondelete="CASCADE"))
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"))
     version: Mapped[int]
     text: Mapped[str]
     set_at: Mapped[datetime] = now_column()

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Edition, Phase
+from app.models.challenges import Challenge, Phase
 from app.models.people import User
 from app.models.table import Base, EntryState, UploadState, key_column, now_column
 from app.models.teams import Team
@@ -18,13 +18,13 @@ class Method(Base):
 
     __tablename__ = "method"
     __table_args__ = (
-        UniqueConstraint("edition_id", "name_key"),
+        UniqueConstraint("challenge_id", "name_key"),
         Index(
             "ix_method_name_key", "name_key", postgresql_ops={"name_key": "text_pattern_ops"}
         ),  # beginnings
     )
     id: Mapped[int] = key_column()
-    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id))
     team_id: Mapped[int] = mapped_column(ForeignKey(Team.id), index=True)
     name: Mapped[str]
     name_key: Mapped[str]  # the same for names that look alike

@@ -10,14 +10,14 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class Role(enum.StrEnum):
-    """The role of a person on this server; organisers are organisers of editions and have rows of their own."""
+    """The role of a person on this server; organisers are organisers of challenges and have rows of their own."""
 
     PARTICIPANT = "participant"
     ADMIN = "admin"
 
 
 class Approval(enum.StrEnum):
-    """What an organiser decided about a team, where the edition asks for it."""
+    """What an organiser decided about a team, where the challenge asks for it."""
 
     WAITING = "waiting"
     APPROVED = "approved"

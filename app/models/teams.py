@@ -1,4 +1,4 @@
-"""Teams of an edition, their members and invitations."""
+"""Teams of a challenge, their members and invitations."""
 
 from datetime import datetime
 
@@ -13,24 +13,24 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Edition
+from app.models.challenges import Challenge
 from app.models.people import User
 from app.models.table import Approval, Base, key_column, now_column
 
 
 class Team(Base):
-    """Who enters the competitions of an edition: one person or several."""
+    """Who enters the competitions of a challenge: one person or several."""
 
     __tablename__ = "team"
     __table_args__ = (
-        UniqueConstraint("edition_id", "name_key"),
-        UniqueConstraint("id", "edition_id"),  # what a member refers to
+        UniqueConstraint("challenge_id", "name_key"),
+        UniqueConstraint("id", "challenge_id"),  # what a member refers to
         Index("ix_team_suspended", "id", postgresql_where=text("suspended_at IS NOT NULL")),
         Index("ix_team_hidden", "id", postgresql_where=text("hides_results")),
         CheckConstraint("suspended_at IS NOT NULL OR NOT hides_results", name="hidden_is_suspended"),
     )
     id: Mapped[int] = key_column()
-    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id))
     name: Mapped[str]
     name_key: Mapped[str]  # the same for all names that look alike
     affiliation: Mapped[str] = mapped_column(default="")
@@ -43,18 +43,18 @@ class Team(Base):
 
 
 class Member(Base):
-    """A person in a team; nobody is in two teams of an edition."""
+    """A person in a team; nobody is in two teams of a challenge."""
 
     __tablename__ = "member"
     __table_args__ = (
-        UniqueConstraint("edition_id", "user_id"),
-        ForeignKeyConstraint(["team_id", "edition_id"], [Team.id, Team.edition_id], ondelete="CASCADE"),
+        UniqueConstraint("challenge_id", "user_id"),
+        ForeignKeyConstraint(["team_id", "challenge_id"], [Team.id, Team.challenge_id], ondelete="CASCADE"),
     )
     team_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     user_id: Mapped[int] = mapped_column(
         ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
     )
-    edition_id: Mapped[int] = mapped_column(BigInteger)
+    challenge_id: Mapped[int] = mapped_column(BigInteger)
     is_owner: Mapped[bool] = mapped_column(default=False)
     is_named: Mapped[bool] = mapped_column(default=False)  # agreed to be named on the public page of the team
     joined_at: Mapped[datetime] = now_column()

@@ -17,7 +17,7 @@ from app.core.paging import RowPage
 from app.core.settings import LoginSettings
 from app.jobs import queue, workers
 from app.jobs.queue import DeadJob
-from app.models import Edition, EditionOrganiser, Role, User
+from app.models import Challenge, ChallengeOrganiser, Role, User
 from app.operations.storage import count_damaged
 from app.people import sessions
 from app.people.sessions import can_log_in, is_person
@@ -58,7 +58,7 @@ class Person:
     name: str
     email: str
     role: Role
-    organises: tuple[str, ...]  # codes of editions
+    organises: tuple[str, ...]  # codes of challenges
     created_at: datetime
     suspended_at: datetime | None
     is_program: bool  # cannot log in, and acts with tokens only
@@ -100,11 +100,11 @@ def _people() -> Select[User, list[str], bool]:
     codes = (
         select(
             func.coalesce(
-                func.array_agg(aggregate_order_by(Edition.code, Edition.code)), text("'{}'::text[]")
+                func.array_agg(aggregate_order_by(Challenge.code, Challenge.code)), text("'{}'::text[]")
             )
         )
-        .join(EditionOrganiser, EditionOrganiser.edition_id == Edition.id)
-        .where(EditionOrganiser.user_id == User.id)
+        .join(ChallengeOrganiser, ChallengeOrganiser.challenge_id == Challenge.id)
+        .where(ChallengeOrganiser.user_id == User.id)
         .correlate(User)
         .scalar_subquery()
     )

@@ -43,7 +43,7 @@ def unsuspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: 
 
 @router.post("/people/{user_id}/role", status_code=204, dependencies=[ROLES])
 def change_role(platform: ThePlatform, actor: CurrentActor, user_id: int, change: RoleChange) -> None:
-    """Make somebody an admin, or an admin a participant; organisers are named edition by edition."""
+    """Make somebody an admin, or an admin a participant; organisers are named challenge by challenge."""
     administration.change_role(platform, actor, user_id, change.role, change.reason)
 
 

@@ -39,7 +39,7 @@ def overview(request: Request, platform: ThePlatform, before: Before = None) -> 
     return render(
         request,
         "administration/overview.html",
-        editions=roles.editions_with_organisers(platform),
+        challenges=roles.challenges_with_organisers(platform),
         workers=administration.alive_workers(platform),
         damaged=administration.damaged_contents(platform),
         dead=page.rows,

@@ -60,7 +60,7 @@ def _about() -> None:
 def run(
     *, once: Annotated[bool, typer.Option(help="stop when the sample board is complete")] = False
 ) -> None:
-    """Start everything on this machine, load the sample edition, and serve until Ctrl-C."""
+    """Start everything on this machine, load the sample challenge, and serve until Ctrl-C."""
     from app.operations.installation import run_installation  # noqa: PLC0415 - the embedded servers are not needed elsewhere
 
     sys.exit(run_installation(console, once=once))
@@ -135,7 +135,7 @@ app.command()(restore)
 
 @app.command()
 def import_published(
-    code: Annotated[str, typer.Argument(help="code of a historical edition")] = "voc2007",
+    code: Annotated[str, typer.Argument(help="code of a historical challenge")] = "voc2007",
     *,
     remove: Annotated[bool, typer.Option(help="show it no longer")] = False,
 ) -> None:
@@ -154,14 +154,14 @@ def import_published(
 @app.command()
 def rescore(
     *,
-    edition: Annotated[str, typer.Option(help="code of the edition", metavar="CODE")],
+    challenge: Annotated[str, typer.Option(help="code of the challenge", metavar="CODE")],
     phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
     entry: Annotated[int | None, typer.Option(help="one entry instead of the whole phase")] = None,
 ) -> None:
     """Score a phase, or one entry, again; the boards switch when every run is scored. One that was refused or has failed is queued as at first."""
     platform = platform_of_installation()
     with _short_errors():
-        phase_id = challenges.phase_page(platform, edition, phase).id
+        phase_id = challenges.phase_page(platform, challenge, phase).id
         if entry is None:
             rescore_id: int | None = rescoring.request(platform, None, phase_id)
         else:
@@ -175,14 +175,14 @@ def rescore(
 
 @app.command()
 def organiser_link(
-    edition: Annotated[
-        str | None, typer.Argument(help="code of the edition; may be left out where there is one")
+    challenge: Annotated[
+        str | None, typer.Argument(help="code of the challenge; may be left out where there is one")
     ] = None,
 ) -> None:
-    """Print a link that makes the first person who uses it an organiser of an edition."""
+    """Print a link that makes the first person who uses it an organiser of a challenge."""
     platform = platform_of_installation()
     with _short_errors():
-        token = roles.create_organiser_link(platform, edition)
+        token = roles.create_organiser_link(platform, challenge)
     console.print(f"{platform.settings.address}/role-links/{token}", soft_wrap=True)
 
 
@@ -199,13 +199,13 @@ def admin_link() -> None:
 def grant(
     email: Annotated[str, typer.Argument(help="address of the account")],
     role: Annotated[Grant, typer.Argument(help="what the person becomes")],
-    edition: Annotated[
-        str | None, typer.Option(help="of which edition an organiser, or no longer one", metavar="CODE")
+    challenge: Annotated[
+        str | None, typer.Option(help="of which challenge an organiser, or no longer one", metavar="CODE")
     ] = None,
 ) -> None:
-    """Make a person an admin, an organiser of an edition, or a participant who is neither."""
+    """Make a person an admin, an organiser of a challenge, or a participant who is neither."""
     with _short_errors():
-        is_known = roles.grant(platform_of_installation(), email, role, edition)
+        is_known = roles.grant(platform_of_installation(), email, role, challenge)
     if not is_known:
         problems.print(f"no account has the address {email}", markup=False)
         raise typer.Exit(1)

@@ -58,7 +58,7 @@ class FormatView:
 Schema = Mapping[str, Any]  # a piece of the OpenAPI description
 
 EXAMPLES: Mapping[str, Any] = {  # of fields, by their names; the schema of a field may bring its own
-    "edition": "VOC2012",
+    "challenge": "VOC2012",
     "image_set": "test",
     "competition": 3,
     "competitions": [3],
@@ -75,7 +75,7 @@ EXAMPLES: Mapping[str, Any] = {  # of fields, by their names; the schema of a fi
     "status": "ok",
     "code": "VOC2012",
     "dataset": "VOC2012",
-    "edition_title": "PASCAL VOC 2012",
+    "challenge_title": "PASCAL VOC 2012",
     "contributors": "A. Author, B. Author",
     "affiliation": "Example University",
     "description": "Bag of words, linear classifier",
@@ -221,11 +221,11 @@ def first_to_try(phases: Sequence[PhaseView]) -> BoardAddress | None:
     ):
         for info in scoring.competitions(phase.dataset):
             if not info.own_data and info.number not in phase.not_offered:
-                return BoardAddress(phase.edition, phase.image_set, info.number)
+                return BoardAddress(phase.challenge, phase.image_set, info.number)
     return None
 
 
-EDITIONS = ("VOC2012", "COCO")  # whose competitions show every format
+CHALLENGES = ("VOC2012", "COCO")  # whose competitions show every format
 IMAGES = (Image("2012_000001", 500, 375), Image("2012_000002", 500, 333))
 EXAMPLE_SETS = {
     "VOC2012": Description(
@@ -244,9 +244,11 @@ EXAMPLE_SETS = {
 def formats() -> tuple[FormatView, ...]:
     """The format of each task, once."""
     infos = {
-        info.task: (dataset, info) for dataset in EDITIONS for info in reversed(scoring.competitions(dataset))
+        info.task: (dataset, info)
+        for dataset in CHALLENGES
+        for info in reversed(scoring.competitions(dataset))
     }
-    ordered = sorted(infos.values(), key=lambda each: (EDITIONS.index(each[0]), each[1].number))
+    ordered = sorted(infos.values(), key=lambda each: (CHALLENGES.index(each[0]), each[1].number))
     return tuple(_format(dataset, info) for dataset, info in ordered)
 
 
@@ -271,7 +273,7 @@ def known_protocol(code: str) -> ProtocolDescription:
 
 
 def phases_with_examples(platform: Platform) -> tuple[PhaseView, ...]:
-    """The phases whose pages have examples to download, the newest edition first."""
+    """The phases whose pages have examples to download, the newest challenge first."""
     with platform.snapshot() as session:
         return tuple(challenges.all_phases(session))
 

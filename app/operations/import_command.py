@@ -46,9 +46,9 @@ def import_tree(
         ),
     ],
     *,
-    edition: Annotated[str, typer.Option(help="code in addresses, e.g. VOC2007", metavar="CODE")],
+    challenge: Annotated[str, typer.Option(help="code in addresses, e.g. VOC2007", metavar="CODE")],
     phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
-    title: Annotated[str | None, typer.Option(help="the edition's name on pages")] = None,
+    title: Annotated[str | None, typer.Option(help="the challenge's name on pages")] = None,
     protocol: Annotated[str | None, typer.Option(help=f"one of {', '.join(scoring.PROTOCOLS)}")] = None,
     disclosure: Annotated[
         Disclosure | None,
@@ -128,7 +128,7 @@ def import_tree(
     try:
         request = TreeImport(
             tree=tree,
-            edition=edition,
+            challenge=challenge,
             image_set=phase,
             title=title,
             protocol=protocol,
@@ -155,7 +155,7 @@ def import_tree(
     except ValueError as error:
         problems.print(str(error), markup=False, highlight=False)
         raise typer.Exit(1) from None
-    _print_summary(imported, edition, phase)
+    _print_summary(imported, challenge, phase)
 
 
 def _quotas(words: list[str]) -> tuple[Quota, ...]:
@@ -176,11 +176,11 @@ def _numbers(words: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _print_summary(imported: Imported, edition: str, phase: str) -> None:
-    console.print(statistics_table(imported.statistics, f"{edition} {phase}"))
+def _print_summary(imported: Imported, challenge: str, phase: str) -> None:
+    console.print(statistics_table(imported.statistics, f"{challenge} {phase}"))
     unchanged = "with other rules:" if imported.changes else "nothing changed:"
     state = "loaded" if imported.is_new else f"was there already, {unchanged}"
-    _print(f"{state} ground truth version {imported.version} of {edition} {phase}")
+    _print(f"{state} ground truth version {imported.version} of {challenge} {phase}")
     for change in imported.changes:
         _print(f"{change.name}: {change.before} → {change.after}")
     for warning in imported.warnings:
@@ -196,7 +196,7 @@ def _print_summary(imported: Imported, edition: str, phase: str) -> None:
             _print(f"new boards: {', '.join(f'comp{number}' for number in imported.new_boards)}")
         _print(
             f"the other boards show version {imported.version - 1} until"
-            f" `heldout-server rescore --edition {edition} --phase {phase}`"
+            f" `heldout-server rescore --challenge {challenge} --phase {phase}`"
         )
 
 

@@ -1,4 +1,4 @@
-"""A whole installation on one machine: servers, worker, web, and the sample edition."""
+"""A whole installation on one machine: servers, worker, web, and the sample challenge."""
 
 import socket
 import threading
@@ -19,7 +19,7 @@ from app.operations.data_folder import advertised, exclusive, os_errors_explaine
 from app.operations.embedded import embedded_servers
 from app.operations.migrating import migrate
 from app.operations.processes import counted_together, web_child, worker_child
-from app.operations.sampling import EDITION, fill_sample
+from app.operations.sampling import CHALLENGE, fill_sample
 from app.operations.serving import listen
 from app.operations.startup import explanation
 from app.operations.supervisor import Supervisor, interrupted_by_signals, supervised
@@ -33,7 +33,7 @@ PATIENCE = timedelta(minutes=5)  # a busy machine starts processes slowly; one t
 
 
 def run_installation(console: Console, *, once: bool) -> int:
-    """Start everything, fill the sample edition, and serve; returns the exit code.
+    """Start everything, fill the sample challenge, and serve; returns the exit code.
 
     `once`: end when the sample boards are complete instead of serving until Ctrl-C.
     """
@@ -146,11 +146,11 @@ def _report_addresses(platform: Platform, report: Report, seconds: float) -> Non
     report("")
     report(f"everything runs, after {seconds:.0f} seconds")
     report(f"  pages         {address}/")
-    report(f"  leaderboard   {address}/leaderboards/{EDITION}/test/3")
+    report(f"  leaderboard   {address}/leaderboards/{CHALLENGE}/test/3")
     report(f"  API           {address}/api/docs")
-    if not roles.is_there_an_organiser(platform, EDITION):
+    if not roles.is_there_an_organiser(platform, CHALLENGE):
         report(
-            f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, EDITION)}  (works once)"
+            f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, CHALLENGE)}  (works once)"
         )
     if not roles.is_there_an_admin(platform):
         report(f"  admin         {address}/role-links/{roles.create_admin_link(platform)}  (works once)")

@@ -1,4 +1,4 @@
-"""The sample edition: drawn, imported, and its baselines submitted through the API as any participant's would be."""
+"""The sample challenge: drawn, imported, and its baselines submitted through the API as any participant's would be."""
 
 import time
 from pathlib import Path
@@ -18,7 +18,7 @@ from app.people import accounts
 from app.platform import Platform
 from sample import Baseline
 
-EDITION = sample.NAME
+CHALLENGE = sample.NAME
 BASELINES = "baselines@localhost"  # the account of the program that submits them
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 PROTOCOL = "voc2012"
@@ -33,7 +33,7 @@ class BaselineError(Exception):
 
 
 def fill_sample(platform: Platform, console: Console) -> None:
-    """Make the sample edition complete, boards and all; nothing to do when it is complete already.
+    """Make the sample challenge complete, boards and all; nothing to do when it is complete already.
 
     Raises BaselineError.
     """
@@ -41,30 +41,30 @@ def fill_sample(platform: Platform, console: Console) -> None:
     complete = folder / "complete"
     if complete.exists():
         return
-    console.print("sample edition: drawing its pictures", highlight=False)
-    tree = sample.draw_edition(folder).tree
+    console.print("sample challenge: drawing its pictures", highlight=False)
+    tree = sample.draw_challenge(folder).tree
     for image_set, disclosure in SETS.items():
         request = TreeImport(
-            tree, EDITION, image_set, title="Sample edition", protocol=PROTOCOL, disclosure=disclosure
+            tree, CHALLENGE, image_set, title="Sample challenge", protocol=PROTOCOL, disclosure=disclosure
         )
         import_tree(platform, request)
     published.add(platform, HISTORICAL)
     token = accounts.token_of_program(platform, BASELINES, "Baselines")
-    roles.grant(platform, BASELINES, Grant.ORGANISER, EDITION)  # only they enter baselines
+    roles.grant(platform, BASELINES, Grant.ORGANISER, CHALLENGE)  # only they enter baselines
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
         missing = _missing(http, tree)
-        shown = track(missing, "sample edition: submitting baselines", console=console)
-        submissions = {submit(http, EDITION, image_set, baseline) for image_set, baseline in shown}
+        shown = track(missing, "sample challenge: submitting baselines", console=console)
+        submissions = {submit(http, CHALLENGE, image_set, baseline) for image_set, baseline in shown}
         _wait_for_scores(http, submissions, console)
     complete.touch()
 
 
-def submit(http: httpx2.Client, edition: str, image_set: str, baseline: Baseline) -> int:
+def submit(http: httpx2.Client, challenge: str, image_set: str, baseline: Baseline) -> int:
     """Upload and confirm a baseline; returns the id of the submission. Raises BaselineError."""
     with baseline.archive.open("rb") as archive:
         response = http.put(
-            f"/api/v1/editions/{edition}/{image_set}/uploads",
+            f"/api/v1/challenges/{challenge}/{image_set}/uploads",
             params={"filename": baseline.archive.name},
             content=archive,
         )
@@ -114,7 +114,7 @@ def _wait_for_scores(http: httpx2.Client, submissions: set[int], console: Consol
     """Wait until each of these submissions has its score. Raises BaselineError, saying why, for one that gets none."""
     end = time.monotonic() + TIMEOUT
     with Progress(console=console) as bar:
-        task = bar.add_task("sample edition: scoring baselines", total=len(submissions))
+        task = bar.add_task("sample challenge: scoring baselines", total=len(submissions))
         while True:
             rows = [row for row in _entries(http) if row["submission"] in submissions]
             pending = sum(row["state"] == "pending" for row in rows)

@@ -33,7 +33,7 @@ class NewDecision(BaseModel):
 def overview(
     platform: ThePlatform, actor: CurrentActor, following: TheFollowing
 ) -> tuple[OrganiserPhase, ...]:
-    """Every phase of your editions with its queue, its ground truth and a re-scoring that is under way."""
+    """Every phase of your challenges with its queue, its ground truth and a re-scoring that is under way."""
     return organising_overview.overview(platform, actor, following).phases
 
 
@@ -43,10 +43,10 @@ def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> 
     return {"rescore": rescoring.request_entry(platform, actor, entry_id)}
 
 
-@router.post("/{edition}/{image_set}/rescore", status_code=202)
-def rescore(platform: ThePlatform, actor: CurrentActor, edition: str, image_set: str) -> dict[str, int]:
+@router.post("/{challenge}/{image_set}/rescore", status_code=202)
+def rescore(platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str) -> dict[str, int]:
     """Score everything on a phase's boards again; they switch all at once when every entry is scored or decided."""
-    phase = challenges.organised_phase(platform, actor, edition, image_set)
+    phase = challenges.organised_phase(platform, actor, challenge, image_set)
     return {"rescore": rescoring.request(platform, actor, phase.id)}
 
 

@@ -19,7 +19,7 @@ from app.challenges.disclosure import Terms, change_refusal
 from app.images import making
 from app.images.making import Taken
 from app.jobs import queue
-from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTruth, ImageMode, Phase, Quota
+from app.models import AuditRecord, Board, Challenge, Disclosure, Entry, GroundTruth, ImageMode, Phase, Quota
 from app.platform import Platform
 from app.results import headlines, ladder
 from app.storage import digest_of, owner_of
@@ -48,7 +48,7 @@ class TreeImport:
     """
 
     tree: Path
-    edition: str
+    challenge: str
     image_set: str
     title: str | None = None
     protocol: str | None = None  # by default that of the tree's year
@@ -118,7 +118,7 @@ DEFAULT_GRACE = timedelta(hours=1)
 DEFAULT_WINDOW = 7  # days of a quota that is given without any
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-# words that stand in addresses where an edition or an image set stands, or may do so one day
+# words that stand in addresses where a challenge or an image set stands, or may do so one day
 _RESERVED = frozenset(
     [
         "account",
@@ -128,7 +128,7 @@ _RESERVED = frozenset(
         "competitions",
         "description",
         "docs",
-        "editions",
+        "challenges",
         "entries",
         "health",
         "leaderboards",
@@ -151,9 +151,9 @@ _RESERVED = frozenset(
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise ValueError for a name that cannot stand in addresses; `what` is "edition code" or "image set".
+    """Raise ValueError for a name that cannot stand in addresses; `what` is "challenge code" or "image set".
 
-    >>> check_name("VOC2007", "edition code")
+    >>> check_name("VOC2007", "challenge code")
     """
     if not _NAME.fullmatch(name) or ".." in name:
         expected = "letters, digits, '_', '.' and '-', beginning with a letter or digit"
@@ -307,7 +307,7 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
     The pictures follow, and what is wrong with them keeps nothing from being loaded.
     Raises scoring.TreeError with every file that is wrong, ValueError for options that cannot be.
     """
-    check_name(request.edition, "edition code")
+    check_name(request.challenge, "challenge code")
     check_name(request.image_set, "image set")
     truth = _read(request)
     protocol = _protocol(request, truth.description)
@@ -338,7 +338,7 @@ def _record(
 ) -> Imported | None:
     """Store the description, then write every row; None if the phase has got another description meanwhile."""
     with platform.transaction() as session:
-        known = challenges.phase_of(session, request.edition, request.image_set)
+        known = challenges.phase_of(session, request.challenge, request.image_set)
     known_key = known.description_key if known else None
     statistics = scoring.count_objects(truth)
     limits, relimited = _limits(platform, request, known_key)
@@ -349,11 +349,11 @@ def _record(
     key = key or platform.descriptions.put(content, uuid.uuid4())
     with platform.transaction() as session:
         challenges.lock_imports(session)
-        phase = challenges.phase_of(session, request.edition, request.image_set)
+        phase = challenges.phase_of(session, request.challenge, request.image_set)
         if (phase.description_key if phase else None) != known_key:
             return None
-        edition, retitled = _edition(session, request, truth.description.dataset)
-        stored = _store_phase(session, request, edition, protocol, key)
+        challenge, retitled = _challenge(session, request, truth.description.dataset)
+        stored = _store_phase(session, request, challenge, protocol, key)
         changed = (*retitled, *stored.changes, *relimited)
         hiding = _phases_hiding(session, request, stored.phase, digest_of(truth_key))
         version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key)
@@ -407,20 +407,22 @@ def _check_that_something_is_offered(truth: scoring.GroundTruth) -> None:
         raise ValueError(f"the tree holds no ground truth for any competition ({listed}); nothing was loaded")
 
 
-def _edition(session: Session, request: TreeImport, dataset: str) -> tuple[Edition, tuple[Change, ...]]:
-    edition = challenges.edition_of(session, request.edition)
-    if edition is None:
-        edition = Edition(code=request.edition, title=request.title or request.edition, dataset=dataset)
-        session.add(edition)
+def _challenge(session: Session, request: TreeImport, dataset: str) -> tuple[Challenge, tuple[Change, ...]]:
+    challenge = challenges.challenge_of(session, request.challenge)
+    if challenge is None:
+        challenge = Challenge(
+            code=request.challenge, title=request.title or request.challenge, dataset=dataset
+        )
+        session.add(challenge)
         session.flush()
-        return edition, ()
-    if edition.dataset != dataset:
-        raise ValueError(f"edition {request.edition} holds {edition.dataset}, this tree is {dataset}")
-    if request.title in (None, edition.title):
-        return edition, ()
-    change = Change("title", edition.title, str(request.title))
-    edition.title = change.after
-    return edition, (change,)
+        return challenge, ()
+    if challenge.dataset != dataset:
+        raise ValueError(f"challenge {request.challenge} holds {challenge.dataset}, this tree is {dataset}")
+    if request.title in (None, challenge.title):
+        return challenge, ()
+    change = Change("title", challenge.title, str(request.title))
+    challenge.title = change.after
+    return challenge, (change,)
 
 
 def _limits(
@@ -443,12 +445,12 @@ def _limits(
 
 
 def _store_phase(
-    session: Session, request: TreeImport, edition: Edition, protocol: str, description_key: str
+    session: Session, request: TreeImport, challenge: Challenge, protocol: str, description_key: str
 ) -> _StoredPhase:
-    now, phase = challenges.now(session), challenges.stored_phase(session, edition.id, request.image_set)
+    now, phase = challenges.now(session), challenges.stored_phase(session, challenge.id, request.image_set)
     if phase is None:
         phase = Phase(
-            edition_id=edition.id,
+            challenge_id=challenge.id,
             image_set=request.image_set,
             protocol=protocol,
             description_key=description_key,
@@ -459,7 +461,7 @@ def _store_phase(
         return _StoredPhase(phase, is_new=True)
     if phase.protocol != protocol:
         raise ValueError(
-            f"phase {request.image_set} is scored by {phase.protocol}; another protocol needs another edition"
+            f"phase {request.image_set} is scored by {phase.protocol}; another protocol needs another challenge"
         )
     phase.description_key = description_key
     before, after = _change_rules(session, phase, request, now)
@@ -534,7 +536,7 @@ def _phases_hiding(session: Session, request: TreeImport, phase: Phase, fingerpr
     hiding = challenges.phases_hiding(session, phase.id, fingerprint)
     if hiding and not request.allow_public_copy:
         raise ValueError(
-            f"the annotation of {request.edition} {request.image_set} would be public, but {', '.join(hiding)} holds the same"
+            f"the annotation of {request.challenge} {request.image_set} would be public, but {', '.join(hiding)} holds the same"
             " annotation as hidden: everybody could score against it without a quota, and see it; nothing was loaded."
             " --allow-public-copy loads it all the same, which is recorded"
         )
@@ -570,7 +572,7 @@ def _audit_record(
         action="phase.create" if stored.is_new else "phase.import",
         subject=f"phase {stored.phase.id}",
         details={
-            "phase": f"{request.edition} {request.image_set}",
+            "phase": f"{request.challenge} {request.image_set}",
             "changes": [asdict(change) for change in changed],
             "new_ground_truth": new_version,
             **({"public_copy_of_hidden": hiding} if hiding else {}),

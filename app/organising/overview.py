@@ -72,7 +72,8 @@ class NewDisclosure(BaseModel):
         bool, Field(description="show the values of classes of complete results only")
     ] = False
     shows_exposure: Annotated[
-        bool, Field(description="say on the edition's page how many bits can have been disclosed to any team")
+        bool,
+        Field(description="say on the challenge's page how many bits can have been disclosed to any team"),
     ] = False
     annotation_is_public: Annotated[bool, Field(description="required for full disclosure")] = False
     reason: Annotated[str, Field(min_length=1, max_length=1000, description="for the audit")]
@@ -163,7 +164,7 @@ def change_disclosure(
             actor.user_id,
             "phase.disclose",
             f"phase {phase_id}",
-            edition_id=phase.edition_id,
+            challenge_id=phase.challenge_id,
             reason=wanted.reason,
             before=asdict(before) | {"shows_exposure": shown_before},
             after=asdict(after) | {"shows_exposure": wanted.shows_exposure},
@@ -180,7 +181,7 @@ def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
 
 
 def overview(platform: Platform, actor: Actor, following: Following | None = None) -> Overview:
-    """Every phase of the editions that somebody organises, with its queue, its ground truth and a re-scoring that is under way.
+    """Every phase of the challenges that somebody organises, with its queue, its ground truth and a re-scoring that is under way.
 
     following: the page of a re-scoring's undecided runs, by default the first.
     """

@@ -50,7 +50,7 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 def overview(
     request: Request, platform: ThePlatform, actor: CurrentActor, following: TheFollowing
 ) -> Response:
-    """Every phase of your editions with its queue."""
+    """Every phase of your challenges with its queue."""
     found = organising_overview.overview(platform, actor, following)
     return render(
         request,

@@ -66,16 +66,16 @@ def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
     return NewRules.model_validate({**form, **times, **kept, "quotas": windows})
 
 
-@calendars.get("/editions/{edition}/calendar.ics")
-def edition_calendar(platform: ThePlatform, edition: str) -> Response:
-    """The dates of an edition's phases for calendar programs."""
-    return Response(phases.calendar(platform, edition), media_type=CALENDAR)
+@calendars.get("/challenges/{challenge}/calendar.ics")
+def challenge_calendar(platform: ThePlatform, challenge: str) -> Response:
+    """The dates of a challenge's phases for calendar programs."""
+    return Response(phases.calendar(platform, challenge), media_type=CALENDAR)
 
 
-@calendars.get("/editions/{edition}/{image_set}/calendar.ics")
-def phase_calendar(platform: ThePlatform, edition: str, image_set: str) -> Response:
+@calendars.get("/challenges/{challenge}/{image_set}/calendar.ics")
+def phase_calendar(platform: ThePlatform, challenge: str, image_set: str) -> Response:
     """The dates of a phase for calendar programs."""
-    return Response(phases.calendar(platform, edition, image_set), media_type=CALENDAR)
+    return Response(phases.calendar(platform, challenge, image_set), media_type=CALENDAR)
 
 
 @router.get("/phases/{phase_id}")

@@ -136,10 +136,10 @@ def calendar_of(phases: Sequence[PhaseView], address: str, now: datetime) -> byt
 def _event(phase: PhaseView, what: str, moment: datetime, address: str, now: datetime) -> Event:
     event = Event()
     event.add("uid", f"phase-{phase.id}-{what}@{urlsplit(address).hostname}")
-    event.add("summary", f"{phase.edition_title}, {phase.image_set} {what}")
+    event.add("summary", f"{phase.challenge_title}, {phase.image_set} {what}")
     event.add("dtstamp", now)
     event.add("dtstart", moment)
-    event.add("url", f"{address}/editions/{phase.edition}")
+    event.add("url", f"{address}/challenges/{phase.challenge}")
     if what == "closes":
         event.add(
             "description",
@@ -228,7 +228,7 @@ def sheet(platform: Platform, actor: Actor, phase_id: int, before: int | None = 
     with platform.snapshot() as session:
         phase = organised_phase(session, actor, phase_id)
         slots = quotas.slot_views(session, phase_id, before)
-        teams = tuple(quotas.team_names(session, phase.edition_id))
+        teams = tuple(quotas.team_names(session, phase.challenge_id))
         return PhaseSheet(
             phase=phase,
             limits=description_of(platform.descriptions, phase.description_key).limits,
@@ -237,21 +237,23 @@ def sheet(platform: Platform, actor: Actor, phase_id: int, before: int | None = 
             teams=teams,
             tasks=tuple(dict.fromkeys(tasks_of(phase).values())),
             more_slots=slots.next,
-            more_teams=quotas.count_teams(session, phase.edition_id) - len(teams),
+            more_teams=quotas.count_teams(session, phase.challenge_id) - len(teams),
         )
 
 
-def calendar(platform: Platform, edition: str, image_set: str | None = None) -> bytes:
-    """The dates of an edition's phases, or of one of them, as iCalendar.
+def calendar(platform: Platform, challenge: str, image_set: str | None = None) -> bytes:
+    """The dates of a challenge's phases, or of one of them, as iCalendar.
 
     Raises NotFoundError.
     """
     with platform.snapshot() as session:
         phases = (
-            [find_phase(session, edition, image_set)] if image_set else challenges.phases_of(session, edition)
+            [find_phase(session, challenge, image_set)]
+            if image_set
+            else challenges.phases_of(session, challenge)
         )
-        if challenges.edition_of(session, edition) is None:
-            raise NotFoundError(f"there is no edition {edition!r}")
+        if challenges.challenge_of(session, challenge) is None:
+            raise NotFoundError(f"there is no challenge {challenge!r}")
         return calendar_of(phases, platform.settings.address, challenges.now(session))
 
 
@@ -286,7 +288,7 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> 
                 actor.user_id,
                 "phase.change",
                 f"phase {phase_id}",
-                edition_id=phase.edition_id,
+                challenge_id=phase.challenge_id,
                 reason=rules.reason,
                 before={name: before[name] for name in changed},
                 after={name: after[name] for name in changed},

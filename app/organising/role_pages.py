@@ -1,4 +1,4 @@
-"""The links that make organisers and admins, and the organisers of an edition."""
+"""The links that make organisers and admins, and the organisers of a challenge."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 from app.core.access import Action
 from app.core.errors import MalformedError
 from app.organising import roles
-from app.organising.roles import OrganisedEdition
+from app.organising.roles import OrganisedChallenge
 from app.people import sessions
 from app.people.login_pages import logged_in
 from app.web.dependencies import SESSION_COOKIE, CurrentActor, ThePlatform, render, requires
@@ -33,46 +33,51 @@ def take_role(request: Request, platform: ThePlatform, actor: CurrentActor, toke
     return logged_in(request, platform, token_of_session, "/organise")
 
 
-@router.get("/organise/editions/{edition}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
-def organisers(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
-    """Who organises an edition."""
-    return _organisers(request, roles.organised_edition(platform, actor, edition), "", None)
+@router.get("/organise/challenges/{challenge}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
+def organisers(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Who organises a challenge."""
+    return _organisers(request, roles.organised_challenge(platform, actor, challenge), "", None)
 
 
 def _organisers(
-    request: Request, edition: OrganisedEdition, email: str, problem: str | None, code: int = 200
+    request: Request, challenge: OrganisedChallenge, email: str, problem: str | None, code: int = 200
 ) -> Response:
     problems = {"email": problem} if problem else {}
     return render(
-        request, "roles/organisers.html", code=code, edition=edition, form={"email": email}, problems=problems
+        request,
+        "roles/organisers.html",
+        code=code,
+        challenge=challenge,
+        form={"email": email},
+        problems=problems,
     )
 
 
-@router.post("/organise/editions/{edition}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
+@router.post("/organise/challenges/{challenge}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
 def add_organiser(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     email: Annotated[str, Form(max_length=254)] = "",
 ) -> Response:
-    """Make somebody an organiser of an edition."""
-    shown = roles.organised_edition(platform, actor, edition)
+    """Make somebody an organiser of a challenge."""
+    shown = roles.organised_challenge(platform, actor, challenge)
     try:
-        roles.add_organiser(platform, actor, edition, email)
+        roles.add_organiser(platform, actor, challenge, email)
     except MalformedError:
         return _organisers(request, shown, email, "no account has this address", 422)
-    return RedirectResponse(f"/organise/editions/{quote(edition)}/organisers", status_code=303)
+    return RedirectResponse(f"/organise/challenges/{quote(challenge)}/organisers", status_code=303)
 
 
 @router.post(
-    "/organise/editions/{edition}/organisers/{user_id}/remove",
+    "/organise/challenges/{challenge}/organisers/{user_id}/remove",
     dependencies=[requires(Action.NAME_ORGANISERS)],
 )
-def remove_organiser(platform: ThePlatform, actor: CurrentActor, edition: str, user_id: int) -> Response:
-    """Take an edition from one of its organisers; whoever leaves is led to what they organise."""
-    roles.remove_organiser(platform, actor, edition, user_id)
+def remove_organiser(platform: ThePlatform, actor: CurrentActor, challenge: str, user_id: int) -> Response:
+    """Take a challenge from one of its organisers; whoever leaves is led to what they organise."""
+    roles.remove_organiser(platform, actor, challenge, user_id)
     has_left = user_id == actor.user_id and not actor.is_admin
     return RedirectResponse(
-        "/" if has_left else f"/organise/editions/{quote(edition)}/organisers", status_code=303
+        "/" if has_left else f"/organise/challenges/{quote(challenge)}/organisers", status_code=303
     )

@@ -19,14 +19,14 @@ from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFo
 from app.core.names import folded
 from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginSettings
-from app.models import Edition, EditionOrganiser, OneTimeLink, Role, User
+from app.models import Challenge, ChallengeOrganiser, OneTimeLink, Role, User
 from app.people import sessions
 from app.people.sessions import can_log_in, is_person
 from app.platform import Platform
 
 
 class Grant(enum.StrEnum):
-    """What a person can be made; without an edition a participant is neither admin nor organiser of anything."""
+    """What a person can be made; without a challenge a participant is neither admin nor organiser of anything."""
 
     PARTICIPANT = "participant"
     ORGANISER = "organiser"
@@ -34,7 +34,7 @@ class Grant(enum.StrEnum):
 
 
 class NewOrganiser(BaseModel):
-    """Who is to organise an edition."""
+    """Who is to organise a challenge."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -43,7 +43,7 @@ class NewOrganiser(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Organiser:
-    """Somebody who organises an edition."""
+    """Somebody who organises a challenge."""
 
     id: int
     name: str
@@ -52,8 +52,8 @@ class Organiser:
 
 
 @dataclass(frozen=True, slots=True)
-class OrganisedEdition:
-    """An edition with who organises it; admins do so without being listed."""
+class OrganisedChallenge:
+    """A challenge with who organises it; admins do so without being listed."""
 
     code: str
     title: str
@@ -64,7 +64,7 @@ class OrganisedEdition:
 class LinkView:
     """A link that works once."""
 
-    edition: str | None  # the title of the edition whose organiser it makes; none: it makes an admin
+    challenge: str | None  # the title of the challenge whose organiser it makes; none: it makes an admin
 
 
 def lock_usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
@@ -87,26 +87,28 @@ def has_admin(session: Session, settings: LoginSettings) -> bool:
     return session.scalar(statement.limit(1)) is not None
 
 
-def has_organiser(session: Session, edition_id: int) -> bool:
-    """Whether somebody who can log in organises this edition."""
+def has_organiser(session: Session, challenge_id: int) -> bool:
+    """Whether somebody who can log in organises this challenge."""
     statement = (
-        select(User.id).join(EditionOrganiser).where(EditionOrganiser.edition_id == edition_id, is_person())
+        select(User.id)
+        .join(ChallengeOrganiser)
+        .where(ChallengeOrganiser.challenge_id == challenge_id, is_person())
     )
     return session.scalar(statement.limit(1)) is not None
 
 
-def lock_edition(session: Session, edition_id: int) -> None:
-    """Let changes of an edition's organisers follow each other."""
-    session.execute(select(Edition.id).where(Edition.id == edition_id).with_for_update())
+def lock_challenge(session: Session, challenge_id: int) -> None:
+    """Let changes of a challenge's organisers follow each other."""
+    session.execute(select(Challenge.id).where(Challenge.id == challenge_id).with_for_update())
 
 
-def organisers_of(session: Session, edition_id: int) -> tuple[Organiser, ...]:
-    """Who organises an edition, in the order in which they came."""
+def organisers_of(session: Session, challenge_id: int) -> tuple[Organiser, ...]:
+    """Who organises a challenge, in the order in which they came."""
     statement = (
-        select(User.id, User.name, User.email, EditionOrganiser.added_at)
-        .join(EditionOrganiser, EditionOrganiser.user_id == User.id)
-        .where(EditionOrganiser.edition_id == edition_id)
-        .order_by(EditionOrganiser.added_at, User.id)
+        select(User.id, User.name, User.email, ChallengeOrganiser.added_at)
+        .join(ChallengeOrganiser, ChallengeOrganiser.user_id == User.id)
+        .where(ChallengeOrganiser.challenge_id == challenge_id)
+        .order_by(ChallengeOrganiser.added_at, User.id)
     )
     return tuple(Organiser(*row) for row in session.execute(statement))
 
@@ -117,15 +119,17 @@ def locked_person(session: Session, user_id: int) -> User | None:
 
 
 def organised_by(session: Session, user_id: int) -> list[int]:
-    """The editions that a person organises."""
-    statement = select(EditionOrganiser.edition_id).where(EditionOrganiser.user_id == user_id)
-    return list(session.scalars(statement.order_by(EditionOrganiser.edition_id)))
+    """The challenges that a person organises."""
+    statement = select(ChallengeOrganiser.challenge_id).where(ChallengeOrganiser.user_id == user_id)
+    return list(session.scalars(statement.order_by(ChallengeOrganiser.challenge_id)))
 
 
-def delete_organiser(session: Session, user_id: int, edition_id: int | None) -> None:
-    """Take an edition from one of its organisers, or all of theirs."""
-    theirs = delete(EditionOrganiser).where(EditionOrganiser.user_id == user_id)
-    session.execute(theirs if edition_id is None else theirs.where(EditionOrganiser.edition_id == edition_id))
+def delete_organiser(session: Session, user_id: int, challenge_id: int | None) -> None:
+    """Take a challenge from one of its organisers, or all of theirs."""
+    theirs = delete(ChallengeOrganiser).where(ChallengeOrganiser.user_id == user_id)
+    session.execute(
+        theirs if challenge_id is None else theirs.where(ChallengeOrganiser.challenge_id == challenge_id)
+    )
 
 
 LIFETIME = timedelta(days=7)  # of a link
@@ -138,45 +142,48 @@ def create_admin_link(platform: Platform, lifetime: timedelta = LIFETIME) -> str
 
 
 def create_organiser_link(platform: Platform, code: str | None = None, lifetime: timedelta = LIFETIME) -> str:
-    """The token of a link that makes the first person who uses it an organiser of this edition, or of the only one.
+    """The token of a link that makes the first person who uses it an organiser of this challenge, or of the only one.
 
-    Raises NotFoundError, and ConflictError where an edition has to be named.
+    Raises NotFoundError, and ConflictError where a challenge has to be named.
     """
     with platform.transaction() as session:
-        return _create_link(session, _edition(session, code), lifetime)
+        return _create_link(session, _challenge(session, code), lifetime)
 
 
-def _edition(session: Session, code: str | None) -> Edition:
+def _challenge(session: Session, code: str | None) -> Challenge:
     if code is not None:
-        edition = challenges.edition_of(session, code)
-        if edition is None:
-            raise NotFoundError(f"there is no edition {code!r}")
-        return edition
-    known = challenges.all_editions(session)
+        challenge = challenges.challenge_of(session, code)
+        if challenge is None:
+            raise NotFoundError(f"there is no challenge {code!r}")
+        return challenge
+    known = challenges.all_challenges(session)
     if not known:
-        raise NotFoundError("there is no edition yet; import one, or make an admin")
+        raise NotFoundError("there is no challenge yet; import one, or make an admin")
     if len(known) > 1:
         codes = ", ".join(each.code for each in known)
-        raise ConflictError(f"there are several editions; name one of them: {codes}")
+        raise ConflictError(f"there are several challenges; name one of them: {codes}")
     return known[0]
 
 
-def _create_link(session: Session, edition: Edition | None, lifetime: timedelta) -> str:
+def _create_link(session: Session, challenge: Challenge | None, lifetime: timedelta) -> str:
     token = secrets.token_urlsafe(24)
     link = OneTimeLink(
         token_hash=hash_of_token(token),
-        edition_id=edition.id if edition else None,
+        challenge_id=challenge.id if challenge else None,
         expires_at=func.now() + lifetime,
     )
     session.add(link)
     session.flush()
-    made = {"role": Grant.ORGANISER if edition else Grant.ADMIN, "edition": edition.code if edition else None}
+    made = {
+        "role": Grant.ORGANISER if challenge else Grant.ADMIN,
+        "challenge": challenge.code if challenge else None,
+    }
     audit.record(
         session,
         None,
         "link.create",
         _name_of_link(link),
-        edition_id=link.edition_id,
+        challenge_id=link.challenge_id,
         details={**made, "expires_at": link.expires_at.isoformat()},
     )
     return token
@@ -193,8 +200,8 @@ def usable_link(platform: Platform, token: str) -> LinkView | None:
         link = lock_usable_link(session, hash_of_token(token))
         if link is None:
             return None
-        edition = session.get(Edition, link.edition_id) if link.edition_id is not None else None
-        return LinkView(edition.title if edition else None)
+        challenge = session.get(Challenge, link.challenge_id) if link.challenge_id is not None else None
+        return LinkView(challenge.title if challenge else None)
 
 
 def use_link(platform: Platform, token: str, user_id: int) -> bool:
@@ -206,95 +213,95 @@ def use_link(platform: Platform, token: str, user_id: int) -> bool:
             return False
         link.used_by = user_id
         details = {"link": _name_of_link(link)}
-        with _recorded(session, user_id, "link.use", user, edition_id=link.edition_id, details=details):
-            _give(session, user, link.edition_id)
+        with _recorded(session, user_id, "link.use", user, challenge_id=link.challenge_id, details=details):
+            _give(session, user, link.challenge_id)
         return True
 
 
 def grant(platform: Platform, email: str, granted: Grant, code: str | None = None) -> bool:
     """Make the person with this address what the command line says; whether there is such a person.
 
-    An organiser is one of the edition `code`, or of the only one. A participant has no role of the server and organises
-    nothing, or not the edition `code`. Raises NotFoundError and ConflictError as `create_organiser_link` does.
+    An organiser is one of the challenge `code`, or of the only one. A participant has no role of the server and organises
+    nothing, or not the challenge `code`. Raises NotFoundError and ConflictError as `create_organiser_link` does.
     """
     with platform.transaction() as session:
         user = sessions.user_of_email(session, folded(email))
         if user is None:
             return False
-        edition = _edition(session, code) if code or granted is Grant.ORGANISER else None
-        edition_id = edition.id if edition else None
-        with _recorded(session, None, "role.grant", user, edition_id=edition_id):
+        challenge = _challenge(session, code) if code or granted is Grant.ORGANISER else None
+        challenge_id = challenge.id if challenge else None
+        with _recorded(session, None, "role.grant", user, challenge_id=challenge_id):
             if granted is Grant.PARTICIPANT:
-                _take(session, user, edition_id)
+                _take(session, user, challenge_id)
             else:
-                _give(session, user, edition_id if granted is Grant.ORGANISER else None)
+                _give(session, user, challenge_id if granted is Grant.ORGANISER else None)
         return True
 
 
-def editions_with_organisers(platform: Platform) -> tuple[OrganisedEdition, ...]:
-    """Every edition, the newest first."""
+def challenges_with_organisers(platform: Platform) -> tuple[OrganisedChallenge, ...]:
+    """Every challenge, the newest first."""
     with platform.transaction() as session:
-        return tuple(OrganisedEdition(each.code, each.title) for each in challenges.all_editions(session))
+        return tuple(OrganisedChallenge(each.code, each.title) for each in challenges.all_challenges(session))
 
 
-def organised_edition(platform: Platform, actor: Actor, code: str) -> OrganisedEdition:
-    """An edition that this person organises, with its organisers. Raises NotFoundError, ForbiddenError."""
+def organised_challenge(platform: Platform, actor: Actor, code: str) -> OrganisedChallenge:
+    """A challenge that this person organises, with its organisers. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        edition = _organised(session, actor, code)
-        return OrganisedEdition(edition.code, edition.title, organisers_of(session, edition.id))
+        challenge = _organised(session, actor, code)
+        return OrganisedChallenge(challenge.code, challenge.title, organisers_of(session, challenge.id))
 
 
 def add_organiser(platform: Platform, actor: Actor, code: str, email: str) -> None:
-    """Make the person with this address an organiser of an edition.
+    """Make the person with this address an organiser of a challenge.
 
     Raises NotFoundError, ForbiddenError, and MalformedError for an address of nobody.
     """
     with platform.transaction() as session:
-        edition = _organised(session, actor, code)
+        challenge = _organised(session, actor, code)
         user = sessions.user_of_email(session, folded(email))
         if user is None:
             raise MalformedError(f"no account has the address {email}")
-        with _recorded(session, actor.user_id, "role.grant", user, edition_id=edition.id):
-            _give(session, user, edition.id)
+        with _recorded(session, actor.user_id, "role.grant", user, challenge_id=challenge.id):
+            _give(session, user, challenge.id)
 
 
 def remove_organiser(platform: Platform, actor: Actor, code: str, user_id: int) -> None:
-    """Take an edition from one of its organisers.
+    """Take a challenge from one of its organisers.
 
     Raises NotFoundError, ForbiddenError, and ConflictError where nobody who can log in would be left and no admin decides.
     """
     with platform.transaction() as session:
-        edition = _organised(session, actor, code)
-        lock_edition(session, edition.id)  # two organisers who remove each other follow each other
+        challenge = _organised(session, actor, code)
+        lock_challenge(session, challenge.id)  # two organisers who remove each other follow each other
         user = locked_person(session, user_id)
-        if user is None or edition.id not in organised_by(session, user_id):
+        if user is None or challenge.id not in organised_by(session, user_id):
             raise NotFoundError(f"person {user_id} does not organise {code!r}")
-        with _recorded(session, actor.user_id, "role.revoke", user, edition_id=edition.id):
-            _take(session, user, edition.id)
-        if not actor.is_admin and not has_organiser(session, edition.id):
-            raise ConflictError("an edition keeps an organiser: add somebody else first, or ask an admin")
+        with _recorded(session, actor.user_id, "role.revoke", user, challenge_id=challenge.id):
+            _take(session, user, challenge.id)
+        if not actor.is_admin and not has_organiser(session, challenge.id):
+            raise ConflictError("a challenge keeps an organiser: add somebody else first, or ask an admin")
 
 
-def _organised(session: Session, actor: Actor, code: str) -> Edition:
-    edition = _edition(session, code)
-    if not actor.runs(edition.id):
-        raise ForbiddenError(f"only organisers of {edition.code} name its organisers")
-    return edition
+def _organised(session: Session, actor: Actor, code: str) -> Challenge:
+    challenge = _challenge(session, code)
+    if not actor.runs(challenge.id):
+        raise ForbiddenError(f"only organisers of {challenge.code} name its organisers")
+    return challenge
 
 
-def _give(session: Session, user: User, edition_id: int | None) -> None:
-    """Make somebody an organiser of an edition, or an admin."""
-    if edition_id is None:
+def _give(session: Session, user: User, challenge_id: int | None) -> None:
+    """Make somebody an organiser of a challenge, or an admin."""
+    if challenge_id is None:
         user.role = Role.ADMIN
-    elif edition_id not in organised_by(session, user.id):
-        session.add(EditionOrganiser(edition_id=edition_id, user_id=user.id))
+    elif challenge_id not in organised_by(session, user.id):
+        session.add(ChallengeOrganiser(challenge_id=challenge_id, user_id=user.id))
 
 
-def _take(session: Session, user: User, edition_id: int | None) -> None:
-    """Take an edition from its organiser, or everything from an admin or organiser."""
-    if edition_id is None:
+def _take(session: Session, user: User, challenge_id: int | None) -> None:
+    """Take a challenge from its organiser, or everything from an admin or organiser."""
+    if challenge_id is None:
         user.role = Role.PARTICIPANT
-    delete_organiser(session, user.id, edition_id)
+    delete_organiser(session, user.id, challenge_id)
 
 
 @contextmanager
@@ -320,6 +327,6 @@ def is_there_an_admin(platform: Platform) -> bool:
 
 
 def is_there_an_organiser(platform: Platform, code: str) -> bool:
-    """Whether somebody who can log in organises this edition. Raises NotFoundError."""
+    """Whether somebody who can log in organises this challenge. Raises NotFoundError."""
     with platform.transaction() as session:
-        return has_organiser(session, _edition(session, code).id)
+        return has_organiser(session, _challenge(session, code).id)

@@ -12,18 +12,18 @@ from app.web.dependencies import CurrentActor, ThePlatform, requires
 router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=[requires(Action.ORGANISE)])
 
 
-@router.get("/editions/{edition}/teams")
+@router.get("/challenges/{challenge}/teams")
 def teams(
-    platform: ThePlatform, actor: CurrentActor, edition: str, search: Annotated[TeamSearch, Query()]
+    platform: ThePlatform, actor: CurrentActor, challenge: str, search: Annotated[TeamSearch, Query()]
 ) -> TeamList:
-    """The teams of an edition that you organise, newest first, fifty a page."""
-    return organising_teams.teams(platform, actor, edition, search)
+    """The teams of a challenge that you organise, newest first, fifty a page."""
+    return organising_teams.teams(platform, actor, challenge, search)
 
 
-@router.put("/editions/{edition}/approvals", status_code=204)
-def set_rule(platform: ThePlatform, actor: CurrentActor, edition: str, rule: ApprovalRule) -> None:
+@router.put("/challenges/{challenge}/approvals", status_code=204)
+def set_rule(platform: ThePlatform, actor: CurrentActor, challenge: str, rule: ApprovalRule) -> None:
     """Score only approved teams on held-out annotation; existing teams count as approved."""
-    organising_teams.set_rule(platform, actor, edition, rule)
+    organising_teams.set_rule(platform, actor, challenge, rule)
 
 
 @router.post("/teams/{team_id}/approve", status_code=204)

@@ -18,33 +18,33 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 TextField = Annotated[str, Form()]
 
 
-@router.get("/editions/{edition}/teams")
+@router.get("/challenges/{challenge}/teams")
 def teams(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     search: Annotated[TeamSearch, Query()],
 ) -> Response:
-    """The teams of an edition."""
-    found = organising_teams.teams(platform, actor, edition, search)
+    """The teams of a challenge."""
+    found = organising_teams.teams(platform, actor, challenge, search)
     words = {"text": search.text, "state": search.state.value, "after": found.next}
-    older = f"/organise/editions/{edition}/teams?{urlencode(words)}" if found.next else None
+    older = f"/organise/challenges/{challenge}/teams?{urlencode(words)}" if found.next else None
     form = {"text": search.text, "state": search.state.value}
     return render(request, "approvals/teams.html", list=found, form=form, older=older, states=list(TeamState))
 
 
-@router.post("/editions/{edition}/approvals")
+@router.post("/challenges/{challenge}/approvals")
 def set_rule(
-    platform: ThePlatform, actor: CurrentActor, edition: str, approves_teams: TextField = ""
+    platform: ThePlatform, actor: CurrentActor, challenge: str, approves_teams: TextField = ""
 ) -> Response:
     """Ask for approvals, or not any more."""
-    organising_teams.set_rule(platform, actor, edition, ApprovalRule(approves_teams=bool(approves_teams)))
-    return _to(edition)
+    organising_teams.set_rule(platform, actor, challenge, ApprovalRule(approves_teams=bool(approves_teams)))
+    return _to(challenge)
 
 
-def _to(edition: str) -> Response:
-    return RedirectResponse(f"/organise/editions/{edition}/teams", status_code=303)
+def _to(challenge: str) -> Response:
+    return RedirectResponse(f"/organise/challenges/{challenge}/teams", status_code=303)
 
 
 @router.post("/teams/{team_id}/approve")

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import ConflictError, NotFoundError
-from app.models import Approval, Edition, Entry, EntryState, Member, Method, Team
+from app.models import Approval, Challenge, Entry, EntryState, Member, Method, Team
 from app.people import teams as memberships
 from app.people.teams import record
 from app.platform import Platform
@@ -43,7 +43,7 @@ class TeamSearch(BaseModel):
 
 
 class ApprovalRule(BaseModel):
-    """Whether only teams that were approved are scored on the edition's held-out annotation."""
+    """Whether only teams that were approved are scored on the challenge's held-out annotation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -85,25 +85,25 @@ class TeamRow:
 
 @dataclass(frozen=True, slots=True)
 class TeamList:
-    """A page of an edition's teams, newest first; `next` is the `after` of the next page."""
+    """A page of a challenge's teams, newest first; `next` is the `after` of the next page."""
 
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     approves_teams: bool
     waiting: int  # teams that an organiser has to decide about
     teams: tuple[TeamRow, ...]
     next: int | None
 
 
-def organised_edition(session: Session, actor: Actor, code: str) -> Edition | None:
-    """An edition that the reader organises."""
-    theirs = rows_for(actor, Action.ORGANISE, edition=Edition.id)
-    return session.scalar(select(Edition).where(Edition.code == code, theirs))
+def organised_challenge(session: Session, actor: Actor, code: str) -> Challenge | None:
+    """A challenge that the reader organises."""
+    theirs = rows_for(actor, Action.ORGANISE, challenge=Challenge.id)
+    return session.scalar(select(Challenge).where(Challenge.code == code, theirs))
 
 
 def organised_team(session: Session, actor: Actor, team_id: int) -> Team | None:
-    """A team of an edition that the reader organises, locked."""
-    theirs = rows_for(actor, Action.ORGANISE, edition=Team.edition_id)
+    """A team of a challenge that the reader organises, locked."""
+    theirs = rows_for(actor, Action.ORGANISE, challenge=Team.challenge_id)
     statement = select(Team).where(Team.id == team_id, theirs)
     return session.scalar(statement.with_for_update(key_share=True))
 
@@ -119,8 +119,8 @@ def _is_in(state: TeamState) -> ColumnElement[bool]:
     return true()
 
 
-def select_teams(session: Session, edition_id: int, search: TeamSearch, limit: int) -> list[TeamRow]:
-    """The teams of an edition that are asked for, newest first."""
+def select_teams(session: Session, challenge_id: int, search: TeamSearch, limit: int) -> list[TeamRow]:
+    """The teams of a challenge that are asked for, newest first."""
     members = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
     results = (
         select(func.count(Entry.id))
@@ -136,33 +136,33 @@ def select_teams(session: Session, edition_id: int, search: TeamSearch, limit: i
             Team.id, Team.name, Team.affiliation, members, results, Team.created_at, Team.approval,
             Team.approval_reason, Team.suspended_at, Team.suspension_reason, Team.hides_results,
         )
-        .where(Team.edition_id == edition_id, found, _is_in(search.state), earlier)
+        .where(Team.challenge_id == challenge_id, found, _is_in(search.state), earlier)
         .order_by(Team.id.desc())
         .limit(limit)
     )  # fmt: skip
     return [TeamRow(*row) for row in session.execute(statement)]
 
 
-def count_waiting(session: Session, edition_id: int) -> int:
-    """How many teams of an edition wait for a decision."""
-    waiting = select(func.count()).where(Team.edition_id == edition_id, _is_in(TeamState.WAITING))
+def count_waiting(session: Session, challenge_id: int) -> int:
+    """How many teams of a challenge wait for a decision."""
+    waiting = select(func.count()).where(Team.challenge_id == challenge_id, _is_in(TeamState.WAITING))
     return session.scalar(waiting) or 0
 
 
 PAGE = 50  # teams
 
 
-def teams(platform: Platform, actor: Actor, edition: str, search: TeamSearch) -> TeamList:
-    """A page of the teams of an edition that the reader organises.
+def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) -> TeamList:
+    """A page of the teams of a challenge that the reader organises.
 
     Raises NotFoundError.
     """
     with platform.snapshot() as session:
-        found = _edition(session, actor, edition)
+        found = _challenge(session, actor, challenge)
         rows = select_teams(session, found.id, search, PAGE + 1)
         return TeamList(
-            edition=found.code,
-            edition_title=found.title,
+            challenge=found.code,
+            challenge_title=found.title,
             approves_teams=found.approves_teams,
             waiting=count_waiting(session, found.id),
             teams=tuple(rows[:PAGE]),
@@ -170,35 +170,35 @@ def teams(platform: Platform, actor: Actor, edition: str, search: TeamSearch) ->
         )
 
 
-def _edition(session: Session, actor: Actor, code: str) -> Edition:
-    found = organised_edition(session, actor, code)
+def _challenge(session: Session, actor: Actor, code: str) -> Challenge:
+    found = organised_challenge(session, actor, code)
     if found is None:
-        raise NotFoundError(f"you organise no edition {code!r}")
+        raise NotFoundError(f"you organise no challenge {code!r}")
     return found
 
 
-def set_rule(platform: Platform, actor: Actor, edition: str, rule: ApprovalRule) -> None:
-    """Ask for approvals in an edition from now on, or not any more; teams that are there count as approved.
+def set_rule(platform: Platform, actor: Actor, challenge: str, rule: ApprovalRule) -> None:
+    """Ask for approvals in a challenge from now on, or not any more; teams that are there count as approved.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        found = _edition(session, actor, edition)
+        found = _challenge(session, actor, challenge)
         before = {"approves_teams": found.approves_teams}
         found.approves_teams = rule.approves_teams
         audit.record(
             session,
             actor.user_id,
-            "edition.approves_teams",
-            f"edition {found.id}",
-            edition_id=found.id,
+            "challenge.approves_teams",
+            f"challenge {found.id}",
+            challenge_id=found.id,
             before=before,
             after=rule.model_dump(),
         )
 
 
 def approve(platform: Platform, actor: Actor, team_id: int) -> str:
-    """Let a team be scored on held-out annotation; returns the code of its edition.
+    """Let a team be scored on held-out annotation; returns the code of its challenge.
 
     Raises NotFoundError.
     """
@@ -208,7 +208,7 @@ def approve(platform: Platform, actor: Actor, team_id: int) -> str:
 
 
 def refuse(platform: Platform, actor: Actor, team_id: int, refusal: TeamRefusal) -> str:
-    """Do not approve a team; its members read why. Returns the code of its edition.
+    """Do not approve a team; its members read why. Returns the code of its challenge.
 
     Raises NotFoundError.
     """
@@ -218,7 +218,7 @@ def refuse(platform: Platform, actor: Actor, team_id: int, refusal: TeamRefusal)
 
 
 def suspend(platform: Platform, actor: Actor, team_id: int, suspension: Suspension) -> str:
-    """Let a team neither upload nor be scored; its public results are marked or hidden. Returns the code of its edition.
+    """Let a team neither upload nor be scored; its public results are marked or hidden. Returns the code of its challenge.
 
     What is queued already waits until the suspension is lifted; what is being scored is. Raises NotFoundError.
     """
@@ -229,7 +229,7 @@ def suspend(platform: Platform, actor: Actor, team_id: int, suspension: Suspensi
 
 
 def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) -> str:
-    """End the suspension of a team; returns the code of its edition.
+    """End the suspension of a team; returns the code of its challenge.
 
     Raises NotFoundError, ConflictError for a team that is not suspended.
     """
@@ -243,17 +243,22 @@ def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) ->
 
 @contextmanager
 def _changed(platform: Platform, actor: Actor, action: str, team_id: int, reason: str = "") -> Iterator[Team]:
-    """A team of an edition that the reader organises, whose change in the block is recorded and shown on boards."""
+    """A team of a challenge that the reader organises, whose change in the block is recorded and shown on boards."""
     with platform.transaction() as session:
         team = organised_team(session, actor, team_id)
         if team is None:
-            raise NotFoundError(f"there is no team {team_id} in an edition that you organise")
+            raise NotFoundError(f"there is no team {team_id} in a challenge that you organise")
         before = _decided(team)
         yield team
         session.flush()
         session.refresh(team)
         memberships.mark_changed(session, team_id)
-        facts = {"edition_id": team.edition_id, "reason": reason, "before": before, "after": _decided(team)}
+        facts = {
+            "challenge_id": team.challenge_id,
+            "reason": reason,
+            "before": before,
+            "after": _decided(team),
+        }
         record(session, actor.user_id, action, team_id, **facts)
     platform.cache.forget_versions()
 
@@ -270,4 +275,4 @@ def _decided(team: Team) -> Mapping[str, Any]:
 
 def _code(platform: Platform, team: Team) -> str:
     with platform.transaction() as session:
-        return session.get_one(Edition, team.edition_id).code
+        return session.get_one(Challenge, team.challenge_id).code

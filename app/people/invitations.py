@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.core.access import Actor
 from app.core.errors import ConflictError, InvitationEnded, NotFoundError, Refusal, RefusedError, refuse
 from app.core.secret_hashes import hash_of_token
-from app.models import Edition, Invitation, Method, Team, User
+from app.models import Challenge, Invitation, Method, Team, User
 from app.people import teams
 from app.people.teams import Place, has_members, join, joining_refusals, managed, record
 from app.platform import Platform
@@ -62,8 +62,8 @@ class Offer:
     """What somebody is invited to, and what joining means for them."""
 
     team: str
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     members: int
     invited_by: str
     leaves: str | None  # the team that they are alone in and leave by joining
@@ -150,7 +150,9 @@ def invite(platform: Platform, actor: Actor, team_id: int, new: NewInvitation) -
             "uses": new.uses,
             "expires_at": invitation.expires_at.isoformat(),
         }
-        record(session, actor.user_id, "team.invite", team_id, edition_id=team.edition_id, details=details)
+        record(
+            session, actor.user_id, "team.invite", team_id, challenge_id=team.challenge_id, details=details
+        )
     url = f"{platform.settings.address.rstrip('/')}/invitations/{token}"
     return NewLink(invitation.id, token, url, new.uses, invitation.expires_at)
 
@@ -172,7 +174,7 @@ def revoke(platform: Platform, actor: Actor, team_id: int, invitation_id: int) -
             raise NotFoundError(f"the team has no invitation {invitation_id}")
         if invitation.revoked_at is None:
             invitation.revoked_at = func.clock_timestamp()
-            facts = {"edition_id": team.edition_id, "details": {"invitation": invitation_id}}
+            facts = {"challenge_id": team.challenge_id, "details": {"invitation": invitation_id}}
             record(session, actor.user_id, "team.revoke_invitation", team_id, **facts)
 
 
@@ -183,14 +185,14 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
         if invitation is None:
             return None
         team = session.get_one(Team, invitation.team_id)
-        edition = session.get_one(Edition, team.edition_id)
+        challenge = session.get_one(Challenge, team.challenge_id)
         inviter = session.get(User, invitation.created_by) if invitation.created_by else None
-        present = teams.place_in(session, actor.user_id, team.edition_id)
+        present = teams.place_in(session, actor.user_id, team.challenge_id)
         alone = present if present and not present.others and present.team_id != team.id else None
         return Offer(
             team=team.name,
-            edition=edition.code,
-            edition_title=edition.title,
+            challenge=challenge.code,
+            challenge_title=challenge.title,
             members=teams.count_members(session, team.id),
             invited_by=inviter.name if inviter else "",
             leaves=alone.standing.name if alone else None,
@@ -214,10 +216,10 @@ def accept(platform: Platform, actor: Actor, token: str) -> int:
     with platform.transaction() as session:
         teams.lock_person(session, actor.user_id)
         invitation, team = _locked(session, actor.user_id, hash_of_token(token))
-        refuse(_against(session, team, teams.place_in(session, actor.user_id, team.edition_id)))
+        refuse(_against(session, team, teams.place_in(session, actor.user_id, team.challenge_id)))
         invitation.uses_left -= 1
         join(session, team, actor.user_id)
-        facts = {"edition_id": team.edition_id, "details": {"invitation": invitation.id}}
+        facts = {"challenge_id": team.challenge_id, "details": {"invitation": invitation.id}}
         record(session, actor.user_id, "team.join", team.id, **facts)
         return team.id
 
@@ -230,7 +232,7 @@ def _locked(session: Session, user_id: int, token_hash: bytes) -> tuple[Invitati
     found = usable(session, token_hash)
     if found is not None:
         team = session.get_one(Team, found.team_id)
-        present = teams.team_in(session, user_id, team.edition_id)
+        present = teams.team_in(session, user_id, team.challenge_id)
         teams.lock_teams(session, {team.id, present or team.id})
         invitation = lock_usable(session, token_hash)
         if invitation is not None:

@@ -33,7 +33,7 @@ from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginSettings
 from app.jobs import mail
 from app.jobs.mail import Letter
-from app.models import ApiToken, EditionOrganiser, Identity, LoginSession, Member, Queue, SecondFactor, User
+from app.models import ApiToken, ChallengeOrganiser, Identity, LoginSession, Member, Queue, SecondFactor, User
 from app.people import tokens
 from app.people.passwords import MAX_LENGTH, is_password
 from app.people.tokens import is_token
@@ -202,15 +202,15 @@ def browsers_of(session: Session, user_id: int) -> frozenset[str]:
 
 
 def _teams() -> ColumnElement[list[int]]:
-    """The teams of a person in all editions, for statements about User."""
+    """The teams of a person in all challenges, for statements about User."""
     statement = select(func.coalesce(func.array_agg(Member.team_id), text("'{}'::bigint[]")))
     return statement.where(Member.user_id == User.id).correlate(User).scalar_subquery()
 
 
 def _organised() -> ColumnElement[list[int]]:
-    """The editions that a person runs, for statements about User."""
-    statement = select(func.coalesce(func.array_agg(EditionOrganiser.edition_id), text("'{}'::bigint[]")))
-    return statement.where(EditionOrganiser.user_id == User.id).correlate(User).scalar_subquery()
+    """The challenges that a person runs, for statements about User."""
+    statement = select(func.coalesce(func.array_agg(ChallengeOrganiser.challenge_id), text("'{}'::bigint[]")))
+    return statement.where(ChallengeOrganiser.user_id == User.id).correlate(User).scalar_subquery()
 
 
 def _has_second_factor() -> ColumnElement[bool]:

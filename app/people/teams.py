@@ -45,7 +45,7 @@ from app.core.names import Visible, lookalike_key
 from app.jobs import queue
 from app.models import (
     Approval,
-    Edition,
+    Challenge,
     Entry,
     EntryState,
     Invitation,
@@ -61,7 +61,7 @@ from app.platform import Platform
 
 TeamName = Annotated[
     str,
-    Field(min_length=2, max_length=40, description="unique in the edition, as boards show it"),
+    Field(min_length=2, max_length=40, description="unique in the challenge, as boards show it"),
     Visible,
 ]
 Affiliation = Annotated[str, Field(max_length=200, description="where its members work")]
@@ -93,12 +93,12 @@ class OwnTeam:
 
     id: int
     name: str
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     members: int
     is_owner: bool
     is_named: bool  # the person agreed to be named on the team's public page
-    approval: Approval | None  # none: its edition asks for none
+    approval: Approval | None  # none: its challenge asks for none
     is_suspended: bool
 
 
@@ -129,7 +129,7 @@ class Standing:
     """What organisers have decided about a team."""
 
     name: str
-    needs_approval: bool  # its edition asks for it
+    needs_approval: bool  # its challenge asks for it
     approval: Approval
     approval_reason: str
     is_suspended: bool
@@ -167,7 +167,7 @@ def scoring_refusals(team: Standing | None, *, is_held_out: bool) -> Iterator[Re
 
 
 def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Iterator[Refusal]:
-    """Every reason why a person whose team in the edition is `present` may not join this team.
+    """Every reason why a person whose team in the challenge is `present` may not join this team.
 
     A person who is alone in a team leaves it by joining another.
     """
@@ -182,7 +182,7 @@ def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Ite
         yield _suspended(present.standing)
     if present.others:
         name = present.standing.name
-        message = f"you are in the team {name}, and a person is in one team of an edition; leave it first"
+        message = f"you are in the team {name}, and a person is in one team of a challenge; leave it first"
         yield InTeam(message)
 
 
@@ -215,9 +215,9 @@ def _suspended(team: Standing) -> Refusal:
 PAGE = 200  # members of a team
 
 
-def team_in(session: Session, user_id: int | None, edition_id: int) -> int | None:
-    """The team of a person in an edition."""
-    statement = select(Member.team_id).where(Member.user_id == user_id, Member.edition_id == edition_id)
+def team_in(session: Session, user_id: int | None, challenge_id: int) -> int | None:
+    """The team of a person in a challenge."""
+    statement = select(Member.team_id).where(Member.user_id == user_id, Member.challenge_id == challenge_id)
     return session.scalar(statement)
 
 
@@ -261,11 +261,11 @@ def is_erased(session: Session, team_id: int) -> bool:
     return session.scalar(erased) is not None
 
 
-def add_team(session: Session, edition_id: int, name: str, affiliation: str = "") -> int | None:
-    """A new team of this name; none where the edition has one whose name looks the same."""
-    waits = session.scalar(select(Edition.approves_teams).where(Edition.id == edition_id))
+def add_team(session: Session, challenge_id: int, name: str, affiliation: str = "") -> int | None:
+    """A new team of this name; none where the challenge has one whose name looks the same."""
+    waits = session.scalar(select(Challenge.approves_teams).where(Challenge.id == challenge_id))
     statement = insert(Team).values(
-        edition_id=edition_id,
+        challenge_id=challenge_id,
         name=name,
         name_key=lookalike_key(name),
         affiliation=affiliation,
@@ -276,7 +276,7 @@ def add_team(session: Session, edition_id: int, name: str, affiliation: str = ""
 
 def standing_of(session: Session, team_id: int | None) -> Standing | None:
     """What organisers have decided about a team."""
-    statement = select(Team, Edition.approves_teams).join(Edition).where(Team.id == team_id)
+    statement = select(Team, Challenge.approves_teams).join(Challenge).where(Team.id == team_id)
     row = session.execute(statement).one_or_none()
     return _standing(*row) if row else None
 
@@ -292,8 +292,8 @@ def _standing(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - a
     )
 
 
-def place_in(session: Session, user_id: int | None, edition_id: int) -> Place | None:
-    """The team of a person in an edition, with what counts for leaving it."""
+def place_in(session: Session, user_id: int | None, challenge_id: int) -> Place | None:
+    """The team of a person in a challenge, with what counts for leaving it."""
     mine, other = Member, aliased(Member)
     others = select(func.count()).where(other.team_id == mine.team_id, other.user_id != mine.user_id)
     statement = (
@@ -302,7 +302,7 @@ def place_in(session: Session, user_id: int | None, edition_id: int) -> Place | 
             mine.is_owner,
             others.where(other.is_owner).correlate(mine).scalar_subquery(),
             others.correlate(mine).scalar_subquery(),
-        ).where(mine.user_id == user_id, mine.edition_id == edition_id)
+        ).where(mine.user_id == user_id, mine.challenge_id == challenge_id)
     )  # fmt: skip
     row = session.execute(statement).one_or_none()
     if row is None:
@@ -320,29 +320,29 @@ def longest_member(session: Session, team_id: int, but: int) -> Member | None:
 
 
 def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
-    """The teams of a person, of the newest edition first."""
+    """The teams of a person, of the newest challenge first."""
     every = aliased(Member)
     members = select(func.count()).where(every.team_id == Team.id).correlate(Team).scalar_subquery()
     statement = (
-        select(Team, Edition, members, Member.is_owner, Member.is_named)
+        select(Team, Challenge, members, Member.is_owner, Member.is_named)
         .join(Member, Member.team_id == Team.id)
-        .join(Edition, Team.edition_id == Edition.id)
+        .join(Challenge, Team.challenge_id == Challenge.id)
         .where(Member.user_id == user_id)
-        .order_by(Edition.id.desc())
+        .order_by(Challenge.id.desc())
     )
     return tuple(
         OwnTeam(
             id=team.id,
             name=team.name,
-            edition=edition.code,
-            edition_title=edition.title,
+            challenge=challenge.code,
+            challenge_title=challenge.title,
             members=count,
             is_owner=is_owner,
             is_named=is_named,
-            approval=team.approval if edition.approves_teams else None,
+            approval=team.approval if challenge.approves_teams else None,
             is_suspended=team.suspended_at is not None,
         )
-        for team, edition, count, is_owner, is_named in session.execute(statement)
+        for team, challenge, count, is_owner, is_named in session.execute(statement)
     )
 
 
@@ -384,20 +384,20 @@ def revoke_invitations(session: Session, *which: ColumnElement[bool]) -> None:
     session.execute(open_ones.values(revoked_at=func.now()))
 
 
-def _unconfirmed(user_id: int, edition_id: int) -> tuple[ColumnElement[bool], ...]:
-    phases = select(Phase.id).where(Phase.edition_id == edition_id)
+def _unconfirmed(user_id: int, challenge_id: int) -> tuple[ColumnElement[bool], ...]:
+    phases = select(Phase.id).where(Phase.challenge_id == challenge_id)
     is_confirmed = select(Submission.id).where(Submission.upload_id == Upload.id).exists()
     return Upload.user_id == user_id, Upload.phase_id.in_(phases), ~is_confirmed
 
 
-def has_unconfirmed(session: Session, user_id: int, edition_id: int) -> bool:
-    """Whether a person has uploads in an edition that are not confirmed."""
-    return session.scalar(select(Upload.id).where(*_unconfirmed(user_id, edition_id)).limit(1)) is not None
+def has_unconfirmed(session: Session, user_id: int, challenge_id: int) -> bool:
+    """Whether a person has uploads in a challenge that are not confirmed."""
+    return session.scalar(select(Upload.id).where(*_unconfirmed(user_id, challenge_id)).limit(1)) is not None
 
 
-def move_uploads(session: Session, user_id: int, edition_id: int, team_id: int) -> None:
-    """Give a person's unconfirmed uploads of an edition to this team; what is confirmed stays where it is."""
-    session.execute(update(Upload).where(*_unconfirmed(user_id, edition_id)).values(team_id=team_id))
+def move_uploads(session: Session, user_id: int, challenge_id: int, team_id: int) -> None:
+    """Give a person's unconfirmed uploads of a challenge to this team; what is confirmed stays where it is."""
+    session.execute(update(Upload).where(*_unconfirmed(user_id, challenge_id)).values(team_id=team_id))
 
 
 def delete_if_unused(session: Session, team_id: int) -> bool:
@@ -434,20 +434,20 @@ def mark_changed(session: Session, team_id: int) -> None:
     queue.add_boards(session, Entry.method_id.in_(select(Method.id).where(Method.team_id == team_id)))
 
 
-NAME_TAKEN = "the edition has a team whose name is the same or looks the same; choose another name"
+NAME_TAKEN = "the challenge has a team whose name is the same or looks the same; choose another name"
 
 
-def own_team(session: Session, user_id: int, edition_id: int) -> int:
-    """The team of a person in an edition; who has none gets a team of one, named after them."""
+def own_team(session: Session, user_id: int, challenge_id: int) -> int:
+    """The team of a person in a challenge; who has none gets a team of one, named after them."""
     person = lock_person(session, user_id)
-    team_id = team_in(session, user_id, edition_id)
+    team_id = team_in(session, user_id, challenge_id)
     if team_id is not None:
         return team_id
-    made = (add_team(session, edition_id, name) for name in _names(person.name))
+    made = (add_team(session, challenge_id, name) for name in _names(person.name))
     team_id = next((each for each in made if each is not None), None)
     if team_id is None:
         raise ConflictError("No name is free for a team of your own; create one with another name")
-    _add_member(session, team_id, user_id, edition_id, is_owner=True)
+    _add_member(session, team_id, user_id, challenge_id, is_owner=True)
     return team_id
 
 
@@ -458,32 +458,32 @@ def _names(name: str) -> Iterator[str]:
     yield f"{name} {secrets.token_hex(4)}"
 
 
-def _add_member(session: Session, team_id: int, user_id: int, edition_id: int, *, is_owner: bool) -> None:
-    session.add(Member(team_id=team_id, user_id=user_id, edition_id=edition_id, is_owner=is_owner))
+def _add_member(session: Session, team_id: int, user_id: int, challenge_id: int, *, is_owner: bool) -> None:
+    session.add(Member(team_id=team_id, user_id=user_id, challenge_id=challenge_id, is_owner=is_owner))
     session.flush()
 
 
-def create_team(platform: Platform, actor: Actor, edition: str, new: NewTeam) -> int:
+def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) -> int:
     """Create a team with the person as its owner; who is alone in a team leaves it.
 
     Raises NotFoundError, RefusedError.
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        found = session.scalar(select(Edition).where(Edition.code == edition))
+        found = session.scalar(select(Challenge).where(Challenge.code == challenge))
         if found is None:
-            raise NotFoundError(f"there is no edition {edition!r}")
+            raise NotFoundError(f"there is no challenge {challenge!r}")
         lock_person(session, actor.user_id)
         present = place_in(session, actor.user_id, found.id)
         if present is not None:
-            message = f"you are in the team {present.standing.name}, and a person is in one team of an edition; leave or rename it"
+            message = f"you are in the team {present.standing.name}, and a person is in one team of a challenge; leave or rename it"
             raise RefusedError([InTeam(message)])
         team_id = add_team(session, found.id, new.name, new.affiliation)
         if team_id is None:
             raise RefusedError([NameTaken(NAME_TAKEN)])
         _add_member(session, team_id, actor.user_id, found.id, is_owner=True)
         after = {"name": new.name, "affiliation": new.affiliation}
-        record(session, actor.user_id, "team.create", team_id, edition_id=found.id, after=after)
+        record(session, actor.user_id, "team.create", team_id, challenge_id=found.id, after=after)
     return team_id
 
 
@@ -494,11 +494,11 @@ def record(session: Session, by: int | None, action: str, team_id: int, **facts:
 
 def join(session: Session, team: Team, user_id: int) -> None:
     """Make a person a member of a locked team; who is alone in another leaves that, and their unconfirmed uploads come along."""
-    present = team_in(session, user_id, team.edition_id)
+    present = team_in(session, user_id, team.challenge_id)
     if present is not None:
         remove_member(session, present, user_id)
-    _add_member(session, team.id, user_id, team.edition_id, is_owner=False)
-    move_uploads(session, user_id, team.edition_id, team.id)
+    _add_member(session, team.id, user_id, team.challenge_id, is_owner=False)
+    move_uploads(session, user_id, team.challenge_id, team.id)
     if present is not None:
         _close_if_empty(session, present)
 
@@ -519,11 +519,11 @@ def leave(platform: Platform, actor: Actor, team_id: int) -> None:
     with platform.transaction() as session:
         lock_person(session, actor.user_id)
         team = _own(session, actor, team_id)
-        place = place_in(session, actor.user_id, team.edition_id)
+        place = place_in(session, actor.user_id, team.challenge_id)
         assert place is not None
         refuse(leaving_refusals(place))
         _take_out(session, team, actor.user_id)
-        record(session, actor.user_id, "team.leave", team_id, edition_id=team.edition_id)
+        record(session, actor.user_id, "team.leave", team_id, challenge_id=team.challenge_id)
 
 
 def _own(session: Session, actor: Actor, team_id: int) -> Team:
@@ -536,14 +536,14 @@ def _own(session: Session, actor: Actor, team_id: int) -> Team:
 
 def _take_out(session: Session, team: Team, user_id: int) -> None:
     remove_member(session, team.id, user_id)
-    if has_unconfirmed(session, user_id, team.edition_id):
-        own = own_team(session, user_id, team.edition_id)
-        move_uploads(session, user_id, team.edition_id, own)
+    if has_unconfirmed(session, user_id, team.challenge_id):
+        own = own_team(session, user_id, team.challenge_id)
+        move_uploads(session, user_id, team.challenge_id, own)
     _close_if_empty(session, team.id)
 
 
 def managed(session: Session, actor: Actor, team_id: int, reason: str = "") -> Team:
-    """A team that the reader may change, locked: its owners, and with a reason the organisers of its edition.
+    """A team that the reader may change, locked: its owners, and with a reason the organisers of its challenge.
 
     Raises NotFoundError, ForbiddenError, MalformedError without a reason.
     """
@@ -551,7 +551,7 @@ def managed(session: Session, actor: Actor, team_id: int, reason: str = "") -> T
     mine = member(session, team_id, actor.user_id)
     if team is not None and mine is not None and mine.is_owner:
         return team
-    if team is not None and actor.runs(team.edition_id):
+    if team is not None and actor.runs(team.challenge_id):
         if not reason:
             raise MalformedError("Give a reason; organisers need one to change a team")
         return team
@@ -574,12 +574,12 @@ def remove(platform: Platform, actor: Actor, team_id: int, user_id: int, reason:
         team = managed(session, actor, team_id, reason)
         if theirs is None or member(session, team_id, user_id) is None:
             raise NotFoundError(f"the team has no member {user_id}")
-        place = place_in(session, user_id, team.edition_id)
+        place = place_in(session, user_id, team.challenge_id)
         assert place is not None
         refuse(leaving_refusals(place))
         _take_out(session, team, user_id)
         revoke_invitations(session, Invitation.team_id == team_id)
-        facts = {"edition_id": team.edition_id, "reason": reason, "details": {"person": user_id}}
+        facts = {"challenge_id": team.challenge_id, "reason": reason, "details": {"person": user_id}}
         record(session, actor.user_id, "team.remove_member", team_id, **facts)
 
 
@@ -598,7 +598,7 @@ def set_owner(
             actor.user_id,
             "team.set_owner",
             team_id,
-            edition_id=team.edition_id,
+            challenge_id=team.challenge_id,
             reason=reason,
             after={"person": user_id, "is_owner": is_owner},
         )
@@ -606,7 +606,7 @@ def set_owner(
 
 def _change_owner(session: Session, team: Team, user_id: int, *, is_owner: bool) -> None:
     theirs = member(session, team.id, user_id)
-    place = place_in(session, user_id, team.edition_id)
+    place = place_in(session, user_id, team.challenge_id)
     if theirs is None or place is None:
         raise NotFoundError(f"the team has no member {user_id}")
     if not is_owner:
@@ -629,7 +629,7 @@ def hand_over(platform: Platform, actor: Actor, team_id: int, user_id: int) -> N
         _change_owner(session, team, user_id, is_owner=True)
         _change_owner(session, team, actor.user_id, is_owner=False)
         facts = {"before": {"owner": actor.user_id}, "after": {"owner": user_id}}
-        record(session, actor.user_id, "team.hand_over", team_id, edition_id=team.edition_id, **facts)
+        record(session, actor.user_id, "team.hand_over", team_id, challenge_id=team.challenge_id, **facts)
 
 
 def change(platform: Platform, actor: Actor, team_id: int, change: TeamChange) -> None:
@@ -641,13 +641,13 @@ def change(platform: Platform, actor: Actor, team_id: int, change: TeamChange) -
         team = managed(session, actor, team_id, change.reason)
         before = {"name": team.name, "affiliation": team.affiliation}
         if change.name != team.name:
-            _rename(session, team, change.name, is_organiser=actor.runs(team.edition_id))
+            _rename(session, team, change.name, is_organiser=actor.runs(team.challenge_id))
         team.affiliation = change.affiliation
         session.flush()
         mark_changed(session, team_id)
         after = {"name": team.name, "affiliation": team.affiliation}
         facts = {"reason": change.reason, "before": before, "after": after}
-        record(session, actor.user_id, "team.change", team_id, edition_id=team.edition_id, **facts)
+        record(session, actor.user_id, "team.change", team_id, challenge_id=team.challenge_id, **facts)
     platform.cache.forget_versions()
 
 
@@ -681,11 +681,11 @@ def leave_every_team(session: Session, user_id: int) -> None:
     for mine in teams_of(session, user_id):
         team = lock_team(session, mine.id)
         assert team is not None
-        place = place_in(session, user_id, team.edition_id)
+        place = place_in(session, user_id, team.challenge_id)
         heir = longest_member(session, team.id, but=user_id)
         if heir is not None and place is not None and any(True for _ in giving_up_refusals(place)):
             heir.is_owner = True
         remove_member(session, team.id, user_id)
         _close_if_empty(session, team.id)
         after = {"owner": heir.user_id} if heir else {}
-        record(session, None, "team.account_ended", team.id, edition_id=team.edition_id, after=after)
+        record(session, None, "team.account_ended", team.id, challenge_id=team.challenge_id, after=after)

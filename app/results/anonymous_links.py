@@ -97,8 +97,8 @@ class LinksPage:
 class AnonymousResult:
     """One scoring of a result without team, method, account, archive and dates."""
 
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     image_set: str
     competition: int
     title: str
@@ -297,7 +297,7 @@ def _record(session: Session, actor: Actor, linked: LinkedEntry, link: Anonymous
         actor.user_id,
         action,
         f"anonymous link {link.id}",
-        edition_id=linked.method.edition_id,
+        challenge_id=linked.method.challenge_id,
         details={"entry": linked.entry.id, "run": link.run_id},
     )
 
@@ -326,8 +326,8 @@ def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, t
         further = exhibits.stored_exhibits(session, run.id) if sight.details and not is_withdrawn else []
     info = scoring.competition_of(phase.dataset, entry.competition)
     result = AnonymousResult(
-        edition=phase.edition,
-        edition_title=phase.edition_title,
+        challenge=phase.challenge,
+        challenge_title=phase.challenge_title,
         image_set=phase.image_set,
         competition=entry.competition,
         title=info.title,

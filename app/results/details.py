@@ -290,7 +290,7 @@ def select_ranks(
 
     Counted in the database, by what ranks are told by: every digit where the reader sees all, else the keys of the board's order.
     """
-    statement = _ranks(sight, own, phase.id, is_organised=actor.runs(phase.edition_id))
+    statement = _ranks(sight, own, phase.id, is_organised=actor.runs(phase.challenge_id))
     return {entry: Rank(rank, of) for entry, rank, of in session.execute(statement)}
 
 
@@ -387,7 +387,7 @@ def ranks(
     A result that only its team sees is ranked as if it stood among those. While others' results are under an embargo there
     is no rank.
     """
-    if not sight.means or (phase.embargo and not phase.is_over and not actor.runs(phase.edition_id)):
+    if not sight.means or (phase.embargo and not phase.is_over and not actor.runs(phase.challenge_id)):
         return {}
     own = [entry.id for entry in entries if entry.published_run_id is not None]
     return select_ranks(session, actor, phase, sight, own) if own else {}

@@ -28,16 +28,16 @@ def lock_open_runs(session: Session, entry_id: int) -> list[Run]:
 
 
 def lock_entry(session: Session, actor: Actor, entry_id: int) -> tuple[Entry, Method, int] | None:
-    """An entry that somebody may withdraw in one state or another, locked, with its method and its edition's id."""
+    """An entry that somebody may withdraw in one state or another, locked, with its method and its challenge's id."""
     theirs = rows_for(
         actor,
         Action.WITHDRAW,
         team=Method.team_id,
-        edition=Phase.edition_id,
+        challenge=Phase.challenge_id,
         states=dict.fromkeys(State, true()),  # whether in this state is for `withdrawal_refusal` to explain
     )
     statement = (
-        select(Entry, Method, Phase.edition_id)
+        select(Entry, Method, Phase.challenge_id)
         .join(Method, Entry.method_id == Method.id)
         .join(Phase, Entry.phase_id == Phase.id)
         .where(Entry.id == entry_id, theirs)
@@ -60,10 +60,10 @@ def withdraw(platform: Platform, actor: Actor, entry_id: int, reason: str | None
         found = lock_entry(session, actor, entry_id)
         if found is None:
             raise NotFoundError(f"your team has no entry {entry_id}")
-        entry, method, edition_id = found
+        entry, method, challenge_id = found
         refusal = withdrawal_refusal(
             entry.state,
-            is_organiser=actor.runs(edition_id),
+            is_organiser=actor.runs(challenge_id),
             is_public=method.public_at is not None,
             reason=reason,
         )
@@ -79,7 +79,7 @@ def withdraw(platform: Platform, actor: Actor, entry_id: int, reason: str | None
             actor.user_id,
             "entry.withdraw",
             f"entry {entry_id}",
-            edition_id=edition_id,
+            challenge_id=challenge_id,
             reason=reason or "",
             before={"state": entry.state.value},
             after={"state": EntryState.WITHDRAWN.value},

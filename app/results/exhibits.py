@@ -27,8 +27,8 @@ from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import NotFoundError, StorageUnavailableError, WithheldError
 from app.models import (
     Artefact,
+    Challenge,
     Disclosure,
-    Edition,
     Entry,
     Exhibit,
     GroundTruth,
@@ -301,7 +301,7 @@ def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase
         actor,
         Action.READ_SUBMISSION,
         team=Method.team_id,
-        edition=Phase.edition_id,
+        challenge=Phase.challenge_id,
         states={State.PRIVATE: true(), State.PUBLIC: on_board},
     )
     statement = (
@@ -362,7 +362,7 @@ class ConfirmedReceipt:
 
     receipt: str
     is_plain: bool
-    edition: str
+    challenge: str
     image_set: str
     competition: int
     submission: int
@@ -422,19 +422,19 @@ def publish(platform: Platform) -> None:
 def confirm(platform: Platform, actor: Actor, receipt: str) -> ConfirmedReceipt:
     """The result with this receipt, as far as the reader may see it. Raises NotFoundError."""
     statement = (
-        select(Run, Entry, GroundTruth.version, Phase.image_set, Edition.code)
+        select(Run, Entry, GroundTruth.version, Phase.image_set, Challenge.code)
         .join(Entry, Run.entry_id == Entry.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
         .join(Phase, Entry.phase_id == Phase.id)
-        .join(Edition, Phase.edition_id == Edition.id)
+        .join(Challenge, Phase.challenge_id == Challenge.id)
         .where(or_(Run.receipt == receipt, Run.plain_receipt == receipt))
         .order_by(Run.id.desc())
     )
     with platform.snapshot() as session:
-        for run, entry, version, image_set, edition in session.execute(statement.limit(AT_ONCE)):
+        for run, entry, version, image_set, challenge in session.execute(statement.limit(AT_ONCE)):
             if visible_run(session, actor, run.id):
                 return ConfirmedReceipt(
-                    receipt, receipt == run.plain_receipt, edition, image_set, entry.competition,
+                    receipt, receipt == run.plain_receipt, challenge, image_set, entry.competition,
                     entry.submission_id, run.id, version, run.protocol, run.scorer,
                 )  # fmt: skip
     raise NotFoundError(f"this server knows no result with the receipt {receipt[:80]!r} that you may see")

@@ -171,7 +171,7 @@ def _entries_of_method(phase_id: int) -> Select[int, int, bool, list[str], list[
 
 def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
     """A page of the teams with scored results in a phase: what follows counts for these alone."""
-    edition = select(Phase.edition_id).where(Phase.id == phase_id).scalar_subquery()
+    challenge = select(Phase.challenge_id).where(Phase.id == phase_id).scalar_subquery()
     has_result = (
         select(Run.id)
         .join(Entry, Run.entry_id == Entry.id)
@@ -180,7 +180,7 @@ def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
         .correlate(Team)
         .exists()
     )
-    found = select(Team.id, Team.name).where(Team.edition_id == edition, Team.id > after, has_result)
+    found = select(Team.id, Team.name).where(Team.challenge_id == challenge, Team.id > after, has_result)
     return found.order_by(Team.id).limit(limit).subquery()
 
 

@@ -49,7 +49,7 @@ def _citation(page: MethodPage, address: str) -> str | None:
         "title": method.title or method.name,
         "year": str(method.public_at.year),
         "howpublished": f"{address.rstrip('/')}/methods/{method.id}",
-        "note": f"{method.name}, {page.edition_title}",
+        "note": f"{method.name}, {page.challenge_title}",
     }
     return bibtex(f"{method.name}-{method.id}", fields)
 

@@ -19,8 +19,8 @@ class MethodPage:
     """A method with where it is from, its earlier texts and what this reader may do with it."""
 
     method: MethodView
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     team_id: int
     team: str
     members: tuple[MemberView, ...]  # of the team, who agreed to be named
@@ -42,16 +42,16 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
         found = methods.method_of(session, actor, method_id)
         if found is None:
             raise NotFoundError(f"there is no method {method_id}, or it is not public")
-        method, team, edition = found
+        method, team, challenge = found
         is_ours = actor.is_member(method.team_id)
-        phases = challenges.phases_of(session, edition.code)
+        phases = challenges.phases_of(session, challenge.code)
         people = members_of(session, method.team_id, only_named=True)
-        sees_all = is_ours or actor.runs(method.edition_id)
+        sees_all = is_ours or actor.runs(method.challenge_id)
         sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
         return MethodPage(
             method=methods.method_view(method),
-            edition=edition.code,
-            edition_title=edition.title,
+            challenge=challenge.code,
+            challenge_title=challenge.title,
             team_id=team.id,
             team=team.name,
             members=people.members,

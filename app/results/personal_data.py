@@ -24,8 +24,8 @@ from app.models import (
     ApiToken,
     AuditRecord,
     Base,
-    Edition,
-    EditionOrganiser,
+    Challenge,
+    ChallengeOrganiser,
     Entry,
     EntryState,
     Identity,
@@ -161,7 +161,7 @@ class OwnResults:
     """A team that a person is in, as far as it counts for the end of their account."""
 
     team: str
-    edition_title: str
+    challenge_title: str
     is_alone: bool
     private: int  # results that nobody else sees
     public: int
@@ -194,13 +194,13 @@ def select_own_results(session: Session, user_id: int) -> tuple[OwnResults, ...]
     private = func.count(case((Method.public_at.is_(None), Entry.id)))
     public = func.count(case((Method.public_at.is_not(None), Entry.id)))
     statement = (
-        select(Team.name, Edition.title, _is_alone(user_id), private, public)
+        select(Team.name, Challenge.title, _is_alone(user_id), private, public)
         .join(Member, and_(Member.team_id == Team.id, Member.user_id == user_id))
-        .join(Edition, Edition.id == Team.edition_id)
+        .join(Challenge, Challenge.id == Team.challenge_id)
         .outerjoin(Method, Method.team_id == Team.id)
         .outerjoin(Entry, counted)
-        .group_by(Team.id, Edition.id)
-        .order_by(Edition.id.desc())
+        .group_by(Team.id, Challenge.id)
+        .order_by(Challenge.id.desc())
     )
     return tuple(OwnResults(*row) for row in session.execute(statement))
 
@@ -226,11 +226,11 @@ def withdrawable_results(session: Session, user_id: int) -> list[int]:
 
 
 def team_names(session: Session, team_id: int) -> list[str]:
-    """The names of the teams in the same edition that begin like the name of an erased one."""
-    edition = select(Team.edition_id).where(Team.id == team_id).scalar_subquery()
+    """The names of the teams in the same challenge that begin like the name of an erased one."""
+    challenge = select(Team.challenge_id).where(Team.id == team_id).scalar_subquery()
     like = or_(Team.name == f"Team {team_id}", Team.name.startswith(f"Team {team_id}-"))
     return list(
-        session.scalars(select(Team.name).where(Team.edition_id == edition, like, Team.id != team_id))
+        session.scalars(select(Team.name).where(Team.challenge_id == challenge, like, Team.id != team_id))
     )
 
 
@@ -273,7 +273,7 @@ def unconfirmed(session: Session, age: timedelta, limit: int) -> list[int]:
         User.created_at < func.now() - age,
         User.role == Role.PARTICIPANT,
         User.id.not_in(live),
-        User.id.not_in(select(EditionOrganiser.user_id)),
+        User.id.not_in(select(ChallengeOrganiser.user_id)),
     )
     return list(session.scalars(statement.order_by(User.created_at).limit(limit)))
 
@@ -300,26 +300,26 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
         ApiToken.id, ApiToken.name, ApiToken.created_at, ApiToken.expires_at, ApiToken.last_used_at, ApiToken.revoked_at
     ).where(ApiToken.user_id == user_id)  # fmt: skip
     yield "teams", select(
-        Team.id, Team.name, Edition.code.label("edition"), Member.is_owner, Member.is_named, Member.joined_at
-    ).join(Member, Member.team_id == Team.id).join(Edition, Edition.id == Team.edition_id).where(
+        Team.id, Team.name, Challenge.code.label("challenge"), Member.is_owner, Member.is_named, Member.joined_at
+    ).join(Member, Member.team_id == Team.id).join(Challenge, Challenge.id == Team.challenge_id).where(
         Member.user_id == user_id
     )  # fmt: skip
     yield "terms", select(
-        Terms.id, Edition.code.label("edition"), Terms.version, TermsAcceptance.accepted_at
-    ).join(TermsAcceptance, TermsAcceptance.terms_id == Terms.id).join(Edition, Edition.id == Terms.edition_id).where(
+        Terms.id, Challenge.code.label("challenge"), Terms.version, TermsAcceptance.accepted_at
+    ).join(TermsAcceptance, TermsAcceptance.terms_id == Terms.id).join(Challenge, Challenge.id == Terms.challenge_id).where(
         TermsAcceptance.user_id == user_id
     )  # fmt: skip
     yield "uploads", select(
         func.row_number().over(order_by=(Upload.started_at, Upload.id)).label("id"), Upload.id.label("upload"),
-        Edition.code.label("edition"), Phase.image_set, Upload.filename, Upload.received, Upload.state,
+        Challenge.code.label("challenge"), Phase.image_set, Upload.filename, Upload.received, Upload.state,
         Upload.started_at,
-    ).join(Phase, Phase.id == Upload.phase_id).join(Edition, Edition.id == Phase.edition_id).where(
+    ).join(Phase, Phase.id == Upload.phase_id).join(Challenge, Challenge.id == Phase.challenge_id).where(
         Upload.user_id == user_id
     )  # fmt: skip
     yield "submissions", select(
-        Submission.id, Edition.code.label("edition"), Phase.image_set, Method.name.label("method"), Method.title,
+        Submission.id, Challenge.code.label("challenge"), Phase.image_set, Method.name.label("method"), Method.title,
         Method.description, Submission.upload_id, Submission.training, Submission.created_at,
-    ).join(Phase, Phase.id == Submission.phase_id).join(Edition, Edition.id == Phase.edition_id).join(
+    ).join(Phase, Phase.id == Submission.phase_id).join(Challenge, Challenge.id == Phase.challenge_id).join(
         Method, Method.id == Submission.method_id
     ).where(Submission.user_id == user_id)  # fmt: skip
     yield "actions", select(AuditRecord.id, AuditRecord.at, AuditRecord.action, AuditRecord.subject).where(

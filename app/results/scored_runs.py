@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.models import Board, ClassScore, Edition, Entry, EntryState, GroundTruth, Phase, Run, RunState
+from app.models import Board, Challenge, ClassScore, Entry, EntryState, GroundTruth, Phase, Run, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ def stands_on_board(entry: type[Entry] = Entry) -> ColumnElement[bool]:
 def scored_run(session: Session, run_id: int) -> ScoredRun | None:
     """A scored run with what its intervals are computed from; none if it is not there or keeps no statistics."""
     statement = (
-        select(Run, Entry.competition, Edition.dataset, GroundTruth)
+        select(Run, Entry.competition, Challenge.dataset, GroundTruth)
         .join(Entry, Run.entry_id == Entry.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
         .join(Phase, GroundTruth.phase_id == Phase.id)
-        .join(Edition, Phase.edition_id == Edition.id)
+        .join(Challenge, Phase.challenge_id == Challenge.id)
         .where(Run.id == run_id, Run.state == RunState.SCORED, Run.statistics_key.is_not(None))
     )
     row = session.execute(statement).one_or_none()

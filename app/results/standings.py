@@ -50,8 +50,8 @@ class RankedMethod:
 class ResultView:
     """A result that stands on a board; without a mean where it lacks a class, or where the phase does not disclose it."""
 
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     image_set: str
     competition: int
     title: str  # of the competition
@@ -100,7 +100,7 @@ class MatrixRow:
 class Matrix:
     """Methods by competitions of one phase, best first: a method with the best rank that any of its results has."""
 
-    edition: str
+    challenge: str
     image_set: str
     columns: tuple[Column, ...]
     rows: tuple[MatrixRow, ...]
@@ -114,8 +114,8 @@ class Matrix:
 class Arrival:
     """What a submission has brought to the boards, at least one result."""
 
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     image_set: str
     method_id: int
     method: str
@@ -222,8 +222,8 @@ def arrivals_of(results: Iterable[ResultView], limit: int) -> tuple[Arrival, ...
 def _arrival(results: Sequence[ResultView]) -> Arrival:
     one = results[0]
     return Arrival(
-        edition=one.edition,
-        edition_title=one.edition_title,
+        challenge=one.challenge,
+        challenge_title=one.challenge_title,
         image_set=one.image_set,
         method_id=one.method_id,
         method=one.method,
@@ -377,8 +377,8 @@ def views(session: Session, results: Sequence[StoredResult], sights: Sights) -> 
     )
     return tuple(
         ResultView(
-            edition=phase.edition,
-            edition_title=phase.edition_title,
+            challenge=phase.challenge,
+            challenge_title=phase.challenge_title,
             image_set=phase.image_set,
             competition=each.competition,
             title=scoring.competition_of(phase.dataset, each.competition).title,
@@ -406,7 +406,7 @@ def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
     results = of_methods(session, shown, {phase.id: (phase, sight)}, only_public=True)
     has_more = len(order) > page * PAGE
     return Matrix(
-        edition=phase.edition,
+        challenge=phase.challenge,
         image_set=phase.image_set,
         columns=columns,
         rows=rows_of(results, shown, columns, leaders_of(ranked)),
@@ -427,7 +427,9 @@ def of_team(session: Session, team_id: int, sights: Sights, *, only_public: bool
 
 
 def _results_on(phase: PhaseView, results: Sequence[ResultView]) -> list[ResultView]:
-    return [each for each in results if (each.edition, each.image_set) == (phase.edition, phase.image_set)]
+    return [
+        each for each in results if (each.challenge, each.image_set) == (phase.challenge, phase.image_set)
+    ]
 
 
 def _own_matrix(phase: PhaseView, sight: Sight, results: Sequence[ResultView], *, has_more: bool) -> Matrix:
@@ -435,7 +437,7 @@ def _own_matrix(phase: PhaseView, sight: Sight, results: Sequence[ResultView], *
     order = best_first(ranked)
     columns = columns_of(phase.dataset, {each.competition for each in results})
     return Matrix(
-        edition=phase.edition,
+        challenge=phase.challenge,
         image_set=phase.image_set,
         columns=columns,
         rows=rows_of(results, order, columns, leaders_of(ranked) if len(order) > 1 else ()),

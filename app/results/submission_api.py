@@ -37,7 +37,7 @@ def confirm(
     response.headers["Location"] = f"/api/v1/submissions/{submission_id}"
     view = submissions.submission_page(platform, actor, submission_id)
     competitions = [entry.competition for entry in view.entries]
-    _, fields = quotas.fields(platform, actor, view.edition, view.image_set, competitions)
+    _, fields = quotas.fields(platform, actor, view.challenge, view.image_set, competitions)
     response.headers.update(fields)
     return view
 

@@ -27,8 +27,8 @@ from app.core.paging import RowPage, page_of
 from app.jobs import places
 from app.jobs.places import Places
 from app.models import (
+    Challenge,
     ClassScore,
-    Edition,
     Entry,
     EntryState,
     GroundTruth,
@@ -118,8 +118,8 @@ class SubmissionView:
     """A submission with its entries."""
 
     id: int
-    edition: str
-    edition_title: str
+    challenge: str
+    challenge_title: str
     image_set: str
     method: MethodView
     training_data: str  # as its team stated it
@@ -134,7 +134,7 @@ class SubmissionView:
     created_at: datetime
     entries: tuple[EntryView, ...]
     is_ours: bool  # the reader is of its team, or an organiser
-    is_organised: bool  # the reader is an organiser of its edition
+    is_organised: bool  # the reader is an organiser of its challenge
     is_member: bool  # the reader is of its team
     can_make_public: bool  # the reader is of its team, and the method is not public yet
     unpublishable: str | None  # why it cannot be made public yet
@@ -160,7 +160,7 @@ class SubmissionRow:
     """A line of "my submissions": one entry."""
 
     submission: int
-    edition: str
+    challenge: str
     image_set: str
     competition: int
     method: str
@@ -234,7 +234,7 @@ def entry_view(
 ) -> EntryView:
     """An entry as a reader may see it, with the run to show and how many runs it has."""
     entry = row.entry
-    is_organised = actor.runs(phase.edition_id)
+    is_organised = actor.runs(phase.challenge_id)
     is_ours = is_organised or actor.is_member(method.team_id)
     refusal = withdrawal_refusal(
         entry.state,
@@ -271,13 +271,13 @@ def submission_view(
     assert upload.received_at is not None
     assert upload.checked_at is not None
     sight, view = sight_of(actor, phase), method_view(method)
-    is_organised, is_member = actor.runs(phase.edition_id), actor.is_member(method.team_id)
+    is_organised, is_member = actor.runs(phase.challenge_id), actor.is_member(method.team_id)
     is_ours = is_organised or is_member
     training = Training.model_validate(submission.training)
     return SubmissionView(
         id=submission.id,
-        edition=phase.edition,
-        edition_title=phase.edition_title,
+        challenge=phase.challenge,
+        challenge_title=phase.challenge_title,
         image_set=phase.image_set,
         method=replace(view, public_at=view.public_at and sight.moment(view.public_at)),
         training_data=training_text(training, is_baseline=method.is_baseline),
@@ -325,7 +325,7 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
         actor,
         Action.READ_SUBMISSION,
         team=Method.team_id,
-        edition=Phase.edition_id,
+        challenge=Phase.challenge_id,
         states={
             State.PRIVATE: true(),
             State.PUBLIC: and_(is_public(), is_past_embargo(Submission.phase_id), has_result.exists()),
@@ -409,13 +409,13 @@ def rows_of_teams(
     run = func.coalesce(Entry.published_run_id, latest)
     statement = (
         select(
-            Submission.id, Edition.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
+            Submission.id, Challenge.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
             Entry.state, Run.state, Run.id, null(), Run.failure_message, Run.ladder_run_id,
         )
         .select_from(Entry)
         .join(Submission, Entry.submission_id == Submission.id)
         .join(Phase, Entry.phase_id == Phase.id)
-        .join(Edition, Phase.edition_id == Edition.id)
+        .join(Challenge, Phase.challenge_id == Challenge.id)
         .join(Method, Entry.method_id == Method.id)
         .join(Run, Run.id == run)
         .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
@@ -480,13 +480,13 @@ def _shown_rows(
     queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
     positions = places.places_of(platform, session, queued).places
     headlines = disclosure.headlines(session, {each for _, *runs in page.rows for each in runs})
-    sights = {(phase.edition, phase.image_set): sight_of(actor, phase) for phase in phases}
+    sights = {(phase.challenge, phase.image_set): sight_of(actor, phase) for phase in phases}
     shown = tuple(
         replace(
             row,
             position=positions.get(run),
-            mean=sights[row.edition, row.image_set].mean(headlines.get(run), headlines.get(ladder or 0)),
-            created_at=sights[row.edition, row.image_set].moment(row.created_at),
+            mean=sights[row.challenge, row.image_set].mean(headlines.get(run), headlines.get(ladder or 0)),
+            created_at=sights[row.challenge, row.image_set].moment(row.created_at),
         )
         for row, run, ladder in page.rows
     )
@@ -522,7 +522,7 @@ def _submission(
     phase = challenges.phase_of_id(session, submission.phase_id)
     assert phase is not None
     sight = sight_of(actor, phase)
-    ours = actor.runs(phase.edition_id) or actor.is_member(method.team_id)
+    ours = actor.runs(phase.challenge_id) or actor.is_member(method.team_id)
     rows = [row for row in runs_of(session, submission_id) if ours or row.entry.state in SHOWN_STATES]
     standing = Standing(
         details.ranks(session, actor, phase, sight, [row.entry for row in rows]),

@@ -47,7 +47,7 @@ class Proposal:
     competitions: Sequence[int]
     tasks: Mapping[
         int, str
-    ]  # of every competition of the edition; those of one task share their ground truth
+    ]  # of every competition of the challenge; those of one task share their ground truth
     is_baseline: bool = False
 
 

@@ -27,7 +27,7 @@ from app.core.errors import (
 )
 from app.core.names import Visible, folded, lookalike_key
 from app.jobs import queue
-from app.models import Edition, Entry, EntryState, Method, MethodChange, Run, RunState, Submission, Team
+from app.models import Challenge, Entry, EntryState, Method, MethodChange, Run, RunState, Submission, Team
 from app.people.teams import is_erased, is_public
 from app.platform import Platform
 from app.web.forms import OrBlank
@@ -67,7 +67,7 @@ Address = Annotated[str, Field(max_length=500), AfterValidator(_web_address)]
 
 Name = Annotated[
     str,
-    Field(min_length=2, max_length=40, description="abbreviation, unique in the edition, e.g. 'LEAR_flat'"),
+    Field(min_length=2, max_length=40, description="abbreviation, unique in the challenge, e.g. 'LEAR_flat'"),
     AfterValidator(_printable_ascii),
     Visible,
 ]
@@ -171,7 +171,7 @@ SHOWN_STATES = frozenset({EntryState.SCORED, EntryState.REPLACED})  # of a publi
 NAMES_PEOPLE = ("contributors", "affiliation", "paper_url", "code_url")  # fields that say whose a method is
 SHORTEST_DESCRIPTION = 500  # characters of a public method's, as the VOC server asked for
 METHOD_NAME = (
-    "uq_method_edition_id_name_key"  # the constraint that decides where two methods take one name at once
+    "uq_method_challenge_id_name_key"  # the constraint that decides where two methods take one name at once
 )
 NAME_RACED = NameTaken("another method took this name at the same time; choose another")
 SEPARATORS = str.maketrans("_ .", "---")
@@ -189,8 +189,8 @@ def name_key(name: str) -> str:
 
 
 def name_refusal(name: str, found: str, *, is_ours: bool) -> Refusal:
-    """Why a method cannot have this abbreviation: `found` is a method of the edition whose name has the same key."""
-    whose = f"your method {found}" if is_ours else "another method of this edition"
+    """Why a method cannot have this abbreviation: `found` is a method of the challenge whose name has the same key."""
+    whose = f"your method {found}" if is_ours else "another method of this challenge"
     message = f"{name} looks like the name of {whose}; choose a name that cannot be mistaken for it"
     return NameTaken(message)
 
@@ -318,31 +318,31 @@ def visible_methods(viewer: Actor) -> ColumnElement[bool]:
         viewer,
         Action.READ_SUBMISSION,
         team=Method.team_id,
-        edition=Method.edition_id,
+        challenge=Method.challenge_id,
         states={State.PRIVATE: true(), State.PUBLIC: is_public()},
     )
 
 
-def method_like(session: Session, edition_id: int, name: str) -> Method | None:
-    """The method of an edition whose name cannot be told from this one."""
-    statement = select(Method).where(Method.edition_id == edition_id, Method.name_key == name_key(name))
+def method_like(session: Session, challenge_id: int, name: str) -> Method | None:
+    """The method of a challenge whose name cannot be told from this one."""
+    statement = select(Method).where(Method.challenge_id == challenge_id, Method.name_key == name_key(name))
     return session.scalar(statement)
 
 
-def methods_of(session: Session, edition_id: int, team_id: int) -> tuple[MethodView, ...]:
-    """A team's methods in an edition by name."""
-    statement = select(Method).where(Method.edition_id == edition_id, Method.team_id == team_id)
+def methods_of(session: Session, challenge_id: int, team_id: int) -> tuple[MethodView, ...]:
+    """A team's methods in a challenge by name."""
+    statement = select(Method).where(Method.challenge_id == challenge_id, Method.team_id == team_id)
     return tuple(
         method_view(method) for method in session.scalars(statement.order_by(func.lower(Method.name)))
     )
 
 
-def method_of(session: Session, viewer: Actor, method_id: int) -> tuple[Method, Team, Edition] | None:
-    """A method that the reader may see, with its team and edition."""
+def method_of(session: Session, viewer: Actor, method_id: int) -> tuple[Method, Team, Challenge] | None:
+    """A method that the reader may see, with its team and challenge."""
     statement = (
-        select(Method, Team, Edition)
+        select(Method, Team, Challenge)
         .join(Team, Method.team_id == Team.id)
-        .join(Edition, Method.edition_id == Edition.id)
+        .join(Challenge, Method.challenge_id == Challenge.id)
         .where(Method.id == method_id, visible_methods(viewer))
     )
     row = session.execute(statement).one_or_none()
@@ -379,7 +379,7 @@ def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int
     is_shown = exists().where(
         Entry.submission_id == Submission.id, Entry.state.in_(SHOWN_STATES), is_past_embargo(Entry.phase_id)
     )
-    sees_all = viewer.is_member(method.team_id) or viewer.runs(method.edition_id)
+    sees_all = viewer.is_member(method.team_id) or viewer.runs(method.challenge_id)
     statement = select(Submission.id).where(
         Submission.method_id == method.id, true() if sees_all else is_shown
     )
@@ -418,10 +418,10 @@ def describe(
 ) -> tuple[Method | None, tuple[Refusal, ...]]:
     """The team's method of this name, with what `new` says of it; or what is against it, and nothing is changed.
 
-    where: edition and team, which is locked. A field that `new` leaves empty stays as it is.
+    where: challenge and team, which is locked. A field that `new` leaves empty stays as it is.
     """
-    edition_id, team_id = where
-    found = method_like(session, edition_id, new.name)
+    challenge_id, team_id = where
+    found = method_like(session, challenge_id, new.name)
     is_ours = found is not None and found.team_id == team_id
     is_same = found is not None and is_ours and folded(found.name) == folded(new.name)
     method = lock_method(session, actor, Action.CHANGE_METHOD, found.id) if found and is_same else None
@@ -436,7 +436,7 @@ def describe(
     if any(against):
         return None, tuple(each for each in against if each is not None)
     if method is None:
-        method = Method(edition_id=edition_id, team_id=team_id, revision=0, public_at=None)
+        method = Method(challenge_id=challenge_id, team_id=team_id, revision=0, public_at=None)
         set_texts(method, new.model_dump())
         session.add(method)
     else:
@@ -479,7 +479,7 @@ def _edit_refusals(
         is_public=method.public_at is not None,
         has_score=has_score(session, method.id),
     )
-    other = method_like(session, method.edition_id, after.name)
+    other = method_like(session, method.challenge_id, after.name)
     if other is None or other.id == method.id:
         return found
     return (*found, name_refusal(after.name, other.name, is_ours=other.team_id == method.team_id))
@@ -525,7 +525,7 @@ def _publish(session: Session, actor: Actor, method: Method) -> None:
         actor.user_id,
         "method.make_public",
         f"method {method.id}",
-        edition_id=method.edition_id,
+        challenge_id=method.challenge_id,
         before={"public": False},
         after={"public": True},
         details={"method": method.name},

@@ -7,14 +7,16 @@ from app.submissions import quotas
 from app.submissions.quotas import QuotaLine
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
-router = APIRouter(prefix="/api/v1/editions", tags=["submissions"], dependencies=[requires(Action.READ_OWN)])
+router = APIRouter(
+    prefix="/api/v1/challenges", tags=["submissions"], dependencies=[requires(Action.READ_OWN)]
+)
 
 
-@router.get("/{edition}/{image_set}/quota")
+@router.get("/{challenge}/{image_set}/quota")
 def quota(
-    platform: ThePlatform, actor: CurrentActor, response: Response, edition: str, image_set: str
+    platform: ThePlatform, actor: CurrentActor, response: Response, challenge: str, image_set: str
 ) -> tuple[QuotaLine, ...]:
     """How many results of each task you and your team may have scored now, and when more; also in the fields `RateLimit-…`."""
-    lines, fields = quotas.fields(platform, actor, edition, image_set)
+    lines, fields = quotas.fields(platform, actor, challenge, image_set)
     response.headers.update({**fields, "Cache-Control": "no-store"})
     return lines

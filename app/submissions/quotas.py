@@ -361,26 +361,28 @@ def slot_views(session: Session, phase_id: int, before: int | None = None) -> Ro
 
 
 def slot_of(session: Session, slot_id: int) -> tuple[ExtraSlot, int] | None:
-    """An extra slot with the edition that it is of."""
-    statement = select(ExtraSlot, Phase.edition_id).join(Phase, ExtraSlot.phase_id == Phase.id)
+    """An extra slot with the challenge that it is of."""
+    statement = select(ExtraSlot, Phase.challenge_id).join(Phase, ExtraSlot.phase_id == Phase.id)
     row = session.execute(statement.where(ExtraSlot.id == slot_id)).one_or_none()
     return (row[0], row[1]) if row else None
 
 
-def team_called(session: Session, edition_id: int, name_key: str) -> int | None:
-    """The team of this folded name in an edition."""
-    return session.scalar(select(Team.id).where(Team.edition_id == edition_id, Team.name_key == name_key))
+def team_called(session: Session, challenge_id: int, name_key: str) -> int | None:
+    """The team of this folded name in a challenge."""
+    return session.scalar(select(Team.id).where(Team.challenge_id == challenge_id, Team.name_key == name_key))
 
 
-def team_names(session: Session, edition_id: int) -> list[str]:
-    """The first names of an edition's teams, as many as a form suggests."""
-    statement = select(Team.name).where(Team.edition_id == edition_id).order_by(Team.name).limit(MOST_TEAMS)
+def team_names(session: Session, challenge_id: int) -> list[str]:
+    """The first names of a challenge's teams, as many as a form suggests."""
+    statement = (
+        select(Team.name).where(Team.challenge_id == challenge_id).order_by(Team.name).limit(MOST_TEAMS)
+    )
     return list(session.scalars(statement))
 
 
-def count_teams(session: Session, edition_id: int) -> int:
-    """How many teams an edition has."""
-    return session.scalar(select(func.count()).where(Team.edition_id == edition_id)) or 0
+def count_teams(session: Session, challenge_id: int) -> int:
+    """How many teams a challenge has."""
+    return session.scalar(select(func.count()).where(Team.challenge_id == challenge_id)) or 0
 
 
 def usage(session: Session, phase: PhaseView, team_id: int, user_id: int) -> Usage:
@@ -399,20 +401,24 @@ def lines(
     tasks = tasks_of(phase)
     numbers = [each.number for each in offered_competitions(phase)] if competitions is None else competitions
     wanted = dict.fromkeys(tasks[number] for number in numbers if number in tasks)
-    team_id = teams.team_in(session, actor.user_id, phase.edition_id)
+    team_id = teams.team_in(session, actor.user_id, phase.challenge_id)
     used = usage(session, phase, team_id or 0, actor.user_id or 0)
     return quota_lines(challenges.now(session), phase.quotas, tuple(wanted), used)
 
 
 def fields(
-    platform: Platform, actor: Actor, edition: str, image_set: str, competitions: Iterable[int] | None = None
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    image_set: str,
+    competitions: Iterable[int] | None = None,
 ) -> tuple[tuple[QuotaLine, ...], dict[str, str]]:
     """What is left in a phase, and the same as HTTP fields.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        phase = find_phase(session, edition, image_set)
+        phase = find_phase(session, challenge, image_set)
         found = lines(session, actor, phase, competitions)
         return found, rate_limit_fields(challenges.now(session), found)
 
@@ -424,17 +430,17 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
     """
     with platform.transaction() as session:
         phase = organised_phase(session, actor, phase_id)
-        team_id = team_called(session, phase.edition_id, lookalike_key(wanted.team))
+        team_id = team_called(session, phase.challenge_id, lookalike_key(wanted.team))
         if team_id is None:
-            raise MalformedError(f"team: {phase.edition} has no team {wanted.team!r}")
+            raise MalformedError(f"team: {phase.challenge} has no team {wanted.team!r}")
         if wanted.task not in tasks_of(phase).values():
-            raise MalformedError(f"task: {phase.edition} has no task {wanted.task!r}")
+            raise MalformedError(f"task: {phase.challenge} has no task {wanted.task!r}")
         for _ in range(wanted.number):
             slot = ExtraSlot(phase_id=phase.id, team_id=team_id, granted_by=actor.user_id)
             slot.task, slot.reason = wanted.task, wanted.reason
             session.add(slot)
         audit.record(
-            session, actor.user_id, "quota.grant", f"team {team_id}", edition_id=phase.edition_id, reason=wanted.reason,
+            session, actor.user_id, "quota.grant", f"team {team_id}", challenge_id=phase.challenge_id, reason=wanted.reason,
             after={"phase": phase.id, "task": wanted.task, "slots": wanted.number},
         )  # fmt: skip
 
@@ -448,24 +454,24 @@ def take_back(platform: Platform, actor: Actor, slot_id: int, reason: str) -> in
         found = slot_of(session, slot_id)
         if found is None or not actor.runs(found[1]):
             raise NotFoundError(f"there is no extra slot {slot_id}")
-        slot, edition_id = found
+        slot, challenge_id = found
         teams.lock_team(session, slot.team_id)  # whose confirmation may use it at this moment
         if slot_id not in free_slots(session, slot.phase_id, slot.team_id).get(slot.task, ()):
             raise ConflictError("This extra slot has already been used or taken back")
         slot.taken_back_at = func.clock_timestamp()
         audit.record(
-            session, actor.user_id, "quota.take_back", f"team {slot.team_id}", edition_id=edition_id, reason=reason,
+            session, actor.user_id, "quota.take_back", f"team {slot.team_id}", challenge_id=challenge_id, reason=reason,
             before={"phase": slot.phase_id, "task": slot.task, "slot": slot_id},
         )  # fmt: skip
         return slot.phase_id
 
 
 def organised_phase(session: Session, actor: Actor, phase_id: int) -> PhaseView:
-    """A phase of an edition that the actor organises.
+    """A phase of a challenge that the actor organises.
 
     Raises NotFoundError.
     """
     phase = challenges.phase_of_id(session, phase_id)
-    if phase is None or not actor.runs(phase.edition_id):
+    if phase is None or not actor.runs(phase.challenge_id):
         raise NotFoundError(f"there is no phase {phase_id}")
     return phase

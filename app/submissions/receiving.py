@@ -62,7 +62,7 @@ async def send(
 def create_upload(
     platform: Platform, actor: Actor, phase: tuple[str, str], metadata: UploadMetadata
 ) -> UploadView:
-    """Make room for an archive in a phase, named by its edition and image set; nothing is counted yet.
+    """Make room for an archive in a phase, named by its challenge and image set; nothing is counted yet.
 
     Raises RefusedError before the address is confirmed and for a suspended team, TooLargeError, StoredBytesError, and
     MalformedError for a single file that is not one of a result and for competitions that the phase does not have.
@@ -82,7 +82,7 @@ def create_upload(
     upload_id = uuid.uuid4()
     with platform.transaction() as session:
         refuse(against_upload(session, actor, found))
-        team_id = teams.own_team(session, actor.user_id, found.edition_id)
+        team_id = teams.own_team(session, actor.user_id, found.challenge_id)
         retention.refuse_beyond_share(platform, session, actor.user_id, team_id, metadata.size)
         session.add(
             Upload(
@@ -239,7 +239,7 @@ def _delete(platform: Platform, unused: Collection[str]) -> None:
 
 def _packed(platform: Platform, upload: UploadView, key: str) -> str:
     """Store a single result file in an archive, at its path; the same file gives the same archive."""
-    dataset = challenges.phase_page(platform, upload.edition, upload.image_set).dataset
+    dataset = challenges.phase_page(platform, upload.challenge, upload.image_set).dataset
     path = result_path(upload.filename, dataset, upload.image_set) or upload.filename
     with platform.archives.draft() as draft:
         with (

@@ -196,7 +196,7 @@ def _confirm(
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
     usage = quotas.usage(session, phase, team_id, actor.user_id)
     method, against = methods.describe(
-        session, actor, (phase.edition_id, team_id), requested.method, make_public=requested.make_public
+        session, actor, (phase.challenge_id, team_id), requested.method, make_public=requested.make_public
     )
     now = challenges.now(session)
     found = [
@@ -234,7 +234,7 @@ def _upload_and_phase(
     phase = challenges.phase_of_id(session, upload.phase_id) if upload else None
     if upload is None or phase is None:
         raise NotFoundError(f"your team has no upload {requested.upload}")
-    if requested.method.is_baseline and not actor.runs(phase.edition_id):
+    if requested.method.is_baseline and not actor.runs(phase.challenge_id):
         raise ForbiddenError("only organisers enter baselines")
     return upload, phase
 
@@ -263,11 +263,11 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        phase = challenges.phase_of(session, upload.edition, upload.image_set)
+        phase = challenges.phase_of(session, upload.challenge, upload.image_set)
         assert phase is not None
-        team_id = teams.team_in(session, actor.user_id, phase.edition_id) or 0
+        team_id = teams.team_in(session, actor.user_id, phase.challenge_id) or 0
         prior = prior_entries(session, team_id, phase.id)
-        own = methods.methods_of(session, phase.edition_id, team_id)
+        own = methods.methods_of(session, phase.challenge_id, team_id)
         usage = quotas.usage(session, phase, team_id, actor.user_id or 0)
         personal = terms.against_submission(session, actor, phase)
         now = challenges.now(session)

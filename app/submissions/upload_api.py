@@ -74,7 +74,7 @@ Offset = Annotated[
 
 
 @router.options(
-    "/editions/{edition}/{image_set}/uploads",  # noqa: FAST003 - one response for all addresses
+    "/challenges/{challenge}/{image_set}/uploads",  # noqa: FAST003 - one response for all addresses
     status_code=204,
     dependencies=[requires(Action.READ_PUBLIC)],
     include_in_schema=False,
@@ -97,7 +97,7 @@ def options(platform: ThePlatform) -> Response:
 
 
 @router.post(
-    "/editions/{edition}/{image_set}/uploads",
+    "/challenges/{challenge}/{image_set}/uploads",
     status_code=201,
     dependencies=[UPLOAD, TUS, limited(Limited.UPLOAD)],
 )
@@ -105,7 +105,7 @@ async def create(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     length: Length = None,
     metadata: Metadata = "",
@@ -113,7 +113,7 @@ async def create(
 ) -> Response:
     """Create an upload (tus); the header Location is its address. The body may hold its first bytes."""
     new = UploadMetadata.of_headers(length, metadata)
-    upload = await run_in_threadpool(receiving.create_upload, platform, actor, (edition, image_set), new)
+    upload = await run_in_threadpool(receiving.create_upload, platform, actor, (challenge, image_set), new)
     if content_type == PIECE_TYPE:
         await receiving.receive(platform, upload, 0, request.stream())
         upload = await receiving.finish(platform, actor, upload.id)
@@ -177,14 +177,16 @@ def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> 
 
 
 @router.put(
-    "/editions/{edition}/{image_set}/uploads", status_code=201, dependencies=[UPLOAD, limited(Limited.UPLOAD)]
+    "/challenges/{challenge}/{image_set}/uploads",
+    status_code=201,
+    dependencies=[UPLOAD, limited(Limited.UPLOAD)],
 )
 async def send(
     request: Request,
     response: Response,
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     filename: Filename,
     competition: Competitions = None,
@@ -197,7 +199,7 @@ async def send(
     if length is None:
         raise LengthRequiredError("send the archive with its size in the header Content-Length")
     metadata = UploadMetadata(filename, length, competitions=competition)
-    upload = await receiving.send(platform, actor, (edition, image_set), metadata, request.stream())
+    upload = await receiving.send(platform, actor, (challenge, image_set), metadata, request.stream())
     response.headers["Location"] = f"/api/v1/uploads/{upload.id}"
     return upload
 

@@ -24,11 +24,11 @@ PIECE = 1 << 20
 Sent = Annotated[UploadFile | str | None, File()]  # words where a program forgot to attach a file
 
 
-@router.post("/editions/{edition}/{image_set}/submit", dependencies=[UPLOAD, limited(Limited.UPLOAD)])
+@router.post("/challenges/{challenge}/{image_set}/submit", dependencies=[UPLOAD, limited(Limited.UPLOAD)])
 async def send(
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
+    challenge: str,
     image_set: str,
     archive: Sent = None,
 ) -> Response:
@@ -36,7 +36,7 @@ async def send(
     if archive is None or isinstance(archive, str) or not archive.filename:
         raise MalformedError("Choose an archive first")
     metadata = UploadMetadata(archive.filename, archive.size or 0)
-    upload = await receiving.send(platform, actor, (edition, image_set), metadata, _pieces(archive))
+    upload = await receiving.send(platform, actor, (challenge, image_set), metadata, _pieces(archive))
     return RedirectResponse(f"/uploads/{upload.id}", status_code=303)
 
 
@@ -55,7 +55,7 @@ def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: st
 def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """An upload with what its check found, and what can be done next."""
     found = uploads.get_upload(platform, actor, upload_id)
-    phase = challenges.phase_page(platform, found.edition, found.image_set)
+    phase = challenges.phase_page(platform, found.challenge, found.image_set)
     return render(request, "uploads/upload.html", upload=found, phase=phase)
 
 

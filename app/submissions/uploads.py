@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, aliased
 from app.challenges.challenges import PhaseView, offered_competitions
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import BadRequestError, NotFoundError
-from app.models import Edition, Entry, EntryState, Phase, Submission, Upload, UploadState
+from app.models import Challenge, Entry, EntryState, Phase, Submission, Upload, UploadState
 from app.platform import Platform
 from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
@@ -77,7 +77,7 @@ def is_single_file(filename: str) -> bool:
 
 
 def result_path(filename: str, dataset: str, image_set: str) -> str | None:
-    """Where a result file belongs in an archive; none for a name that no competition of the edition has.
+    """Where a result file belongs in an archive; none for a name that no competition of the challenge has.
 
     >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
     ('results/VOC2007/Main/comp3_det_test_car.txt', None)
@@ -95,9 +95,7 @@ def mismatch(phase: PhaseView, filename: str, numbers: Iterable[int]) -> str | N
     unknown = sorted(set(numbers).difference(known))
     if unknown:
         expected = ", ".join(map(str, known))
-        return (
-            f"{phase.edition} {phase.image_set} has no competition {unknown[0]}; expected some of {expected}"
-        )
+        return f"{phase.challenge} {phase.image_set} has no competition {unknown[0]}; expected some of {expected}"
     if is_single_file(filename) and result_path(filename, phase.dataset, phase.image_set) is None:
         return _unknown_result_file(filename, phase.dataset, phase.image_set)
     return None
@@ -200,7 +198,7 @@ class UploadView:
     """An upload; `report` is the validation report as `python -m scoring validate` prints it."""
 
     id: uuid.UUID
-    edition: str
+    challenge: str
     image_set: str
     filename: str
     size: int
@@ -245,7 +243,7 @@ class UploadRow:
     """A line of "my uploads"."""
 
     id: uuid.UUID
-    edition: str
+    challenge: str
     image_set: str
     filename: str
     size: int
@@ -358,7 +356,7 @@ _SAME_CONTENT: Final = (
 
 def visible_uploads(actor: Actor, action: Action = Action.READ_UPLOAD) -> ColumnElement[bool]:
     """The uploads that somebody may read or change; for statements that join Phase."""
-    return rows_for(actor, action, team=Upload.team_id, edition=Phase.edition_id)
+    return rows_for(actor, action, team=Upload.team_id, challenge=Phase.challenge_id)
 
 
 def get_upload(
@@ -369,7 +367,7 @@ def get_upload(
     Raises NotFoundError.
     """
     columns = (
-        Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.sha256,
+        Upload.id, Challenge.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.sha256,
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
         expires_at(retention.retention_of(platform)), Upload.expected_sha256, Upload.competitions,
         _SUBMISSIONS, _SAME_CONTENT, visible_uploads(actor, Action.CHANGE_UPLOAD),
@@ -377,7 +375,7 @@ def get_upload(
     statement = (
         select(*columns)
         .join(Phase, Upload.phase_id == Phase.id)
-        .join(Edition)
+        .join(Challenge)
         .where(Upload.id == upload_id, visible_uploads(actor, action))
     )
     with platform.transaction() as session:
@@ -438,7 +436,7 @@ def _uploads_of_teams(
 ) -> list[UploadRow]:
     """The uploads of these teams, newest first; `before` is the last one of the page before."""
     columns = (
-        Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
+        Upload.id, Challenge.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
         Upload.valid, _problems(), Upload.started_at,
         expires_at(retention), _SUBMISSIONS,
     )  # fmt: skip
@@ -446,7 +444,7 @@ def _uploads_of_teams(
     statement = (
         select(*columns)
         .join(Phase, Upload.phase_id == Phase.id)
-        .join(Edition)
+        .join(Challenge)
         .where(Upload.team_id.in_(teams), earlier)
         .order_by(Upload.started_at.desc(), Upload.id.desc())
         .limit(limit)

@@ -67,7 +67,7 @@ def measure_archives(servers: OwnServers, archives: int, seconds: float, images:
         people = [running.participant(address, f"Sender {number}") for number in range(SENDERS)]
         yield from _arrived(running, people[:2])
         token = people[0].http.headers["Authorization"]
-        waits = waits_beside(running, "/editions/archives", seconds, "benchmarks.server.archives", token)
+        waits = waits_beside(running, "/challenges/archives", seconds, "benchmarks.server.archives", token)
         yield BESIDE_SLOW.measured(waits.ratio, str(waits))
         yield from _drained(running, people, archive, archives)
 
@@ -156,7 +156,7 @@ def measure_scoring_again(servers: OwnServers, entries: int, live: int = LIVE) -
         _until_all_are_scored(running)
         alone = _waits_for_scores(oak, "Before", live)
         begun = time.perf_counter()
-        done = running.command("rescore", "--edition", "archives", "--phase", "test")
+        done = running.command("rescore", "--challenge", "archives", "--phase", "test")
         if done.returncode:
             raise ValueError(done.stdout + done.stderr)
         beside = _waits_for_scores(oak, "Beside", live)
@@ -193,7 +193,7 @@ async def send_slowly(address: str, token: str) -> None:
 
         async def one() -> None:
             new = {"Upload-Length": str(size), "Upload-Metadata": "filename cmVzdWx0cy50YXIuZ3o="}
-            created = await client.post(f"/api/v1/editions/{PHASE}/uploads", headers=new)
+            created = await client.post(f"/api/v1/challenges/{PHASE}/uploads", headers=new)
             created.raise_for_status()
             patch = {"Upload-Offset": "0", "Content-Type": "application/offset+octet-stream"}
             await client.patch(created.headers["Location"], headers=patch, content=kilobytes())

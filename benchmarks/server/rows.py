@@ -27,8 +27,8 @@ from app.jobs import queue
 from app.models import (
     Base,
     Board,
+    Challenge,
     ClassScore,
-    Edition,
     Entry,
     GroundTruth,
     Member,
@@ -53,7 +53,7 @@ TEAM_SIZE: Final = 50  # results
 class Place:
     """A phase to fill, with the competitions whose boards get results in turn."""
 
-    edition_id: int
+    challenge_id: int
     phase_id: int
     truth_id: int
     protocol: str
@@ -69,13 +69,13 @@ class Results:
     team: int
 
 
-def place_of(session: Session, edition: str) -> Place:
-    """The only phase of an edition."""
-    phase = session.scalars(select(Phase).join(Edition).where(Edition.code == edition)).one()
+def place_of(session: Session, challenge: str) -> Place:
+    """The only phase of a challenge."""
+    phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == challenge)).one()
     truth = session.scalars(select(GroundTruth.id).where(GroundTruth.phase_id == phase.id)).one()
     boards = select(Board.competition).where(Board.phase_id == phase.id).order_by(Board.competition)
     competitions = tuple(session.scalars(boards))
-    return Place(phase.edition_id, phase.id, truth, phase.protocol, competitions)
+    return Place(phase.challenge_id, phase.id, truth, phase.protocol, competitions)
 
 
 def add_boards(session: Session, place: Place, competitions: Sequence[int]) -> None:
@@ -177,17 +177,17 @@ def _add_entries(session: Session, place: Place, count: int, competition: int | 
         session,
         Team,
         id=number + first,
-        edition_id=literal(place.edition_id),
+        challenge_id=literal(place.challenge_id),
         name=name,
         name_key=func.lower(name),
     )
-    edition = literal(place.edition_id)
+    challenge = literal(place.challenge_id)
     _insert(
         session,
         Member,
         team_id=number + first,
         user_id=number + first,
-        edition_id=edition,
+        challenge_id=challenge,
         is_owner=literal(True),
     )
     _add_submissions(session, place, found)
@@ -212,7 +212,7 @@ def _add_submissions(session: Session, place: Place, found: Results) -> None:
         session,
         Method,
         id=number + found.first,
-        edition_id=literal(place.edition_id),
+        challenge_id=literal(place.challenge_id),
         team_id=team,
         name=name,
         name_key=func.lower(name),

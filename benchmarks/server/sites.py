@@ -44,7 +44,7 @@ DEFAULTS: Final = {name: Settings.model_fields[name].default for name in LIMITS}
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A site whose edition `history` has so many scored runs; what else there is has the same size in every site."""
+    """A site whose challenge `history` has so many scored runs; what else there is has the same size in every site."""
 
     runs: int
     running: Installation
@@ -55,7 +55,7 @@ class Site:
     history: Results
     waiting: Results
     many: Results  # ten results of one submission
-    board: Results  # 100 methods and 20 classes in the edition `board`; its next board has 500
+    board: Results  # 100 methods and 20 classes in the challenge `board`; its next board has 500
     team: int  # of the participant
 
     def web(self) -> list[int]:
@@ -89,7 +89,7 @@ def site(servers: OwnServers, runs: int, board: int = 100) -> Iterator[Site]:
         with running.platform.transaction() as session:
             user = session.scalars(select(User.id).where(User.name == "Oak")).one()
             history = place_of(session, "history")
-            teams.own_team(session, user, history.edition_id)
+            teams.own_team(session, user, history.challenge_id)
         found, team = _fill(running, runs, board, user)
         yield Site(runs, running, address, running.client(address), participant, organiser, *found, team)
 

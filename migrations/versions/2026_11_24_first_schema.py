@@ -39,15 +39,15 @@ def upgrade() -> None:
         sa.UniqueConstraint("store", "key", name=op.f("uq_damaged_content_store_key")),
     )
     op.create_table(
-        "edition",
+        "challenge",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("code", sa.String(), nullable=False),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("dataset", sa.String(), nullable=False),
         sa.Column("approves_teams", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_edition")),
-        sa.UniqueConstraint("code", name=op.f("uq_edition_code")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_challenge")),
+        sa.UniqueConstraint("code", name=op.f("uq_challenge_code")),
     )
     op.create_table(
         "heartbeat",
@@ -65,10 +65,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name=op.f("pk_heartbeat")),
     )
     op.create_table(
-        "published_edition",
+        "published_challenge",
         sa.Column("code", sa.String(), nullable=False),
         sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.PrimaryKeyConstraint("code", name=op.f("pk_published_edition")),
+        sa.PrimaryKeyConstraint("code", name=op.f("pk_published_challenge")),
     )
     op.create_table(
         "user_account",
@@ -135,30 +135,33 @@ def upgrade() -> None:
         sa.Column("action", sa.String(), nullable=False),
         sa.Column("subject", sa.String(), nullable=False),
         sa.Column("reason", sa.String(), nullable=False),
-        sa.Column("edition_id", sa.BigInteger(), nullable=True),
+        sa.Column("challenge_id", sa.BigInteger(), nullable=True),
         sa.Column("before", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.Column("after", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.Column("details", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
-        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_audit_edition_id")),
+        sa.ForeignKeyConstraint(["challenge_id"], ["challenge.id"], name=op.f("fk_audit_challenge_id")),
         sa.ForeignKeyConstraint(["user_id"], ["user_account.id"], name=op.f("fk_audit_user_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit")),
     )
-    op.create_index("ix_audit_edition", "audit", ["edition_id", "id"], unique=False)
+    op.create_index("ix_audit_challenge", "audit", ["challenge_id", "id"], unique=False)
     op.create_index("ix_audit_subject", "audit", ["subject", "id"], unique=False)
     op.create_table(
-        "edition_organiser",
-        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        "challenge_organiser",
+        sa.Column("challenge_id", sa.BigInteger(), nullable=False),
         sa.Column("user_id", sa.BigInteger(), nullable=False),
         sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.ForeignKeyConstraint(
-            ["edition_id"], ["edition.id"], name=op.f("fk_edition_organiser_edition_id"), ondelete="CASCADE"
+            ["challenge_id"],
+            ["challenge.id"],
+            name=op.f("fk_challenge_organiser_challenge_id"),
+            ondelete="CASCADE",
         ),
         sa.ForeignKeyConstraint(
-            ["user_id"], ["user_account.id"], name=op.f("fk_edition_organiser_user_id"), ondelete="CASCADE"
+            ["user_id"], ["user_account.id"], name=op.f("fk_challenge_organiser_user_id"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("edition_id", "user_id", name=op.f("pk_edition_organiser")),
+        sa.PrimaryKeyConstraint("challenge_id", "user_id", name=op.f("pk_challenge_organiser")),
     )
-    op.create_index(op.f("ix_edition_organiser_user_id"), "edition_organiser", ["user_id"], unique=False)
+    op.create_index(op.f("ix_challenge_organiser_user_id"), "challenge_organiser", ["user_id"], unique=False)
     op.create_table(
         "identity",
         sa.Column("issuer", sa.String(), nullable=False),
@@ -228,18 +231,20 @@ def upgrade() -> None:
     op.create_table(
         "one_time_link",
         sa.Column("token_hash", sa.LargeBinary(), nullable=False),
-        sa.Column("edition_id", sa.BigInteger(), nullable=True),
+        sa.Column("challenge_id", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("used_by", sa.BigInteger(), nullable=True),
-        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_one_time_link_edition_id")),
+        sa.ForeignKeyConstraint(
+            ["challenge_id"], ["challenge.id"], name=op.f("fk_one_time_link_challenge_id")
+        ),
         sa.ForeignKeyConstraint(["used_by"], ["user_account.id"], name=op.f("fk_one_time_link_used_by")),
         sa.PrimaryKeyConstraint("token_hash", name=op.f("pk_one_time_link")),
     )
     op.create_table(
         "phase",
         sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("challenge_id", sa.BigInteger(), nullable=False),
         sa.Column("image_set", sa.String(), nullable=False),
         sa.Column(
             "disclosure",
@@ -280,9 +285,9 @@ def upgrade() -> None:
         sa.CheckConstraint("grace >= interval '0'", name=op.f("ck_phase_grace_not_negative")),
         sa.CheckConstraint("closes_at > opens_at", name=op.f("ck_phase_closes_after_opening")),
         sa.CheckConstraint("closes_at IS NOT NULL OR NOT embargo", name=op.f("ck_phase_embargo_ends")),
-        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_phase_edition_id")),
+        sa.ForeignKeyConstraint(["challenge_id"], ["challenge.id"], name=op.f("fk_phase_challenge_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_phase")),
-        sa.UniqueConstraint("edition_id", "image_set", name=op.f("uq_phase_edition_id_image_set")),
+        sa.UniqueConstraint("challenge_id", "image_set", name=op.f("uq_phase_challenge_id_image_set")),
     )
     op.create_table(
         "provider_login",
@@ -319,7 +324,7 @@ def upgrade() -> None:
     op.create_table(
         "team",
         sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("challenge_id", sa.BigInteger(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("name_key", sa.String(), nullable=False),
         sa.Column("affiliation", sa.String(), nullable=False),
@@ -344,10 +349,10 @@ def upgrade() -> None:
         sa.CheckConstraint(
             "suspended_at IS NOT NULL OR NOT hides_results", name=op.f("ck_team_hidden_is_suspended")
         ),
-        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_team_edition_id")),
+        sa.ForeignKeyConstraint(["challenge_id"], ["challenge.id"], name=op.f("fk_team_challenge_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_team")),
-        sa.UniqueConstraint("edition_id", "name_key", name=op.f("uq_team_edition_id_name_key")),
-        sa.UniqueConstraint("id", "edition_id", name=op.f("uq_team_id_edition_id")),
+        sa.UniqueConstraint("challenge_id", "name_key", name=op.f("uq_team_challenge_id_name_key")),
+        sa.UniqueConstraint("id", "challenge_id", name=op.f("uq_team_id_challenge_id")),
     )
     op.create_index("ix_team_hidden", "team", ["id"], unique=False, postgresql_where=sa.text("hides_results"))
     op.create_index(
@@ -360,18 +365,18 @@ def upgrade() -> None:
     op.create_table(
         "terms",
         sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("challenge_id", sa.BigInteger(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("text", sa.String(), nullable=False),
         sa.Column("set_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("set_by", sa.BigInteger(), nullable=True),
         sa.CheckConstraint("version > 0", name=op.f("ck_terms_version_positive")),
         sa.ForeignKeyConstraint(
-            ["edition_id"], ["edition.id"], name=op.f("fk_terms_edition_id"), ondelete="CASCADE"
+            ["challenge_id"], ["challenge.id"], name=op.f("fk_terms_challenge_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(["set_by"], ["user_account.id"], name=op.f("fk_terms_set_by")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_terms")),
-        sa.UniqueConstraint("edition_id", "version", name=op.f("uq_terms_edition_id_version")),
+        sa.UniqueConstraint("challenge_id", "version", name=op.f("uq_terms_challenge_id_version")),
     )
     op.create_table(
         "extra_slot",
@@ -440,13 +445,13 @@ def upgrade() -> None:
         "member",
         sa.Column("team_id", sa.BigInteger(), nullable=False),
         sa.Column("user_id", sa.BigInteger(), nullable=False),
-        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("challenge_id", sa.BigInteger(), nullable=False),
         sa.Column("is_owner", sa.Boolean(), nullable=False),
         sa.Column("is_named", sa.Boolean(), nullable=False),
         sa.Column("joined_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.ForeignKeyConstraint(
-            ["team_id", "edition_id"],
-            ["team.id", "team.edition_id"],
+            ["team_id", "challenge_id"],
+            ["team.id", "team.challenge_id"],
             name=op.f("fk_member_team_id"),
             ondelete="CASCADE",
         ),
@@ -454,13 +459,13 @@ def upgrade() -> None:
             ["user_id"], ["user_account.id"], name=op.f("fk_member_user_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("team_id", "user_id", name=op.f("pk_member")),
-        sa.UniqueConstraint("edition_id", "user_id", name=op.f("uq_member_edition_id_user_id")),
+        sa.UniqueConstraint("challenge_id", "user_id", name=op.f("uq_member_challenge_id_user_id")),
     )
     op.create_index(op.f("ix_member_user_id"), "member", ["user_id"], unique=False)
     op.create_table(
         "method",
         sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("challenge_id", sa.BigInteger(), nullable=False),
         sa.Column("team_id", sa.BigInteger(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("name_key", sa.String(), nullable=False),
@@ -474,10 +479,10 @@ def upgrade() -> None:
         sa.Column("public_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_method_edition_id")),
+        sa.ForeignKeyConstraint(["challenge_id"], ["challenge.id"], name=op.f("fk_method_challenge_id")),
         sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_method_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_method")),
-        sa.UniqueConstraint("edition_id", "name_key", name=op.f("uq_method_edition_id_name_key")),
+        sa.UniqueConstraint("challenge_id", "name_key", name=op.f("uq_method_challenge_id_name_key")),
     )
     op.create_index(
         "ix_method_name_key",
@@ -1292,10 +1297,10 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_login_session_user_id"), table_name="login_session")
     op.drop_table("login_session")
     op.drop_table("identity")
-    op.drop_index(op.f("ix_edition_organiser_user_id"), table_name="edition_organiser")
-    op.drop_table("edition_organiser")
+    op.drop_index(op.f("ix_challenge_organiser_user_id"), table_name="challenge_organiser")
+    op.drop_table("challenge_organiser")
     op.drop_index("ix_audit_subject", table_name="audit")
-    op.drop_index("ix_audit_edition", table_name="audit")
+    op.drop_index("ix_audit_challenge", table_name="audit")
     op.drop_table("audit")
     op.drop_index(op.f("ix_api_token_user_id"), table_name="api_token")
     op.drop_table("api_token")
@@ -1311,9 +1316,9 @@ def downgrade() -> None:
     )
     op.drop_index("ix_user_account_email", table_name="user_account")
     op.drop_table("user_account")
-    op.drop_table("published_edition")
+    op.drop_table("published_challenge")
     op.drop_table("heartbeat")
-    op.drop_table("edition")
+    op.drop_table("challenge")
     op.drop_table("damaged_content")
     op.drop_index(op.f("ix_artefact_key"), table_name="artefact")
     op.drop_table("artefact")

@@ -35,7 +35,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     _add_evaluate(commands.add_parser("evaluate", allow_abbrev=False, help="score results"))
     _add_validate(commands.add_parser("validate", allow_abbrev=False, help="say what is wrong with results"))
     counting = commands.add_parser("statistics", allow_abbrev=False, help="count images and objects")
-    counting.add_argument("tree", type=_path, metavar="TREE", help="folder of an edition, VOCdevkit/VOC2007")
+    counting.add_argument("tree", type=_path, metavar="TREE", help="folder of a challenge, VOCdevkit/VOC2007")
     counting.add_argument("--image-set", required=True, metavar="SET")
     counting.set_defaults(command=count)
     testing = commands.add_parser(
@@ -59,7 +59,7 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     _add_results(parser)
     parser.add_argument(
         "--protocol",
-        help="whose rules: voc2006 to voc2012 …, coco, lvis; those of the edition's year if left out",
+        help="whose rules: voc2006 to voc2012 …, coco, lvis; those of the challenge's year if left out",
     )
     parser.add_argument(
         "--masks", action="store_true", help="coco, lvis: score segmentations instead of boxes"
@@ -84,7 +84,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         type=_path,
         required=True,
         metavar="PATH",
-        help="folder of an edition; coco: instances.json",
+        help="folder of a challenge; coco: instances.json",
     )
     parser.add_argument("--image-set", metavar="SET", help="such as val")
     parser.add_argument(

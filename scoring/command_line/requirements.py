@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from scoring.competitions import EDITIONS, CompetitionInfo, competitions, expected_files
+from scoring.competitions import CHALLENGES, CompetitionInfo, competitions, expected_files
 from scoring.data.description import Description
 from scoring.errors import Problem
 from scoring.readers.voc.kit_files import dataset_of
@@ -28,14 +28,14 @@ def require(options: Namespace, *names: str) -> None:
 
 
 def existing_tree(tree: Path) -> Path:
-    """The folder of an edition. Raises WrongUseError if there is none."""
+    """The folder of a challenge. Raises WrongUseError if there is none."""
     if not tree.is_dir():
         raise WrongUseError("no-tree", f"there is no folder '{tree}'")
     return tree
 
 
 def competition_in(tree: Path, number: int) -> CompetitionInfo:
-    """The competition of this number in the tree's edition. Raises WrongUseError if that year had none."""
+    """The competition of this number in the tree's challenge. Raises WrongUseError if that year had none."""
     dataset = dataset_of(tree)
     known = {info.number: info for info in competitions(dataset)}
     if number not in known:
@@ -48,7 +48,7 @@ def find_results(path: Path, info: CompetitionInfo, description: Description) ->
     """The folder that holds the competition's files, somewhere at or below the path; the path itself if none does.
 
     So a whole development kit can be named without its thousands of images being taken for results. Folders of other
-    editions are passed over. Raises WrongUseError where several folders hold such files, and for what is neither a folder
+    challenges are passed over. Raises WrongUseError where several folders hold such files, and for what is neither a folder
     nor a file, such as a pipe, which cannot be read twice.
     """
     if not path.is_dir():
@@ -76,7 +76,7 @@ def _folders(path: Path, info: CompetitionInfo, description: Description) -> Ite
         return
     files = {name.name for name in names}
     inner = names[0].parent  # of segmentation: its files lie one folder deeper
-    others = {name.lower() for name in EDITIONS} - {description.dataset.lower()}
+    others = {name.lower() for name in CHALLENGES} - {description.dataset.lower()}
     for place, folders, here in os.walk(path):
         folders[:] = sorted(name for name in folders if name.lower() not in others)
         folder = Path(place)

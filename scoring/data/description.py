@@ -24,7 +24,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The public part of an edition's image set, all that a validator needs.
+    """The public part of a challenge's image set, all that a validator needs.
 
     dataset is the folder's name in the kit ("VOC2007"), image_set the list's ("test"). images are those of the
     Main set. segmentation names images of the Segmentation set; persons (Layout set) and acting (Action set) pair

@@ -122,7 +122,7 @@ class ActionLabels:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Which edition this is, and what its image sets list.
+    """Which challenge this is, and what its image sets list.
 
     images: every annotated image, those of the Main set first and in its order; main: how many these are;
     persons and acting: image and 1-based object as in `Description` (object 0: a whole image, as 2007 lists them);

@@ -17,7 +17,7 @@ from scoring.intake.file_names import ELSEWHERE, HARMLESS, NOT_OFFERED, explain
 MAX_SUGGESTIONS: Final = 100
 """Files of an archive for which a similar valid name is looked up."""
 
-_EDITION: Final = re.compile(r"VOC20\d\d", re.IGNORECASE)
+_CHALLENGE: Final = re.compile(r"VOC20\d\d", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +137,14 @@ class Finder:
         usual = "/".join(filter(None, ("results", dataset, info.folder)))
         around = folder.split("/") if folder else []
         other = next(
-            (each for each in around if _EDITION.fullmatch(each) and each.lower() != dataset.lower()), None
+            (each for each in around if _CHALLENGE.fullmatch(each) and each.lower() != dataset.lower()), None
         )
         if other is not None:
             message = (
                 f"the folder '{shown(folder)}' holds results for another year, {other}; expected '{usual}'"
             )
             self.problems.add(
-                Problem("other-edition", message, found=other, expected=dataset), self.stray_severity
+                Problem("other-challenge", message, found=other, expected=dataset), self.stray_severity
             )
             return False
         for word in filter(None, (info.folder, dataset, "results")):

@@ -136,7 +136,7 @@ def friedman(ranks: Floats) -> Friedman:
     """Friedman's test, corrected for ties, on ranks, float64 (methods, classes), of at least two methods.
 
     The statistic is 0 where all methods tie in every class. Source: Conover, "Practical Nonparametric Statistics", 3rd
-    edition, 5.8.
+    challenge, 5.8.
 
     >>> friedman(np.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]])).statistic
     3.0

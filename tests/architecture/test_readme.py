@@ -19,8 +19,8 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 LIBRARY = README.partition("## As a library\n")[2].partition("\n## ")[0]
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES, WITH_ERRORS = EXAMPLES
-EDITIONS, _, COCO = LIBRARY.partition("COCO's JSON is")
-COMMANDS = re.findall(r"^python -m scoring (.+)$", EDITIONS, re.MULTILINE)
+CHALLENGES, _, COCO = LIBRARY.partition("COCO's JSON is")
+COMMANDS = re.findall(r"^python -m scoring (.+)$", CHALLENGES, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
 OURS = {f"{PLACE}_cat.txt": b"a_1 0.9 1 1 10 10\n", f"{PLACE}_dog.txt": b"a_2 0.8 5 5 30 30\n"}
 THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
@@ -110,7 +110,7 @@ def test_the_readme_s_commands_run_and_print_the_keys_that_it_names(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(command, comments=True)
-    named = re.search(rf"^- {words[0]}: (.+?)(?=^- |\Z)", EDITIONS, re.MULTILINE | re.DOTALL)
+    named = re.search(rf"^- {words[0]}: (.+?)(?=^- |\Z)", CHALLENGES, re.MULTILINE | re.DOTALL)
 
     code = main(words)
 

@@ -1,4 +1,4 @@
-"""A running installation with a small sample edition, somebody's results on it, and what a browser needs to visit it."""
+"""A running installation with a small sample challenge, somebody's results on it, and what a browser needs to visit it."""
 
 import tempfile
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ def running_site(servers: OwnServers) -> Iterator[Site]:
         installation(servers, max_upload=1 << 20, workers=1, sweep_seconds=5) as place,
         tempfile.TemporaryDirectory(prefix="heldout sample ") as folder,
     ):
-        tree = sample.draw_edition(Path(folder), images=IMAGES).tree
+        tree = sample.draw_challenge(Path(folder), images=IMAGES).tree
         for image_set, disclosure in SETS.items():
             import_tree(
                 place.platform,
@@ -78,7 +78,7 @@ def running_site(servers: OwnServers) -> Iterator[Site]:
                     tree,
                     sample.NAME,
                     image_set,
-                    title="Sample edition",
+                    title="Sample challenge",
                     disclosure=disclosure,
                     protocol="voc2012",
                     quotas=(Quota(1000, 7),),

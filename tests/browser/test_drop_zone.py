@@ -36,7 +36,7 @@ def sent(page: Page) -> str:
 
 def test_a_folder_is_packed_and_is_valid(visit: Visit, files: list[Path], tmp_path: Path) -> None:
     page = visit("participant")
-    page.goto("/editions/sample/test/submit")
+    page.goto("/challenges/sample/test/submit")
 
     page.get_by_label("or a folder of result files").set_input_files(tmp_path / "results")
 
@@ -46,7 +46,7 @@ def test_a_folder_is_packed_and_is_valid(visit: Visit, files: list[Path], tmp_pa
 
 def test_several_files_are_packed_and_are_valid(visit: Visit, files: list[Path]) -> None:
     page = visit("participant")
-    page.goto("/editions/sample/test/submit")
+    page.goto("/challenges/sample/test/submit")
 
     page.get_by_label("Archive of result files").set_input_files(files)
 
@@ -55,7 +55,7 @@ def test_several_files_are_packed_and_are_valid(visit: Visit, files: list[Path])
 
 def test_a_single_result_file_is_accepted_as_it_is(visit: Visit, files: list[Path]) -> None:
     page = visit("participant")
-    page.goto("/editions/sample/test/submit")
+    page.goto("/challenges/sample/test/submit")
 
     page.get_by_label("Archive of result files").set_input_files(files[0])
 
@@ -66,7 +66,7 @@ def test_an_archive_and_a_file_together_are_refused(visit: Visit, site: Site, fi
     archive = files[0].with_name("results.tar.gz")
     archive.write_bytes(site.good)
     page = visit("participant")
-    page.goto("/editions/sample/test/submit")
+    page.goto("/challenges/sample/test/submit")
 
     page.get_by_label("Archive of result files").set_input_files([archive, files[0]])
 

@@ -15,27 +15,27 @@ pytestmark = pytest.mark.browser
 
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
 PUBLIC = (
-    "/", "/editions/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
+    "/", "/challenges/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
     "/leaderboards/sample/val/4", "/compare/sample/val/3", "/pictures/sample/val", "/pictures/sample/val/2012_000001", "/leaderboards/sample/val/3/images",
     "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
     "/forgot-password", "/reset-password/used", "/login-link", "/login-link/used", "/confirm-address/used",
     "/leaderboards/sample/test/3?sort=nothing",
     "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
-    "/editions/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",
+    "/challenges/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",
     "/methods/1", "/runs/4/images", "/problems",
     "/help", "/help/first-submission", "/help/formats", "/help/rules", "/help/scoring", "/help/scoring/voc2012", "/help/api",
 )  # fmt: skip
 PARTICIPANTS = (
-    "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/editions/sample/test/submit", "/uploads/{valid}",
+    "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
     "/account/address", "/account/password", "/account/profile", "/account/delete",
     "/submissions/new?upload={valid}", "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
 ORGANISERS = (
     "/organise",
-    "/organise/editions/sample/terms",
-    "/organise/editions/sample/teams",
-    "/organise/editions/sample/organisers",
+    "/organise/challenges/sample/terms",
+    "/organise/challenges/sample/teams",
+    "/organise/challenges/sample/organisers",
     "/organise/phases/2",
     "/organise/phases/2/disclosure",
     "/organise/phases/2/exposure",
@@ -112,7 +112,7 @@ def test_a_name_of_forty_letters_breaks_no_page_on_a_phone(site: Site, visit: Vi
     for path in (
         "/submissions",
         f"/submissions/{number}",
-        "/editions/sample?image_set=val",
+        "/challenges/sample?image_set=val",
         "/leaderboards/sample/val/3",
     ):
         page.goto(path)

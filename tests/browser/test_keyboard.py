@@ -34,8 +34,15 @@ def test_one_sees_which_list_of_choices_has_the_keyboard(visit: Visit) -> None:
 def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visit: Visit) -> None:
     page = visit("participant")
     page.on("filechooser", lambda _: None)  # who listens only when the key is pressed may be too late for it
-    page.goto("/editions/sample/test/submit")
-    before = ["Skip to the content", "Heldout", "My submissions", "My uploads", "Ada Byron", "Sample edition"]
+    page.goto("/challenges/sample/test/submit")
+    before = [
+        "Skip to the content",
+        "Heldout",
+        "My submissions",
+        "My uploads",
+        "Ada Byron",
+        "Sample challenge",
+    ]
     assert tab_until(page, "field-archive") == [*before, "field-archive"]
 
     choose_by_keyboard(page, site.good)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 def test_a_link_makes_an_organiser_who_has_a_phase_scored_again(site: Site, visit: Visit) -> None:
     page = visit()
     become_organiser(page, site.organiser_link())
-    phase = page.get_by_role("region", name="Sample edition, val")
+    phase = page.get_by_role("region", name="Sample challenge, val")
 
     with site.worker_asleep():
         phase.get_by_text("Score everything again").click()

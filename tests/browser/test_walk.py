@@ -86,7 +86,7 @@ def register(page: Page, site: Site, name: str) -> None:
 
 
 def upload_with_problems_and_again(page: Page, site: Site) -> None:
-    page.get_by_role("link", name="Sample edition", exact=True).click()
+    page.get_by_role("link", name="Sample challenge", exact=True).click()
     page.get_by_role("link", name="Submit results for test").click()
     upload(page, site.spoilt)
     expect(page.get_by_text("with problems")).to_be_visible()

@@ -1,6 +1,6 @@
 """Draws the small golden set anew: `python -m tests.golden.draw FOLDER`.
 
-The tree is the sample edition's, the results are its baselines, roughened so that ties, repeated and missing lines, boxes
+The tree is the sample challenge's, the results are its baselines, roughened so that ties, repeated and missing lines, boxes
 outside the image and layouts of no listed person occur. What it writes has to be scored by the kits again (README.md).
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sample import draw_baselines, draw_edition
+from sample import draw_baselines, draw_challenge
 from tests.shared import unpack
 
 SEED, IMAGES = 8, 48  # every second image is one of the test set
@@ -24,16 +24,16 @@ PART = re.compile(r"<part>.*</part>")
 
 def draw(folder: Path) -> None:
     """Write the tree to `folder/sample` and the results to `folder/results`."""
-    edition = draw_edition(folder, seed=SEED, images=IMAGES)
-    _drop_other_images(edition.tree, edition.images["val"])
+    challenge = draw_challenge(folder, seed=SEED, images=IMAGES)
+    _drop_other_images(challenge.tree, challenge.images["val"])
     with TemporaryDirectory() as place:
-        baselines = draw_baselines(edition.tree, Path(place), image_set="test", seed=SEED)
+        baselines = draw_baselines(challenge.tree, Path(place), image_set="test", seed=SEED)
         for baseline in baselines:
             if baseline.name in BASELINES.values() and baseline.competition % 2:
                 unpack(baseline.archive, Path(place))
         shutil.move(Path(place, "results", "sample"), folder / "results")
     for name in UNUSED:
-        shutil.rmtree(edition.tree / name)
+        shutil.rmtree(challenge.tree / name)
     for file in (folder / "results").rglob("*.txt"):
         file.write_text("".join(f"{line}\n" for line in _roughened(file)))
     for file in (folder / "results").rglob("*.xml"):

@@ -112,7 +112,7 @@ class Person:
     def uploaded(self, archive: bytes) -> str | None:
         """The id of a new upload that was checked; none if it has to be begun again."""
         if self.chance.random() < 0.4:
-            address = f"/api/v1/editions/{PHASE}/uploads"
+            address = f"/api/v1/challenges/{PHASE}/uploads"
             response = self.good("PUT", address, params={"filename": "results.tar.gz"}, content=archive)
             where = response.headers["Location"] if response else None
         else:
@@ -130,7 +130,7 @@ class Person:
             "Upload-Length": str(len(archive)),
             "Upload-Metadata": "filename cmVzdWx0cy50YXIuZ3o=",
         }
-        response = self.good("POST", f"/api/v1/editions/{PHASE}/uploads", headers=headers)
+        response = self.good("POST", f"/api/v1/challenges/{PHASE}/uploads", headers=headers)
         return str(response.headers["Location"]) if response else None
 
     def append(self, where: str, piece: bytes, offset: int) -> httpx2.Response | None:

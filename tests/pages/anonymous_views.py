@@ -22,8 +22,8 @@ def links_page(**changes: Any) -> LinksPage:
 def anonymous_result(**changes: Any) -> dict[str, Any]:
     shown = run(RunState.SCORED)
     result = AnonymousResult(
-        edition="VOC2007",
-        edition_title=EVIL,
+        challenge="VOC2007",
+        challenge_title=EVIL,
         image_set="test",
         competition=3,
         title="Detection",

@@ -61,16 +61,16 @@ RESULTS = (
 )
 
 
-def board_of(platform: Platform, folder: Path, edition: str, disclosure: Disclosure) -> Rows:
-    """An edition of the small kit with these results on its board of competition 4."""
-    imported = TreeImport(small_kit(folder), edition, "test", disclosure=disclosure, quotas=(Quota(9, 7),))
+def board_of(platform: Platform, folder: Path, challenge: str, disclosure: Disclosure) -> Rows:
+    """A challenge of the small kit with these results on its board of competition 4."""
+    imported = TreeImport(small_kit(folder), challenge, "test", disclosure=disclosure, quotas=(Quota(9, 7),))
     import_tree(platform, imported)
     with platform.transaction() as session:
         phase = session.scalars(select(Phase).order_by(Phase.id.desc()).limit(1)).one()
-        user = User(email=f"{edition}@example.org", name=edition)
+        user = User(email=f"{challenge}@example.org", name=challenge)
         session.add(user)
         session.flush()
-        team = teams.own_team(session, user.id, phase.edition_id)
+        team = teams.own_team(session, user.id, phase.challenge_id)
         truth = session.scalars(select(GroundTruth.id).where(GroundTruth.phase_id == phase.id)).one()
         rows = Rows(platform, phase.id, team, user.id, (truth, truth), competition=4)
     for result in RESULTS:

@@ -53,8 +53,8 @@ def comparison(count: int = 3, **changes: Any) -> ComparisonView:
         (ImageDifference("000001", 7, tuple(range(count)), tuple(range(count))),),
     )
     view = ComparisonView(
-        edition="VOC2007",
-        edition_title=EVIL,
+        challenge="VOC2007",
+        challenge_title=EVIL,
         image_set="test",
         competition=3,
         title="Detection",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.figures.figures import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView, part_of
-from app.figures.published import EDITIONS, PublishedPage, board_of
+from app.figures.published import CHALLENGES, PublishedPage, board_of
 from app.web.charts.shapes import Drawing, Text
 from app.web.dependencies import draw
 from tests.pages.drawn import EVIL
@@ -40,7 +40,7 @@ def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
     waiting = replace(view, is_computed=False, as_of=None, withheld=None)
     for each in (page, empty, replace(empty, view=waiting)):
         yield "figure_pages/figures.html", {"page": each, "board": each.view}
-    edition, boards = EDITIONS["voc2007"]
-    yield "published/edition.html", {"edition": edition}
-    yield "published/board.html", {"page": PublishedPage(board_of(edition, boards[1]), (drawn("three"),))}
-    yield "published/board.html", {"page": PublishedPage(board_of(edition, boards[0]), ())}
+    challenge, boards = CHALLENGES["voc2007"]
+    yield "published/challenge.html", {"challenge": challenge}
+    yield "published/board.html", {"page": PublishedPage(board_of(challenge, boards[1]), (drawn("three"),))}
+    yield "published/board.html", {"page": PublishedPage(board_of(challenge, boards[0]), ())}

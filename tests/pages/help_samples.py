@@ -12,8 +12,8 @@ from app.challenges.disclosure import LEAKS
 from app.challenges.examples import protocols, task_rules
 from app.home.home import CompetitionView, ExampleFile
 from app.operations.documentation import formats
+from tests.pages.challenge_samples import CLOSED
 from tests.pages.drawn import EVIL
-from tests.pages.edition_samples import CLOSED
 from tests.pages.views import PHASE, VAL
 
 TRUTH = uuid.UUID(int=7)

@@ -11,8 +11,8 @@ from tests.pages.drawn import EVIL
 from tests.pages.views import METHOD, NOW
 
 RESULT = ResultView(
-    edition="VOC2007",
-    edition_title=EVIL,
+    challenge="VOC2007",
+    challenge_title=EVIL,
     image_set="test",
     competition=3,
     title="Detection",

@@ -72,7 +72,7 @@ def of_terms() -> Iterator[Sample]:
         terms = TermsView(1, 1, "VOC2007", EVIL, 2, EVIL, NOW, accepted_at)
         yield "participation/terms.html", {"terms": terms}
     for version in (None, 2):
-        page = {"edition": "VOC2007", "title": EVIL, "version": version, "form": {"text": EVIL}}
+        page = {"challenge": "VOC2007", "title": EVIL, "version": version, "form": {"text": EVIL}}
         yield "participation/set_terms.html", {**page, "problems": {"text": EVIL} if version else {}}
 
 

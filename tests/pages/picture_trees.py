@@ -30,12 +30,12 @@ def picture_file(tree: Path, image: str) -> Path:
 def loaded(
     platform: Platform,
     tree: Path,
-    edition: str,
+    challenge: str,
     disclosure: Disclosure = Disclosure.FULL,
     mode: ImageMode = ImageMode.LINK,
 ) -> Imported:
     """Import a tree and make its pictures, as a worker does."""
-    imported = import_tree(platform, TreeImport(tree, edition, "test", disclosure=disclosure, images=mode))
+    imported = import_tree(platform, TreeImport(tree, challenge, "test", disclosure=disclosure, images=mode))
     deliver(platform)
     return imported
 

@@ -46,7 +46,7 @@ class Scene:
         """The upload of a phase, made once."""
         if phase not in self.uploads or archive is not None:
             response = self.program.put(
-                f"/api/v1/editions/{phase}/test/uploads?filename=results.tar.gz",
+                f"/api/v1/challenges/{phase}/test/uploads?filename=results.tar.gz",
                 content=archive or results(cat=5, dog=5),
             )
             assert response.status_code == 201, response.text
@@ -63,7 +63,7 @@ class Scene:
     def append(self, content: bytes, headers: Mapping[str, str]) -> Any:
         """Send bytes to a new upload by tus."""
         tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "10"}
-        created = self.program.post("/api/v1/editions/free/test/uploads", headers=tus)
+        created = self.program.post("/api/v1/challenges/free/test/uploads", headers=tus)
         offset = {"Upload-Offset": "0", "Content-Type": "application/offset+octet-stream"}
         where = created.headers["Location"]
         return self.program.patch(where, content=content, headers={**tus, **offset, **headers})
@@ -82,8 +82,8 @@ def scene(
     platform: Platform, own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Scene]:
     tree = small_kit(tmp_path_factory.mktemp("messages"))
-    for edition in ("open", "future", "past"):
-        import_tree(platform, TreeImport(tree, edition, "test", quotas=(Quota(1, 7),)))
+    for challenge in ("open", "future", "past"):
+        import_tree(platform, TreeImport(tree, challenge, "test", quotas=(Quota(1, 7),)))
     import_tree(
         platform,
         TreeImport(small_kit(tmp_path_factory.mktemp("free")), "free", "test", disclosure=Disclosure.FULL),
@@ -117,15 +117,15 @@ def scene(
         assert visitor.post("/register", data=person).status_code == 303
         confirm_address(platform, person["email"])
         made = Scene(platform, own_servers, program, visitor, stranger)
-        for edition in ("future", "past"):
-            made.upload(edition)
+        for challenge in ("future", "past"):
+            made.upload(challenge)
         made.run_sql(
-            "UPDATE phase SET opens_at = now() + interval '1 day' FROM edition"
-            " WHERE edition.id = edition_id AND code = 'future'"
+            "UPDATE phase SET opens_at = now() + interval '1 day' FROM challenge"
+            " WHERE challenge.id = challenge_id AND code = 'future'"
         )
         made.run_sql(
             "UPDATE phase SET opens_at = now() - interval '9 days', closes_at = now() - interval '8 days'"
-            " FROM edition WHERE edition.id = edition_id AND code = 'past'"
+            " FROM challenge WHERE challenge.id = challenge_id AND code = 'past'"
         )
         yield made
 
@@ -137,7 +137,7 @@ def change_of_the_open_phase(scene: Scene, **changes: Any) -> Any:
     """What an admin's program is told that gives a phase other rules."""
     token = token_of_admin(scene.platform, "admin@localhost", "Admin")
     [opens, phase_id] = scene.one(
-        "SELECT p.opens_at, p.id FROM phase p JOIN edition e ON e.id = edition_id WHERE code = 'open'"
+        "SELECT p.opens_at, p.id FROM phase p JOIN challenge e ON e.id = challenge_id WHERE code = 'open'"
     )
     rules = {
         "opens_at": opens.isoformat(),
@@ -198,14 +198,14 @@ def login_while_others_log_in(scene: Scene) -> Any:
 
 def sent_without_confirmed_address(scene: Scene) -> Any:
     scene.run_sql("UPDATE user_account SET verified_at = NULL WHERE email = 'program@localhost'")
-    sent = scene.program.put("/api/v1/editions/open/test/uploads?filename=x.zip", content=b"x")
+    sent = scene.program.put("/api/v1/challenges/open/test/uploads?filename=x.zip", content=b"x")
     scene.run_sql("UPDATE user_account SET verified_at = now() WHERE email = 'program@localhost'")
     return sent
 
 
 def sent_before_terms_are_accepted(scene: Scene) -> Any:
     scene.run_sql(
-        "INSERT INTO terms (edition_id, version, text) SELECT id, 1, 'Be fair.' FROM edition WHERE code = 'free'"
+        "INSERT INTO terms (challenge_id, version, text) SELECT id, 1, 'Be fair.' FROM challenge WHERE code = 'free'"
     )
     sent = scene.confirm(scene.upload("free"), "Yew")
     scene.run_sql("DELETE FROM terms")
@@ -225,7 +225,7 @@ def used_quota(scene: Scene) -> Any:
 def second_team(scene: Scene) -> Any:
     """Create a team after an upload has made one."""
     scene.upload("free")
-    return scene.program.post("/api/v1/editions/free/teams", json={"name": "Another"})
+    return scene.program.post("/api/v1/challenges/free/teams", json={"name": "Another"})
 
 
 def suspended_team(scene: Scene) -> Any:
@@ -241,12 +241,12 @@ def suspended_team(scene: Scene) -> Any:
 def team_that_waits(scene: Scene) -> Any:
     """Confirm for a team that nobody has approved, where that is asked for."""
     upload = scene.upload("open")
-    scene.run_sql("UPDATE edition SET approves_teams = true")
+    scene.run_sql("UPDATE challenge SET approves_teams = true")
     scene.run_sql("UPDATE team SET approval = 'waiting'")
     try:
         return scene.confirm(upload, "Ash")
     finally:
-        scene.run_sql("UPDATE edition SET approves_teams = false")
+        scene.run_sql("UPDATE challenge SET approves_teams = false")
         scene.run_sql("UPDATE team SET approval = 'approved'")
 
 
@@ -286,7 +286,7 @@ def hidden_curves(scene: Scene) -> Any:
 
 def invalid_archive(scene: Scene) -> Any:
     broken = scene.program.put(
-        "/api/v1/editions/free/test/uploads?filename=x.zip", content=b"not an archive"
+        "/api/v1/challenges/free/test/uploads?filename=x.zip", content=b"not an archive"
     ).json()
     return scene.confirm(broken["id"], "Elm")
 
@@ -308,7 +308,7 @@ def removed_upload(scene: Scene) -> Any:
 def without_database(scene: Scene) -> Any:
     scene.platform.engine.dispose()
     with scene.servers.database_down():
-        return scene.stranger.get("/api/v1/editions")
+        return scene.stranger.get("/api/v1/challenges")
 
 
 def without_storage(scene: Scene) -> Any:
@@ -316,7 +316,7 @@ def without_storage(scene: Scene) -> Any:
     aside = folder.rename(folder.with_name("aside"))
     folder.write_text("a file in place of the folder")
     try:
-        return scene.program.put("/api/v1/editions/free/test/uploads?filename=x.zip", content=b"bytes")
+        return scene.program.put("/api/v1/challenges/free/test/uploads?filename=x.zip", content=b"bytes")
     finally:
         folder.unlink()
         aside.rename(folder)
@@ -324,20 +324,21 @@ def without_storage(scene: Scene) -> Any:
 
 def with_damaged_description(scene: Scene) -> Any:
     [key] = scene.one(
-        "SELECT description_key FROM phase JOIN edition e ON edition_id = e.id WHERE e.code = 'free'"
+        "SELECT description_key FROM phase JOIN challenge e ON challenge_id = e.id WHERE e.code = 'free'"
     )
     with damaged(scene.platform.descriptions, key, "flipped"):
-        response = scene.stranger.get("/api/v1/editions/free/test/description")
+        response = scene.stranger.get("/api/v1/challenges/free/test/description")
     scene.run_sql("DELETE FROM damaged_content")
     return response
 
 
-def confirmation(scene: Scene, edition: str = "free", **fields: Any) -> Any:
+def confirmation(scene: Scene, challenge: str = "free", **fields: Any) -> Any:
     """The visitor's form for an upload of theirs."""
-    upload = f"visitor's {edition}"
+    upload = f"visitor's {challenge}"
     if upload not in scene.uploads:
         sent = scene.visitor.put(
-            f"/api/v1/editions/{edition}/test/uploads?filename=results.tar.gz", content=results(cat=5, dog=5)
+            f"/api/v1/challenges/{challenge}/test/uploads?filename=results.tar.gz",
+            content=results(cat=5, dog=5),
         )
         scene.uploads[upload] = sent.json()["id"]
     form = {"method": "Hazel", "competition": ["3"], "given_data_only": "true", **fields}

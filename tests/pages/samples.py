@@ -25,16 +25,16 @@ from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.overview import DisclosureView
 from app.organising.phases import PhaseSheet
-from app.organising.roles import LinkView, OrganisedEdition, Organiser
+from app.organising.roles import LinkView, OrganisedChallenge, Organiser
 from app.results.analyses import AnalysisView
 from app.results.submissions import SubmissionRow
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse, SlotView
 from app.submissions.retention import Retention
 from app.submissions.uploads import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
+from tests.pages.challenge_samples import of_challenges
 from tests.pages.comparison_views import of_comparisons
 from tests.pages.drawn import EVIL
-from tests.pages.edition_samples import of_editions
 from tests.pages.figure_samples import of_figures
 from tests.pages.help_samples import of_help
 from tests.pages.login_samples import of_logins
@@ -65,7 +65,7 @@ Sample = tuple[str, dict[str, Any]]  # a template and its context
 
 def samples() -> Iterator[Sample]:
     """Each page with contexts that walk through its branches."""
-    yield from of_editions()
+    yield from of_challenges()
     yield from of_help()
     yield from of_accounts()
     yield from of_people()
@@ -257,10 +257,13 @@ def of_boards() -> Iterator[Sample]:
     )
 
 
-def of_admins(edition: OrganisedEdition) -> Iterator[Sample]:
+def of_admins(challenge: OrganisedChallenge) -> Iterator[Sample]:
     form, problems = {"email": EVIL}, {"email": EVIL}
-    yield "roles/organisers.html", {"edition": edition, "form": form, "problems": problems}
-    yield "roles/organisers.html", {"edition": replace(edition, organisers=()), "form": {}, "problems": {}}
+    yield "roles/organisers.html", {"challenge": challenge, "form": form, "problems": problems}
+    yield (
+        "roles/organisers.html",
+        {"challenge": replace(challenge, organisers=()), "form": {}, "problems": {}},
+    )
     person = Person(7, EVIL, EVIL, Role.PARTICIPANT, (EVIL,), NOW, NOW, is_program=True)
     active = replace(person, role=Role.ADMIN, suspended_at=None, organises=(), is_program=False)
     program = replace(person, suspended_at=None)
@@ -276,7 +279,7 @@ def of_admins(edition: OrganisedEdition) -> Iterator[Sample]:
     record = Record(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, change, change, change)
     rows = (
         record,
-        replace(record, by=None, name=None, edition=None, before=None, after=None),
+        replace(record, by=None, name=None, challenge=None, before=None, after=None),
         replace(record, name=None),
     )
     yield (
@@ -297,16 +300,16 @@ def of_alike_results() -> Iterator[Sample]:
 
 def of_the_rest() -> Iterator[Sample]:
     message = DeadJob(3, JobKind.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
-    edition = OrganisedEdition(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
+    challenge = OrganisedChallenge(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
     yield (
         "administration/overview.html",
-        {"dead": (message,), "older": "/x", "editions": (edition, edition), "workers": 1, "damaged": 2},
+        {"dead": (message,), "older": "/x", "challenges": (challenge, challenge), "workers": 1, "damaged": 2},
     )
     yield (
         "administration/overview.html",
-        {"dead": (), "older": None, "editions": (), "workers": 0, "damaged": 0},
+        {"dead": (), "older": None, "challenges": (), "workers": 0, "damaged": 0},
     )
-    yield from of_admins(edition)
+    yield from of_admins(challenge)
     yield "organisers/overview.html", {"phases": (), "following": None, "lacks_worker": False}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}

@@ -5,15 +5,15 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from app.boards.team_views import EditionChoice, MyTeams, PhaseQuota, TeamPage
+from app.boards.team_views import ChallengeChoice, MyTeams, PhaseQuota, TeamPage
 from app.models import Approval, EntryState, RunState
 from app.organising.teams import TeamList, TeamRow, TeamState
 from app.people.invitations import InvitationView, NewLink, Offer
 from app.people.teams import MemberView, OwnTeam
 from app.results.submissions import SubmissionRow
 from app.submissions.quotas import Usage, quota_lines
+from tests.pages.challenge_samples import matrix
 from tests.pages.drawn import EVIL
-from tests.pages.edition_samples import matrix
 from tests.pages.views import NOW, PHASE
 
 Sample = tuple[str, dict[str, Any]]
@@ -25,8 +25,8 @@ TEAM = TeamPage(
     id=7,
     name=EVIL,
     affiliation=EVIL,
-    edition="VOC2007",
-    edition_title="PASCAL VOC 2007",
+    challenge="VOC2007",
+    challenge_title="PASCAL VOC 2007",
     is_suspended=False,
     is_member=True,
     is_owner=True,
@@ -57,7 +57,7 @@ OWN = OwnTeam(
     approval=Approval.APPROVED,
     is_suspended=False,
 )
-MY_TEAMS = MyTeams((OWN,), (EditionChoice("x", EVIL), EditionChoice("y", "Y")))
+MY_TEAMS = MyTeams((OWN,), (ChallengeChoice("x", EVIL), ChallengeChoice("y", "Y")))
 ROW = TeamRow(1, EVIL, EVIL, 2, 3, NOW, Approval.WAITING, "", None, "", hides_results=False)
 TEAMS = TeamList(
     "VOC2007",
@@ -83,8 +83,11 @@ def of_teams() -> Iterator[Sample]:
     no_rule = replace(TEAMS, approves_teams=False)
     for found in (no_rule, replace(no_rule, teams=())):
         yield "approvals/teams.html", {"list": found, "older": None, **page}
-    problems = {"name": EVIL, "edition": EVIL}
-    yield "teams/mine.html", {"mine": MY_TEAMS, "form": {"name": EVIL, "edition": "x"}, "problems": problems}
+    problems = {"name": EVIL, "challenge": EVIL}
+    yield (
+        "teams/mine.html",
+        {"mine": MY_TEAMS, "form": {"name": EVIL, "challenge": "x"}, "problems": problems},
+    )
     for offer in (None, OFFER, replace(OFFER, leaves=None, invited_by="", refusals=())):
         yield "teams/invitation.html", {"offer": offer, "token": "t0ken"}
     link = NewLink(1, "t0ken", "https://voc.example/invitations/t0ken", 2, NOW)

@@ -1,22 +1,22 @@
-"""What organisers decide about the teams of their editions."""
+"""What organisers decide about the teams of their challenges."""
 
 from collections.abc import Iterator
 
 from app.platform import Platform
-from tests.pages.test_teams import Person, edition, new_edition, organise, people
+from tests.pages.test_teams import Person, challenge, new_challenge, organise, people
 
-__all__ = ["edition", "people"]
+__all__ = ["challenge", "people"]
 
 
 def test_new_teams_wait_for_an_organiser_who_approves_or_refuses_with_a_reason(
-    people: Iterator[Person], edition: str, platform: Platform
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     organiser, early, ada, bob = (next(people) for _ in range(4))
-    organise(platform, organiser, edition)
-    early.team(edition, "Early")
-    organiser.call("PUT", f"/organise/editions/{edition}/approvals", 204, approves_teams=True)
-    oak, elm = ada.team(edition, "Oak"), bob.team(edition, "Elm")
-    listed = f"/organise/editions/{edition}/teams"
+    organise(platform, organiser, challenge)
+    early.team(challenge, "Early")
+    organiser.call("PUT", f"/organise/challenges/{challenge}/approvals", 204, approves_teams=True)
+    oak, elm = ada.team(challenge, "Oak"), bob.team(challenge, "Elm")
+    listed = f"/organise/challenges/{challenge}/teams"
 
     found = organiser.call("GET", listed)
     states = {row["name"]: row["approval"] for row in found["teams"]}
@@ -37,40 +37,40 @@ def test_new_teams_wait_for_an_organiser_who_approves_or_refuses_with_a_reason(
     names = [row["name"] for row in organiser.call("GET", f"{listed}?state=refused")["teams"]]
     assert names == ["Elm"]
     assert "waits" not in organiser.page(f"{listed}?state=waiting&text=o")
-    organiser.send(f"/organise/editions/{edition}/approvals")
+    organiser.send(f"/organise/challenges/{challenge}/approvals")
     assert not organiser.call("GET", listed)["approves_teams"]
     organiser.call("POST", f"/organise/teams/{elm}/approve", 204)
 
 
-def test_only_the_edition_s_own_organisers_decide(
-    people: Iterator[Person], edition: str, platform: Platform
+def test_only_the_challenge_s_own_organisers_decide(
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, other = next(people), next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
 
-    assert ada.refused("GET", f"/organise/editions/{edition}/teams") == (403, "forbidden")
-    organise(platform, other, new_edition(platform))
-    for method, address in (("GET", f"editions/{edition}/teams"), ("POST", f"teams/{team}/approve")):
+    assert ada.refused("GET", f"/organise/challenges/{challenge}/teams") == (403, "forbidden")
+    organise(platform, other, new_challenge(platform))
+    for method, address in (("GET", f"challenges/{challenge}/teams"), ("POST", f"teams/{team}/approve")):
         assert other.refused(method, f"/organise/{address}") == (404, "not-found")
     body = {"reason": "because"}
     for what in ("refuse", "suspend", "lift-suspension"):
         assert other.refused("POST", f"/organise/teams/{team}/{what}", **body) == (404, "not-found")
-    assert other.refused("PUT", f"/organise/editions/{edition}/approvals", approves_teams=True)[0] == 404
+    assert other.refused("PUT", f"/organise/challenges/{challenge}/approvals", approves_teams=True)[0] == 404
 
 
 def test_a_suspended_team_is_frozen_until_the_suspension_is_lifted(
-    people: Iterator[Person], edition: str, platform: Platform
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     organiser, ada, bob = (next(people) for _ in range(3))
-    organise(platform, organiser, edition)
-    team = ada.team(edition, "Oak")
+    organise(platform, organiser, challenge)
+    team = ada.team(challenge, "Oak")
     token = ada.invite(team)
 
     organiser.send(
         f"/organise/teams/{team}/suspend", reason="two accounts of one person", hides_results="yes"
     )
 
-    [row] = organiser.call("GET", f"/organise/editions/{edition}/teams?state=suspended")["teams"]
+    [row] = organiser.call("GET", f"/organise/challenges/{challenge}/teams?state=suspended")["teams"]
     assert (row["suspension_reason"], row["hides_results"]) == ("two accounts of one person", True)
     assert "is suspended: two accounts of one person" in ada.page(f"/teams/{team}")
     assert ada.refused("POST", f"/teams/{team}/leave") == (403, "team-suspended")
@@ -86,18 +86,18 @@ def test_a_suspended_team_is_frozen_until_the_suspension_is_lifted(
 
 
 def test_a_page_has_fifty_teams_and_names_the_next(
-    people: Iterator[Person], edition: str, platform: Platform
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     organiser = next(people)
-    organise(platform, organiser, edition)
+    organise(platform, organiser, challenge)
     with platform.transaction() as session:
         session.connection().exec_driver_sql(
-            "INSERT INTO team (edition_id, name, name_key, affiliation, approval, approval_reason, suspension_reason, hides_results)"
-            " SELECT id, 'Team ' || n, 'team ' || n, '', 'approved', '', '', false FROM edition, generate_series(1, 51) n"
+            "INSERT INTO team (challenge_id, name, name_key, affiliation, approval, approval_reason, suspension_reason, hides_results)"
+            " SELECT id, 'Team ' || n, 'team ' || n, '', 'approved', '', '', false FROM challenge, generate_series(1, 51) n"
             " WHERE code = %s",
-            (edition,),
+            (challenge,),
         )
-    listed = f"/organise/editions/{edition}/teams"
+    listed = f"/organise/challenges/{challenge}/teams"
 
     first = organiser.call("GET", listed)
     assert len(first["teams"]) == 50

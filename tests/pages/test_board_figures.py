@@ -17,9 +17,9 @@ from app.figures import board_figures
 from app.jobs import queue
 from app.models import (
     Board,
+    Challenge,
     ClassScore,
     Disclosure,
-    Edition,
     Entry,
     Exhibit,
     Job,
@@ -94,7 +94,7 @@ def make(platform: Platform, browser: Callable[[], TestClient], tmp_path: Path) 
             )
             phase = session.get_one(Phase, rows.phase_id)
             phase.disclosure, phase.quotas = disclosure, (Quota(2, 7),)
-            code = session.get_one(Edition, phase.edition_id).code
+            code = session.get_one(Challenge, phase.challenge_id).code
         return Drawn(rows, f"/leaderboards/{code}/test/{competition}", browser())
 
     return make_one

@@ -24,8 +24,8 @@ OPEN, HELD_OUT = "/leaderboards/open/test/4", "/leaderboards/held/test/4"
 @pytest.fixture(scope="module")
 def rows(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
     return {
-        edition: board_of(platform, tmp_path_factory.mktemp(edition), edition, disclosure)
-        for edition, disclosure in (("open", Disclosure.FULL), ("held", Disclosure.CLASSES))
+        challenge: board_of(platform, tmp_path_factory.mktemp(challenge), challenge, disclosure)
+        for challenge, disclosure in (("open", Disclosure.FULL), ("held", Disclosure.CLASSES))
     }
 
 
@@ -168,13 +168,13 @@ def test_a_method_can_be_cited_alone(reader: TestClient) -> None:
     assert reader.get(f"/methods/{method}?format=doc").status_code == 422
 
 
-def test_an_edition_can_be_cited(reader: TestClient) -> None:
-    response = reader.get("/editions/open?format=bib")
+def test_a_challenge_can_be_cited(reader: TestClient) -> None:
+    response = reader.get("/challenges/open?format=bib")
 
     assert response.headers["Content-Type"] == "application/x-bibtex"
     assert response.text.startswith("@misc{open,\n  title = {{open}},")
     assert re.search(r"year = \{\d{4}\}", response.text)
-    assert "/editions/open}" in response.text
+    assert "/challenges/open}" in response.text
 
 
 def test_a_page_and_its_json_are_the_same_board(reader: TestClient) -> None:
@@ -312,7 +312,7 @@ def test_what_was_disclosed_to_any_team_is_counted_once_a_minute(
     for _ in range(2):
         platform.cache.forget_versions()
         with asked(platform) as statements:
-            pages.append(reader.get("/editions/held").text)
+            pages.append(reader.get("/challenges/held").text)
         counts.append(sum("GROUP BY run.team_id" in each for each in statements))
 
     assert counts == [1, 0]

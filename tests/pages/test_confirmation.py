@@ -204,8 +204,8 @@ def _phases(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Non
     import_tree(platform, TreeImport(kits[1], "open", "test", disclosure=Disclosure.FULL))
 
 
-def send(client: TestClient, edition: str) -> httpx2.Response:
-    path = f"/api/v1/editions/{edition}/test/uploads?filename=results.tar.gz"
+def send(client: TestClient, challenge: str) -> httpx2.Response:
+    path = f"/api/v1/challenges/{challenge}/test/uploads?filename=results.tar.gz"
     response = client.put(path, content=results(cat=5, dog=5), headers={"Accept": "application/json"})
     assert isinstance(response, httpx2.Response)
     return response
@@ -218,7 +218,7 @@ def test_nothing_goes_to_hidden_annotation_before_the_address_is_confirmed(
     larch = unconfirmed(browser(), "larch@example.org")
 
     refused, taken = send(larch, "hidden"), send(larch, "open")
-    page = larch.get("/editions/hidden/test/submit").text
+    page = larch.get("/challenges/hidden/test/submit").text
 
     assert (refused.status_code, refused.json()["code"]) == (403, "address-not-confirmed")
     assert taken.status_code == 201
@@ -226,7 +226,7 @@ def test_nothing_goes_to_hidden_annotation_before_the_address_is_confirmed(
     assert re.search(r'type="submit" disabled>Upload and check', page)
     assert larch.post(mailed_link(platform, "larch@example.org")).status_code == 303
     assert send(larch, "hidden").status_code == 201
-    assert "disabled" not in larch.get("/editions/hidden/test/submit").text
+    assert "disabled" not in larch.get("/challenges/hidden/test/submit").text
 
 
 def test_the_place_of_mail_is_shown_where_the_server_is_used_at_its_own_machine(

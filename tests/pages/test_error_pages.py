@@ -71,7 +71,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         410, "<h1>Link for a role</h1>", "This link has been used or has expired.",
     ),
     "no archive in the form": (
-        lambda scene: scene.visitor.post("/editions/open/test/submit", data={}),
+        lambda scene: scene.visitor.post("/challenges/open/test/submit", data={}),
         422, "<h1>Request not understood</h1>", "Choose an archive first.",
     ),
     "a method without a name": (

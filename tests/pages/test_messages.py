@@ -51,7 +51,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         404, "not-found", "there is no submission 7000000, or it is not public",
     ),
     "a method that an address does not have": (
-        lambda scene: scene.stranger.delete("/api/v1/editions"),
+        lambda scene: scene.stranger.delete("/api/v1/challenges"),
         405, "method-not-allowed", "This address does not accept DELETE",
     ),
     "no token": (
@@ -59,7 +59,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         401, "login-required", "Log in first, or send an API token",
     ),
     "an archive from nobody": (
-        lambda scene: scene.stranger.put("/api/v1/editions/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
+        lambda scene: scene.stranger.put("/api/v1/challenges/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
         401, "login-required", "Log in before you send an archive, or send an API token",
     ),
     "an organiser's call by a participant": (
@@ -92,7 +92,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         413, "too-large", "A request to this address may have at most 1048576 bytes (1 MiB)",
     ),
     "an archive that is too large": (
-        lambda scene: scene.program.put("/api/v1/editions/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
+        lambda scene: scene.program.put("/api/v1/challenges/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
         413, "too-large", "An archive may have at most 1048576 bytes (1 MiB)",
     ),
     "a body without its fields": (
@@ -109,7 +109,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "terms that are not accepted": (
         sent_before_terms_are_accepted,
-        403, "terms-not-accepted", "accept version 1 of the terms of free first; they are at /editions/free/terms",
+        403, "terms-not-accepted", "accept version 1 of the terms of free first; they are at /challenges/free/terms",
     ),
     "a phase that is not open yet": (
         lambda scene: scene.confirm(scene.upload("future"), "Ash"), 403, "not-open", f"test opens at {UNTIL}.*",
@@ -135,7 +135,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         retired_name, 409, "name-retired", "Dogwood was withdrawn from competition 3; .*",
     ),
     "a name that looks like another team's": (
-        name_of_another_team, 409, "name-taken", "haze1 looks like the name of another method of this edition; .*",
+        name_of_another_team, 409, "name-taken", "haze1 looks like the name of another method of this challenge; .*",
     ),
     "a new name of a method with a score": (
         new_name_of_a_scored_method, 409, "name-fixed", "Elder has a score, so its name can no longer change",
@@ -159,7 +159,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         "an organiser has to approve the team .* before anything of it is scored on held-out annotation.*",
     ),
     "a team for who has one": (
-        second_team, 409, "in-team", "you are in the team .*, and a person is in one team of an edition; leave or rename it",
+        second_team, 409, "in-team", "you are in the team .*, and a person is in one team of a challenge; leave or rename it",
     ),
     "an invitation that is none any more": (
         lambda scene: scene.program.post("/api/v1/invitations/accept", json={"token": "used"}),
@@ -172,17 +172,17 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         removed_upload, 410, "removed", "the archive has been removed, because nobody confirmed it in time; upload it again",
     ),
     "another version of tus": (
-        lambda scene: scene.program.post("/api/v1/editions/open/test/uploads"),
+        lambda scene: scene.program.post("/api/v1/challenges/open/test/uploads"),
         412, "tus-version", "Tus-Resumable must be 1.0.0, found None",
     ),
     "a part of a concatenation of tus": (
         lambda scene: scene.program.post(
-            "/api/v1/editions/open/test/uploads", headers={"Tus-Resumable": "1.0.0", "Upload-Concat": "partial"}
+            "/api/v1/challenges/open/test/uploads", headers={"Tus-Resumable": "1.0.0", "Upload-Concat": "partial"}
         ),
         400, "bad-request", "Upload-Concat: this server does not have the extension concatenation; send .*",
     ),
     "an upload for an unknown competition": (
-        lambda scene: scene.program.put("/api/v1/editions/free/test/uploads?filename=x.zip&competition=99", content=b"x"),
+        lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=x.zip&competition=99", content=b"x"),
         422, "malformed", "free test has no competition 99; expected some of 1, 2, 3, 4",
     ),
     "bytes of another type": (
@@ -190,7 +190,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         415, "unsupported-type", "Content-Type must be application/offset\\+octet-stream",
     ),
     "an archive of unknown size": (
-        lambda scene: scene.program.put("/api/v1/editions/free/test/uploads?filename=x.zip", content=iter([b"x"])),
+        lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=x.zip", content=iter([b"x"])),
         411, "length-required", "send the archive with its size in the header Content-Length",
     ),
     "a range beyond the archive": (
@@ -200,7 +200,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         416, "range", r"The archive has \d+ bytes; the range is not within them",
     ),
     "a single file that is no result": (
-        lambda scene: scene.program.put("/api/v1/editions/free/test/uploads?filename=car.txt", content=b"x"),
+        lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=car.txt", content=b"x"),
         422, "malformed",
         "car.txt is not the name of a result file; expected an archive, or one of comp1_cls_test_<class>.txt, .*",
     ),

@@ -1,4 +1,4 @@
-"""Organisers see and change their editions, and nothing of others."""
+"""Organisers see and change their challenges, and nothing of others."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from app.challenges.disclosure import LEAKS
 from app.evaluation import rescoring
 from app.jobs import workers
-from app.models import AuditRecord, Disclosure, Edition, Heartbeat, Phase, RunState, Service
+from app.models import AuditRecord, Challenge, Disclosure, Heartbeat, Phase, RunState, Service
 from app.organising import roles
 from app.organising.roles import Grant
 from app.platform import Platform
@@ -22,7 +22,7 @@ from tests.system.rows import made
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Two editions with a phase each, and the organiser of one of them."""
+    """Two challenges with a phase each, and the organiser of one of them."""
 
     organiser: TestClient
     own: int
@@ -39,13 +39,13 @@ def scene(browser: Browser, platform: Platform, request: pytest.FixtureRequest) 
 
 
 def add_phase(platform: Platform, code: str) -> int:
-    """The id of a phase of a new edition."""
+    """The id of a phase of a new challenge."""
     with platform.transaction() as session:
-        edition = Edition(code=code, title=f"The {code}", dataset="VOC2007")
-        session.add(edition)
+        challenge = Challenge(code=code, title=f"The {code}", dataset="VOC2007")
+        session.add(challenge)
         session.flush()
         phase = Phase(
-            edition_id=edition.id,
+            challenge_id=challenge.id,
             image_set="val",
             disclosure=Disclosure.FULL,
             protocol="voc2007",
@@ -57,13 +57,13 @@ def add_phase(platform: Platform, code: str) -> int:
         return phase.id
 
 
-def test_an_organiser_sees_the_phases_of_their_editions(scene: Scene) -> None:
+def test_an_organiser_sees_the_phases_of_their_challenges(scene: Scene) -> None:
     shown = scene.organiser.get("/api/v1/organise").json()
 
     assert [each["phase"]["id"] for each in shown] == [scene.own]
 
 
-def test_an_organiser_does_nothing_in_other_editions(scene: Scene) -> None:
+def test_an_organiser_does_nothing_in_other_challenges(scene: Scene) -> None:
     ours, theirs, nowhere = (
         scene.organiser.post(f"/organise/phases/{number}/rescore", headers={"Accept": "application/json"})
         for number in (scene.own, scene.other, 999_999)
@@ -84,7 +84,7 @@ def test_undecided_runs_that_a_page_has_no_room_for_are_on_the_next_one(
     rows = made(platform)
     entries = [rows.entry(mean=0.5) for _ in range(3)]
     with platform.transaction() as session:
-        code = session.get_one(Edition, session.get_one(Phase, rows.phase_id).edition_id).code
+        code = session.get_one(Challenge, session.get_one(Phase, rows.phase_id).challenge_id).code
     organiser = registered(browser(), f"{code}.organiser@example.org")
     roles.grant(platform, f"{code}.organiser@example.org", Grant.ORGANISER, code)
     rescore = organiser.post(f"/api/v1/organise/{code}/test/rescore").json()["rescore"]
@@ -137,7 +137,7 @@ def test_organisers_see_that_no_worker_is_alive_where_something_waits(
 ) -> None:
     rows = made(platform)
     with platform.transaction() as session:
-        code = session.get_one(Edition, session.get_one(Phase, rows.phase_id).edition_id).code
+        code = session.get_one(Challenge, session.get_one(Phase, rows.phase_id).challenge_id).code
         session.execute(delete(Heartbeat))
     organiser = registered(browser(), f"{code}.waiting@example.org")
     roles.grant(platform, f"{code}.waiting@example.org", Grant.ORGANISER, code)

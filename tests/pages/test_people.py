@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.core.errors import ConflictError, NotFoundError
-from app.models import Edition, Role
+from app.models import Challenge, Role
 from app.operations import administration
 from app.organising import roles
 from app.organising.roles import Grant
@@ -168,12 +168,12 @@ def test_an_admin_who_can_log_in_is_left(platform: Platform, admin: TestClient) 
         administration.suspend(platform, actor, 999_999, "nobody")
 
 
-def test_organisers_of_an_edition_are_added_by_address_and_removed(
+def test_organisers_of_a_challenge_are_added_by_address_and_removed(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     with platform.transaction() as session:
-        session.add(Edition(code="voc 1", title="The first", dataset="VOC2007"))
-    page, ivy = "/organise/editions/voc%201/organisers", registered(browser(), "ivy@example.org")
+        session.add(Challenge(code="voc 1", title="The first", dataset="VOC2007"))
+    page, ivy = "/organise/challenges/voc%201/organisers", registered(browser(), "ivy@example.org")
     person = number(platform, "ivy@example.org")
 
     assert admin.post(page, data={"email": "Ivy@example.org"}).headers["location"] == page
@@ -197,8 +197,8 @@ def test_organisers_name_others_and_the_last_one_stays(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     with platform.transaction() as session:
-        session.add(Edition(code="coop", title="The second", dataset="VOC2007"))
-    page = "/organise/editions/coop/organisers"
+        session.add(Challenge(code="coop", title="The second", dataset="VOC2007"))
+    page = "/organise/challenges/coop/organisers"
     teak, yucca, balsa = (registered(browser(), f"{name}@example.org") for name in ("teak", "yucca", "balsa"))
     first, second = (number(platform, f"{name}@example.org") for name in ("teak", "yucca"))
     admin.post(page, data={"email": "teak@example.org"})
@@ -254,17 +254,17 @@ def test_the_audit_is_filtered_and_paged(
     assert found(subject=lime, before=first["next"]) == ["role.grant"]
 
 
-def test_an_organiser_reads_the_audit_of_their_editions(
+def test_an_organiser_reads_the_audit_of_their_challenges(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     with platform.transaction() as session:
-        session.add_all(Edition(code=code, title=code, dataset="VOC2007") for code in ("north", "south"))
+        session.add_all(Challenge(code=code, title=code, dataset="VOC2007") for code in ("north", "south"))
     north, south = (registered(browser(), f"{each}@example.org") for each in ("north", "south"))
     for code in ("north", "south"):
         roles.grant(platform, f"{code}@example.org", Grant.ORGANISER, code)
 
     for client, code in ((north, "north"), (south, "south")):
         records = client.get("/api/v1/audit").json()["records"]
-        assert [(each["action"], each["edition"]) for each in records] == [("role.grant", code)]
-    assert "What was done in the editions that you organise" in north.get("/audit").text
+        assert [(each["action"], each["challenge"]) for each in records] == [("role.grant", code)]
+    assert "What was done in the challenges that you organise" in north.get("/audit").text
     assert registered(browser(), "east@example.org").get("/audit").status_code == 403

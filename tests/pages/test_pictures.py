@@ -25,14 +25,14 @@ from tests.pages.test_accounts import registered
 from tests.system.kits import IMAGES
 
 
-def organiser_of(platform: Platform, browser: Browser, edition: str) -> TestClient:
-    client = registered(browser(), f"{edition}@example.org")
-    roles.grant(platform, f"{edition}@example.org", Grant.ORGANISER, edition)
+def organiser_of(platform: Platform, browser: Browser, challenge: str) -> TestClient:
+    client = registered(browser(), f"{challenge}@example.org")
+    roles.grant(platform, f"{challenge}@example.org", Grant.ORGANISER, challenge)
     return client
 
 
-def rows(client: TestClient, edition: str) -> list[dict[str, str]]:
-    listed: list[dict[str, str]] = client.get(f"/api/v1/editions/{edition}/test/images").json()["images"]
+def rows(client: TestClient, challenge: str) -> list[dict[str, str]]:
+    listed: list[dict[str, str]] = client.get(f"/api/v1/challenges/{challenge}/test/images").json()["images"]
     return listed
 
 
@@ -40,18 +40,18 @@ def rows(client: TestClient, edition: str) -> list[dict[str, str]]:
 def test_a_worker_makes_the_pictures_of_a_tree_once(
     mode: ImageMode, platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
-    tree, edition = tree_with_pictures(tmp_path), f"made-{mode}"
+    tree, challenge = tree_with_pictures(tmp_path), f"made-{mode}"
     exif = Image.Exif()
     exif[0x010E] = "secret camera"
     Image.new("RGB", SIZE, "red").save(picture_file(tree, IMAGES[0]), exif=exif)
-    imported = loaded(platform, tree, edition, mode=mode)
+    imported = loaded(platform, tree, challenge, mode=mode)
     assert imported.pictures is not None
     assert (imported.pictures.files, imported.pictures.changed) == (10, 10)
 
-    page = browser().get(f"/pictures/{edition}/test")
-    shown = rows(browser(), edition)
+    page = browser().get(f"/pictures/{challenge}/test")
+    shown = rows(browser(), challenge)
     picture = browser().get(shown[0]["picture"])
-    again = import_tree(platform, TreeImport(tree, edition, "test"))
+    again = import_tree(platform, TreeImport(tree, challenge, "test"))
 
     assert page.text.count('loading="lazy"') == len(IMAGES)
     assert "secret" not in picture.text
@@ -81,7 +81,7 @@ def test_pictures_of_a_held_out_phase_are_its_organisers_until_they_show_them(
     imported = loaded(platform, tree_with_pictures(tmp_path), "heldout", Disclosure.CLASSES)
     organiser, visitor = organiser_of(platform, browser, "heldout"), browser()
     picture = rows(organiser, "heldout")[0]["picture"]
-    addresses = ("/pictures/heldout/test", "/api/v1/editions/heldout/test/images", picture)
+    addresses = ("/pictures/heldout/test", "/api/v1/challenges/heldout/test/images", picture)
     assert [visitor.get(address).status_code for address in addresses] == [404, 404, 404]
     private = organiser.get(picture)
     assert private.headers["cache-control"] == "no-store"
@@ -174,14 +174,14 @@ def test_a_linked_folder_that_is_away_is_said_and_tried_again(
 def test_pictures_that_are_forgotten_leave_nothing(
     mode: ImageMode, platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
-    edition = f"gone-{mode}"
+    challenge = f"gone-{mode}"
     tree = tree_with_pictures(tmp_path)
-    loaded(platform, tree, edition, mode=mode)
+    loaded(platform, tree, challenge, mode=mode)
     with platform.transaction() as session:
         [batch] = session.scalars(select(PictureBatch).order_by(PictureBatch.phase_id.desc()).limit(1))
     assert (batch.copy_key is not None) == (mode is ImageMode.COPY)
 
-    gone = import_tree(platform, TreeImport(tree, edition, "test", images=NoImages.NONE))
+    gone = import_tree(platform, TreeImport(tree, challenge, "test", images=NoImages.NONE))
     deliver(platform)
 
     assert gone.pictures_removed
@@ -189,7 +189,7 @@ def test_pictures_that_are_forgotten_leave_nothing(
         assert session.scalar(select(func.count()).where(Picture.phase_id == gone.phase_id)) == 0
         subjects = session.scalars(select(Artefact.subject).where(Artefact.kind == "pictures"))
         assert not [each for each in subjects if each.startswith(f"{gone.phase_id}/")]
-    assert browser().get(f"/pictures/{edition}/test").status_code == 404
+    assert browser().get(f"/pictures/{challenge}/test").status_code == 404
     assert batch.copy_key is None or not platform.truths.exists(batch.copy_key)
 
 
@@ -208,7 +208,7 @@ def test_no_name_leads_out_of_the_table(platform: Platform, browser: Browser, tm
             answer = browser().get(f"/pictures/names/test/{name}{end}")
             assert answer.status_code in (303, 307, 404), name
             assert b"<annotation" not in answer.content
-    assert browser().get("/api/v1/editions/names/test/images?name=%25").json()["images"] == []
+    assert browser().get("/api/v1/challenges/names/test/images?name=%25").json()["images"] == []
 
 
 def test_pages_of_pictures_lead_to_each_other(platform: Platform, browser: Browser, tmp_path: Path) -> None:
@@ -232,17 +232,17 @@ def test_home_shows_images_of_an_open_phase_whose_pictures_everybody_sees(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     soon = datetime.now(UTC) + timedelta(hours=1)
-    for edition, disclosure, closes_at in (
+    for challenge, disclosure, closes_at in (
         ("hidden-first", Disclosure.CLASSES, soon),
         ("seen-second", Disclosure.FULL, soon + timedelta(minutes=1)),
     ):
-        tree = tree_with_pictures(tmp_path / edition)
-        import_tree(platform, TreeImport(tree, edition, "test", disclosure=disclosure, closes_at=closes_at))
+        tree = tree_with_pictures(tmp_path / challenge)
+        import_tree(platform, TreeImport(tree, challenge, "test", disclosure=disclosure, closes_at=closes_at))
     deliver(platform)
 
     page, twin = browser().get("/").text, browser().get("/api/v1/home").json()["pictures"]
 
-    assert twin["phase"]["edition"] == "seen-second"
+    assert twin["phase"]["challenge"] == "seen-second"
     assert twin["pictures"]
     assert all(each["thumbnail"] in unescape(page) for each in twin["pictures"])
     assert "/pictures/hidden-first/" not in page

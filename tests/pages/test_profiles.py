@@ -24,7 +24,7 @@ from tests.system.kits import results, small_kit
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _edition(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _challenge(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
     import_tree(platform, TreeImport(small_kit(tmp_path_factory.mktemp("profiles")), "oak", "test"))
 
 
@@ -34,7 +34,7 @@ def ask(platform: Platform, statement: str, **values: object) -> list[tuple[Any,
 
 
 def submit(client: TestClient, method: str, *, is_public: bool) -> None:
-    path = "/api/v1/editions/oak/test/uploads?filename=results.tar.gz"
+    path = "/api/v1/challenges/oak/test/uploads?filename=results.tar.gz"
     upload = client.put(path, content=results(cat=5, dog=5)).json()["id"]
     described = {
         "name": method,
@@ -154,7 +154,7 @@ def test_a_deleted_account_leaves_no_name_address_session_or_token(
     assert not can_log_in(browser(), "dogwood@example.org")
     row = "SELECT email, name, affiliation, password_hash, verified_at FROM user_account WHERE id = :id"
     assert ask(platform, row, id=user_id) == [("", "Deleted account", "", None, None)]
-    for table in ("login_session", "api_token", "mail_link", "edition_organiser", "member"):
+    for table in ("login_session", "api_token", "mail_link", "challenge_organiser", "member"):
         assert ask(platform, f"SELECT count(*) FROM {table} WHERE user_id = :id", id=user_id) == [(0,)]
     action = "SELECT action, subject FROM audit WHERE user_id = :id ORDER BY id DESC LIMIT 1"
     assert ask(platform, action, id=user_id) == [("account.delete", f"person {user_id}")]

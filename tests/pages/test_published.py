@@ -1,4 +1,4 @@
-"""A historical edition is shown as published; nothing is sent to it, and it goes when it is removed."""
+"""A historical challenge is shown as published; nothing is sent to it, and it goes when it is removed."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from app.core.errors import NotFoundError
 from app.figures import published
-from app.figures.published import EDITIONS, NOTE, board_of
+from app.figures.published import CHALLENGES, NOTE, board_of
 from app.main import PAGES
 from app.models import Artefact
 from app.platform import Platform
@@ -31,7 +31,7 @@ def test_the_boards_are_tables_5_and_6_of_the_paper(shown: TestClient) -> None:
     assert len(classification["rows"]) == 17
     unranked = [row["method"] for row in detection["rows"] if row["rank"] is None]
     assert unranked == ["Darmstadt", "IRISA", "Oxford"]
-    assert detection["edition"]["note"] == NOTE
+    assert detection["challenge"]["note"] == NOTE
 
 
 def test_every_page_of_it_says_that_it_was_not_scored_here(shown: TestClient) -> None:
@@ -89,7 +89,7 @@ def test_figures_that_were_drawn_otherwise_are_drawn_again(platform: Platform, s
 
 
 def test_a_published_board_marks_the_best_of_each_class() -> None:
-    view, boards = EDITIONS["voc2007"]
+    view, boards = CHALLENGES["voc2007"]
 
     board = board_of(view, boards[1])
 

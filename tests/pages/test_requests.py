@@ -22,7 +22,7 @@ SHARED = Path(__file__).parents[3] / "shared"
         "/",
         "/login",
         "/nothing/here",
-        "/api/v1/editions",
+        "/api/v1/challenges",
         "/api/v1/nothing",
         "/leaderboards/a/b/3",
     ],
@@ -50,9 +50,9 @@ def test_an_error_page_shows_the_reference_and_an_api_error_is_json(browser: Bro
     [
         ("/login/", "/login"),
         ("/login/?next=/account", "/login?next=/account"),
-        ("/api/v1/editions/", "/api/v1/editions"),
+        ("/api/v1/challenges/", "/api/v1/challenges"),
         ("/submissions/7/", "/submissions/7"),
-        ("/editions/%0d%0aX:y/", "/editions/X%3Ay"),
+        ("/challenges/%0d%0aX:y/", "/challenges/X%3Ay"),
         ("//login/", None),
         ("//evil.example/", None),
         ("/nothing/", None),
@@ -100,7 +100,7 @@ def test_a_large_body_is_refused_with_the_limit_where_no_archive_is_expected(bro
 def test_who_is_not_logged_in_may_not_send_much_anywhere(browser: Browser) -> None:
     much = b"x" * ((1 << 20) + 1)
 
-    archive = browser().put("/api/v1/editions/a/b/uploads?filename=x.zip", content=much)
+    archive = browser().put("/api/v1/challenges/a/b/uploads?filename=x.zip", content=much)
     other = browser().post("/api/v1/submissions", content=much)
 
     assert archive.status_code == 401

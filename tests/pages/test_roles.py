@@ -1,4 +1,4 @@
-"""How people become admins, and organisers of editions."""
+"""How people become admins, and organisers of challenges."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from app.core.errors import ConflictError, NotFoundError
-from app.models import AuditRecord, Edition, Role, User
+from app.models import AuditRecord, Challenge, Role, User
 from app.organising import roles
 from app.organising.roles import Grant
 from app.people import sessions
@@ -18,10 +18,10 @@ from tests.second_factors import give_second_factor
 
 
 @pytest.fixture(scope="module", autouse=True)
-def editions(platform: Platform) -> dict[str, int]:
-    """Two editions, by code."""
+def challenges(platform: Platform) -> dict[str, int]:
+    """Two challenges, by code."""
     with platform.transaction() as session:
-        made = [Edition(code=code, title=f"The {code}", dataset="VOC2007") for code in ("one", "two")]
+        made = [Challenge(code=code, title=f"The {code}", dataset="VOC2007") for code in ("one", "two")]
         session.add_all(made)
         session.flush()
         return {each.code: each.id for each in made}
@@ -29,19 +29,19 @@ def editions(platform: Platform) -> dict[str, int]:
 
 @pytest.fixture
 def lonely(platform: Platform) -> str:
-    """An edition that nobody organises."""
+    """A challenge that nobody organises."""
     with platform.transaction() as session:
-        session.add(Edition(code="lonely", title="Nobody's", dataset="VOC2007"))
+        session.add(Challenge(code="lonely", title="Nobody's", dataset="VOC2007"))
     return "lonely"
 
 
 def organised(platform: Platform, client: TestClient) -> frozenset[int]:
-    """The editions that this person organises."""
+    """The challenges that this person organises."""
     return sessions.identify(platform, client.cookies["heldout_session"], None).organises
 
 
 def test_an_organisers_link_works_once_and_for_who_is_logged_in(
-    browser: Browser, platform: Platform, editions: dict[str, int]
+    browser: Browser, platform: Platform, challenges: dict[str, int]
 ) -> None:
     link = f"/role-links/{roles.create_organiser_link(platform, 'one')}"
     larch, maple = registered(browser(), "larch@example.org"), registered(browser(), "maple@example.org")
@@ -51,12 +51,12 @@ def test_an_organisers_link_works_once_and_for_who_is_logged_in(
     assert larch.get("/organise").status_code == 403
     assert larch.post(link).status_code == 303
     assert larch.get("/organise").status_code == 200
-    assert organised(platform, larch) == {editions["one"]}
+    assert organised(platform, larch) == {challenges["one"]}
     assert maple.post(link).status_code == 410
     assert maple.get("/organise").status_code == 403
 
 
-def test_an_admins_link_makes_an_admin_who_runs_every_edition(browser: Browser, platform: Platform) -> None:
+def test_an_admins_link_makes_an_admin_who_runs_every_challenge(browser: Browser, platform: Platform) -> None:
     link = f"/role-links/{roles.create_admin_link(platform)}"
     rowan = registered(browser(), "rowan@example.org")
 
@@ -73,14 +73,14 @@ def test_an_admins_link_makes_an_admin_who_runs_every_edition(browser: Browser, 
     assert roles.is_there_an_admin(platform)
 
 
-def test_a_link_for_organisers_names_an_edition_where_there_are_several(platform: Platform) -> None:
+def test_a_link_for_organisers_names_a_challenge_where_there_are_several(platform: Platform) -> None:
     with pytest.raises(ConflictError, match=r"name one of them: .*two, one"):
         roles.create_organiser_link(platform)
-    with pytest.raises(NotFoundError, match="there is no edition 'three'"):
+    with pytest.raises(NotFoundError, match="there is no challenge 'three'"):
         roles.create_organiser_link(platform, "three")
 
 
-def test_an_edition_has_an_organiser_once_a_person_who_can_log_in_is_one(
+def test_a_challenge_has_an_organiser_once_a_person_who_can_log_in_is_one(
     browser: Browser, platform: Platform, lonely: str
 ) -> None:
     registered(browser(), "sorrel@example.org")
@@ -93,7 +93,7 @@ def test_an_edition_has_an_organiser_once_a_person_who_can_log_in_is_one(
 
 
 def test_a_role_is_granted_by_address_however_it_is_spelt(
-    browser: Browser, platform: Platform, editions: dict[str, int]
+    browser: Browser, platform: Platform, challenges: dict[str, int]
 ) -> None:
     nutmeg = registered(browser(), "nutmeg@example.org")
 
@@ -102,10 +102,10 @@ def test_a_role_is_granted_by_address_however_it_is_spelt(
     assert roles.grant(platform, "nutmeg@example.org", Grant.ORGANISER, "two")
     assert not roles.grant(platform, "nobody@example.org", Grant.ORGANISER, "one")
     assert nutmeg.get("/organise").status_code == 200
-    assert organised(platform, nutmeg) == set(editions.values())
+    assert organised(platform, nutmeg) == set(challenges.values())
 
     roles.grant(platform, "nutmeg@example.org", Grant.PARTICIPANT, "one")
-    assert organised(platform, nutmeg) == {editions["two"]}
+    assert organised(platform, nutmeg) == {challenges["two"]}
 
 
 def audited(platform: Platform, *actions: str) -> list[AuditRecord]:
@@ -127,7 +127,7 @@ def state(role: str, *organises: int) -> dict[str, Any]:
 
 
 def test_a_role_that_changes_is_in_the_audit(
-    browser: Browser, platform: Platform, editions: dict[str, int]
+    browser: Browser, platform: Platform, challenges: dict[str, int]
 ) -> None:
     registered(browser(), "olive@example.org")
     before = len(audited(platform, "role.grant"))
@@ -138,9 +138,9 @@ def test_a_role_that_changes_is_in_the_audit(
     roles.grant(platform, "nobody@example.org", Grant.ADMIN)
 
     records = audited(platform, "role.grant")[before:]
-    olive, one = person_id(platform, "olive@example.org"), editions["one"]
+    olive, one = person_id(platform, "olive@example.org"), challenges["one"]
     assert {(each.user_id, each.subject) for each in records} == {(None, f"person {olive}")}
-    assert [(each.edition_id, each.before, each.after) for each in records] == [
+    assert [(each.challenge_id, each.before, each.after) for each in records] == [
         (None, state("participant"), state("admin")),
         (one, state("admin"), state("admin", one)),
         (None, state("admin", one), state("participant")),
@@ -148,7 +148,7 @@ def test_a_role_that_changes_is_in_the_audit(
 
 
 def test_a_link_is_in_the_audit_when_it_is_made_and_when_it_is_used(
-    browser: Browser, platform: Platform, editions: dict[str, int]
+    browser: Browser, platform: Platform, challenges: dict[str, int]
 ) -> None:
     before = len(audited(platform, "link.create", "link.use"))
     quince = registered(browser(), "quince@example.org")
@@ -159,10 +159,10 @@ def test_a_link_is_in_the_audit_when_it_is_made_and_when_it_is_used(
 
     [made, used] = audited(platform, "link.create", "link.use")[before:]
     person = person_id(platform, "quince@example.org")
-    assert (made.action, made.user_id, made.edition_id) == ("link.create", None, editions["one"])
-    assert (made.details["role"], made.details["edition"]) == ("organiser", "one")
+    assert (made.action, made.user_id, made.challenge_id) == ("link.create", None, challenges["one"])
+    assert (made.details["role"], made.details["challenge"]) == ("organiser", "one")
     assert "expires_at" in made.details
     assert (used.action, used.user_id, used.subject) == ("link.use", person, f"person {person}")
-    assert (used.before, used.after) == (state("participant"), state("participant", editions["one"]))
+    assert (used.before, used.after) == (state("participant"), state("participant", challenges["one"]))
     assert used.details == {"link": made.subject}
     assert token not in str((made.subject, made.details, used.subject, used.details))

@@ -1,4 +1,4 @@
-"""Home and the pages of editions are drawn once for all readers, and nobody's name gets into another's."""
+"""Home and the pages of challenges are drawn once for all readers, and nobody's name gets into another's."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.core import caching
-from app.models import Edition
+from app.models import Challenge
 from app.platform import Platform
 from app.web.dependencies import ACCOUNT
 from tests.pages.statements import asked
@@ -25,8 +25,8 @@ def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tu
     monkeypatch.setattr(caching, "FRESH", 60.0)
     platform.cache.forget_versions()
     with platform.transaction() as session:
-        code = session.query(Edition.code).order_by(Edition.id.desc()).limit(1).scalar()
-    return "/", f"/editions/{code}"
+        code = session.query(Challenge.code).order_by(Challenge.id.desc()).limit(1).scalar()
+    return "/", f"/challenges/{code}"
 
 
 def test_a_second_reader_asks_the_database_nothing(

@@ -100,12 +100,14 @@ def test_members_page_and_none_is_left_out(
 ) -> None:
     rows_of, client = board_of(platform, tmp_path, "team-members", Disclosure.FULL), browser()
     with platform.transaction() as session:
-        edition_id = session.get_one(Phase, rows_of.phase_id).edition_id
+        challenge_id = session.get_one(Phase, rows_of.phase_id).challenge_id
         people = [User(email=f"{place}.member@example.org", name=f"Member {place}") for place in range(7)]
         session.add_all(people)
         session.flush()
         session.add_all(
-            Member(team_id=rows_of.team_id, edition_id=edition_id, user_id=each.id, is_named=place % 2 == 0)
+            Member(
+                team_id=rows_of.team_id, challenge_id=challenge_id, user_id=each.id, is_named=place % 2 == 0
+            )
             for place, each in enumerate(people)
         )
     monkeypatch.setattr(teams, "PAGE", 3)
@@ -137,7 +139,7 @@ def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
         for each in entered:
             phase = session.get_one(Phase, each.phase_id)
             phase.quotas = (Quota(2, 7),)
-            session.add(Member(team_id=each.team_id, edition_id=phase.edition_id, user_id=person))
+            session.add(Member(team_id=each.team_id, challenge_id=phase.challenge_id, user_id=person))
     monkeypatch.setattr(submissions, "PAGE", 1)  # so that no other phase has an entry on it
 
     with asked(platform) as statements:
@@ -148,7 +150,7 @@ def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
     assert "There are no older entries." in client.get("/submissions?before=1").text
 
     assert len(statements) <= 5 + 4 * len(entered), statements
-    assert [f"/editions/team-{name}/test/submit" in page for name in ("full", "classes", "at_close")] == [
+    assert [f"/challenges/team-{name}/test/submit" in page for name in ("full", "classes", "at_close")] == [
         True,
         True,
         False,

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import insert, select, text
 from starlette.testclient import TestClient
 
-from app.models import Edition, EditionOrganiser, Member, User
+from app.models import Challenge, ChallengeOrganiser, Member, User
 from app.people.teams import leave_every_team
 from app.platform import Platform
 from tests.pages.conftest import Browser
@@ -45,8 +45,8 @@ class Person:
         response = self.http.request(method, f"/api/v1{address}", json=body or None)
         return response.status_code, str(response.json()["code"])
 
-    def team(self, edition: str, name: str) -> int:
-        return int(self.call("POST", f"/editions/{edition}/teams", 201, name=name)["id"])
+    def team(self, challenge: str, name: str) -> int:
+        return int(self.call("POST", f"/challenges/{challenge}/teams", 201, name=name)["id"])
 
     def invite(self, team: int, uses: int = 1) -> str:
         return str(self.call("POST", f"/teams/{team}/invitations", 201, uses=uses)["token"])
@@ -56,14 +56,14 @@ class Person:
 
 
 @pytest.fixture
-def edition(platform: Platform) -> str:
-    return new_edition(platform)
+def challenge(platform: Platform) -> str:
+    return new_challenge(platform)
 
 
-def new_edition(platform: Platform) -> str:
+def new_challenge(platform: Platform) -> str:
     code = f"teams{next(NUMBERS)}"
     with platform.transaction() as session:
-        session.add(Edition(code=code, title=f"Teams of {code}", dataset="VOC2012"))
+        session.add(Challenge(code=code, title=f"Teams of {code}", dataset="VOC2012"))
     return code
 
 
@@ -80,10 +80,10 @@ def people(browser: Browser, platform: Platform) -> Iterator[Person]:
     return register()
 
 
-def organise(platform: Platform, person: Person, edition: str) -> None:
+def organise(platform: Platform, person: Person, challenge: str) -> None:
     with platform.transaction() as session:
-        edition_id = session.scalars(select(Edition.id).where(Edition.code == edition)).one()
-        session.execute(insert(EditionOrganiser).values(edition_id=edition_id, user_id=person.id))
+        challenge_id = session.scalars(select(Challenge.id).where(Challenge.code == challenge)).one()
+        session.execute(insert(ChallengeOrganiser).values(challenge_id=challenge_id, user_id=person.id))
 
 
 def audited(platform: Platform, team: int) -> list[str]:
@@ -93,10 +93,10 @@ def audited(platform: Platform, team: int) -> list[str]:
 
 
 def test_an_owner_invites_somebody_who_joins_after_reading_what_that_means(
-    people: Iterator[Person], edition: str, platform: Platform
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob = next(people), next(people)
-    status, where = ada.send("/teams", edition=edition, name="Oak", affiliation="Somewhere")
+    status, where = ada.send("/teams", challenge=challenge, name="Oak", affiliation="Somewhere")
     assert (status, "Somewhere" in ada.page(where)) == (303, True)
 
     _, page = ada.send(f"{where}/invitations", uses="1", days="3")
@@ -121,10 +121,10 @@ def test_an_owner_invites_somebody_who_joins_after_reading_what_that_means(
 
 
 def test_a_link_ends_when_it_is_used_up_revoked_or_expired(
-    people: Iterator[Person], edition: str, platform: Platform
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob = next(people), next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
     revoked, expired = ada.invite(team), ada.invite(team)
     invitations = ada.call("GET", f"/teams/{team}")["invitations"]
     oldest = min(each["id"] for each in invitations)
@@ -141,9 +141,9 @@ def test_a_link_ends_when_it_is_used_up_revoked_or_expired(
     assert ada.call("GET", f"/teams/{team}")["invitations"] == []
 
 
-def test_a_team_has_a_limited_number_of_links(people: Iterator[Person], edition: str) -> None:
+def test_a_team_has_a_limited_number_of_links(people: Iterator[Person], challenge: str) -> None:
     ada = next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
     for _ in range(20):
         ada.invite(team)
 
@@ -152,14 +152,14 @@ def test_a_team_has_a_limited_number_of_links(people: Iterator[Person], edition:
     assert ada.send(f"/teams/{team}/invitations", uses="0", days="x")[0] == 422
 
 
-def test_a_person_is_in_one_team_of_an_edition(people: Iterator[Person], edition: str) -> None:
+def test_a_person_is_in_one_team_of_a_challenge(people: Iterator[Person], challenge: str) -> None:
     ada, bob, eve = next(people), next(people), next(people)
-    oak, elm = ada.team(edition, "Oak"), bob.team(edition, "Elm")
+    oak, elm = ada.team(challenge, "Oak"), bob.team(challenge, "Elm")
     eve.accept(bob.invite(elm))
 
-    assert ada.refused("POST", f"/editions/{edition}/teams", name="Ash") == (409, "in-team")
-    status, page = ada.send("/teams", edition=edition, name="Ash")
-    assert (status, "a person is in one team of an edition" in page) == (409, True)
+    assert ada.refused("POST", f"/challenges/{challenge}/teams", name="Ash") == (409, "in-team")
+    status, page = ada.send("/teams", challenge=challenge, name="Ash")
+    assert (status, "a person is in one team of a challenge" in page) == (409, True)
     token = ada.invite(oak, uses=5)
     assert eve.refused("POST", "/invitations/accept", token=token) == (409, "in-team")
     assert "leave it first" in eve.page(f"/invitations/{token}")
@@ -167,35 +167,37 @@ def test_a_person_is_in_one_team_of_an_edition(people: Iterator[Person], edition
     assert ada.refused("POST", "/invitations/accept", token=token) == (409, "in-team")
 
 
-def test_who_is_alone_in_a_team_leaves_it_by_joining_another(people: Iterator[Person], edition: str) -> None:
+def test_who_is_alone_in_a_team_leaves_it_by_joining_another(
+    people: Iterator[Person], challenge: str
+) -> None:
     ada, bob = next(people), next(people)
-    oak, elm = ada.team(edition, "Oak"), bob.team(edition, "Elm")
+    oak, elm = ada.team(challenge, "Oak"), bob.team(challenge, "Elm")
     token = ada.invite(oak)
 
     assert "You leave your own team Elm" in bob.page(f"/invitations/{token}")
     assert bob.accept(token) == oak
     assert bob.refused("GET", f"/teams/{elm}") == (404, "not-found")
-    assert next(people).team(edition, "ELM")  # the name is free again
+    assert next(people).team(challenge, "ELM")  # the name is free again
 
 
-def test_a_name_is_taken_however_it_is_spelt(people: Iterator[Person], edition: str) -> None:
+def test_a_name_is_taken_however_it_is_spelt(people: Iterator[Person], challenge: str) -> None:
     ada, bob = next(people), next(people)
-    ada.team(edition, "Oak")
+    ada.team(challenge, "Oak")
 
-    assert bob.refused("POST", f"/editions/{edition}/teams", name="\u041e\u0430k") == (409, "name-taken")
-    status, page = bob.send("/teams", edition=edition, name="0AK")
+    assert bob.refused("POST", f"/challenges/{challenge}/teams", name="\u041e\u0430k") == (409, "name-taken")
+    status, page = bob.send("/teams", challenge=challenge, name="0AK")
     assert (status, "looks the same" in page, 'value="0AK"' in page) == (409, True, True)
-    assert bob.send("/teams", edition=edition, name="\u202egro")[0] == 422
-    assert bob.refused("POST", "/editions/nowhere/teams", name="Elm") == (404, "not-found")
-    elm = bob.team(edition, "Elm")
+    assert bob.send("/teams", challenge=challenge, name="\u202egro")[0] == 422
+    assert bob.refused("POST", "/challenges/nowhere/teams", name="Elm") == (404, "not-found")
+    elm = bob.team(challenge, "Elm")
     assert bob.refused("PATCH", f"/teams/{elm}", name="oak") == (409, "name-taken")
     status, page = bob.send(f"/teams/{elm}/edit", name="oak")
     assert (status, "looks the same" in page) == (409, True)
 
 
-def test_an_owner_renames_the_team_and_members_do_not(people: Iterator[Person], edition: str) -> None:
+def test_an_owner_renames_the_team_and_members_do_not(people: Iterator[Person], challenge: str) -> None:
     ada, bob, stranger = next(people), next(people), next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
     bob.accept(ada.invite(team))
 
     assert ada.send(f"/teams/{team}/edit", name="Oak Tree", affiliation="Forest") == (303, f"/teams/{team}")
@@ -207,12 +209,12 @@ def test_an_owner_renames_the_team_and_members_do_not(people: Iterator[Person], 
 
 
 def test_an_organiser_changes_a_team_with_a_reason(
-    people: Iterator[Person], edition: str, platform: Platform
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob, organiser = next(people), next(people), next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
     bob.accept(ada.invite(team))
-    organise(platform, organiser, edition)
+    organise(platform, organiser, challenge)
 
     assert organiser.refused("PATCH", f"/teams/{team}", name="Elm") == (422, "malformed")
     assert organiser.call("PATCH", f"/teams/{team}", name="Elm", reason="offensive")["name"] == "Elm"
@@ -223,10 +225,10 @@ def test_an_organiser_changes_a_team_with_a_reason(
 
 
 def test_a_team_is_handed_over_and_its_last_owner_cannot_leave_others(
-    people: Iterator[Person], edition: str, platform: Platform
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob = next(people), next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
     bob.accept(ada.invite(team))
 
     assert ada.refused("POST", f"/teams/{team}/leave") == (409, "last-owner")
@@ -242,9 +244,9 @@ def test_a_team_is_handed_over_and_its_last_owner_cannot_leave_others(
     assert audited(platform, team)[-3:] == ["team.hand_over", "team.leave", "team.leave"]
 
 
-def test_a_removed_member_cannot_come_back_by_an_old_link(people: Iterator[Person], edition: str) -> None:
+def test_a_removed_member_cannot_come_back_by_an_old_link(people: Iterator[Person], challenge: str) -> None:
     ada, bob, eve = next(people), next(people), next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
     token = ada.invite(team, uses=5)
     bob.accept(token)
     eve.accept(token)
@@ -261,9 +263,9 @@ def test_a_removed_member_cannot_come_back_by_an_old_link(people: Iterator[Perso
     assert bob.call("GET", f"/teams/{team}")["is_owner"]
 
 
-def test_strangers_see_no_team_without_a_public_result(people: Iterator[Person], edition: str) -> None:
+def test_strangers_see_no_team_without_a_public_result(people: Iterator[Person], challenge: str) -> None:
     ada, bob = next(people), next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
 
     theirs, nothing = bob.http.get(f"/api/v1/teams/{team}"), bob.http.get("/api/v1/teams/999999")
     assert theirs.status_code == nothing.status_code == 404
@@ -276,10 +278,10 @@ def test_strangers_see_no_team_without_a_public_result(people: Iterator[Person],
 
 
 def test_an_account_that_ends_leaves_its_teams_to_their_longest_members(
-    people: Iterator[Person], edition: str, platform: Platform
+    people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob, eve = next(people), next(people), next(people)
-    team = ada.team(edition, "Oak")
+    team = ada.team(challenge, "Oak")
     bob.accept(ada.invite(team))
     eve.accept(ada.invite(team))
 

@@ -20,7 +20,7 @@ from app.people.passwords import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from tests.pages.boards import board_of
 from tests.pages.test_accounts import PASSWORD, registered
-from tests.pages.test_teams import new_edition
+from tests.pages.test_teams import new_challenge
 
 Visitor = Callable[[str], TestClient]
 OFFICE, HOME, STRANGERS = "192.0.2.1", "198.51.100.7", "203.0.113.9"
@@ -128,11 +128,11 @@ def test_selections_of_a_board_are_limited_unless_they_are_in_memory(
 def test_whoever_changes_a_method_or_a_team_all_night_fills_no_disk(platform: Platform) -> None:
     limiter = limiter_of(LoginSettings(limit_change="3/hour"), str(platform.settings.broker_url))
     app = create_app(replace(platform, limiter=limiter))
-    edition = new_edition(platform)
+    challenge = new_challenge(platform)
     elm = registered(
         TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False), "elm@example.org"
     )
-    team = elm.post("/teams", data={"edition": edition, "name": "Elms"}).headers["location"]
+    team = elm.post("/teams", data={"challenge": challenge, "name": "Elms"}).headers["location"]
 
     edits = [elm.post(f"{team}/edit", data={"name": f"Elms {number}"}).status_code for number in range(2)]
     refused = elm.post(f"/api/v1{team}/hand-over", json={"person": 1})

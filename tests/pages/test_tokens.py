@@ -9,7 +9,7 @@ from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
 from app.core.access import Actor
-from app.models import Edition
+from app.models import Challenge
 from app.organising import roles
 from app.organising.roles import Grant
 from app.people import second_factor, sessions
@@ -44,7 +44,7 @@ def organise(platform: Platform, email: str) -> None:
 def test_a_token_to_read_reads_and_does_no_more(browser: Browser) -> None:
     reader = program(browser, registered(browser(), "ash@example.org"), READ)
 
-    refused = reader.put("/api/v1/editions/a/b/uploads?filename=x.zip")
+    refused = reader.put("/api/v1/challenges/a/b/uploads?filename=x.zip")
 
     assert reader.get("/api/v1/submissions").status_code == 200
     assert refused.status_code == 403
@@ -66,10 +66,12 @@ def test_no_token_changes_an_account_or_makes_tokens(browser: Browser, platform:
 
 
 @pytest.fixture
-def editions(platform: Platform) -> tuple[str, str]:
-    """Two new editions."""
+def challenges(platform: Platform) -> tuple[str, str]:
+    """Two new challenges."""
     with platform.transaction() as session:
-        made = [Edition(code=f"{uuid4().hex[:8]}", title="An edition", dataset="VOC2007") for _ in range(2)]
+        made = [
+            Challenge(code=f"{uuid4().hex[:8]}", title="A challenge", dataset="VOC2007") for _ in range(2)
+        ]
         session.add_all(made)
     return made[0].code, made[1].code
 
@@ -78,14 +80,14 @@ def statuses(client: TestClient, *paths: str) -> list[int]:
     return [client.get(path).status_code for path in paths]
 
 
-def organising(edition: str) -> tuple[str, str]:
-    return f"/organise/editions/{edition}/terms", f"/api/v1/organise/editions/{edition}/teams"
+def organising(challenge: str) -> tuple[str, str]:
+    return f"/organise/challenges/{challenge}/terms", f"/api/v1/organise/challenges/{challenge}/teams"
 
 
 def test_the_token_of_an_organiser_who_becomes_an_admin_opens_no_more_than_before(
-    browser: Browser, platform: Platform, editions: tuple[str, str]
+    browser: Browser, platform: Platform, challenges: tuple[str, str]
 ) -> None:
-    own, other = editions
+    own, other = challenges
     otto = registered(browser(), "otto@example.org")
     roles.grant(platform, "otto@example.org", Grant.ORGANISER, own)
     script = program(browser, otto, ORGANISE)
@@ -104,7 +106,7 @@ def test_the_token_of_an_organiser_who_becomes_an_admin_opens_no_more_than_befor
 
 
 def test_the_token_of_an_admin_opens_what_an_admin_does_while_its_owner_has_a_second_factor(
-    browser: Browser, platform: Platform, editions: tuple[str, str]
+    browser: Browser, platform: Platform, challenges: tuple[str, str]
 ) -> None:
     cedar = registered(browser(), "cedar@example.org")
     organise(platform, "cedar@example.org")
@@ -118,13 +120,13 @@ def test_the_token_of_an_admin_opens_what_an_admin_does_while_its_owner_has_a_se
     assert statuses(script, *OF_ADMINS, "/api/v1/organise") == [403] * 5
     assert script.get("/api/v1/submissions").status_code == 200
 
-    roles.grant(platform, "cedar@example.org", Grant.ORGANISER, editions[0])
-    assert 200 in statuses(script, *organising(editions[0]))
-    assert 200 not in statuses(script, *organising(editions[1]))
+    roles.grant(platform, "cedar@example.org", Grant.ORGANISER, challenges[0])
+    assert 200 in statuses(script, *organising(challenges[0]))
+    assert 200 not in statuses(script, *organising(challenges[1]))
 
 
 def test_only_organisers_and_admins_make_tokens_for_what_they_may(
-    browser: Browser, platform: Platform, editions: tuple[str, str]
+    browser: Browser, platform: Platform, challenges: tuple[str, str]
 ) -> None:
     def makes(owner: TestClient) -> list[str]:
         form = {"name": "cluster", "days": 7}
@@ -138,7 +140,7 @@ def test_only_organisers_and_admins_make_tokens_for_what_they_may(
     larch, maple, rowan = (
         registered(browser(), f"{name}@example.org") for name in ("larch", "maple", "rowan")
     )
-    roles.grant(platform, "maple@example.org", Grant.ORGANISER, editions[0])
+    roles.grant(platform, "maple@example.org", Grant.ORGANISER, challenges[0])
     organise(platform, "rowan@example.org")
 
     assert makes(larch) == [READ, SUBMIT]

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from starlette.routing import Match
 
-from app.models import Edition
+from app.models import Challenge
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_templates import pages
@@ -34,16 +34,16 @@ def routes_at(app: FastAPI, path: str) -> Iterator[APIRoute]:
 
 
 @pytest.fixture(scope="module")
-def edition(platform: Platform) -> str:
+def challenge(platform: Platform) -> str:
     with platform.transaction() as session:
-        session.add(Edition(code="twin", title="Twin", dataset="VOC2012"))
+        session.add(Challenge(code="twin", title="Twin", dataset="VOC2012"))
     return "twin"
 
 
-@pytest.mark.usefixtures("edition")
+@pytest.mark.usefixtures("challenge")
 @pytest.mark.parametrize(
     "path",
-    ["/", "/editions/twin", "/find?q=twin", "/help/formats", "/help/scoring", "/help/scoring/voc2007"],
+    ["/", "/challenges/twin", "/find?q=twin", "/help/formats", "/help/scoring", "/help/scoring/voc2007"],
 )
 def test_the_twin_of_a_page_has_the_form_that_its_schema_says(
     app: FastAPI, browser: Browser, path: str

@@ -18,7 +18,7 @@ from tests.pages.test_accounts import registered
 from tests.system.servers import OwnServers, plain
 
 Opened = Callable[[Platform], AbstractContextManager[Session]]
-PAGES = ["/", "/editions/sample", "/leaderboards/sample/test/3", "/account", "/submissions", "/organise"]
+PAGES = ["/", "/challenges/sample", "/leaderboards/sample/test/3", "/account", "/submissions", "/organise"]
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def test_programs_read_in_json_that_the_database_is_away(browser: Browser) -> No
     program.headers["Authorization"] = f"Bearer {new_token()}"
 
     for response in (
-        program.get("/api/v1/editions"),
-        program.put("/api/v1/editions/a/b/uploads?filename=x.zip"),
+        program.get("/api/v1/challenges"),
+        program.put("/api/v1/challenges/a/b/uploads?filename=x.zip"),
     ):
         assert response.status_code == 503
         assert response.headers["content-type"] == "application/problem+json"
@@ -148,7 +148,7 @@ def test_a_storage_that_cannot_be_written_is_not_ready(
 def test_health_answers_while_every_connection_is_taken(browser: Browser, platform: Platform) -> None:
     visitor = browser()
     with ThreadPoolExecutor(64) as together, platform.engine.connect() as connection:
-        connection.execute(text("LOCK TABLE edition IN ACCESS EXCLUSIVE MODE"))
+        connection.execute(text("LOCK TABLE challenge IN ACCESS EXCLUSIVE MODE"))
         waiting = [together.submit(visitor.get, "/") for _ in range(64)]
         before = time.monotonic()
         health = browser().get("/health")

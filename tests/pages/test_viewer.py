@@ -40,13 +40,13 @@ from tests.pages.test_pictures import organiser_of
 from tests.second_factors import token_of_admin
 from tests.working import do_all
 
-EDITION = "drawn"
+CHALLENGE = "drawn"
 BASELINES = {1: "Noise-S", 3: "Jitter-L", 5: "Smudge-S", 7: "Wobble-S", 9: "Doubt-S"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """An edition of drawn pictures with a baseline on each of its boards; runs: by competition."""
+    """A challenge of drawn pictures with a baseline on each of its boards; runs: by competition."""
 
     image: str
     runs: Mapping[int, int]
@@ -57,10 +57,10 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(app: FastAPI, platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     folder = tmp_path_factory.mktemp("drawn")
-    drawn = sample.draw_edition(folder, images=12)
+    drawn = sample.draw_challenge(folder, images=12)
     phases = {
         image_set: import_tree(
-            platform, TreeImport(drawn.tree, EDITION, image_set, protocol="voc2012", disclosure=disclosure)
+            platform, TreeImport(drawn.tree, CHALLENGE, image_set, protocol="voc2012", disclosure=disclosure)
         ).phase_id
         for image_set, disclosure in (("val", Disclosure.FULL), ("test", Disclosure.CLASSES))
     }
@@ -75,7 +75,7 @@ def scene(app: FastAPI, platform: Platform, tmp_path_factory: pytest.TempPathFac
         for image_set in phases
     }
     for image_set, each in (*(("val", each) for each in baselines["val"]), ("test", baselines["test"][1])):
-        submit(client, EDITION, image_set, each)
+        submit(client, CHALLENGE, image_set, each)
     do_all(platform, Queue.RUNS)
     deliver(platform)
     [detections] = [each.archive for each in baselines["val"] if each.competition == 3]
@@ -89,7 +89,7 @@ def runs_of(platform: Platform, phase_id: int) -> dict[int, int]:
 
 
 def view(client: TestClient, image: str, **choice: Any) -> dict[str, Any]:
-    answer = client.get(f"/api/v1/editions/{EDITION}/val/images/{image}", params=choice)
+    answer = client.get(f"/api/v1/challenges/{CHALLENGE}/val/images/{image}", params=choice)
     assert answer.status_code == 200, answer.text
     page: dict[str, Any] = answer.json()
     return page
@@ -98,7 +98,7 @@ def view(client: TestClient, image: str, **choice: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("competition", BASELINES)
 def test_every_task_is_drawn_over_its_pictures(competition: int, scene: Scene, browser: Browser) -> None:
     page = view(browser(), scene.image, competition=competition)
-    html = browser().get(f"/pictures/{EDITION}/val/{scene.image}", params={"competition": competition})
+    html = browser().get(f"/pictures/{CHALLENGE}/val/{scene.image}", params={"competition": competition})
 
     truth, method = page["panels"]
     assert (truth["title"], method["title"]) == ("Ground truth", BASELINES[competition])
@@ -135,7 +135,7 @@ def test_label_images_keep_the_colours_of_the_kits(scene: Scene, browser: Browse
         assert labels.info["transparency"] == 0
         assert (labels.getpalette() or [])[:6] == [0, 0, 0, 128, 0, 0]
     assert page["legend"][0]["colour"] == "#800000"
-    nothing = browser().get(f"/pictures/{EDITION}/val/{scene.image}/labels.png?run=999999")
+    nothing = browser().get(f"/pictures/{CHALLENGE}/val/{scene.image}/labels.png?run=999999")
     assert nothing.status_code == 404
 
 
@@ -154,8 +154,8 @@ def test_examples_of_a_result_lead_to_its_pictures(scene: Scene, browser: Browse
 
 
 def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> None:
-    page = browser().get(f"/api/v1/leaderboards/{EDITION}/val/3/images?class_name=person").json()
-    html = browser().get(f"/leaderboards/{EDITION}/val/3/images")
+    page = browser().get(f"/api/v1/leaderboards/{CHALLENGE}/val/3/images?class_name=person").json()
+    html = browser().get(f"/leaderboards/{CHALLENGE}/val/3/images")
 
     assert [one["title"] for one in page["lists"]] == [
         "Easiest images",
@@ -164,7 +164,7 @@ def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> N
     ]
     assert page["lists"][0]["examples"][0]["picture"]["version"]
     assert "Easiest images" in html.text
-    assert "no public results" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
+    assert "no public results" in browser().get(f"/leaderboards/{CHALLENGE}/val/4/images").text
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> N
 def test_images_are_easy_or_hard_also_where_pixels_and_actions_are_predicted(
     scene: Scene, browser: Browser, competition: int, kind: str, most: float
 ) -> None:
-    address = f"/leaderboards/{EDITION}/val/{competition}/images"
+    address = f"/leaderboards/{CHALLENGE}/val/{competition}/images"
     page = browser().get(f"/api/v1{address}").json()
     easiest, hardest = ([each["example"] for each in one["examples"]] for one in page["lists"][:2])
 
@@ -184,17 +184,17 @@ def test_images_are_easy_or_hard_also_where_pixels_and_actions_are_predicted(
 
 
 def test_a_board_of_layouts_says_why_no_image_is_hard(scene: Scene, browser: Browser) -> None:
-    address = f"/leaderboards/{EDITION}/val/7/images"
+    address = f"/leaderboards/{CHALLENGE}/val/7/images"
 
     assert browser().get(f"/api/v1{address}").json()["missing"] == NOT_HARD
     assert "its own true and false positives" in browser().get(address).text
 
 
-def test_a_picture_stands_for_each_task_of_an_edition(scene: Scene, browser: Browser) -> None:
-    page = browser().get(f"/editions/{EDITION}").text
+def test_a_picture_stands_for_each_task_of_a_challenge(scene: Scene, browser: Browser) -> None:
+    page = browser().get(f"/challenges/{CHALLENGE}").text
 
     assert page.count("thumbnail.jpg") == len(BASELINES)
-    assert f"/pictures/{EDITION}/test" not in page
+    assert f"/pictures/{CHALLENGE}/test" not in page
 
 
 def note_of(client: TestClient, scene: Scene, run: int) -> Any:
@@ -232,7 +232,7 @@ def test_images_that_nobody_looks_for_any_more_are_not_announced(
 ) -> None:
     run, addresses = (
         scene.runs[1],
-        (f"/api/v1/runs/{scene.runs[1]}/images", f"/api/v1/leaderboards/{EDITION}/val/1/images"),
+        (f"/api/v1/runs/{scene.runs[1]}/images", f"/api/v1/leaderboards/{CHALLENGE}/val/1/images"),
     )
     with platform.transaction() as session:
         session.execute(delete(Artefact).where(Artefact.kind.in_((EXAMPLES, HARD))))
@@ -272,12 +272,12 @@ def test_a_method_that_becomes_private_is_drawn_for_nobody_else(
 def test_hidden_annotation_is_drawn_nowhere_until_an_organiser_asks_for_it(
     scene: Scene, platform: Platform, browser: Browser
 ) -> None:
-    organiser, visitor, phase = organiser_of(platform, browser, EDITION), browser(), scene.phases["test"]
+    organiser, visitor, phase = organiser_of(platform, browser, CHALLENGE), browser(), scene.phases["test"]
     run = runs_of(platform, phase)[3]
-    listed = organiser.get(f"/api/v1/editions/{EDITION}/test/images").json()
+    listed = organiser.get(f"/api/v1/challenges/{CHALLENGE}/test/images").json()
     image = listed["images"][0]["name"]
-    address = f"/api/v1/editions/{EDITION}/test/images/{image}"
-    lists = (f"/api/v1/runs/{run}/images", f"/api/v1/leaderboards/{EDITION}/test/3/images")
+    address = f"/api/v1/challenges/{CHALLENGE}/test/images/{image}"
+    lists = (f"/api/v1/runs/{run}/images", f"/api/v1/leaderboards/{CHALLENGE}/test/3/images")
     assert kept(platform, phase) == set()
     assert organiser.get(address).json()["panels"] == []
     assert "held out" in organiser.get(address).json()["withheld"]
@@ -293,7 +293,7 @@ def test_hidden_annotation_is_drawn_nowhere_until_an_organiser_asks_for_it(
     seen = visitor.get(address).json()
     assert (seen["panels"], seen["competitions"], seen["runs"]) == ([], [], [])
     assert [visitor.get(each).status_code for each in lists] == [403, 403]
-    labels = f"/pictures/{EDITION}/test/{image}/labels.png"
+    labels = f"/pictures/{CHALLENGE}/test/{image}/labels.png"
     for source in (f"run={run}", *(f"truth={number}" for number in range(20))):
         assert visitor.get(f"{labels}?{source}").status_code == 404
 

@@ -24,9 +24,9 @@ NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)
 
 PHASE = PhaseView(
     id=1,
-    edition_id=1,
-    edition="VOC2007",
-    edition_title="PASCAL VOC 2007",
+    challenge_id=1,
+    challenge="VOC2007",
+    challenge_title="PASCAL VOC 2007",
     dataset="VOC2007",
     image_set="test",
     disclosure=Disclosure.CLASSES,
@@ -124,8 +124,8 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
     )
     return SubmissionView(
         id=12,
-        edition="VOC2007",
-        edition_title=f"VOC {EVIL}",
+        challenge="VOC2007",
+        challenge_title=f"VOC {EVIL}",
         image_set="test",
         method=METHOD,
         training_data=f"ImageNet {EVIL}",
@@ -208,7 +208,7 @@ def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
     checked = state is UploadState.CHECKED
     view = UploadView(
         id=uuid.UUID(int=5),
-        edition="VOC2007",
+        challenge="VOC2007",
         image_set="test",
         filename=f"results_{EVIL}.tar.gz",
         size=2048,
@@ -233,7 +233,7 @@ def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
 def upload_row(state: UploadState, *, valid: bool) -> UploadRow:
     return UploadRow(
         id=uuid.uuid5(uuid.NAMESPACE_URL, f"{state} {valid}"),
-        edition="VOC2007",
+        challenge="VOC2007",
         image_set="test",
         filename=f"results_{EVIL}.tar.gz",
         size=2048,
@@ -312,8 +312,8 @@ def board(methods: int, **changes: Any) -> BoardView:
         for place in range(methods)
     )
     known = BoardView(
-        edition="VOC2007",
-        edition_title="PASCAL VOC 2007",
+        challenge="VOC2007",
+        challenge_title="PASCAL VOC 2007",
         image_set="test",
         competition=3,
         title="Detection",

@@ -7,18 +7,18 @@ from app.core.access import Action, Actor, Relation, State, allowed, may, relati
 from app.models import Role
 from tests.pages.views import PHASE
 
-OTHER_EDITION = PHASE.edition_id + 1
+OTHER_CHALLENGE = PHASE.challenge_id + 1
 
 NOBODY = Actor()
 PARTICIPANT = Actor(user_id=1, teams=frozenset({1}))
 STRANGER = Actor(user_id=2, teams=frozenset({2}))
-ORGANISER = Actor(user_id=3, teams=frozenset({3}), organises=frozenset({PHASE.edition_id}))
-ELSEWHERE = Actor(user_id=4, teams=frozenset({4}), organises=frozenset({OTHER_EDITION}))
+ORGANISER = Actor(user_id=3, teams=frozenset({3}), organises=frozenset({PHASE.challenge_id}))
+ELSEWHERE = Actor(user_id=4, teams=frozenset({4}), organises=frozenset({OTHER_CHALLENGE}))
 ADMIN = Actor(user_id=5, teams=frozenset({5}), role=Role.ADMIN, has_second_factor=True)
 PEOPLE = {"N": NOBODY, "P": PARTICIPANT, "S": STRANGER, "O": ORGANISER, "E": ELSEWHERE, "A": ADMIN}
 
 
-# to something of PARTICIPANT's team in the edition that ORGANISER organises: who may do it while it is private, and once it is public
+# to something of PARTICIPANT's team in the challenge that ORGANISER organises: who may do it while it is private, and once it is public
 WHO_MAY = {
     Action.READ_PUBLIC: ("everybody", "everybody"),
     Action.REGISTER: ("everybody", "everybody"),
@@ -48,13 +48,13 @@ WHO_MAY = {
 
 @pytest.mark.parametrize("action", list(Action))
 def test_the_table_says_who_may_do_what_to_a_teams_result(action: Action) -> None:
-    [team], edition = PARTICIPANT.teams, PHASE.edition_id
+    [team], challenge = PARTICIPANT.teams, PHASE.challenge_id
 
     for state, letters in zip((State.PRIVATE, State.PUBLIC), WHO_MAY[action], strict=True):
         found = "".join(
             letter
             for letter, actor in PEOPLE.items()
-            if may(relations(actor, team_id=team, edition_id=edition), action, state)
+            if may(relations(actor, team_id=team, challenge_id=challenge), action, state)
         )
         assert found == ("".join(PEOPLE) if letters == "everybody" else letters)
 
@@ -63,9 +63,9 @@ def test_the_table_says_who_may_do_what_to_a_teams_result(action: Action) -> Non
 @pytest.mark.parametrize("action", list(Action))
 def test_a_route_opens_for_who_may_do_its_action_to_anything(actor: Actor, action: Action) -> None:
     somewhere = any(
-        may(relations(actor, team_id=team, edition_id=edition), action, state)
+        may(relations(actor, team_id=team, challenge_id=challenge), action, state)
         for team in (1, 2, 3, 4, 5)
-        for edition in (PHASE.edition_id, OTHER_EDITION)
+        for challenge in (PHASE.challenge_id, OTHER_CHALLENGE)
         for state in State
     )
 
@@ -74,13 +74,16 @@ def test_a_route_opens_for_who_may_do_its_action_to_anything(actor: Actor, actio
 
 def test_a_role_without_a_person_opens_nothing() -> None:
     nobody = Actor(
-        teams=frozenset({1}), role=Role.ADMIN, has_second_factor=True, organises=frozenset({PHASE.edition_id})
+        teams=frozenset({1}),
+        role=Role.ADMIN,
+        has_second_factor=True,
+        organises=frozenset({PHASE.challenge_id}),
     )
 
-    assert relations(nobody, team_id=1, edition_id=PHASE.edition_id) == {Relation.ANYBODY}
+    assert relations(nobody, team_id=1, challenge_id=PHASE.challenge_id) == {Relation.ANYBODY}
     assert not allowed(nobody, Action.ORGANISE)
     assert not sight_of(nobody, PHASE).details
 
 
-def test_every_digit_of_a_held_out_phase_is_for_organisers_of_its_edition() -> None:
+def test_every_digit_of_a_held_out_phase_is_for_organisers_of_its_challenge() -> None:
     assert "".join(letter for letter, actor in PEOPLE.items() if sight_of(actor, PHASE).details) == "OA"

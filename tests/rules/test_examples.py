@@ -1,4 +1,4 @@
-"""Example archives: valid for every competition of every kind of edition, and the same each time."""
+"""Example archives: valid for every competition of every kind of challenge, and the same each time."""
 
 import io
 import tarfile
@@ -79,12 +79,12 @@ def test_every_task_has_a_grammar() -> None:
 
 
 def test_calls_are_tried_on_an_open_board_with_public_annotation() -> None:
-    closed = replace(PHASE, edition="old", state=PhaseState.CLOSED, disclosure=Disclosure.FULL)
+    closed = replace(PHASE, challenge="old", state=PhaseState.CLOSED, disclosure=Disclosure.FULL)
     held_out = replace(PHASE, state=PhaseState.OPEN, disclosure=Disclosure.CLASSES)
     public = replace(held_out, image_set="val", disclosure=Disclosure.FULL, not_offered=(1, 2))
     without_truth = replace(PHASE, not_offered=tuple(range(1, 11)))
 
-    assert first_to_try([closed, held_out, public]) == BoardAddress(PHASE.edition, "val", 3)
-    assert first_to_try([closed, held_out]) == BoardAddress(PHASE.edition, PHASE.image_set, 1)
+    assert first_to_try([closed, held_out, public]) == BoardAddress(PHASE.challenge, "val", 3)
+    assert first_to_try([closed, held_out]) == BoardAddress(PHASE.challenge, PHASE.image_set, 1)
     assert first_to_try([without_truth, closed]) == BoardAddress("old", PHASE.image_set, 1)
     assert first_to_try([]) is None

@@ -31,7 +31,7 @@ def request(**options: Any) -> TreeImport:
 
 @pytest.mark.parametrize("name", ["VOC2007", "sample", "2012", "my_challenge-v2.1", "a" * 40])
 def test_ordinary_names_stand_in_addresses(name: str) -> None:
-    check_name(name, "edition code")
+    check_name(name, "challenge code")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_ordinary_names_stand_in_addresses(name: str) -> None:
 )
 def test_other_names_are_refused_with_a_reason(name: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        check_name(name, "edition code")
+        check_name(name, "challenge code")
 
 
 @pytest.mark.parametrize("text", ["2027-01-31T12:00", "2027-01-31", "tomorrow", "2027-02-31T12:00Z"])

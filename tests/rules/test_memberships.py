@@ -31,7 +31,7 @@ ALONE = Place(1, OAK, is_owner=True, other_owners=0, others=0)
 @pytest.mark.parametrize("approval", list(Approval))
 @pytest.mark.parametrize("is_held_out", [True, False])
 @pytest.mark.parametrize("needs_approval", [True, False])
-def test_only_held_out_annotation_of_an_edition_that_asks_for_it_needs_an_approval(
+def test_only_held_out_annotation_of_a_challenge_that_asks_for_it_needs_an_approval(
     approval: Approval, *, is_held_out: bool, needs_approval: bool
 ) -> None:
     team = replace(OAK, needs_approval=needs_approval, approval=approval, approval_reason="no address")

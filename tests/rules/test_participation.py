@@ -10,8 +10,8 @@ from tests.pages.views import NOW, PHASE
 
 STRANGER = Actor(user_id=7)
 KNOWN = replace(STRANGER, is_verified=True)
-ORGANISER = replace(STRANGER, organises=frozenset({PHASE.edition_id}))
-TERMS = TermsView(1, PHASE.edition_id, "VOC2007", "VOC 2007", 2, "Be fair.", NOW, None)
+ORGANISER = replace(STRANGER, organises=frozenset({PHASE.challenge_id}))
+TERMS = TermsView(1, PHASE.challenge_id, "VOC2007", "VOC 2007", 2, "Be fair.", NOW, None)
 
 
 @pytest.mark.parametrize("disclosure", Disclosure)
@@ -32,7 +32,7 @@ def test_where_labels_are_hidden_an_address_has_to_be_confirmed(disclosure: Disc
         (KNOWN, replace(TERMS, accepted_at=NOW), False),
         (ORGANISER, TERMS, False),
         (replace(STRANGER, role=Role.ADMIN, has_second_factor=True), TERMS, False),
-        (replace(STRANGER, organises=frozenset({PHASE.edition_id + 1})), TERMS, True),
+        (replace(STRANGER, organises=frozenset({PHASE.challenge_id + 1})), TERMS, True),
     ],
 )
 def test_the_newest_terms_have_to_be_accepted_by_all_but_organisers(
@@ -42,7 +42,7 @@ def test_the_newest_terms_have_to_be_accepted_by_all_but_organisers(
 
     assert [refusal.code for refusal in found] == ["terms-not-accepted"] * asked
     assert all("version 2 of the terms of VOC2007" in refusal.message for refusal in found)
-    assert all(step_of(refusal, PHASE).address == f"/editions/{PHASE.edition}/terms" for refusal in found)
+    assert all(step_of(refusal, PHASE).address == f"/challenges/{PHASE.challenge}/terms" for refusal in found)
 
 
 @pytest.mark.parametrize("kind", [TeamSuspended, TeamNotApproved])

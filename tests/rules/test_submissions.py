@@ -33,9 +33,9 @@ def phase(
 ) -> PhaseView:
     view = PhaseView(
         id=1,
-        edition_id=1,
-        edition="VOC2012",
-        edition_title="VOC2012",
+        challenge_id=1,
+        challenge="VOC2012",
+        challenge_title="VOC2012",
         dataset="VOC2012",
         image_set="test",
         disclosure=Disclosure.CLASSES,

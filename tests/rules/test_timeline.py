@@ -34,7 +34,7 @@ def test_what_opens_first_is_the_first_that_is_expected() -> None:
     assert by_deadline([late, soon, VAL], UPCOMING) == (soon, late)
 
 
-def test_an_edition_shows_its_held_out_set_unless_another_is_asked_for() -> None:
+def test_a_challenge_shows_its_held_out_set_unless_another_is_asked_for() -> None:
     future = phase("future", UPCOMING, 2, 3)
 
     assert shown_phase([VAL, PHASE, future], None) == PHASE
@@ -67,7 +67,7 @@ def test_dates_are_few_and_in_order(days: int) -> None:
     assert {tick.anchor for tick in drawn.ticks} <= {"start", "middle", "end"}
 
 
-def test_an_edition_without_phases_has_an_axis_alone() -> None:
+def test_a_challenge_without_phases_has_an_axis_alone() -> None:
     drawn = timeline_of([], datetime(2026, 1, 1, tzinfo=UTC))
 
     assert drawn.bars == ()

@@ -11,7 +11,7 @@ from app.people.tokens import NewToken, is_token, new_token
 R, S, O, A = Scope.READ, Scope.SUBMIT, Scope.ORGANISE, Scope.ADMIN  # noqa: E741 - the letters of the table below
 NEVER: set[Scope] = set()
 
-OWN, OTHER = 7, 8  # editions
+OWN, OTHER = 7, 8  # challenges
 PARTICIPANT = Actor(user_id=1)
 ORGANISER = Actor(user_id=1, organises=frozenset({OWN}))
 ADMIN = replace(ORGANISER, role=Role.ADMIN, has_second_factor=True)

@@ -2,15 +2,15 @@
 
 import pytest
 
-from app.home.home import EditionSummary, likely_editions
+from app.home.home import ChallengeSummary, likely_challenges
 from app.web.addresses import words_of
 
-EDITIONS = tuple(
-    EditionSummary(code, title, code, ())
+CHALLENGES = tuple(
+    ChallengeSummary(code, title, code, ())
     for code, title in (
         ("VOC2012", "PASCAL VOC 2012"),
         ("VOC2007", "PASCAL VOC 2007"),
-        ("sample", "Sample edition"),
+        ("sample", "Sample challenge"),
     )
 )
 
@@ -25,13 +25,13 @@ EDITIONS = tuple(
         ("Sample", "sample"),
     ],
 )
-def test_an_edition_is_found_although_its_name_is_misspelt(words: str, first: str) -> None:
-    assert likely_editions(words, EDITIONS)[0].code == first
+def test_a_challenge_is_found_although_its_name_is_misspelt(words: str, first: str) -> None:
+    assert likely_challenges(words, CHALLENGES)[0].code == first
 
 
 @pytest.mark.parametrize("words", ["", "zebra", "42"])
-def test_what_is_like_no_edition_finds_none(words: str) -> None:
-    assert likely_editions(words, EDITIONS) == ()
+def test_what_is_like_no_challenge_finds_none(words: str) -> None:
+    assert likely_challenges(words, CHALLENGES) == ()
 
 
 def test_an_address_gives_the_words_that_are_no_page_of_ours() -> None:

@@ -12,7 +12,7 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from PIL import Image
 
-from sample import ACTIONS, CLASSES, Baseline, draw_baselines, draw_edition
+from sample import ACTIONS, CLASSES, Baseline, draw_baselines, draw_challenge
 from sample.annotations import Box, presence
 from sample.truth import Truth, read_truth
 
@@ -29,8 +29,8 @@ class Drawn(NamedTuple):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
-    folder = tmp_path_factory.mktemp("edition")
-    tree = draw_edition(folder, images=120).tree
+    folder = tmp_path_factory.mktemp("challenge")
+    tree = draw_challenge(folder, images=120).tree
     return Drawn(read_truth(tree, "test"), draw_baselines(tree, folder / "baselines", image_set="test"))
 
 
@@ -248,7 +248,7 @@ def test_other_training_data_makes_a_little_difference(drawn: Drawn, given: int)
 
 
 def test_one_seed_makes_the_same_archives_twice_and_val_is_in_their_names(tmp_path: Path) -> None:
-    tree = draw_edition(tmp_path, images=16).tree
+    tree = draw_challenge(tmp_path, images=16).tree
 
     first, second = (draw_baselines(tree, tmp_path / name, image_set="val") for name in ("one", "two"))
 

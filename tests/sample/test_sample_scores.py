@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sample import Baseline, draw_baselines, draw_edition
+from sample import Baseline, draw_baselines, draw_challenge
 from scoring import GroundTruth, Result, evaluate, read_tree, validate
 
 SCORED_ALIKE = (1, 2, 5, 6, 9, 10)
@@ -14,7 +14,7 @@ SCORED_ALIKE = (1, 2, 5, 6, 9, 10)
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[GroundTruth, tuple[Baseline, ...]]:
     folder = tmp_path_factory.mktemp("sample")
-    tree = draw_edition(folder, images=240).tree
+    tree = draw_challenge(folder, images=240).tree
     return read_tree(tree, "test"), draw_baselines(tree, folder / "baselines", image_set="test")
 
 

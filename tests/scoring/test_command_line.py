@@ -122,7 +122,7 @@ def test_an_archive_scores_as_the_folder_it_was_made_of(
     assert run(*about(tree, archive)) == run(*about(tree, laid_out(tmp_path / "sent")))
 
 
-def test_the_protocol_is_that_of_the_edition_s_year_if_none_is_named(tmp_path: Path, run: Run) -> None:
+def test_the_protocol_is_that_of_the_challenge_s_year_if_none_is_named(tmp_path: Path, run: Run) -> None:
     tree = kit(tmp_path, "VOC2007").root
     sent = laid_out(tmp_path, {name.replace("2012", "2007"): data for name, data in FILES.items()})
 
@@ -292,7 +292,7 @@ def test_every_wrong_use_is_told_in_json(words: str, code: str, tmp_path: Path, 
         (tmp_path / name).write_bytes(content)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    shutil.copytree(tree, tmp_path / "own")  # the name of a folder is that of its edition
+    shutil.copytree(tree, tmp_path / "own")  # the name of a folder is that of its challenge
     named = ("text", "empty", "holes", "pipe", "loop", "own")
     places = {"tree": tree, **{name: tmp_path / name for name in named}}
     rest = f"--truth {tree} --image-set test --results {laid_out(tmp_path / 'sent')}"

@@ -120,7 +120,7 @@ def test_every_problem_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (("--bootstrap", "10"), "--bootstrap does not go with --protocol coco"),
     ],
 )
-def test_options_of_editions_are_refused(
+def test_options_of_challenges_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], message: str
 ) -> None:
     code, said = carry_out(capsys, *write(tmp_path, *draw_coco_set(3)), *more)

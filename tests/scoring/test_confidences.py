@@ -129,7 +129,7 @@ def test_a_wrong_line_about_a_person_is_named(line: bytes, code: str, words: str
     assert found.subject.tolist() == [0]
 
 
-def test_an_edition_without_an_action_set_knows_nobody() -> None:
+def test_a_challenge_without_an_action_set_knows_nobody() -> None:
     _, problems = persons(b"000001 1 0.5\n", NOBODY)
 
     assert [problem.code for problem in problems.listed] == ["unknown-image"]

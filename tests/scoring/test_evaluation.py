@@ -122,7 +122,7 @@ def test_an_archive_without_a_file_of_the_competition_is_refused(tmp_path: Path)
     assert [problem.code for problem in refused.value.problems] == ["no-results"]
 
 
-def test_a_competition_that_the_edition_does_not_have_cannot_be_asked_for(tmp_path: Path) -> None:
+def test_a_competition_that_the_challenge_does_not_have_cannot_be_asked_for(tmp_path: Path) -> None:
     with pytest.raises(LookupError):
         evaluate(tmp_path, truth(tmp_path), competition=99, protocol="voc2012")
 

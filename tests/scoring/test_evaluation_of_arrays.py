@@ -72,7 +72,7 @@ def detections(**changed: Any) -> Detections:
 
 
 def of_voc(known: GroundTruth) -> GroundTruth:
-    """The same as an edition of 2012, so that it has competitions with files."""
+    """The same as a challenge of 2012, so that it has competitions with files."""
     return GroundTruth.of(replace(known.lists, dataset="VOC2012", image_set="val"), known.tables)
 
 

@@ -255,7 +255,7 @@ def test_a_box_means_the_person_it_overlaps_most_difficult_or_without_parts() ->
     assert found.positives == 1
 
 
-def test_where_an_edition_has_no_class_of_persons_nobody_is_found() -> None:
+def test_where_a_challenge_has_no_class_of_persons_nobody_is_found() -> None:
     some = truth_of_images({"a_1": [Person((1, 1, 9, 9), TWO)]})
     truth = GroundTruth.of(replace(some.lists, classes=("chair", "table")), some.tables)
 

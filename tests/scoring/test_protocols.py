@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from scoring.competitions import EDITIONS
+from scoring.competitions import CHALLENGES
 from scoring.data.tables import PARTS
 from scoring.metrics.layout_matching import (
     match_boxed_persons_2007,
@@ -106,7 +106,7 @@ def test_rules_are_spelled_with_the_names_of_their_functions() -> None:
 
 
 def test_every_competition_has_a_task_that_every_protocol_of_its_dataset_scores() -> None:
-    tasks = {info.task for infos in EDITIONS.values() for info in infos}
+    tasks = {info.task for infos in CHALLENGES.values() for info in infos}
 
     of_coco = {each.task.name for name in ("coco", "lvis") for each in PROTOCOLS[name].tasks}
     assert tasks == TASKS.keys()

@@ -17,7 +17,7 @@ UNKNOWN = (UNKNOWN_SIDE, UNKNOWN_SIDE)
 
 
 def full(folder: Path) -> Kit:
-    """An edition with every set; a_3 and a_4 are in no Main set."""
+    """A challenge with every set; a_3 and a_4 are in no Main set."""
     tree = kit(folder).write("ImageSets/Segmentation/test.txt", "a_4\n")
     tree.write("ImageSets/Layout/test.txt", "a_3 1\na_1 2\n").write("ImageSets/Action/test.txt", "a_3\na_2\n")
     tree.write("ImageSets/Action/running_test.txt", "a_3 1 1\na_2 1 -1\n")
@@ -70,7 +70,7 @@ def test_without_annotation_and_labels_only_sizes_are_missing(tmp_path: Path) ->
         assert getattr(bare, name) == getattr(whole, name)
 
 
-def test_an_edition_without_any_label_file_has_the_classes_of_its_year(tmp_path: Path) -> None:
+def test_a_challenge_without_any_label_file_has_the_classes_of_its_year(tmp_path: Path) -> None:
     tree = Kit(tmp_path / "VOC2012").write("ImageSets/Main/test.txt", "a_1\n")
     foreign = Kit(tmp_path / "birds").write("ImageSets/Main/test.txt", "a_1\n")
 

@@ -1,16 +1,16 @@
 import pytest
 
-from scoring.competitions import EDITIONS, competition_of, competitions, expected_files, file_name_as_regex
+from scoring.competitions import CHALLENGES, competition_of, competitions, expected_files, file_name_as_regex
 from tests.scoring.archives import ACTIONS, CLASSES, IMAGES, description
 
 
-@pytest.mark.parametrize("dataset", EDITIONS)
+@pytest.mark.parametrize("dataset", CHALLENGES)
 def test_numbers_count_on_from_one(dataset: str) -> None:
     assert [info.number for info in competitions(dataset)] == list(range(1, len(competitions(dataset)) + 1))
 
 
 def test_numbers_mean_what_they_meant_in_their_year() -> None:
-    tasks = {dataset: {info.number: info.task for info in infos} for dataset, infos in EDITIONS.items()}
+    tasks = {dataset: {info.number: info.task for info in infos} for dataset, infos in CHALLENGES.items()}
 
     assert set(tasks["VOC2006"].values()) == {"classification", "detection"}
     assert tasks["VOC2007"][6] == tasks["VOC2008"][7] == "layout"

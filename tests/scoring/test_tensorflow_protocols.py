@@ -140,7 +140,7 @@ def test_without_any_object_there_is_no_headline(tmp_path: Path) -> None:
     assert (report.headline, report.headline_reason) == (None, "a class has no value")
 
 
-def test_groups_in_an_edition_s_annotation_count_only_where_open_images_is_the_protocol(
+def test_groups_in_a_challenge_s_annotation_count_only_where_open_images_is_the_protocol(
     tmp_path: Path,
 ) -> None:
     herd = thing("cow", (1, 1, 45, 35), said="groupof")

@@ -254,12 +254,12 @@ def test_of_very_many_wrong_files_the_message_names_twenty_and_the_error_all(tmp
     assert str(refused.value).splitlines()[-1] == "and 5 more"
 
 
-def test_a_folder_that_is_no_edition_says_what_was_expected(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_challenge_says_what_was_expected(tmp_path: Path) -> None:
     [sentence] = wrong(Kit(tmp_path))
 
     assert sentence == (
         "ImageSets/Main/test.txt: no image of the set 'test' here; "
-        "expected the folder of an edition, such as VOCdevkit/VOC2007"
+        "expected the folder of a challenge, such as VOCdevkit/VOC2007"
     )
 
 
@@ -297,7 +297,7 @@ def test_an_image_set_that_cannot_be_a_file_s_name_is_refused(
     assert [problem.code for problem in refused.value.problems] == ["no-image-set"]
 
 
-def test_an_edition_keeps_its_name_behind_a_link_and_through_one(tmp_path: Path) -> None:
+def test_a_challenge_keeps_its_name_behind_a_link_and_through_one(tmp_path: Path) -> None:
     tree = kit(tmp_path).root
     (tmp_path / "moved").mkdir()
     (tmp_path / "VOC2007").symlink_to(tmp_path / "moved")

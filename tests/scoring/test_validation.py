@@ -70,7 +70,7 @@ def test_the_files_of_2006_lie_in_no_folder(tmp_path: Path) -> None:
     assert validation.notes == ()
 
 
-def test_an_edition_of_its_own_is_like_the_last_one(tmp_path: Path) -> None:
+def test_a_challenge_of_its_own_is_like_the_last_one(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(4, "results/sample/Main"), phase=description("sample"))
 
     assert validation.valid
@@ -193,7 +193,7 @@ def test_other_files_are_ignored_with_a_note(tmp_path: Path) -> None:
             "unknown-class",
             "'000009' is none of 000001, ",
         ),
-        ("results/VOC2007/Main/comp3_det_test_bird.txt", "other-edition", "another year, VOC2007"),
+        ("results/VOC2007/Main/comp3_det_test_bird.txt", "other-challenge", "another year, VOC2007"),
         ("copy/comp3_det_test_boat.txt", "duplicate", "more than once"),
         ("inner.tar.gz", "nested-archive", "nested archive"),
     ],
@@ -220,7 +220,7 @@ def test_a_folder_where_somebody_works_may_hold_other_results_too(tmp_path: Path
     assert sorted(codes(validation.notes)) == [
         "nested-archive",
         "other-competition",
-        "other-edition",
+        "other-challenge",
         "wrong-image-set",
     ]
 
@@ -252,7 +252,7 @@ def test_competitions_beside_the_one_asked_for_are_a_problem(tmp_path: Path) -> 
     assert [found.number for found in validation.competitions] == [4]
 
 
-def test_a_competition_that_the_edition_does_not_have_is_said(tmp_path: Path) -> None:
+def test_a_competition_that_the_challenge_does_not_have_is_said(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(3, "results/VOC2006"), 9, phase=description("VOC2006"))
 
     assert codes(validation.problems) == ["unknown-competition"]

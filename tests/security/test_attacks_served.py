@@ -95,7 +95,7 @@ def timed_send(attacker: Client, upload: Upload) -> tuple[Any, float]:
 def send(attacker: Client, upload: Upload) -> Any:
     asked = upload.asked_for()
     response = attacker.http.put(
-        f"/api/v1/editions/{PHASE}/uploads",
+        f"/api/v1/challenges/{PHASE}/uploads",
         params={"filename": upload.path.name} | ({"competition": asked} if asked else {}),
         content=upload.path.read_bytes(),
     )

@@ -117,7 +117,7 @@ def test_what_a_browser_takes_for_another_site_is_no_path_of_this_one(address: s
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/login?next=/account", "/teams/7#members", "/a//b", "/editions/Ü%20x"]
+    "address", ["/", "/login?next=/account", "/teams/7#members", "/a//b", "/challenges/Ü%20x"]
 )
 def test_a_path_of_this_site_stays_as_it_is(address: str) -> None:
     assert local_path(address) == address

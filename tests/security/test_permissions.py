@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
-from app.models import Disclosure, Edition, Phase, Terms, User
+from app.models import Challenge, Disclosure, Phase, Terms, User
 from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_team
 from app.web.dependencies import action_of
@@ -49,7 +49,7 @@ CASES = (
     ("withdrawn", False),
 )  # whether the phase is open
 FIXED = {
-    "edition": HERE,
+    "challenge": HERE,
     "competition": "3",
     "code": "quota",
     "path": "style.css",
@@ -154,13 +154,13 @@ ROWS = [Row(*route.partition(" ")[::2], said) for route, said in ROUTES.items()]
 @pytest.fixture(scope="module")
 def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> World:
     tree = small_kit(tmp_path_factory.mktemp("kit"))
-    for edition in (HERE, THERE):
-        import_tree(undone, TreeImport(tree, edition, "test", disclosure=Disclosure.FULL))
+    for challenge in (HERE, THERE):
+        import_tree(undone, TreeImport(tree, challenge, "test", disclosure=Disclosure.FULL))
     with undone.transaction() as session:
-        here = session.query(Edition).filter_by(code=HERE).one()
-        there = session.query(Edition).filter_by(code=THERE).one()
-        session.add(Terms(edition_id=there.id, version=1, text="Be fair"))
-        template = session.query(Phase).filter_by(edition_id=here.id).one()
+        here = session.query(Challenge).filter_by(code=HERE).one()
+        there = session.query(Challenge).filter_by(code=THERE).one()
+        session.add(Terms(challenge_id=there.id, version=1, text="Be fair"))
+        template = session.query(Phase).filter_by(challenge_id=here.id).one()
         people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]
         session.add_all(people)
         session.flush()

@@ -14,8 +14,8 @@ from app.models import (
     AlikePair,
     AnonymousLink,
     Board,
-    Edition,
-    EditionOrganiser,
+    Challenge,
+    ChallengeOrganiser,
     Entry,
     EntryState,
     ExtraSlot,
@@ -58,14 +58,14 @@ TOKENS = {
 """Roles of programs: whose token it is, and its scope."""
 ROLES = (*PEOPLE, *TOKENS)
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
-HERE, THERE = "here", "there"  # editions
+HERE, THERE = "here", "there"  # challenges
 
 Ids = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Two editions, the first with phases of one result each."""
+    """Two challenges, the first with phases of one result each."""
 
     platform: UndonePlatform
     template: int  # the phase whose description the others have
@@ -107,13 +107,13 @@ class World:
 
 
 def _give_role(session: Session, world: World, user: User, role: str) -> None:
-    edition = {each.code: each.id for each in session.scalars(select(Edition))}
+    challenge = {each.code: each.id for each in session.scalars(select(Challenge))}
     teams = {"member": world.team_id, "stranger": world.other_team_id}
-    organised = {"organiser": edition[HERE], "elsewhere": edition[THERE]}
+    organised = {"organiser": challenge[HERE], "elsewhere": challenge[THERE]}
     if role in teams:
-        session.add(Member(team_id=teams[role], user_id=user.id, edition_id=edition[HERE]))
+        session.add(Member(team_id=teams[role], user_id=user.id, challenge_id=challenge[HERE]))
     elif role in organised:
-        session.add(EditionOrganiser(edition_id=organised[role], user_id=user.id))
+        session.add(ChallengeOrganiser(challenge_id=organised[role], user_id=user.id))
     elif role in ("admin", "unprotected"):
         user.role = Role.ADMIN
 
@@ -123,7 +123,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     author = session.scalars(select(Member.user_id).where(Member.team_id == world.team_id).limit(1)).one()
     phase, truth = _add_phase(session, world, is_open=is_open)
     method = Method(
-        edition_id=phase.edition_id,
+        challenge_id=phase.challenge_id,
         team_id=world.team_id,
         name=phase.image_set,
         name_key=name_key(phase.image_set),
@@ -153,8 +153,8 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     person = User(email=f"{phase.image_set}@example.org", name="Somebody")
     session.add_all((scored, undecided, dead, person))
     session.flush()
-    session.add(EditionOrganiser(edition_id=phase.edition_id, user_id=person.id))
-    session.add(Member(team_id=world.team_id, user_id=person.id, edition_id=phase.edition_id))
+    session.add(ChallengeOrganiser(challenge_id=phase.challenge_id, user_id=person.id))
+    session.add(Member(team_id=world.team_id, user_id=person.id, challenge_id=phase.challenge_id))
     link = AnonymousLink(
         token=f"token-of-{phase.image_set}",
         entry_id=entry.id,
@@ -188,7 +188,7 @@ def _add_phase(session: Session, world: World, *, is_open: bool) -> tuple[Phase,
     template = session.get_one(Phase, world.template)
     name = f"set{next(world.numbers)}"
     phase = Phase(
-        edition_id=template.edition_id,
+        challenge_id=template.challenge_id,
         image_set=name,
         disclosure=template.disclosure,
         protocol=template.protocol,

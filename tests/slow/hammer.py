@@ -34,7 +34,7 @@ def requests(token: str, phase: str) -> Iterator[bytes]:
         new = f'{{"upload": "{nothing}", "method": {{"name": "x"}}, "training": {{}}}}'.encode()
         for page in ("/login", "/register", "/forgot-password"):
             yield request("POST", page, person)
-        uploads = f"/api/v1/editions/{phase}/uploads?filename=a.tar"
+        uploads = f"/api/v1/challenges/{phase}/uploads?filename=a.tar"
         yield request("PUT", uploads, ARCHIVE, media_type=BYTES, token=token)
         yield request("POST", f"/api/v1/uploads/{nothing}/check", token=token)
         yield request("POST", "/api/v1/submissions", new, media_type="application/json", token=token)

@@ -1,4 +1,4 @@
-"""A whole installation of docker-compose.yml, with two workers, an edition and somebody who takes part."""
+"""A whole installation of docker-compose.yml, with two workers, a challenge and somebody who takes part."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,12 +45,12 @@ class Site:
             return connection.execute(statement.encode()).fetchall()
 
     def load(self, folder: Path) -> None:
-        """Import an edition as the documents say."""
+        """Import a challenge as the documents say."""
         kit = Mount(small_kit(folder), Path("/VOC2012"))
         words = [
             "import",
             "/VOC2012",
-            "--edition",
+            "--challenge",
             CODE,
             "--phase",
             "test",

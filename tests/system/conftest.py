@@ -42,7 +42,7 @@ def running_site(servers: OwnServers) -> Iterator[SharedSite]:
 
 @pytest.fixture(scope="session")
 def site(own_servers: OwnServers) -> Iterator[SharedSite]:
-    """One for all tests that only use it; each makes its own edition and its own people."""
+    """One for all tests that only use it; each makes its own challenge and its own people."""
     with running_site(own_servers) as shared:
         yield shared
 

@@ -58,7 +58,9 @@ class Client:
 
     def send(self, phase: str, archive: bytes, name: str = "results.tar.gz") -> httpx2.Response:
         """Upload an archive as one stream."""
-        return self.http.put(f"/api/v1/editions/{phase}/uploads", params={"filename": name}, content=archive)
+        return self.http.put(
+            f"/api/v1/challenges/{phase}/uploads", params={"filename": name}, content=archive
+        )
 
     def create(self, phase: str, size: int, filename: str = "results.tar.gz", **metadata: str) -> str:
         """Create an upload by tus; its address."""
@@ -67,7 +69,7 @@ class Client:
             "Upload-Length": str(size),
             "Upload-Metadata": format_metadata({"filename": filename, **metadata}),
         }
-        response = self.http.post(f"/api/v1/editions/{phase}/uploads", headers=headers)
+        response = self.http.post(f"/api/v1/challenges/{phase}/uploads", headers=headers)
         assert response.status_code == 201, response.text
         return str(response.headers["Location"])
 
@@ -197,7 +199,7 @@ class Installation:
         )
 
     def organiser(self, address: str) -> Client:
-        """A client with the token of an admin, who organises every edition; the last one asked for is good."""
+        """A client with the token of an admin, who organises every challenge; the last one asked for is good."""
         token = token_of_admin(self.platform, "organiser@localhost", "Organiser")
         return self.client(address, token)
 
@@ -218,10 +220,10 @@ class Installation:
             check=False,
         )
 
-    def load(self, tree: Path, edition: str, **rules: Any) -> Imported:
-        """Import a tree as the test set of an edition, with room for as many results as a test sends."""
+    def load(self, tree: Path, challenge: str, **rules: Any) -> Imported:
+        """Import a tree as the test set of a challenge, with room for as many results as a test sends."""
         rules = {"quotas": (Quota(rules.pop("quota", 1000), 7),)} | rules
-        return import_tree(self.platform, TreeImport(tree, edition, "test", **rules))
+        return import_tree(self.platform, TreeImport(tree, challenge, "test", **rules))
 
     def forget_follow_ups(self) -> None:
         """Have nothing follow from scores any more: no intervals, figures or pictures, only runs keep workers busy."""
@@ -236,11 +238,11 @@ class Installation:
 
     def truth(self, phase: str) -> Path:
         """The file of a phase's newest ground truth."""
-        edition, _, image_set = phase.partition("/")
+        challenge, _, image_set = phase.partition("/")
         [[fingerprint, public_id]] = self.ask(
-            "SELECT fingerprint, public_id FROM ground_truth g JOIN phase p ON g.phase_id = p.id JOIN edition e"
-            " ON p.edition_id = e.id WHERE e.code = %s AND p.image_set = %s ORDER BY version DESC LIMIT 1",
-            edition,
+            "SELECT fingerprint, public_id FROM ground_truth g JOIN phase p ON g.phase_id = p.id JOIN challenge e"
+            " ON p.challenge_id = e.id WHERE e.code = %s AND p.image_set = %s ORDER BY version DESC LIMIT 1",
+            challenge,
             image_set,
         )
         return stored_file(self.platform.truths, content_key(fingerprint, public_id))

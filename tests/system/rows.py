@@ -17,9 +17,9 @@ from app.boards.boards import Audience
 from app.jobs import queue
 from app.models import (
     Board,
+    Challenge,
     ClassScore,
     Disclosure,
-    Edition,
     Entry,
     GroundTruth,
     Job,
@@ -77,8 +77,8 @@ class Rows:
     def other_team(self) -> int:
         """A second team, without members."""
         with self.platform.transaction() as session:
-            edition_id = session.get_one(Phase, self.phase_id).edition_id
-            team_id = add_team(session, edition_id, f"team {next(self.names)}")
+            challenge_id = session.get_one(Phase, self.phase_id).challenge_id
+            team_id = add_team(session, challenge_id, f"team {next(self.names)}")
             assert team_id is not None
             return team_id
 
@@ -174,13 +174,13 @@ def made(platform: Platform) -> Rows:
     """A phase, its board and a team."""
     name = f"rows{next(NAMES)}"
     with platform.transaction() as session:
-        edition = Edition(code=name, title=name, dataset="VOC2012")
+        challenge = Challenge(code=name, title=name, dataset="VOC2012")
         user = User(email=f"{name}@example.org", name=name)
-        session.add_all((edition, user))
+        session.add_all((challenge, user))
         session.flush()
-        team_id = teams.own_team(session, user.id, edition.id)
+        team_id = teams.own_team(session, user.id, challenge.id)
         phase = Phase(
-            edition_id=edition.id,
+            challenge_id=challenge.id,
             image_set="test",
             disclosure=Disclosure.FULL,
             protocol="voc2012",
@@ -220,7 +220,7 @@ def described(platform: Platform, folder: Path) -> Rows:
 def add_method(session: Session, of: Rows, name: str, *, is_public: bool, team_id: int | None = None) -> int:
     """A method of this team, or of the fixture's own."""
     method = Method(
-        edition_id=session.get_one(Phase, of.phase_id).edition_id,
+        challenge_id=session.get_one(Phase, of.phase_id).challenge_id,
         team_id=team_id or of.team_id,
         name=name,
         name_key=name_key(name),

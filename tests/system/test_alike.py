@@ -12,21 +12,21 @@ from tests.system.kits import results, small_kit
 
 pytestmark = pytest.mark.system
 
-EDITIONS = count(1)
+CHALLENGES = count(1)
 PATIENCE = 180  # seconds: what follows from the results of other tests is done before
 
 
 @pytest.fixture
 def where(site: SharedSite, tmp_path: Path) -> str:
-    """The address of the list of an edition; two teams have entered the same predictions."""
-    edition = f"alike-{next(EDITIONS)}"
-    site.installation.load(small_kit(tmp_path), edition)
+    """The address of the list of a challenge; two teams have entered the same predictions."""
+    challenge = f"alike-{next(CHALLENGES)}"
+    site.installation.load(small_kit(tmp_path), challenge)
     [[phase]] = site.installation.ask(
-        "SELECT p.id FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = %s", edition
+        "SELECT p.id FROM phase p JOIN challenge e ON p.challenge_id = e.id WHERE e.code = %s", challenge
     )
     for name, archive in (("pinus", results(3, cat=2, dog=5)), ("picea", results(3, cat=2, dog=5))):
         client = site.participant(name)
-        client.final(client.submit(f"{edition}/test", archive, f"Net_of_{name}"))
+        client.final(client.submit(f"{challenge}/test", archive, f"Net_of_{name}"))
     return f"/api/v1/organise/phases/{phase}/alike"
 
 

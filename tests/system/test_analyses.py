@@ -46,7 +46,7 @@ def analysed(client: Client, run: int) -> Any:
 
 @pytest.fixture(scope="module")
 def phases(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """An open and a held-out phase of one edition."""
+    """An open and a held-out phase of one challenge."""
     root = small_kit(tmp_path_factory.mktemp("kit"))
     site.installation.load(root, "analysed", disclosure=Disclosure.FULL)
     site.installation.load(root, "withheld", disclosure=Disclosure.MEAN)

@@ -104,7 +104,7 @@ def noise(size: int) -> Iterator[bytes]:
 
 def test_a_large_archive_arrives_whole_as_one_stream_and_parts_of_it_come_back(oak: Client) -> None:
     sent = oak.http.put(
-        f"/api/v1/editions/{PHASE}/uploads",
+        f"/api/v1/challenges/{PHASE}/uploads",
         params={"filename": "results.tar"},
         content=noise(ARCHIVE),
         headers={"Content-Length": str(ARCHIVE)},

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import select
 
 from app.core.access import Scope
-from app.models import Edition, EditionOrganiser, Member, Team
+from app.models import Challenge, ChallengeOrganiser, Member, Team
 from app.people.accounts import create_person
 from app.people.sessions import Browser, start_session
 from app.people.tokens import NewToken, create_token
@@ -41,7 +41,7 @@ CROWD = 10_729  # dogs in the last image; no image and no board has so many of a
 WORDS = ("CanaryPose", "canary-source-7f3a", "canary-flickr-9c1e")
 SIDE = 99_991
 
-OURS = "IN (SELECT p.id FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = 'canary')"
+OURS = "IN (SELECT p.id FROM phase p JOIN challenge e ON p.challenge_id = e.id WHERE e.code = 'canary')"
 IDS = {
     "phase_id": f"SELECT id FROM phase WHERE id {OURS}",
     "entry_id": f"SELECT id FROM entry WHERE phase_id {OURS}",
@@ -60,7 +60,7 @@ IDS = {
 KNOWN = f"""
     SELECT e.code, p.image_set, g.version::text, g.public_id::text, replace(g.public_id::text, '-', ''), u.sha256, u.filename,
         b.protocol, b.scorer, m.name, t.name
-    FROM phase p JOIN edition e ON p.edition_id = e.id JOIN ground_truth g ON g.phase_id = p.id
+    FROM phase p JOIN challenge e ON p.challenge_id = e.id JOIN ground_truth g ON g.phase_id = p.id
     JOIN board b ON b.phase_id = p.id JOIN upload u ON u.phase_id = p.id JOIN submission s ON s.upload_id = u.id
     JOIN method m ON s.method_id = m.id JOIN team t ON t.id = m.team_id WHERE p.id {OURS}
 """
@@ -149,7 +149,7 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
     link = private_link(oak, private)
     values = {name: tuple(str(row[0]) for row in running.ask(query)) for name, query in IDS.items()}
     values |= {
-        "edition": ("canary",),
+        "challenge": ("canary",),
         "image_set": ("test",),
         "link_token": (link,),
         "token": (link.rpartition("/")[2],),
@@ -174,19 +174,19 @@ def private_link(oak: Client, number: int) -> str:
 
 
 def readers(running: Installation, addresses: tuple[str, str]) -> dict[str, Client]:
-    """Everybody who is no organiser of the edition: with the cookie of a session, with a token, with nothing."""
+    """Everybody who is no organiser of the challenge: with the cookie of a session, with a token, with nothing."""
     with running.platform.transaction() as session:
-        edition = session.scalars(select(Edition.id).where(Edition.code == "canary")).one()
-        team = session.scalars(select(Team.id).where(Team.edition_id == edition)).one()
-        other = Team(edition_id=edition, name="Elm", name_key="elm")
-        elsewhere = Edition(code="canary-elsewhere", title="Elsewhere", dataset="VOC2012")
+        challenge = session.scalars(select(Challenge.id).where(Challenge.code == "canary")).one()
+        team = session.scalars(select(Team.id).where(Team.challenge_id == challenge)).one()
+        other = Team(challenge_id=challenge, name="Elm", name_key="elm")
+        elsewhere = Challenge(code="canary-elsewhere", title="Elsewhere", dataset="VOC2012")
         session.add_all((other, elsewhere))
         session.flush()
         rows = {
             "participant": None,
-            "member": Member(team_id=team, edition_id=edition),
-            "other team": Member(team_id=other.id, edition_id=edition, is_owner=True),
-            "organiser elsewhere": EditionOrganiser(edition_id=elsewhere.id),
+            "member": Member(team_id=team, challenge_id=challenge),
+            "other team": Member(team_id=other.id, challenge_id=challenge, is_owner=True),
+            "organiser elsewhere": ChallengeOrganiser(challenge_id=elsewhere.id),
         }
         cookies, people = {}, {}
         for name, row in rows.items():

@@ -33,7 +33,7 @@ def refused(running: Installation, *words: str) -> str:
 def test_an_import_prints_what_it_loaded_and_a_second_one_changes_nothing(
     quiet: Installation, tmp_path: Path
 ) -> None:
-    words = ("import", str(small_kit(tmp_path)), "--edition", "oak", "--phase", "test")
+    words = ("import", str(small_kit(tmp_path)), "--challenge", "oak", "--phase", "test")
 
     first, second = quiet.command(*words), quiet.command(*words)
 
@@ -43,8 +43,8 @@ def test_an_import_prints_what_it_loaded_and_a_second_one_changes_nothing(
     assert "loaded ground truth version 1 of oak test" in first.stdout
     assert "was there already, nothing changed: ground truth version 1 of oak test" in second.stdout
     assert quiet.ask(
-        "SELECT count(*) FROM ground_truth g JOIN phase p ON g.phase_id = p.id JOIN edition e"
-        " ON p.edition_id = e.id WHERE e.code = 'oak'"
+        "SELECT count(*) FROM ground_truth g JOIN phase p ON g.phase_id = p.id JOIN challenge e"
+        " ON p.challenge_id = e.id WHERE e.code = 'oak'"
     ) == [(1,)]
 
 
@@ -55,32 +55,32 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
     (tree / "Annotations" / "000003.xml").write_text("<annotation>")
     (tree / "Annotations" / "000005.xml").unlink()
 
-    output = refused(quiet, "import", str(tree), "--edition", "broken", "--phase", "test")
+    output = refused(quiet, "import", str(tree), "--challenge", "broken", "--phase", "test")
 
     assert "Annotations/000003.xml" in output
     assert "Annotations/000005.xml" in output
     assert "2 problems; nothing was loaded" in output
-    assert quiet.ask("SELECT count(*) FROM edition WHERE code = 'broken'") == [(0,)]
+    assert quiet.ask("SELECT count(*) FROM challenge WHERE code = 'broken'") == [(0,)]
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--edition", "elm", "--phase", "nowhere"], "nothing was loaded"),
+        (["--challenge", "elm", "--phase", "nowhere"], "nothing was loaded"),
         (
-            ["--edition", "elm", "--phase", "test", "--protocol", "voc1999"],
+            ["--challenge", "elm", "--phase", "test", "--protocol", "voc1999"],
             "no protocol is called 'voc1999'; there are voc2006",
         ),
         (
-            ["--edition", "elm", "--phase", "test", "--limit", "files=3"],
+            ["--challenge", "elm", "--phase", "test", "--limit", "files=3"],
             "no limit is called 'files'; there are max_unpacked_bytes",
         ),
         (
-            ["--edition", "elm", "--phase", "test", "--limit", "max_unpacked_bytes=2GiB"],
+            ["--challenge", "elm", "--phase", "test", "--limit", "max_unpacked_bytes=2GiB"],
             "--limit takes NAME=NUMBER",
         ),
         (
-            ["--edition", "elm", "--phase", "test", "--limit", "max_files=0"],
+            ["--challenge", "elm", "--phase", "test", "--limit", "max_files=0"],
             "'max_files' must be a whole number from 1",
         ),
     ],
@@ -89,7 +89,7 @@ def test_an_import_that_cannot_be_says_why(
     quiet: Installation, tmp_path: Path, options: list[str], sentence: str
 ) -> None:
     assert sentence in refused(quiet, "import", str(small_kit(tmp_path)), *options)
-    assert quiet.ask("SELECT count(*) FROM edition WHERE code = 'elm'") == [(0,)]
+    assert quiet.ask("SELECT count(*) FROM challenge WHERE code = 'elm'") == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_an_import_that_cannot_be_says_why(
 def test_an_import_without_a_place_for_ground_truth_says_so(
     quiet: Installation, tmp_path: Path, private: str | None, sentence: str
 ) -> None:
-    words = ("import", str(small_kit(tmp_path)), "--edition", "elm", "--phase", "test")
+    words = ("import", str(small_kit(tmp_path)), "--challenge", "elm", "--phase", "test")
 
     response = quiet.command(*words, HELDOUT_PRIVATE_STORAGE=private)
 
@@ -117,10 +117,10 @@ def test_a_corrected_tree_names_the_command_that_shows_it_and_that_command_does(
     someone.final(someone.submit("corrected/test", results(cat=5, dog=5), "Acorn"))
 
     corrected = str(small_kit(tmp_path / "second", without=5))
-    done = running.command("import", corrected, "--edition", "corrected", "--phase", "test")
+    done = running.command("import", corrected, "--challenge", "corrected", "--phase", "test")
 
     assert "loaded ground truth version 2" in done.stdout
-    hint = "heldout-server rescore --edition corrected --phase test"
+    hint = "heldout-server rescore --challenge corrected --phase test"
     assert hint in " ".join(done.stdout.split())
     assert someone.means("corrected/test") == {"Acorn": 0.5}
     assert "is queued" in running.command(*hint.split()[1:]).stdout
@@ -135,9 +135,11 @@ def swollen() -> bytes:
     return packed({f"{folder}/comp3_det_test_cat.txt": cats, f"{folder}/.DS_Store": bytes(65 << 20)})
 
 
-def load(site: SharedSite, tree: Path, edition: str, *limits: str) -> None:
+def load(site: SharedSite, tree: Path, challenge: str, *limits: str) -> None:
     options = [word for limit in limits for word in ("--limit", limit)]
-    done = site.installation.command("import", str(tree), "--edition", edition, "--phase", "test", *options)
+    done = site.installation.command(
+        "import", str(tree), "--challenge", challenge, "--phase", "test", *options
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -153,7 +155,9 @@ def test_an_upload_beyond_a_limit_of_the_import_is_refused_with_the_code_of_that
 
     assert codes(someone, "narrow/test", results(cat=5, dog=5)) == ["too-many-members"]
     assert codes(someone, "narrow/test", results(cat=5)) == []
-    assert good(site.anybody.http.get("/api/v1/editions/narrow/test/description"))["limits"]["max_files"] == 1
+    assert (
+        good(site.anybody.http.get("/api/v1/challenges/narrow/test/description"))["limits"]["max_files"] == 1
+    )
 
 
 def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
@@ -173,7 +177,7 @@ def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
         running,
         "import",
         str(tmp_path / "first" / DATASET),
-        "--edition",
+        "--challenge",
         "wide",
         "--phase",
         "test",
@@ -181,21 +185,21 @@ def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
         "max_files=10",
     )
     assert "the limit 'max_files' of phase test is 30000 and can only be raised" in output
-    assert running.command("rescore", "--edition", "wide", "--phase", "test").returncode == 0
+    assert running.command("rescore", "--challenge", "wide", "--phase", "test").returncode == 0
     assert eventually(lambda: someone.board("wide/test")["ground_truth"] == 2, 60)
 
 
 def test_a_rescoring_of_what_is_not_there_says_so(quiet: Installation) -> None:
-    output = refused(quiet, "rescore", "--edition", "nowhere", "--phase", "test")
+    output = refused(quiet, "rescore", "--challenge", "nowhere", "--phase", "test")
 
-    assert "there is no phase 'test' in an edition 'nowhere'" in output
+    assert "there is no phase 'test' in a challenge 'nowhere'" in output
 
 
-def test_a_link_for_organisers_names_an_edition_that_there_is(site: SharedSite) -> None:
+def test_a_link_for_organisers_names_a_challenge_that_there_is(site: SharedSite) -> None:
     unknown = site.installation.command("organiser-link", "nowhere")
 
     assert unknown.returncode == 1
-    assert unknown.stderr == "there is no edition 'nowhere'\n"
+    assert unknown.stderr == "there is no challenge 'nowhere'\n"
 
 
 def test_the_admin_s_link_works_once_and_leads_to_the_second_factor(site: SharedSite) -> None:

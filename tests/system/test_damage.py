@@ -49,11 +49,11 @@ class Scene:
 
     def key(self, phase: str, what: str) -> str:
         """A key that belongs to a phase."""
-        edition = phase.partition("/")[0]
+        challenge = phase.partition("/")[0]
         [[key]] = self.running.ask(
-            f"SELECT {what} FROM phase p JOIN edition e ON p.edition_id = e.id"
+            f"SELECT {what} FROM phase p JOIN challenge e ON p.challenge_id = e.id"
             " JOIN ground_truth g ON g.phase_id = p.id WHERE e.code = %s",
-            edition,
+            challenge,
         )
         return str(key)
 

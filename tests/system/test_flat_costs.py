@@ -40,7 +40,7 @@ def history(own_servers: OwnServers) -> Iterator[Rows]:
         platform = platform_of(owner)
         with platform.transaction() as session:
             phase = session.get_one(Phase, rows.phase_id)
-            place = Place(phase.edition_id, phase.id, rows.truths[0], phase.protocol, (rows.competition,))
+            place = Place(phase.challenge_id, phase.id, rows.truths[0], phase.protocol, (rows.competition,))
             add_scored(session, place, RUNS, classes=("cat", "dog"))
         platform.engine.dispose()
         running.ask("VACUUM ANALYZE")
@@ -147,7 +147,7 @@ def test_a_rank_is_counted_from_keys_and_brings_no_other_result_along(history: R
 
 
 @pytest.mark.parametrize(
-    "path", ["/leaderboards/oak/test/3", "/submissions/7/status", "/", "/editions/oak", "/submissions/7"]
+    "path", ["/leaderboards/oak/test/3", "/submissions/7/status", "/", "/challenges/oak", "/submissions/7"]
 )
 def test_what_is_asked_for_most_is_found_after_a_few_looks(history: Rows, path: str) -> None:
     routers = create_app(history.platform).router.routes

@@ -129,7 +129,7 @@ def test_a_held_out_phase_shows_three_decimals_to_all_but_organisers(
         for address in (
             f"/api/v1/leaderboards/{PHASE}/3",
             f"/api/v1/submissions/{submission}",
-            "/api/v1/editions/hidden",
+            "/api/v1/challenges/hidden",
         ):
             body = good(reader.http.get(address))
             assert all(value == round(value, 3) for value in fractions(body)), address
@@ -160,7 +160,8 @@ def test_times_of_a_held_out_phase_are_shown_to_the_minute_but_to_organisers(
 
 
 @pytest.mark.parametrize(
-    "page", [f"/leaderboards/{PHASE}/3", "/submissions/{}", "/submissions/{}/status", "/editions/hidden", "/"]
+    "page",
+    [f"/leaderboards/{PHASE}/3", "/submissions/{}", "/submissions/{}/status", "/challenges/hidden", "/"],
 )
 def test_no_page_shows_more_digits_than_the_board(
     page: str, site: SharedSite, oak: Client, submission: int
@@ -232,7 +233,7 @@ def test_a_phase_that_is_over_shows_curves_only_if_its_organiser_chose_so(
 ) -> None:
     run = shown_run(oak, submission)
     over = "closes_at = now() - interval '1 hour', opens_at = now() - interval '1 day', grace = interval '0'"
-    of_phase = "FROM edition e WHERE e.id = p.edition_id AND e.code = 'hidden'"
+    of_phase = "FROM challenge e WHERE e.id = p.challenge_id AND e.code = 'hidden'"
     try:
         site.installation.ask(f"UPDATE phase p SET {over}, details_at_close = {chosen} {of_phase}")
 
@@ -255,7 +256,7 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
     assert len(organisers["shown"]["classes"]) == 2
     assert site.organiser.board("strict/test")["rows"][0]["is_complete"] is False
     [[phase]] = site.installation.ask(
-        "SELECT p.id FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = 'strict'"
+        "SELECT p.id FROM phase p JOIN challenge e ON p.challenge_id = e.id WHERE e.code = 'strict'"
     )
     [exposed] = good(site.organiser.http.get(f"/api/v1/organise/phases/{phase}/exposure"))
     assert (exposed["archives"], exposed["contents"], exposed["incomplete"]) == (1, 1, 1)
@@ -268,7 +269,7 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
         "reason": "so that people know",
     }
     good(site.organiser.http.put(f"/api/v1/organise/phases/{phase}/disclosure", json=wanted))
-    page = site.anybody.http.get("/editions/strict", headers={"Accept": "text/html"}).text
+    page = site.anybody.http.get("/challenges/strict", headers={"Accept": "text/html"}).text
     assert "At most 21 bits of the hidden labels can have been disclosed to any team" in page
     good(
         site.organiser.http.put(
@@ -277,7 +278,7 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
     )
     [stricter] = good(site.organiser.http.get(f"/api/v1/organise/phases/{phase}/exposure"))
     assert stricter["bits"] == exposed["bits"]  # the classes were shown before
-    page = site.anybody.http.get("/editions/strict", headers={"Accept": "text/html"}).text
+    page = site.anybody.http.get("/challenges/strict", headers={"Accept": "text/html"}).text
     assert "At most 21 bits of the hidden labels can have been disclosed to any team" in page
 
 
@@ -288,7 +289,7 @@ def shown_run(reader: Client, submission: int) -> int:
 
 
 def test_the_public_description_holds_no_boxes_and_no_labels(site: SharedSite, submission: int) -> None:
-    body = good(site.anybody.http.get(f"/api/v1/editions/{PHASE}/description"))
+    body = good(site.anybody.http.get(f"/api/v1/challenges/{PHASE}/description"))
 
     assert set(body) == {
         "dataset", "image_set", "classes", "actions", "images", "segmentation", "persons", "acting", "further", "not_offered",
@@ -341,9 +342,9 @@ def test_a_phase_that_discloses_nothing_reads_the_same_whatever_its_annotation_i
         means = site.organiser.means(f"{code}/test")
         better.append(max(means, key=lambda method: means[method] or 0.0))
         pages = [
-            f"/editions/{code}",
+            f"/challenges/{code}",
             f"/teams/{sent[0]['team_id']}",
-            f"/api/v1/editions/{code}",
+            f"/api/v1/challenges/{code}",
             *(f"/leaderboards/{code}/test/3{end}" for end in ("", "?sort=dog&order=asc", "?format=csv")),
             f"/compare/{code}/test/3",
             *(f"/submissions/{each['id']}" for each in sent),
@@ -361,6 +362,6 @@ def test_a_phase_that_discloses_nothing_reads_the_same_whatever_its_annotation_i
 
 
 def said(reader: Client, page: str, code: str) -> tuple[int, str]:
-    """The status and the words of a page, without the name of the edition and numbers."""
+    """The status and the words of a page, without the name of the challenge and numbers."""
     response = reader.http.get(page, headers={"Accept": "text/html"})
-    return response.status_code, NAMELESS.sub("#", response.text.replace(code, "edition"))
+    return response.status_code, NAMELESS.sub("#", response.text.replace(code, "challenge"))

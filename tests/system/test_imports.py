@@ -31,10 +31,10 @@ def imported(site: SharedSite, tree: Path, *options: str) -> str:
 
 def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
-    imported(site, tree, "--edition", "changing", "--title", "Before")
+    imported(site, tree, "--challenge", "changing", "--title", "Before")
 
     printed = imported(
-        site, tree, "--edition", "changing", "--title", "After", "--quota", "7/14",
+        site, tree, "--challenge", "changing", "--title", "After", "--quota", "7/14",
         "--closes", "2099-01-31T12:00+02:00", "--disclosure", "full", "--limit", "max_files=30000",
     )  # fmt: skip
 
@@ -48,7 +48,7 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
         "WARNING: the annotation is public now",
     ):
         assert change in printed
-    [phase] = good(site.anybody.http.get("/api/v1/editions/changing"))["phases"]
+    [phase] = good(site.anybody.http.get("/api/v1/challenges/changing"))["phases"]
     assert phase["phase"]["quotas"] == [{"results": 7, "days": 14}]
     assert phase["phase"]["closes_at"] == "2099-01-31T10:00:00Z"
     created, changed = site.installation.ask(AUDIT, "changing test")
@@ -59,10 +59,10 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
 
 def test_an_import_with_nothing_new_leaves_no_trace(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
-    imported(site, tree, "--edition", "still")
+    imported(site, tree, "--challenge", "still")
 
     assert "nothing changed" in imported(
-        site, tree, "--edition", "still", "--quota", "2/7", "--quota", "30/365"
+        site, tree, "--challenge", "still", "--quota", "2/7", "--quota", "30/365"
     )
     assert [action for action, _ in site.installation.ask(AUDIT, "still test")] == ["phase.create"]
 
@@ -70,11 +70,11 @@ def test_an_import_with_nothing_new_leaves_no_trace(site: SharedSite, tmp_path: 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--edition", "organise"), "is reserved"),
-        (("--edition", "a/b"), "cannot stand in addresses"),
-        (("--edition", "fir", "--closes", "2099-01-31T12:00"), "has no time zone"),
-        (("--edition", "fir", "--quota", "0"), "a held-out phase needs a quota"),
-        (("--edition", "fir", "--closes", "2001-01-31T12:00Z"), "before it opens"),
+        (("--challenge", "organise"), "is reserved"),
+        (("--challenge", "a/b"), "cannot stand in addresses"),
+        (("--challenge", "fir", "--closes", "2099-01-31T12:00"), "has no time zone"),
+        (("--challenge", "fir", "--quota", "0"), "a held-out phase needs a quota"),
+        (("--challenge", "fir", "--closes", "2001-01-31T12:00Z"), "before it opens"),
     ],
 )
 def test_an_import_with_wrong_options_loads_nothing(
@@ -85,7 +85,7 @@ def test_an_import_with_wrong_options_loads_nothing(
     assert printed.returncode == 1
     assert words in " ".join(printed.stderr.split())
     assert "Traceback" not in printed.stderr
-    assert site.installation.ask("SELECT count(*) FROM edition WHERE code IN ('fir', 'organise')") == [(0,)]
+    assert site.installation.ask("SELECT count(*) FROM challenge WHERE code IN ('fir', 'organise')") == [(0,)]
 
 
 def test_competitions_without_ground_truth_are_not_offered_until_it_comes(
@@ -93,20 +93,20 @@ def test_competitions_without_ground_truth_are_not_offered_until_it_comes(
 ) -> None:
     tree = small_kit(tmp_path)
 
-    printed = imported(site, tree, "--edition", "partial")
+    printed = imported(site, tree, "--challenge", "partial")
 
     assert "comp5 is not offered: there are no label images (SegmentationClass)" in printed
     assert "comp9 is not offered: there is no Action set" in printed
     assert competitions(site) == [1, 2, 3, 4]
     someone = site.participant("partial")
-    page = someone.http.get("/editions/partial/test/submit").text
+    page = someone.http.get("/challenges/partial/test/submit").text
     assert "comp3_det_test_" in page
     assert "comp5" not in page
     assert "there are no label images" in site.organiser.http.get("/organise").text
-    assert "there are no label images" not in someone.http.get("/editions/partial").text
+    assert "there are no label images" not in someone.http.get("/challenges/partial").text
 
     add_masks(tree)
-    printed = imported(site, tree, "--edition", "partial")
+    printed = imported(site, tree, "--challenge", "partial")
 
     assert "new boards: comp5, comp6" in printed
     assert competitions(site) == [1, 2, 3, 4, 5, 6]
@@ -130,10 +130,10 @@ def test_files_of_a_competition_that_is_not_offered_are_one_problem(site: Shared
 def test_an_annotation_that_lacks_what_a_board_needs_is_refused(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     add_masks(tree)
-    imported(site, tree, "--edition", "complete")
+    imported(site, tree, "--challenge", "complete")
     shutil.rmtree(tree / "SegmentationClass")
 
-    printed = site.installation.command("import", str(tree), "--phase", "test", "--edition", "complete")
+    printed = site.installation.command("import", str(tree), "--phase", "test", "--challenge", "complete")
 
     assert printed.returncode == 1
     assert "lacks what competitions with a board need (comp5: there are no label images" in " ".join(
@@ -142,7 +142,7 @@ def test_an_annotation_that_lacks_what_a_board_needs_is_refused(site: SharedSite
 
 
 def competitions(site: SharedSite) -> list[int]:
-    [phase] = good(site.anybody.http.get("/api/v1/editions/partial"))["phases"]
+    [phase] = good(site.anybody.http.get("/api/v1/challenges/partial"))["phases"]
     return [card["number"] for card in phase["competitions"]]
 
 
@@ -190,11 +190,11 @@ def test_annotation_that_another_phase_hides_is_made_public_only_when_that_is_sa
     site: SharedSite, tmp_path: Path
 ) -> None:
     tree = small_kit(tmp_path)
-    imported(site, tree, "--edition", "hiding")
-    words = ("import", str(tree), "--phase", "test", "--edition", "showing", "--disclosure", "full")
+    imported(site, tree, "--challenge", "hiding")
+    words = ("import", str(tree), "--phase", "test", "--challenge", "showing", "--disclosure", "full")
 
     refused = site.installation.command(*words)
-    there = site.anybody.http.get("/api/v1/editions/showing").status_code
+    there = site.anybody.http.get("/api/v1/challenges/showing").status_code
     allowed = site.installation.command(*words, "--allow-public-copy")
 
     assert refused.returncode == 1

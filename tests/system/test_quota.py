@@ -10,20 +10,20 @@ from tests.system.servers import eventually
 pytestmark = pytest.mark.system
 
 
-def test_two_editions_with_one_ground_truth_share_the_quota_of_a_person(
+def test_two_challenges_with_one_ground_truth_share_the_quota_of_a_person(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     tree = small_kit(tmp_path_factory.mktemp("one"))
     trees = {"quota-one": tree, "quota-two": tree, "quota-other": small_kit(tmp_path_factory.mktemp("other"))}
-    for edition, tree in trees.items():
-        site.installation.load(tree, edition, quota=1)
+    for challenge, tree in trees.items():
+        site.installation.load(tree, challenge, quota=1)
     larch = site.participant("larch")
 
-    def confirmed(edition: str) -> int:
-        upload = larch.upload(f"{edition}/test", results(cat=5, dog=5))
-        return larch.confirm(upload, f"Method {edition}").status_code
+    def confirmed(challenge: str) -> int:
+        upload = larch.upload(f"{challenge}/test", results(cat=5, dog=5))
+        return larch.confirm(upload, f"Method {challenge}").status_code
 
-    assert [confirmed(edition) for edition in trees] == [201, 429, 201]
+    assert [confirmed(challenge) for challenge in trees] == [201, 429, 201]
 
 
 def test_the_stricter_quota_of_two_phases_with_one_hidden_annotation_applies_to_both(
@@ -34,8 +34,8 @@ def test_the_stricter_quota_of_two_phases_with_one_hidden_annotation_applies_to_
     site.installation.load(tree, "quota-lax", quota=500)
     beech = site.participant("copper beech")
 
-    def confirmed(edition: str, name: str) -> int:
-        upload = beech.upload(f"{edition}/test", results(cat=5, dog=5))
+    def confirmed(challenge: str, name: str) -> int:
+        upload = beech.upload(f"{challenge}/test", results(cat=5, dog=5))
         return beech.confirm(upload, name).status_code
 
     taken = [
@@ -43,10 +43,10 @@ def test_the_stricter_quota_of_two_phases_with_one_hidden_annotation_applies_to_
     ]
 
     assert taken == [201, 201, 429]
-    [phase] = good(site.anybody.http.get("/api/v1/editions/quota-lax"))["phases"]
+    [phase] = good(site.anybody.http.get("/api/v1/challenges/quota-lax"))["phases"]
     assert phase["phase"]["quotas"] == [{"results": 2, "days": 7}]
     assert phase["phase"]["own_quotas"] == [{"results": 500, "days": 7}]
-    page = site.anybody.http.get("/editions/quota-lax", headers={"Accept": "text/html"}).text
+    page = site.anybody.http.get("/challenges/quota-lax", headers={"Accept": "text/html"}).text
     assert "those of another phase with the same annotation, too" in " ".join(page.split())
 
 
@@ -71,7 +71,7 @@ def test_programs_are_told_what_is_left_with_every_confirmation(
 ) -> None:
     site.installation.load(small_kit(tmp_path_factory.mktemp("told")), "quota-told", quota=1)
     hazel = site.participant("hazel")
-    address = "/api/v1/editions/quota-told/test/quota"
+    address = "/api/v1/challenges/quota-told/test/quota"
     upload = hazel.upload("quota-told/test", results(cat=5, dog=5))
     assert good(hazel.http.get(address))[0]["left"] == 1
 
@@ -195,7 +195,7 @@ def test_an_organiser_sets_the_limits_of_archives_and_what_was_checked_before_is
     assert (limits["max_boxes"], limits["max_total_lines"], limits["max_lines"]) == (40, 9, 3_000_000)
     assert (
         "At most 9 lines in all files"
-        in site.anybody.http.get("/editions/quota-limits/test/competitions/3").text
+        in site.anybody.http.get("/challenges/quota-limits/test/competitions/3").text
     )
     assert site.installation.ask(
         "SELECT before, after FROM audit WHERE action = 'phase.change' AND subject = %s", f"phase {phase_id}"

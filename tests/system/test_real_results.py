@@ -27,24 +27,24 @@ INCOMPLETE = "yolov1_choasup"
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Two editions with three real results each, and what the commands printed that loaded them."""
+    """Two challenges with three real results each, and what the commands printed that loaded them."""
 
     site: SharedSite
     someone: Client
     printed: Mapping[str, str]
 
-    def rows(self, reader: Client, edition: str) -> dict[str, dict[str, Any]]:
+    def rows(self, reader: Client, challenge: str) -> dict[str, dict[str, Any]]:
         """A board's rows by method; the cells by class."""
-        board = reader.board(f"{edition}/test", COMPETITION)
+        board = reader.board(f"{challenge}/test", COMPETITION)
         return {
             row["method"]: row
             | {"values": dict(zip(board["classes"], (cell["value"] for cell in row["cells"]), strict=True))}
             for row in board["rows"]
         }
 
-    def curves(self, reader: Client, edition: str, method: str) -> dict[str, dict[str, Any]]:
+    def curves(self, reader: Client, challenge: str, method: str) -> dict[str, dict[str, Any]]:
         """The curves of a method's run by class."""
-        submission_id = self.rows(reader, edition)[method]["submission"]
+        submission_id = self.rows(reader, challenge)[method]["submission"]
         [entry] = reader.submission(submission_id)["entries"]
         curves = good(reader.http.get(f"/api/v1/runs/{entry['shown']['id']}/curves"))
         return {curve["name"]: curve for curve in curves}
@@ -58,12 +58,12 @@ def scored(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Scored
     unpack(DATA / "voc2007_annotations_imagesets.tar.xz", folder)
     running, someone = site.installation, site.participant("Real")
     printed = {}
-    for edition, options in {"VOC2007": [], "VOC2007area": ["--protocol", "voc2012"]}.items():
+    for challenge, options in {"VOC2007": [], "VOC2007area": ["--protocol", "voc2012"]}.items():
         done = running.command(
             "import",
             str(folder / "VOC2007"),
-            "--edition",
-            edition,
+            "--challenge",
+            challenge,
             "--phase",
             "test",
             "--quota",
@@ -71,11 +71,11 @@ def scored(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Scored
             *options,
         )
         assert done.returncode == 0, done.stderr
-        printed[edition] = done.stdout
+        printed[challenge] = done.stdout
 
     def send(method: str) -> list[int]:
         archive = repacked(DATA / "results" / f"{method}.tar.xz")
-        return [someone.submit(f"{edition}/test", archive, method) for edition in MEASURES]
+        return [someone.submit(f"{challenge}/test", archive, method) for challenge in MEASURES]
 
     with ThreadPoolExecutor(2) as senders:
         submission_ids = [submission_id for sent in senders.map(send, METHODS) for submission_id in sent]
@@ -96,14 +96,14 @@ def content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     return file.read()
 
 
-def golden(edition: str, method: str) -> dict[str, Any] | None:
+def golden(challenge: str, method: str) -> dict[str, Any] | None:
     recorded = json.loads((DATA / "golden" / "det_voc2007_real.json").read_text())
-    found = recorded[method][MEASURES[edition]]
+    found = recorded[method][MEASURES[challenge]]
     return dict(found) if found else None
 
 
 def test_the_import_prints_the_statistics_of_the_set(scored: Scored) -> None:
-    for edition, printed in scored.printed.items():
+    for challenge, printed in scored.printed.items():
         table = {
             cells[0]: cells
             for line in printed.splitlines()
@@ -111,16 +111,16 @@ def test_the_import_prints_the_statistics_of_the_set(scored: Scored) -> None:
         }
         assert table["person"][2] == "4528"
         assert table["total"] == ["total", "4952", "12032", "2944"]
-        assert f"loaded ground truth version 1 of {edition} test" in printed
+        assert f"loaded ground truth version 1 of {challenge} test" in printed
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("edition", MEASURES)
+@pytest.mark.parametrize("challenge", MEASURES)
 def test_every_class_on_the_board_has_the_kit_s_average_precision(
-    scored: Scored, edition: str, method: str
+    scored: Scored, challenge: str, method: str
 ) -> None:
-    row = scored.rows(scored.site.organiser, edition)[method]
-    recorded = golden(edition, method)
+    row = scored.rows(scored.site.organiser, challenge)[method]
+    recorded = golden(challenge, method)
 
     entered = {name: value for name, value in row["values"].items() if value is not None}
     assert len(row["values"]) == 20
@@ -135,11 +135,11 @@ def test_every_class_on_the_board_has_the_kit_s_average_precision(
         assert abs(row["mean"] - recorded["mean"]) <= EXACT
 
 
-@pytest.mark.parametrize("edition", MEASURES)
+@pytest.mark.parametrize("challenge", MEASURES)
 def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_complete_ones(
-    scored: Scored, edition: str
+    scored: Scored, challenge: str
 ) -> None:
-    board = scored.site.anybody.board(f"{edition}/test", COMPETITION)
+    board = scored.site.anybody.board(f"{challenge}/test", COMPETITION)
 
     assert [row["rank"] for row in board["rows"]] == [1, 2, None]
     assert [row["method"] for row in board["rows"]][-1] == INCOMPLETE
@@ -148,15 +148,15 @@ def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_c
     assert sum(cell["value"] is None for cell in last["cells"]) == 2
 
 
-@pytest.mark.parametrize("edition", MEASURES)
-def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, edition: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("challenge", MEASURES)
+def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, challenge: str, tmp_path: Path) -> None:
     unpack(DATA / "golden" / "real_curves.tar.xz", tmp_path)
 
-    curves = scored.curves(scored.site.organiser, edition, "yolo2_e150")
+    curves = scored.curves(scored.site.organiser, challenge, "yolo2_e150")
 
     recorded = {
         file.stem.removeprefix("det_"): np.loadtxt(file, ndmin=2)
-        for file in (tmp_path / "curves" / CURVES[edition]).glob("det_*.txt")
+        for file in (tmp_path / "curves" / CURVES[challenge]).glob("det_*.txt")
     }
     assert len(recorded) == 20
     assert set(curves) == set(recorded)
@@ -166,14 +166,14 @@ def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, edition: str, t
         np.testing.assert_allclose(ours, points, rtol=0, atol=EXACT, err_msg=name)
 
 
-@pytest.mark.parametrize("edition", MEASURES)
+@pytest.mark.parametrize("challenge", MEASURES)
 def test_participants_and_the_public_see_three_decimals_of_a_held_out_board(
-    scored: Scored, edition: str
+    scored: Scored, challenge: str
 ) -> None:
-    exact = scored.rows(scored.site.organiser, edition)
+    exact = scored.rows(scored.site.organiser, challenge)
 
     for reader in (scored.someone, scored.site.anybody):
-        rows = scored.rows(reader, edition)
+        rows = scored.rows(reader, challenge)
         assert rows.keys() == exact.keys()
         for method, row in rows.items():
             whole = exact[method]
@@ -183,13 +183,13 @@ def test_participants_and_the_public_see_three_decimals_of_a_held_out_board(
                 assert value == (None if known is None else round(known, 3))
 
 
-@pytest.mark.parametrize("edition", MEASURES)
+@pytest.mark.parametrize("challenge", MEASURES)
 def test_participants_and_the_public_see_neither_curves_nor_counts_of_a_held_out_phase(
-    scored: Scored, edition: str
+    scored: Scored, challenge: str
 ) -> None:
     for reader in (scored.someone, scored.site.anybody):
         for method in METHODS:
-            submission_id = scored.rows(reader, edition)[method]["submission"]
+            submission_id = scored.rows(reader, challenge)[method]["submission"]
             [entry] = reader.submission(submission_id)["entries"]
             curves = reader.http.get(f"/api/v1/runs/{entry['shown']['id']}/curves")
             assert curves.status_code == 403

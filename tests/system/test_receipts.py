@@ -15,7 +15,9 @@ from tests.system.kits import results, small_kit
 pytestmark = pytest.mark.system
 
 ARCHIVE = results(cat=5, dog=5)
-PUBLISH = "UPDATE phase SET disclosure = 'full' WHERE edition_id = (SELECT id FROM edition WHERE code = %s)"
+PUBLISH = (
+    "UPDATE phase SET disclosure = 'full' WHERE challenge_id = (SELECT id FROM challenge WHERE code = %s)"
+)
 
 
 def shown(reader: Client, number: int) -> Any:
@@ -103,7 +105,7 @@ def test_without_its_key_an_installation_makes_no_other(site: SharedSite, tmp_pa
     aside = path.rename(tmp_path / "key")
     try:
         refused = running.command(
-            "import", str(small_kit(tmp_path / "b")), "--edition", "key-lost", "--phase", "b"
+            "import", str(small_kit(tmp_path / "b")), "--challenge", "key-lost", "--phase", "b"
         )
     finally:
         aside.rename(path)

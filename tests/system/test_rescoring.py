@@ -16,7 +16,7 @@ from tests.system.servers import eventually
 
 pytestmark = pytest.mark.system
 
-EDITIONS = count(1)
+CHALLENGES = count(1)
 ARCHIVES = {"Acorn": results(cat=5, dog=5), "Beech": results(cat=10, dog=5), "Cedar": results(cat=1, dog=1)}
 LATE = results(cat=10, dog=4)
 BEFORE = {"Acorn": 0.5, "Beech": 0.75, "Cedar": 0.1}
@@ -32,17 +32,17 @@ class Scene:
     """A phase with three results on its board, and a corrected tree."""
 
     site: SharedSite
-    edition: str
+    challenge: str
     someone: Client
     corrected: Path
 
     @property
     def phase(self) -> str:
-        return f"{self.edition}/test"
+        return f"{self.challenge}/test"
 
     def correct(self) -> int:
         """Import the corrected tree; its version."""
-        return self.site.installation.load(self.corrected, self.edition).version
+        return self.site.installation.load(self.corrected, self.challenge).version
 
     def board(self) -> dict[str, Any]:
         return dict(self.someone.board(self.phase))
@@ -62,7 +62,7 @@ class Scene:
         [found] = [
             dict(one)
             for one in good(self.site.organiser.http.get("/api/v1/organise"))
-            if one["phase"]["edition"] == self.edition
+            if one["phase"]["challenge"] == self.challenge
         ]
         return found
 
@@ -100,9 +100,9 @@ def oak(site: SharedSite) -> Client:
 
 @pytest.fixture
 def scene(site: SharedSite, oak: Client, tmp_path: Path) -> Scene:
-    edition = f"again{next(EDITIONS)}"
-    site.installation.load(small_kit(tmp_path / "first"), edition)
-    scene = Scene(site, edition, oak, small_kit(tmp_path / "corrected", without=5))
+    challenge = f"again{next(CHALLENGES)}"
+    site.installation.load(small_kit(tmp_path / "first"), challenge)
+    scene = Scene(site, challenge, oak, small_kit(tmp_path / "corrected", without=5))
     for number in [oak.submit(scene.phase, archive, name) for name, archive in ARCHIVES.items()]:
         oak.final(number)
     assert scene.means() == BEFORE

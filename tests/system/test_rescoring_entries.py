@@ -188,9 +188,9 @@ def oak(site: SharedSite) -> Client:
 def test_organisers_have_a_failed_entry_scored_on_every_way(
     site: SharedSite, oak: Client, way: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    edition, http = f"retried-{way.lower()}", site.organiser.http
-    site.installation.load(small_kit(tmp_path_factory.mktemp("kit")), edition)
-    number = oak.submit(f"{edition}/test", results(cat=5, dog=5), "Acorn")
+    challenge, http = f"retried-{way.lower()}", site.organiser.http
+    site.installation.load(small_kit(tmp_path_factory.mktemp("kit")), challenge)
+    number = oak.submit(f"{challenge}/test", results(cat=5, dog=5), "Acorn")
     [entry] = oak.final(number)["entries"]
     site.installation.ask("UPDATE run SET state = 'failed' WHERE id = %s", entry["shown"]["id"])
     site.installation.ask(
@@ -205,7 +205,7 @@ def test_organisers_have_a_failed_entry_scored_on_every_way(
     elif way == "API":
         assert good(http.post(f"/api/v1{action}")) == {"rescore": None}
     else:
-        words = ("--edition", edition, "--phase", "test", "--entry", str(entry["id"]))
+        words = ("--challenge", challenge, "--phase", "test", "--entry", str(entry["id"]))
         done = site.installation.command("rescore", *words)
         assert done.returncode == 0, done.stderr
         assert f"entry {entry['id']} is queued" in done.stdout

@@ -339,7 +339,7 @@ def test_one_person_has_one_check_at_a_time_and_others_do_not_wait_for_it(
     ash, fir = place.participant("ash"), place.participant("fir")
     ask = place.installation.ask
     [[key]] = ask(
-        "SELECT description_key FROM phase JOIN edition ON edition_id = edition.id WHERE code = 'kept'"
+        "SELECT description_key FROM phase JOIN challenge ON challenge_id = challenge.id WHERE code = 'kept'"
     )
     description = stored_file(platform.descriptions, key)
     with in_a_pipe(description) as pipe, ThreadPoolExecutor(2) as together:

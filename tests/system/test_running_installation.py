@@ -36,7 +36,7 @@ def test_a_command_finds_the_installation_that_runs_in_the_data_folder(
     quiet: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # and not in the checkout
-    words = ("import", str(small_kit(tmp_path)), "--edition", "noted", "--phase", "test")
+    words = ("import", str(small_kit(tmp_path)), "--challenge", "noted", "--phase", "test")
 
     with exclusive(quiet.settings.data), advertised(quiet.settings):
         found = command(quiet, *words)

@@ -1,4 +1,4 @@
-"""What home and the overview of an edition show of results, and in which order."""
+"""What home and the overview of a challenge show of results, and in which order."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from app.challenges import challenges
 from app.challenges.disclosure import EVERYTHING, PUBLIC, Sight
 from app.core.access import Actor
 from app.home import home
-from app.home.home import EditionView
+from app.home.home import ChallengeView
 from app.models import ClassScore, Disclosure, Entry, Phase, Role, Run, Team
 from app.platform import Platform
 from app.results import details
@@ -28,21 +28,21 @@ def change(rows: Rows, **values: object) -> None:
         session.execute(update(Phase).where(Phase.id == rows.phase_id).values(**values))
 
 
-def edition(rows: Rows) -> EditionView:
-    return home.edition_page(rows.platform, code(rows), None, 1)
+def challenge(rows: Rows) -> ChallengeView:
+    return home.challenge_page(rows.platform, code(rows), None, 1)
 
 
 def code(rows: Rows) -> str:
     with rows.platform.transaction() as session:
         phase = session.get_one(Phase, rows.phase_id)
         found = next(
-            each for each in home.all_editions(rows.platform) if phase.id in {one.id for one in each.phases}
+            each for each in home.all_challenges(rows.platform) if phase.id in {one.id for one in each.phases}
         )
         return found.code
 
 
 def matrix(rows: Rows) -> Matrix:
-    found = edition(rows).matrix
+    found = challenge(rows).matrix
     assert found is not None
     return found
 
@@ -56,7 +56,7 @@ def newest(rows: Rows) -> list[float | None]:
         result.mean
         for arrival in home.home(rows.platform).newest
         for result in arrival.results
-        if result.edition == code(rows)
+        if result.challenge == code(rows)
     ]
 
 
@@ -152,7 +152,7 @@ def test_the_number_of_queries_does_not_grow_with_the_results(small_board: Platf
 
 def read_pages(rows: Rows) -> None:
     home.home(rows.platform)
-    home.edition_page(rows.platform, code(rows), "test", 1)
+    home.challenge_page(rows.platform, code(rows), "test", 1)
 
 
 def rank(rows: Rows, sight: Sight, entry: int, reader: Actor) -> Rank | None:

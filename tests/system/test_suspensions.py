@@ -113,5 +113,5 @@ def test_a_team_with_results_outlives_its_last_member(board: Rows) -> None:
 
     assert len(shown(board)) == 1
     with board.platform.transaction() as session:
-        edition_id = session.get_one(Phase, board.phase_id).edition_id
-        assert memberships.own_team(session, board.user_id, edition_id) != board.team_id
+        challenge_id = session.get_one(Phase, board.phase_id).challenge_id
+        assert memberships.own_team(session, board.user_id, challenge_id) != board.team_id

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.models import Edition
+from app.models import Challenge
 from app.people.accounts import token_of_program
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
@@ -21,10 +21,10 @@ NUMBERS = count(1)
 
 
 @pytest.fixture
-def edition(site: SharedSite) -> str:
+def challenge(site: SharedSite) -> str:
     code = f"team-races-{next(NUMBERS)}"
     with site.installation.platform.transaction() as session:
-        session.add(Edition(code=code, title=code, dataset="VOC2012"))
+        session.add(Challenge(code=code, title=code, dataset="VOC2012"))
     return code
 
 
@@ -38,8 +38,8 @@ def people(site: SharedSite, number: int) -> list[Client]:
     return [running.client(site.addresses[place % 2], token) for place, token in enumerate(tokens)]
 
 
-def create(person: Client, edition: str, name: str) -> httpx2.Response:
-    return person.http.post(f"/api/v1/editions/{edition}/teams", json={"name": name})
+def create(person: Client, challenge: str, name: str) -> httpx2.Response:
+    return person.http.post(f"/api/v1/challenges/{challenge}/teams", json={"name": name})
 
 
 def invite(owner: Client, team: int, uses: int = 1) -> str:
@@ -55,9 +55,9 @@ def codes(responses: Sequence[httpx2.Response]) -> Counter[str]:
     return Counter("" if each.is_success else str(each.json()["code"]) for each in responses)
 
 
-def test_of_30_people_one_joins_by_an_invitation_with_one_use_left(site: SharedSite, edition: str) -> None:
+def test_of_30_people_one_joins_by_an_invitation_with_one_use_left(site: SharedSite, challenge: str) -> None:
     owner, *crowd = people(site, TIMES + 1)
-    team = good(create(owner, edition, "Oak"))["id"]
+    team = good(create(owner, challenge, "Oak"))["id"]
     token = invite(owner, team)
 
     responses = at_once(crowd, lambda person: accept(person, token))
@@ -66,11 +66,13 @@ def test_of_30_people_one_joins_by_an_invitation_with_one_use_left(site: SharedS
     assert len(good(owner.http.get(f"/api/v1/teams/{team}"))["members"]) == 2
 
 
-def test_a_person_who_accepts_two_invitations_30_times_is_in_one_team(site: SharedSite, edition: str) -> None:
+def test_a_person_who_accepts_two_invitations_30_times_is_in_one_team(
+    site: SharedSite, challenge: str
+) -> None:
     ada, bob, eve = people(site, 3)
     owners = {ada: "Oak", bob: "Elm"}
     tokens = [
-        invite(owner, good(create(owner, edition, name))["id"], uses=20) for owner, name in owners.items()
+        invite(owner, good(create(owner, challenge, name))["id"], uses=20) for owner, name in owners.items()
     ]
     bearer = eve.http.headers["Authorization"].removeprefix("Bearer ")
     crowd = [site.installation.client(site.addresses[number % 2], bearer) for number in range(TIMES)]
@@ -82,29 +84,29 @@ def test_a_person_who_accepts_two_invitations_30_times_is_in_one_team(site: Shar
     assert len(good(eve.http.get("/api/v1/teams"))) == 1
 
 
-def test_of_30_teams_that_take_names_that_look_the_same_one_is_made(site: SharedSite, edition: str) -> None:
+def test_of_30_teams_that_take_names_that_look_the_same_one_is_made(site: SharedSite, challenge: str) -> None:
     spellings = iter(("Oak", "oak", "0AK", "O\u0430k", "OAK ") * 6)
 
-    responses = at_once(people(site, TIMES), lambda person: create(person, edition, next(spellings)))
+    responses = at_once(people(site, TIMES), lambda person: create(person, challenge, next(spellings)))
 
     assert codes(responses) == {"": 1, "name-taken": TIMES - 1}
 
 
-def test_of_30_teams_that_one_person_makes_one_is_made(site: SharedSite, edition: str) -> None:
+def test_of_30_teams_that_one_person_makes_one_is_made(site: SharedSite, challenge: str) -> None:
     [ada] = people(site, 1)
     bearer = ada.http.headers["Authorization"].removeprefix("Bearer ")
     crowd = [site.installation.client(site.addresses[number % 2], bearer) for number in range(TIMES)]
     names = count(100)
 
-    responses = at_once(crowd, lambda person: create(person, edition, f"Oak {next(names)}"))
+    responses = at_once(crowd, lambda person: create(person, challenge, f"Oak {next(names)}"))
 
     assert codes(responses) == {"": 1, "in-team": TIMES - 1}
 
 
-def test_of_owners_who_all_leave_at_once_one_stays_with_the_members(site: SharedSite, edition: str) -> None:
+def test_of_owners_who_all_leave_at_once_one_stays_with_the_members(site: SharedSite, challenge: str) -> None:
     owners = people(site, 20)
     [member] = people(site, 1)
-    team = good(create(owners[0], edition, "Oak"))["id"]
+    team = good(create(owners[0], challenge, "Oak"))["id"]
     token = invite(owners[0], team, uses=20)
     for each in (*owners[1:], member):
         good(accept(each, token))

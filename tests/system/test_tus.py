@@ -34,7 +34,7 @@ def someone(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Clien
 
 
 def uploads_of(client: Client) -> str:
-    return f"{str(client.http.base_url).rstrip('/')}/api/v1/editions/{PHASE}/uploads"
+    return f"{str(client.http.base_url).rstrip('/')}/api/v1/challenges/{PHASE}/uploads"
 
 
 def tus_uploader(client: Client, content: bytes, **options: object) -> Uploader:
@@ -105,7 +105,7 @@ def test_a_put_that_breaks_off_is_resumed_by_tus(someone: Client) -> None:
 
     with pytest.raises(ConnectionError):
         someone.http.put(
-            f"/api/v1/editions/{PHASE}/uploads",
+            f"/api/v1/challenges/{PHASE}/uploads",
             params={"filename": "broken.tar.gz"},
             content=breaking(),
             headers={"Content-Length": str(len(GOOD))},

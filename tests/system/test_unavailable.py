@@ -17,7 +17,7 @@ from tests.system.test_stalls import waits_for_lock
 
 pytestmark = pytest.mark.system
 
-PAGE = "/editions/away/test/competitions/3"  # reads the database each time, unlike home
+PAGE = "/challenges/away/test/competitions/3"  # reads the database each time, unlike home
 
 
 @pytest.fixture(scope="module")

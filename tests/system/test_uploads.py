@@ -25,7 +25,7 @@ MiB = 1 << 20
 
 
 @pytest.fixture(scope="module", autouse=True)
-def edition(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> None:
+def challenge(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> None:
     site.installation.load(small_kit(tmp_path_factory.mktemp("pieces")), "pieces", quota=1)
 
 
@@ -55,7 +55,7 @@ def test_an_archive_that_is_declared_too_large_is_refused_with_the_limit(limited
 
 def test_a_stream_of_unknown_length_is_refused_and_leaves_no_upload(limited: Client) -> None:
     response = limited.http.put(
-        f"/api/v1/editions/{PHASE}/uploads", params={"filename": "results.tar"}, content=iter([b"bytes"])
+        f"/api/v1/challenges/{PHASE}/uploads", params={"filename": "results.tar"}, content=iter([b"bytes"])
     )
 
     assert (response.status_code, response.json()["code"]) == (411, "length-required")
@@ -65,7 +65,7 @@ def test_a_stream_of_unknown_length_is_refused_and_leaves_no_upload(limited: Cli
 def test_pieces_that_would_be_too_large_together_are_refused_before_the_first(limited: Client) -> None:
     headers = {"Tus-Resumable": "1.0.0", "Upload-Length": str(LIMIT + 1)}
 
-    response = limited.http.post(f"/api/v1/editions/{PHASE}/uploads", headers=headers)
+    response = limited.http.post(f"/api/v1/challenges/{PHASE}/uploads", headers=headers)
 
     assert response.status_code == 413
     assert f"at most {LIMIT} bytes" in response.json()["detail"]
@@ -83,7 +83,7 @@ def test_more_bytes_than_declared_are_refused(oak: Client) -> None:
 def test_a_form_that_is_too_large_is_refused_with_the_limit(small_web: str, limited: Client) -> None:
     archive = {"archive": ("results.tar.gz", bytes(10 * LIMIT))}
     for has_content_length in (True, False):
-        request = limited.http.build_request("POST", f"/editions/{PHASE}/submit", files=archive)
+        request = limited.http.build_request("POST", f"/challenges/{PHASE}/submit", files=archive)
         body = request.read()
         content = (
             body
@@ -92,7 +92,7 @@ def test_a_form_that_is_too_large_is_refused_with_the_limit(small_web: str, limi
         )
         kind = {"Content-Type": request.headers["Content-Type"], "Accept": "text/html"}
 
-        response = limited.http.post(f"/editions/{PHASE}/submit", content=content, headers=kind)
+        response = limited.http.post(f"/challenges/{PHASE}/submit", content=content, headers=kind)
 
         assert response.status_code == 413
         assert f"at most {LIMIT} bytes" in response.text
@@ -162,7 +162,7 @@ def test_a_gigabyte_does_not_fill_the_memory_of_the_web_server(site: SharedSite,
     before = bytes_of(pid, "VmRSS")
 
     response = oak.http.put(
-        f"/api/v1/editions/{PHASE}/uploads",
+        f"/api/v1/challenges/{PHASE}/uploads",
         params={"filename": "results.tar"},
         content=(block for _ in range(1024)),
         headers={"Content-Length": str(1024 * MiB)},
@@ -182,7 +182,7 @@ def test_a_form_without_script_takes_an_archive_to_its_score(site: SharedSite) -
         assert browser.post("/register", data=person).status_code == 303
         confirm_address(site.installation.platform, person["email"])
 
-        sent = browser.post(f"/editions/{PHASE}/submit", files={"archive": ("results.tar.gz", GOOD)})
+        sent = browser.post(f"/challenges/{PHASE}/submit", files={"archive": ("results.tar.gz", GOOD)})
         assert sent.status_code == 303
         report = browser.get(sent.headers["Location"])
         assert "results.tar.gz" in report.text
@@ -206,7 +206,7 @@ def test_a_form_without_script_takes_an_archive_to_its_score(site: SharedSite) -
 @pytest.mark.parametrize("field", ["other", "archive"])
 def test_a_form_without_an_archive_says_what_is_missing(site: SharedSite, oak: Client, field: str) -> None:
     words = {field: (None, b"not a file")}
-    response = oak.http.post(f"/editions/{PHASE}/submit", files=words, headers={"Accept": "text/html"})
+    response = oak.http.post(f"/challenges/{PHASE}/submit", files=words, headers={"Accept": "text/html"})
 
     assert response.status_code == 422
     assert "Choose an archive first" in response.text
@@ -285,7 +285,7 @@ def test_what_a_page_of_another_site_sends_is_refused(site: SharedSite) -> None:
             {"Sec-Fetch-Site": "cross-site"},
             {"Origin": "null"},
         ):
-            for path in ("/account/tokens", f"/editions/{PHASE}/submit", "/logout", "/api/v1/submissions"):
+            for path in ("/account/tokens", f"/challenges/{PHASE}/submit", "/logout", "/api/v1/submissions"):
                 response = browser.post(path, headers=forged)
                 assert response.status_code == 403, (path, forged)
         assert browser.get("/account").status_code == 200
@@ -295,7 +295,7 @@ def test_what_a_page_of_another_site_sends_is_refused(site: SharedSite) -> None:
 def description(site: SharedSite) -> Path:
     """The file by which archives of the phase are checked."""
     [[key]] = site.installation.ask(
-        "SELECT description_key FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = 'pieces'"
+        "SELECT description_key FROM phase p JOIN challenge e ON p.challenge_id = e.id WHERE e.code = 'pieces'"
     )
     return stored_file(site.installation.platform.descriptions, key)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
-from scoring.competitions import EDITIONS
+from scoring.competitions import CHALLENGES
 from scoring.data.layouts import WHOLE_IMAGE
 from scoring.errors import Problem, shown
 from scoring.readers.voc.annotations import READERS, AnnotationError, ListedImage, read_image_set
@@ -30,18 +30,18 @@ class TreeError(Exception):
 
 
 def dataset_of(tree: Path) -> str:
-    """The name of an edition: that of its folder, or of the link's target if the folder is a link with another name.
+    """The name of a challenge: that of its folder, or of the link's target if the folder is a link with another name.
 
     >>> dataset_of(Path("VOCdevkit/VOC2007/"))
     'VOC2007'
     """
     name = tree.absolute().name
-    return name if name in EDITIONS else tree.resolve().name
+    return name if name in CHALLENGES else tree.resolve().name
 
 
 @dataclass(frozen=True, slots=True)
 class KitFiles:
-    """The tree of an edition, one image set of it, and the problems found so far.
+    """The tree of a challenge, one image set of it, and the problems found so far.
 
     Raises TreeError where there is no such folder, and for an image set that cannot be the name of a file.
     """
@@ -85,7 +85,7 @@ class KitFiles:
 
     @property
     def dataset(self) -> str:
-        """The edition's name."""
+        """The challenge's name."""
         return dataset_of(self.root)
 
     @property
@@ -129,5 +129,5 @@ class KitFiles:
 
     def add_missing_image_set(self) -> None:
         """Add the problem that neither the Main set nor the Segmentation set has an image."""
-        message = f"no image of the set '{self.image_set}' here; expected the folder of an edition, such as VOCdevkit/VOC2007"
+        message = f"no image of the set '{self.image_set}' here; expected the folder of a challenge, such as VOCdevkit/VOC2007"
         self.add_problem("no-image-set", self.set_file("Main"), message)

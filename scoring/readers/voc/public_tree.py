@@ -17,7 +17,7 @@ def read_public(tree: Path | str, image_set: str) -> Description:
     r"""The public description of an image set, from a development kit's tree with or without annotation.
 
     Of label files only the names and the images listed are read. The classes are those that have a label file of this set,
-    or else of another one, or else those of the edition. Sizes are those of the pictures, or else of the annotation; an
+    or else of another one, or else those of the challenge. Sizes are those of the pictures, or else of the annotation; an
     image without either is `UNKNOWN_SIDE` wide and high. Raises TreeError with a problem for every invalid image set.
 
     >>> from tempfile import TemporaryDirectory

@@ -37,7 +37,7 @@ def match(
 def in_order(
     matched: Iterator[Keyed[RankedPredictions]], known: Mapping[str, ClassLabels]
 ) -> dict[str, RankedPredictions]:
-    """The rankings by class, in the order of the edition."""
+    """The rankings by class, in the order of the challenge."""
     ranked = {each.key: each.value for each in matched}
     return {name: ranked[name] for name in known if name in ranked}
 

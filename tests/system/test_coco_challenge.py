@@ -1,4 +1,4 @@
-"""An edition from COCO's JSON: imported, entered with one JSON file, shown on its board."""
+"""A challenge from COCO's JSON: imported, entered with one JSON file, shown on its board."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def written(folder: Path, content: Any) -> Path:
 def test_one_json_file_is_scored_and_shown(site: SharedSite, tmp_path: Path) -> None:
     file = written(tmp_path, instances(masks=False))
     printed = site.installation.command(
-        "import", str(file), "--edition", "coco", "--phase", "test", "--disclosure", "full"
+        "import", str(file), "--challenge", "coco", "--phase", "test", "--disclosure", "full"
     )
     assert printed.returncode == 0, printed.stderr
     assert "comp2 is not offered: no object has a segmentation" in printed.stdout

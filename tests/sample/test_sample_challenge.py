@@ -1,4 +1,4 @@
-"""The drawn edition: repeatable, complete, and true about its own pictures."""
+"""The drawn challenge: repeatable, complete, and true about its own pictures."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sample import ACTIONS, CLASSES, SETS, SampleEdition, draw_edition
+from sample import ACTIONS, CLASSES, SETS, SampleChallenge, draw_challenge
 from sample.annotations import Annotation, Box, Object, annotate, presence, tight_box
 from sample.dice import Dice
 from sample.masks import VOID, class_mask, label_colours, object_mask
@@ -20,7 +20,7 @@ PARTS_AT_MOST = {"head": 1, "hand": 2, "foot": 2}
 
 
 class Drawn(NamedTuple):
-    edition: SampleEdition
+    challenge: SampleChallenge
     annotations_by_set: dict[str, tuple[Annotation, ...]]
 
     @property
@@ -34,8 +34,8 @@ class Drawn(NamedTuple):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
-    edition = draw_edition(tmp_path_factory.mktemp("edition"), images=120)
-    return Drawn(edition, {name: read_truth(edition.tree, name).annotations for name in SETS})
+    challenge = draw_challenge(tmp_path_factory.mktemp("challenge"), images=120)
+    return Drawn(challenge, {name: read_truth(challenge.tree, name).annotations for name in SETS})
 
 
 def painting(number: int) -> Painting:
@@ -62,19 +62,19 @@ def inside(box: Box, one: Annotation) -> bool:
 
 
 def test_one_seed_draws_the_same_files_twice(tmp_path: Path) -> None:
-    first, second = (draw_edition(tmp_path / name, seed=5, images=8).tree for name in ("one", "two"))
+    first, second = (draw_challenge(tmp_path / name, seed=5, images=8).tree for name in ("one", "two"))
 
     assert contents(first) == contents(second)
 
 
 def test_another_seed_draws_other_pictures(tmp_path: Path) -> None:
-    first, second = (draw_edition(tmp_path / str(seed), seed=seed, images=2).tree for seed in (5, 6))
+    first, second = (draw_challenge(tmp_path / str(seed), seed=seed, images=2).tree for seed in (5, 6))
 
     assert contents(first)["JPEGImages/2012_000001.jpg"] != contents(second)["JPEGImages/2012_000001.jpg"]
 
 
-def test_a_larger_edition_begins_with_the_pictures_of_a_smaller_one(tmp_path: Path) -> None:
-    small, large = (contents(draw_edition(tmp_path / str(n), images=n).tree) for n in (4, 10))
+def test_a_larger_challenge_begins_with_the_pictures_of_a_smaller_one(tmp_path: Path) -> None:
+    small, large = (contents(draw_challenge(tmp_path / str(n), images=n).tree) for n in (4, 10))
 
     assert {name: large[name] for name in small if not name.startswith("ImageSets")} == {
         name: content for name, content in small.items() if not name.startswith("ImageSets")
@@ -89,14 +89,14 @@ def test_chance_stays_what_it_was() -> None:
 
 
 def test_half_of_the_images_are_val_and_half_are_test(drawn: Drawn) -> None:
-    val, test = (drawn.edition.images[name] for name in ("val", "test"))
+    val, test = (drawn.challenge.images[name] for name in ("val", "test"))
 
     assert len(val) == len(test) == 60
     assert not set(val) & set(test)
 
 
 def test_every_listed_image_has_its_picture_its_annotation_and_its_masks(drawn: Drawn) -> None:
-    tree = drawn.edition.tree
+    tree = drawn.challenge.tree
 
     for one in drawn.every_image:
         with Image.open(tree / "JPEGImages" / f"{one.image}.jpg") as picture:
@@ -107,7 +107,7 @@ def test_every_listed_image_has_its_picture_its_annotation_and_its_masks(drawn: 
 
 
 def test_a_picture_takes_some_ten_kilobytes(drawn: Drawn) -> None:
-    sizes = [path.stat().st_size for path in (drawn.edition.tree / "JPEGImages").iterdir()]
+    sizes = [path.stat().st_size for path in (drawn.challenge.tree / "JPEGImages").iterdir()]
 
     assert np.mean(sizes) < 25_000
 
@@ -162,14 +162,14 @@ def test_some_objects_are_difficult_occluded_truncated_and_most_are_not(drawn: D
 def test_label_files_say_what_the_annotation_says(drawn: Drawn) -> None:
     for image_set, annotations in drawn.annotations_by_set.items():
         for name in CLASSES:
-            assert words(drawn.edition.tree, f"Main/{name}_{image_set}.txt") == [
+            assert words(drawn.challenge.tree, f"Main/{name}_{image_set}.txt") == [
                 [one.image, str(presence(one, name))] for one in annotations
             ]
 
 
 def test_the_layout_set_lists_persons_with_one_head_and_at_most_two_hands_and_feet(drawn: Drawn) -> None:
     images = {one.image: one for one in drawn.every_image}
-    listed = [line for name in SETS for line in words(drawn.edition.tree, f"Layout/{name}.txt")]
+    listed = [line for name in SETS for line in words(drawn.challenge.tree, f"Layout/{name}.txt")]
 
     assert len(listed) > 60
     for image, number in listed:
@@ -184,9 +184,9 @@ def test_the_layout_set_lists_persons_with_one_head_and_at_most_two_hands_and_fe
 def test_action_files_label_every_person_of_the_action_set(drawn: Drawn) -> None:
     images = {one.image: one for one in drawn.every_image}
     for image_set in SETS:
-        acting = {image for [image] in words(drawn.edition.tree, f"Action/{image_set}.txt")}
+        acting = {image for [image] in words(drawn.challenge.tree, f"Action/{image_set}.txt")}
         for action in ACTIONS:
-            lines = words(drawn.edition.tree, f"Action/{action}_{image_set}.txt")
+            lines = words(drawn.challenge.tree, f"Action/{action}_{image_set}.txt")
             assert {image for image, _, _ in lines} == acting
             assert sum(label == "1" for _, _, label in lines) >= 4
             for image, number, label in lines:
@@ -196,7 +196,7 @@ def test_action_files_label_every_person_of_the_action_set(drawn: Drawn) -> None
 
 
 def test_masks_hold_the_numbers_of_objects_and_their_classes(drawn: Drawn) -> None:
-    tree = drawn.edition.tree
+    tree = drawn.challenge.tree
     for one in [one for one in drawn.every_image if one.segmented]:
         objects = indices(tree / "SegmentationObject" / f"{one.image}.png")
         classes = indices(tree / "SegmentationClass" / f"{one.image}.png")
@@ -213,7 +213,7 @@ def test_masks_hold_the_numbers_of_objects_and_their_classes(drawn: Drawn) -> No
 
 def test_a_mask_never_leaves_the_box_of_its_object(drawn: Drawn) -> None:
     for one in [one for one in drawn.every_image if one.segmented]:
-        objects = indices(drawn.edition.tree / "SegmentationObject" / f"{one.image}.png")
+        objects = indices(drawn.challenge.tree / "SegmentationObject" / f"{one.image}.png")
         for number, thing in enumerate(one.objects, 1):
             if (objects == number).any():
                 mask, box = tight_box(objects == number), thing.box

@@ -1,4 +1,4 @@
-"""The sample edition: a small challenge with pictures of our own, drawn from one seed."""
+"""The sample challenge: a small challenge with pictures of our own, drawn from one seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ SETS = ("val", "test")
 
 
 @dataclass(frozen=True, slots=True)
-class SampleEdition:
-    """A drawn edition: where its tree lies, and the images of each set."""
+class SampleChallenge:
+    """A drawn challenge: where its tree lies, and the images of each set."""
 
     tree: Path
     classes: tuple[str, ...]
@@ -25,11 +25,11 @@ class SampleEdition:
     images: Mapping[str, tuple[str, ...]]
 
 
-def draw_edition(folder: Path, *, seed: int = 2012, images: int = 240) -> SampleEdition:
-    """Draw an edition as a development-kit tree in `folder/sample`, half of it val and half test.
+def draw_challenge(folder: Path, *, seed: int = 2012, images: int = 240) -> SampleChallenge:
+    """Draw a challenge as a development-kit tree in `folder/sample`, half of it val and half test.
 
     The same seed gives the same files. Each second image of a set is segmented. An image is drawn from the
-    seed and its own number alone, so a larger edition begins with the images of a smaller one.
+    seed and its own number alone, so a larger challenge begins with the images of a smaller one.
     """
     tree = folder / NAME
     for name in FOLDERS:
@@ -41,7 +41,7 @@ def draw_edition(folder: Path, *, seed: int = 2012, images: int = 240) -> Sample
     for name, annotations in by_set.items():
         write_sets(tree, name, annotations)
     names = {name: tuple(one.image for one in annotations) for name, annotations in by_set.items()}
-    return SampleEdition(tree, CLASSES, ACTIONS, names)
+    return SampleChallenge(tree, CLASSES, ACTIONS, names)
 
 
 def _draw_image(tree: Path, seed: int, number: int, *, scene: int) -> Annotation:

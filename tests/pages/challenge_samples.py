@@ -1,4 +1,4 @@
-"""Home and the overview of an edition with what they are rendered with."""
+"""Home and the overview of a challenge with what they are rendered with."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,9 +8,9 @@ from typing import Any
 from app.challenges.challenges import PhaseState
 from app.figures.published import PublishedLine
 from app.home.home import (
+    ChallengeSummary,
+    ChallengeView,
     CompetitionLine,
-    EditionSummary,
-    EditionView,
     Found,
     FoundMethod,
     HomeView,
@@ -33,42 +33,42 @@ UPCOMING = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING, open
 HISTORICAL = PublishedLine("voc2007", EVIL, EVIL)
 
 
-def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:
+def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     phases = (PHASE, VAL)
-    summary = EditionSummary("VOC2007", EVIL, "VOC2007", phases)
+    summary = ChallengeSummary("VOC2007", EVIL, "VOC2007", phases)
     several = (RESULT, replace(RESULT, competition=1, title="Classification", mean=None))
     empty = HomeView((), (), (), None, ())
     yield "home/home.html", {"home": empty}
-    editions = (summary, replace(summary, phases=()))
+    challenges = (summary, replace(summary, phases=()))
     stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
     pictures = PhasePictures(VAL, (stands_for,))
     newest = arrivals_of(several, 8)
     yield (
         "home/home.html",
-        {"home": HomeView(editions, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), pictures)},
+        {"home": HomeView(challenges, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), pictures)},
     )
-    yield "home/home.html", {"home": HomeView(editions, (), (UPCOMING,), None, ())}
+    yield "home/home.html", {"home": HomeView(challenges, (), (UPCOMING,), None, ())}
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
-    yield "home/find.html", {"found": Found(EVIL, editions, methods)}
+    yield "home/find.html", {"found": Found(EVIL, challenges, methods)}
     yield "home/find.html", {"found": Found("", (), ())}
     lines = tuple(
         CompetitionLine(number, "detection", "Detection", "trained on anything") for number in (3, 4)
     )
     cards = tuple(PhaseCard(each, lines, None, (stands_for,)) for each in (PHASE, VAL, CLOSED, UPCOMING))
-    edition = EditionView("VOC2007", EVIL, "VOC2007", cards, matrix(), has_terms=True)
-    without = replace(edition, phases=(PhaseCard(VAL, ()),), has_terms=False)
+    challenge = ChallengeView("VOC2007", EVIL, "VOC2007", cards, matrix(), has_terms=True)
+    without = replace(challenge, phases=(PhaseCard(VAL, ()),), has_terms=False)
     last = replace(matrix(), page=20, next_page=None, withheld=None)
     nothing = replace(matrix(), rows=(), columns=(), next_page=None, has_more=False)
     for each in (
-        edition,
+        challenge,
         replace(without, matrix=last),
         replace(without, matrix=nothing),
         replace(without, matrix=replace(nothing, page=2)),
-        replace(edition, phases=(), matrix=None),
+        replace(challenge, phases=(), matrix=None),
     ):
         timeline = timeline_of([card.phase for card in each.phases], NOW)
         competitions = competitions_of(each.phases)
-        yield "home/edition.html", {"edition": each, "timeline": timeline, "competitions": competitions}
+        yield "home/challenge.html", {"challenge": each, "timeline": timeline, "competitions": competitions}
 
 
 def matrix() -> Matrix:
