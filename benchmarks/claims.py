@@ -24,11 +24,11 @@ from app.jobs import queue
 from app.models import (
     Challenge,
     Disclosure,
-    Entry,
     GroundTruth,
     Method,
     Phase,
     Queue,
+    Result,
     Run,
     Submission,
     Team,
@@ -44,7 +44,7 @@ LEASE = timedelta(minutes=5)
 
 
 def fill(session: Session, runs: int, teams: int) -> None:
-    """Queue runs of one entry, in turns of so many teams."""
+    """Queue runs of one result, in turns of so many teams."""
     challenge, user = (
         Challenge(code="queue", title="Queue", dataset="VOC2012"),
         User(email="a@example.org", name="Ash"),
@@ -81,12 +81,12 @@ def fill(session: Session, runs: int, teams: int) -> None:
     )
     session.add(submission)
     session.flush()
-    entry = Entry(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=3)
-    session.add(entry)
+    result = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=3)
+    session.add(result)
     session.flush()
     number = cast(func.generate_series(0, runs - 1).column_valued("number"), BigInteger)
     queued: dict[str, Any] = {
-        "entry_id": literal(entry.id),
+        "result_id": literal(result.id),
         "ground_truth_id": literal(truth.id),
         "protocol": literal("voc2012"),
         "scorer": literal(scoring.SCORER),

@@ -185,8 +185,8 @@ def _reader_lines(printed: str, seconds: float) -> Iterator[tuple[str, str, str]
 
 
 def _stored(running: Installation, night: Night) -> tuple[str, str, str]:
-    [[rows, scored]] = running.ask("SELECT count(*), count(*) FILTER (WHERE state = 'scored') FROM entry")
-    return "entries in the database, and scored", str(len(night.submissions)), f"{rows}, {scored}"
+    [[rows, scored]] = running.ask("SELECT count(*), count(*) FILTER (WHERE state = 'scored') FROM result")
+    return "results in the database, and scored", str(len(night.submissions)), f"{rows}, {scored}"
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from alembic.script import ScriptDirectory
 from tests.shared import ROOT
 
 EXAMPLE = Path(__file__).parent / "system" / "later_migrations" / "2027_01_15_add_note_of_run.py"
-FIRST = "d63b8e1a9f27"  # the schema of the first release
+FIRST = "4a7be90c15d2"  # the schema of the first release
 
 
 def head() -> str:

@@ -35,13 +35,13 @@ from app.models import (
     Board,
     BoardGroups,
     ClassScore,
-    Entry,
-    EntryState,
     GroundTruth,
     JobKind,
     Method,
     Publication,
     Rescore,
+    Result,
+    ResultState,
     Run,
     RunAnalysis,
     RunState,
@@ -412,10 +412,10 @@ class StoredRow:
 
 
 def is_shown_to(audience: Audience) -> ColumnElement[bool]:
-    """Which methods a board shows; for statements that join Method and Entry."""
+    """Which methods a board shows; for statements that join Method and Result."""
     if audience is Audience.ORGANISERS:
         return true()
-    return and_(is_public(), is_past_embargo(Entry.phase_id))
+    return and_(is_public(), is_past_embargo(Result.phase_id))
 
 
 def board_version(session: Session, phase_id: int, competition: int) -> Version | None:
@@ -431,16 +431,16 @@ def board_version(session: Session, phase_id: int, competition: int) -> Version 
     )
     revisions = (
         select(func.coalesce(func.sum(Method.revision), 0))
-        .select_from(Entry)
-        .join(Method, Entry.method_id == Method.id)
-        .where(Entry.phase_id == phase_id, Entry.competition == competition)
+        .select_from(Result)
+        .join(Method, Result.method_id == Method.id)
+        .where(Result.phase_id == phase_id, Result.competition == competition)
         .scalar_subquery()
     )
     analysed = (  # a run's intervals are there before it is analysed
         select(func.count(RunAnalysis.run_id))
-        .select_from(Entry)
-        .join(RunAnalysis, RunAnalysis.run_id == Entry.published_run_id)
-        .where(Entry.phase_id == phase_id, Entry.competition == competition)
+        .select_from(Result)
+        .join(RunAnalysis, RunAnalysis.run_id == Result.published_run_id)
+        .where(Result.phase_id == phase_id, Result.competition == competition)
         .scalar_subquery()
     )
     statement = (
@@ -462,13 +462,13 @@ def board_version(session: Session, phase_id: int, competition: int) -> Version 
 
 def withdrawals_number(session: Session, phase_id: int, competition: int) -> int:
     """Another number whenever results are taken from the readers of a board: withdrawn, or hidden with their team."""
-    is_taken = or_(Entry.state == EntryState.WITHDRAWN, not_(is_shown(Method.team_id)))
+    is_taken = or_(Result.state == ResultState.WITHDRAWN, not_(is_shown(Method.team_id)))
     statement = (
-        select(func.coalesce(func.sum(Entry.id), 0))
-        .join(Method, Entry.method_id == Method.id)
+        select(func.coalesce(func.sum(Result.id), 0))
+        .join(Method, Result.method_id == Method.id)
         .where(
-            Entry.phase_id == phase_id,
-            Entry.competition == competition,
+            Result.phase_id == phase_id,
+            Result.competition == competition,
             Method.public_at.is_not(None),
             is_taken,
         )
@@ -489,8 +489,8 @@ def stored_board(
     published = (
         select(func.count().label("count"), func.max(Publication.published_at).label("latest"))
         .select_from(Publication)
-        .join(Entry, Publication.entry_id == Entry.id)
-        .join(Method, Entry.method_id == Method.id)
+        .join(Result, Publication.result_id == Result.id)
+        .join(Method, Result.method_id == Method.id)
         .where(
             Publication.phase_id == phase_id,
             Publication.competition == competition,
@@ -518,11 +518,11 @@ def _is_before(moment: datetime | None) -> ColumnElement[bool]:
 
 
 def current(phase_id: int, competition: int) -> Subquery:
-    """The entries that stand on a board now, each with its run: entry_id, run_id."""
+    """The results that stand on a board now, each with its run: result_id, run_id."""
     statement = (
-        select(Entry.id.label("entry_id"), Entry.published_run_id.label("run_id"))
+        select(Result.id.label("result_id"), Result.published_run_id.label("run_id"))
         .join(Board, stands_on_board())
-        .where(Entry.phase_id == phase_id, Entry.competition == competition)
+        .where(Result.phase_id == phase_id, Result.competition == competition)
     )
     return statement.subquery()
 
@@ -531,17 +531,17 @@ def select_rows(session: Session, standing: Subquery, audience: Audience) -> lis
     """The methods of what stands on a board (`current`), or stood (`publications.queries.former`)."""
     statement = (
         select(
-            Run.id, Run.ladder_run_id, Entry.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
+            Run.id, Run.ladder_run_id, Result.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
             Team.suspended_at.is_not(None), Submission.created_at, Run.measure, Run.protocol, Run.scorer,
             GroundTruth.version, GroundTruth.public_id,
         )
         .select_from(standing)
-        .join(Entry, Entry.id == standing.c.entry_id)
+        .join(Result, Result.id == standing.c.result_id)
         .join(Run, Run.id == standing.c.run_id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .join(Method, Entry.method_id == Method.id)
+        .join(Method, Result.method_id == Method.id)
         .join(Team, Method.team_id == Team.id)
-        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Submission, Result.submission_id == Submission.id)
         .where(is_shown_to(audience))
     )  # fmt: skip
     return [
@@ -565,23 +565,23 @@ def scores(session: Session, standing: Subquery) -> dict[int, dict[str | None, S
     return found
 
 
-def record_result(session: Session, entry_id: int, run_id: int) -> None:
+def record_result(session: Session, result_id: int, run_id: int) -> None:
     """Record what a run has come to: a score on its board, and in the queue what has to follow from it.
 
-    Part of the transaction that ends the run and holds it locked; locks the entry after it and never the board. Runs of
+    Part of the transaction that ends the run and holds it locked; locks the result after it and never the board. Runs of
     a re-scoring reach their boards by its switch. A score under versions that are no longer the board's does not stand
-    there; the next sweep queues another run of its entry.
+    there; the next sweep queues another run of its result.
     """
-    state, is_rescore = recording.run_state(session, run_id, entry_id)
+    state, is_rescore = recording.run_state(session, run_id, result_id)
     if state is RunState.SCORED:
         queue.add(session, JobKind.INTERVALS, {"run_id": run_id})
     if is_rescore:
         return
     if state is RunState.SCORED:
-        queue.add(session, JobKind.SIMILARITY, {"entry_id": entry_id})
+        queue.add(session, JobKind.SIMILARITY, {"result_id": result_id})
         recording.publish(session, Run.id == run_id)
     else:
-        recording.end_without_result(session, entry_id, EntryState(state.value))
+        recording.end_without_result(session, result_id, ResultState(state.value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from app.challenges.challenges import PhaseView, is_past_embargo
 from app.challenges.disclosure import RunScore, Sight, StoredScore, sight_of, withheld
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import MalformedError, NotFoundError
-from app.models import Board, ClassScore, Entry, Method, Phase, Run, Team
+from app.models import Board, ClassScore, Method, Phase, Result, Run, Team
 from app.people.teams import is_public
 from app.platform import Platform
 from app.results import analyses, exhibits, headlines, submissions
@@ -338,16 +338,16 @@ def _standing(actor: Actor, phase_id: int, competition: int, *columns: Any) -> S
         Action.READ_SUBMISSION,
         team=Method.team_id,
         challenge=Phase.challenge_id,
-        states={State.PRIVATE: true(), State.PUBLIC: and_(is_public(), is_past_embargo(Entry.phase_id))},
+        states={State.PRIVATE: true(), State.PUBLIC: and_(is_public(), is_past_embargo(Result.phase_id))},
     )
     return (
         select(*columns)
-        .select_from(Entry)
+        .select_from(Result)
         .join(Board, stands_on_board())
-        .join(Run, Entry.published_run_id == Run.id)
-        .join(Method, Entry.method_id == Method.id)
-        .join(Phase, Entry.phase_id == Phase.id)
-        .where(Entry.phase_id == phase_id, Entry.competition == competition, shown)
+        .join(Run, Result.published_run_id == Run.id)
+        .join(Method, Result.method_id == Method.id)
+        .join(Phase, Result.phase_id == Phase.id)
+        .where(Result.phase_id == phase_id, Result.competition == competition, shown)
     )
 
 
@@ -356,7 +356,7 @@ def standing_runs(
 ) -> list[StandingRun]:
     """Those of these methods that stand on a board for the reader, in their order."""
     columns = (
-        Method.id, Method.name, Method.title, Team.name, Entry.submission_id, Entry.is_complete, Run.id,
+        Method.id, Method.name, Method.title, Team.name, Result.submission_id, Result.is_complete, Run.id,
         Run.ladder_run_id, Run.measure, Run.ground_truth_id, Run.scorer, Run.protocol,
     )  # fmt: skip
     statement = _standing(actor, phase_id, competition, *columns).join(Team, Method.team_id == Team.id)

@@ -14,7 +14,7 @@ from app.challenges.challenges import PhaseView, is_past_embargo
 from app.challenges.disclosure import sight_of
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import NotFoundError
-from app.models import Approval, Challenge, Entry, EntryState, Member, Method, Team
+from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team
 from app.people import invitations, teams
 from app.people.invitations import InvitationView
 from app.people.teams import MemberView, OwnTeam, Reason, is_shown, scoring_refusals
@@ -113,10 +113,10 @@ class TeamPage:
 def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Challenge] | None:
     """A team that the reader may see: its members and organisers always, everybody once it has a public result."""
     result = (
-        select(Entry.id)
-        .join(Method, Entry.method_id == Method.id)
-        .where(Method.team_id == Team.id, Method.public_at.is_not(None), Entry.state == EntryState.SCORED)
-        .where(is_past_embargo(Entry.phase_id))
+        select(Result.id)
+        .join(Method, Result.method_id == Method.id)
+        .where(Method.team_id == Team.id, Method.public_at.is_not(None), Result.state == ResultState.SCORED)
+        .where(is_past_embargo(Result.phase_id))
         .correlate(Team)
     )
     states = {State.PRIVATE: true(), State.PUBLIC: and_(result.exists(), is_shown(Team.id))}

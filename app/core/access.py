@@ -23,7 +23,7 @@ class Action(enum.StrEnum):
     CHANGE_UPLOAD = "upload.change"
     SUBMIT = "submission.create"
     READ_SUBMISSION = "submission.read"
-    WITHDRAW = "entry.withdraw"
+    WITHDRAW = "result.withdraw"
     CHANGE_METHOD = "method.change"
     PUBLISH = "method.publish"
     LINK = "link.manage"

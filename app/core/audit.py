@@ -21,9 +21,9 @@ class Search(BaseModel):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
     action: Annotated[
-        str, Field(max_length=80, description="an action or its beginning: role, entry.withdraw")
+        str, Field(max_length=80, description="an action or its beginning: role, result.withdraw")
     ] = ""
-    subject: Annotated[str, Field(max_length=80, description="what it was done to: person 7, entry 12")] = ""
+    subject: Annotated[str, Field(max_length=80, description="what it was done to: person 7, result 12")] = ""
     by: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="id of the person who did it")] = None
     before: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the page before")] = None
 
@@ -67,7 +67,7 @@ def record(session: Session, by: int | None, action: str, subject: str, **facts:
     """Write down, in the transaction of the change itself, who did what to what, and why.
 
     by: the id of a person, None for the command line; action: "noun.verb" such as "role.grant"; subject: "noun id" such
-    as "entry 7".
+    as "result 7".
     """
     session.add(AuditRecord(user_id=by, action=action, subject=subject, **facts))
 

@@ -33,13 +33,13 @@ from app.core.errors import ConflictError, NotFoundError
 from app.core.paging import RowPage, page_of
 from app.evaluation.scoring import ENDED
 from app.jobs import queue
-from app.models import Board, Decision, Entry, EntryState, Job, Method, Phase, Rescore, Run, RunState
+from app.models import Board, Decision, Job, Method, Phase, Rescore, Result, ResultState, Run, RunState
 from app.platform import Platform
-from app.results import entries, ladder, recording
+from app.results import ladder, recording, withdrawing
 
 
 class Choice(enum.StrEnum):
-    """What an organiser can do with an entry that a re-scoring could not score."""
+    """What an organiser can do with a result that a re-scoring could not score."""
 
     KEEP = "keep"  # its old score stays on the board, marked
     WITHDRAW = "withdraw"
@@ -59,7 +59,7 @@ class UndecidedRun:
     """A run that a re-scoring could not score; the boards switch once all of them are decided."""
 
     run: int
-    entry: int
+    result: int
     submission: int
     competition: int
     method: str
@@ -80,23 +80,23 @@ class RescoreView:
     next: int | None = None  # the last of these runs, if others follow
 
 
-def rescore_refusal(state: EntryState) -> str | None:
-    """Why an entry in this state is not scored again; none if it may be.
+def rescore_refusal(state: ResultState) -> str | None:
+    """Why a result in this state is not scored again; none if it may be.
 
-    >>> rescore_refusal(EntryState.WITHDRAWN), rescore_refusal(EntryState.FAILED)
+    >>> rescore_refusal(ResultState.WITHDRAWN), rescore_refusal(ResultState.FAILED)
     ('was withdrawn', None)
     """
     return {
-        EntryState.PENDING: "is not scored yet; it is in the queue",
-        EntryState.WITHDRAWN: "was withdrawn",
-        EntryState.REPLACED: "was replaced by a newer result of its method",
+        ResultState.PENDING: "is not scored yet; it is in the queue",
+        ResultState.WITHDRAWN: "was withdrawn",
+        ResultState.REPLACED: "was replaced by a newer result of its method",
     }.get(state)
 
 
 MOST_UNDECIDED = 50  # on a page
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 UNSCORED = (RunState.REFUSED, RunState.FAILED)
-NEW_RUN = ("entry_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "team_id")
+NEW_RUN = ("result_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "team_id")
 
 
 def open_rescore_ids(session: Session) -> list[int]:
@@ -128,23 +128,23 @@ def locked_boards(session: Session, phase_id: int) -> list[Board]:
 
 
 def queue_missing_runs(session: Session, rescore: Rescore) -> int:
-    """Queue a run for every entry on the boards that has none of this re-scoring yet; returns how many."""
+    """Queue a run for every result on the boards that has none of this re-scoring yet; returns how many."""
     mine = aliased(Run)
-    has_run = exists().where(mine.entry_id == Entry.id, mine.rescore_id == rescore.id)
+    has_run = exists().where(mine.result_id == Result.id, mine.rescore_id == rescore.id)
     chosen = (
         select(
-            Entry.id, literal(rescore.id), literal(rescore.ground_truth_id), Board.protocol,
+            Result.id, literal(rescore.id), literal(rescore.ground_truth_id), Board.protocol,
             literal(rescore.scorer), Method.team_id,
         )
-        .join(Method, Entry.method_id == Method.id)
-        .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
+        .join(Method, Result.method_id == Method.id)
+        .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
         .where(
-            Entry.phase_id == rescore.phase_id,
-            Entry.state == EntryState.SCORED,
-            Entry.id == rescore.entry_id if rescore.entry_id is not None else true(),
+            Result.phase_id == rescore.phase_id,
+            Result.state == ResultState.SCORED,
+            Result.id == rescore.result_id if rescore.result_id is not None else true(),
             ~has_run,
         )
-        .order_by(Entry.id)
+        .order_by(Result.id)
     )  # fmt: skip
     return _queue(session, chosen)
 
@@ -156,15 +156,15 @@ def _queue(session: Session, chosen: Select[*tuple[Any, ...]]) -> int:
     return len(runs)
 
 
-def queue_outdated_entries(session: Session) -> int:
+def queue_outdated_results(session: Session) -> int:
     """Queue a run for every result that does not stand because its board has other versions by now; returns how many.
 
-    Such are results that were recorded while their board was switched, and entries whose only run ended under the
-    versions before. Entries that the new versions refused or failed are left alone.
+    Such are results that were recorded while their board was switched, and those whose only run ended under the
+    versions before. Results that the new versions refused or failed are left alone.
     """
     mine = aliased(Run)
     is_covered = exists().where(
-        mine.entry_id == Entry.id,
+        mine.result_id == Result.id,
         or_(
             mine.state.in_(UNFINISHED),
             and_(
@@ -176,43 +176,43 @@ def queue_outdated_entries(session: Session) -> int:
         ),
     )
     is_outdated = or_(
-        Entry.state == EntryState.PENDING,
-        and_(Entry.state == EntryState.SCORED, Entry.published_generation < Board.generation),
+        Result.state == ResultState.PENDING,
+        and_(Result.state == ResultState.SCORED, Result.published_generation < Board.generation),
     )
     return _queue_live(session, is_outdated, ~is_covered)
 
 
 def _queue_live(session: Session, *which: ColumnElement[bool]) -> int:
-    """Queue a run under the versions of its board for each of these entries, as for one that was just confirmed; how many."""
+    """Queue a run under the versions of its board for each of these results, as for one that was just confirmed; how many."""
     chosen = (
         select(
-            Entry.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, Method.team_id,
+            Result.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, Method.team_id,
         )
-        .join(Method, Entry.method_id == Method.id)
-        .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
+        .join(Method, Result.method_id == Method.id)
+        .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
         .where(*which)
     )  # fmt: skip
     return _queue(session, chosen)
 
 
-def queue_entry(session: Session, entry_id: int) -> None:
-    """Queue a run of one entry."""
-    _queue_live(session, Entry.id == entry_id)
+def queue_result(session: Session, result_id: int) -> None:
+    """Queue a run of one result."""
+    _queue_live(session, Result.id == result_id)
 
 
-def locked_entry(session: Session, entry_id: int) -> Entry:
-    """An entry that is there, locked."""
-    return session.get_one(Entry, entry_id, with_for_update=True)
+def locked_result(session: Session, result_id: int) -> Result:
+    """A result that is there, locked."""
+    return session.get_one(Result, result_id, with_for_update=True)
 
 
-def has_other_result(session: Session, entry: Entry) -> bool:
-    """Whether the method of an entry has, or waits for, another result in its place."""
-    statement = select(Entry.id).where(
-        Entry.id != entry.id,
-        Entry.method_id == entry.method_id,
-        Entry.phase_id == entry.phase_id,
-        Entry.competition == entry.competition,
-        Entry.state.in_((EntryState.PENDING, EntryState.SCORED)),
+def has_other_result(session: Session, result: Result) -> bool:
+    """Whether the method of a result has, or waits for, another result in its place."""
+    statement = select(Result.id).where(
+        Result.id != result.id,
+        Result.method_id == result.method_id,
+        Result.phase_id == result.phase_id,
+        Result.competition == result.competition,
+        Result.state.in_((ResultState.PENDING, ResultState.SCORED)),
     )
     return session.scalar(statement.limit(1)) is not None
 
@@ -251,10 +251,10 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
     waiting = (
         select(Run.id, Job.id.label("job"), Job.turn, Board.ground_truth_id, Board.scorer)
         .join(Job, Job.run_id == Run.id)
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
+        .join(Result, Run.result_id == Result.id)
+        .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
         .where(
-            Entry.phase_id == phase_id,
+            Result.phase_id == phase_id,
             queue.is_waiting(),
             Run.rescore_id.is_(None),
             or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer),
@@ -332,10 +332,10 @@ def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[Und
     """A page of the runs of a re-scoring that an organiser has to decide."""
     statement = (
         select(
-            Run.id, Entry.id, Entry.submission_id, Entry.competition, Method.name, Run.state, Run.failure_message
+            Run.id, Result.id, Result.submission_id, Result.competition, Method.name, Run.state, Run.failure_message
         )
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Method, Entry.method_id == Method.id)
+        .join(Result, Run.result_id == Result.id)
+        .join(Method, Result.method_id == Method.id)
         .where(_is_open(rescore_id), Run.state.in_(UNSCORED), Run.id > after)
         .order_by(Run.id)
         .limit(MOST_UNDECIDED + 1)
@@ -363,11 +363,11 @@ def locked_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | N
     return session.scalar(statement)
 
 
-def phase_of_entry(session: Session, actor: Actor | None, entry_id: int) -> int | None:
-    """The phase that an entry was made in, if the actor organises it; actor: None for the command line."""
-    statement = select(Phase.id).join(Entry, Entry.phase_id == Phase.id)
+def phase_of_result(session: Session, actor: Actor | None, result_id: int) -> int | None:
+    """The phase that a result was made in, if the actor organises it; actor: None for the command line."""
+    statement = select(Phase.id).join(Result, Result.phase_id == Phase.id)
     theirs = organised_by(actor) if actor else true()
-    return session.scalar(statement.where(Entry.id == entry_id, theirs))
+    return session.scalar(statement.where(Result.id == result_id, theirs))
 
 
 def challenge_of_phase(session: Session, phase_id: int) -> int:
@@ -384,11 +384,11 @@ def challenge_of_rescore(session: Session, rescore_id: int) -> int | None:
 log = structlog.get_logger()
 
 
-def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id: int | None = None) -> int:
-    """Score a phase's entries, or one of them, again under its newest ground truth and this scorer.
+def request(platform: Platform, actor: Actor | None, phase_id: int, *, result_id: int | None = None) -> int:
+    """Score a phase's results, or one of them, again under its newest ground truth and this scorer.
 
     actor: None for the command line. Returns the id of the re-scoring. Raises NotFoundError for a phase that the actor does
-    not organise or that has no ground truth, ConflictError when the phase is already being scored again, or one entry has no
+    not organise or that has no ground truth, ConflictError when the phase is already being scored again, or one result has no
     result or should get another ground truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
@@ -402,13 +402,13 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
                 "this phase is already being scored again; wait for the end, or abandon it first"
             )
         versions = {(board.ground_truth_id, board.scorer) for board in boards}
-        if entry_id is not None and versions != {(truth.id, scoring.SCORER)}:
+        if result_id is not None and versions != {(truth.id, scoring.SCORER)}:
             raise ConflictError(
                 "there is a newer ground truth or scorer; score the whole phase again instead"
             )
         rescore = Rescore(
             phase_id=phase_id,
-            entry_id=entry_id,
+            result_id=result_id,
             ground_truth_id=truth.id,
             scorer=scoring.SCORER,
             requested_by=actor.user_id if actor else None,
@@ -416,8 +416,8 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
         session.add(rescore)
         session.flush()
         count = queue_missing_runs(session, rescore)
-        if entry_id is not None and not count:
-            raise ConflictError(f"entry {entry_id} has no result any more")
+        if result_id is not None and not count:
+            raise ConflictError(f"result {result_id} has no score any more")
         _record(session, actor, "rescore.request", rescore, challenge_id, runs=count)
     platform.cache.forget_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
@@ -426,55 +426,55 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
 
 
 def request_entry(
-    platform: Platform, actor: Actor | None, entry_id: int, phase_id: int | None = None
+    platform: Platform, actor: Actor | None, result_id: int, phase_id: int | None = None
 ) -> int | None:
-    """Score one entry again; the id of the re-scoring, none for an entry without a result, which is queued as at first.
+    """Score one result again; the id of the re-scoring, none for a result without a score, which is queued as at first.
 
-    actor: None for the command line; phase_id: where the entry has to be. Raises NotFoundError, and ConflictError as
-    `request` does and for an entry that waits already or may have no result.
+    actor: None for the command line; phase_id: where the result has to be. Raises NotFoundError, and ConflictError as
+    `request` does and for a result that waits already or may have no score.
     """
     with platform.transaction() as session:
-        place = phase_of_entry(session, actor, entry_id)
+        place = phase_of_result(session, actor, result_id)
     if place is None or phase_id not in (None, place):
-        raise NotFoundError(f"there is no entry {entry_id}" + (" in this phase" if place else ""))
-    if not _queue_without_result(platform, actor, entry_id):
-        return request(platform, actor, place, entry_id=entry_id)
+        raise NotFoundError(f"there is no result {result_id}" + (" in this phase" if place else ""))
+    if not _queue_without_result(platform, actor, result_id):
+        return request(platform, actor, place, result_id=result_id)
     platform.cache.forget_versions()
-    log.info("entry queued again", entry=entry_id)
+    log.info("result queued again", result=result_id)
     platform.notifier.wake_workers()
     return None
 
 
-def _queue_without_result(platform: Platform, actor: Actor | None, entry_id: int) -> bool:
-    """Queue an entry again that was refused or has failed; False for one with a result."""
+def _queue_without_result(platform: Platform, actor: Actor | None, result_id: int) -> bool:
+    """Queue a result again that was refused or has failed; False for one with a score."""
     try:
         with platform.transaction() as session:
-            entry = locked_entry(session, entry_id)
-            if entry.state is EntryState.SCORED:
+            result = locked_result(session, result_id)
+            if result.state is ResultState.SCORED:
                 return False
-            if refusal := rescore_refusal(entry.state):
-                raise ConflictError(f"entry {entry_id} {refusal}")
-            if has_other_result(session, entry):
+            if refusal := rescore_refusal(result.state):
+                raise ConflictError(f"result {result_id} {refusal}")
+            if has_other_result(session, result):
                 raise ConflictError(
-                    f"entry {entry_id} cannot be scored: its method has another result by now"
+                    f"result {result_id} cannot be scored: its method has another result by now"
                 )
             audit.record(
                 session,
                 actor.user_id if actor else None,
-                "entry.rescore",
-                f"entry {entry_id}",
-                challenge_id=challenge_of_phase(session, entry.phase_id),
-                before={"state": entry.state.value},
-                after={"state": EntryState.PENDING.value},
+                "result.rescore",
+                f"result {result_id}",
+                challenge_id=challenge_of_phase(session, result.phase_id),
+                before={"state": result.state.value},
+                after={"state": ResultState.PENDING.value},
             )
-            entry.state = EntryState.PENDING
+            result.state = ResultState.PENDING
             session.flush()
-            queue_entry(session, entry_id)
+            queue_result(session, result_id)
     except IntegrityError as error:
-        is_slot = violated_constraint(error) == "uq_entry_extra_slot"
+        is_slot = violated_constraint(error) == "uq_result_extra_slot"
         reason = "its extra slot was used for" if is_slot else "its method has"
         raise ConflictError(
-            f"entry {entry_id} cannot be scored: {reason} another result{'' if is_slot else ' by now'}"
+            f"result {result_id} cannot be scored: {reason} another result{'' if is_slot else ' by now'}"
         ) from error
     return True
 
@@ -490,7 +490,7 @@ def _organised_challenge(session: Session, actor: Actor | None, phase_id: int, m
 def _record(
     session: Session, actor: Actor | None, action: str, rescore: Rescore, challenge_id: int, **details: int
 ) -> None:
-    facts = {"phase": rescore.phase_id, "entry": rescore.entry_id, **details}
+    facts = {"phase": rescore.phase_id, "result": rescore.result_id, **details}
     by = actor.user_id if actor else None
     audit.record(session, by, action, f"re-scoring {rescore.id}", challenge_id=challenge_id, details=facts)
 
@@ -510,7 +510,7 @@ def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
         rescore = locked_rescore(session, rescore_id)
         if rescore is None or is_waiting(session, rescore_id):
             return False
-        late = queue_missing_runs(session, rescore)  # of entries that reached the boards meanwhile
+        late = queue_missing_runs(session, rescore)  # of results that reached the boards meanwhile
         if not late:
             _activate(session, rescore)
     if late:
@@ -520,7 +520,7 @@ def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
 
 def _activate(session: Session, rescore: Rescore) -> None:
     """Switch the boards to the new runs and versions; a reader sees the old board or the new one, nothing between."""
-    if rescore.entry_id is None:
+    if rescore.result_id is None:
         switch_boards(session, rescore)
         move_queued_runs(session, rescore.phase_id)
     ladder.carry_over(session, rescore.id)
@@ -533,15 +533,15 @@ def _activate(session: Session, rescore: Rescore) -> None:
 def queue_outdated(platform: Platform) -> int:
     """Queue runs for results that raced a switch and do not stand on their board; returns how many."""
     with platform.transaction() as session:
-        count = queue_outdated_entries(session)
+        count = queue_outdated_results(session)
     if count:
-        log.info("outdated entries queued", runs=count)
+        log.info("outdated results queued", runs=count)
         platform.notifier.wake_workers()
     return count
 
 
 def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason: str = "") -> None:
-    """Decide about an entry that a re-scoring could not score: keep its old score, withdraw it, or try again.
+    """Decide about a result that a re-scoring could not score: keep its old score, withdraw it, or try again.
 
     The boards switch by themselves with the next sweep after the last decision.
     Raises NotFoundError for a run that waits for no decision, MalformedError for a withdrawal without a reason.
@@ -550,14 +550,14 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
         run = locked_undecided_run(session, actor, run_id)
         if run is None or run.rescore_id is None:
             raise NotFoundError(f"no run {run_id} waits for a decision")
-        entry_id = run.entry_id
+        result_id = run.result_id
         if choice is Choice.KEEP:
             run.decision, run.decision_reason, run.decided_by = Decision.KEEP, reason, actor.user_id
             audit.record(
                 session,
                 actor.user_id,
                 "rescore.keep",
-                f"entry {entry_id}",
+                f"result {result_id}",
                 challenge_id=challenge_of_rescore(session, run.rescore_id),
                 reason=reason,
                 details={"run": run_id, "rescore": run.rescore_id},
@@ -565,7 +565,7 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
         elif choice is Choice.RETRY:
             requeue_unscored(session, run.rescore_id, run_id)
     if choice is Choice.WITHDRAW:
-        entries.withdraw(platform, actor, entry_id, reason)
+        withdrawing.withdraw(platform, actor, result_id, reason)
     platform.notifier.wake_workers()
 
 

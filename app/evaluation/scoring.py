@@ -23,13 +23,13 @@ from app.jobs.working import MAX_LOST_LEASES, Handler
 from app.models import (
     ClassScore,
     DamagedContent,
-    Entry,
-    EntryState,
     Exhibit,
     GroundTruth,
     Job,
     Phase,
     Queue,
+    Result,
+    ResultState,
     Run,
     RunState,
     Submission,
@@ -56,9 +56,9 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class PhaseQueue:
-    """How many entries a phase has, and how many of its runs are in which state."""
+    """How many results a phase has, and how many of its runs are in which state."""
 
-    entries: int
+    results: int
     queued: int
     running: int
     failed: int
@@ -72,7 +72,7 @@ class WaitingForRepair:
     runs: int
 
 
-NOTHING: Final = PhaseQueue(entries=0, queued=0, running=0, failed=0)
+NOTHING: Final = PhaseQueue(results=0, queued=0, running=0, failed=0)
 
 
 def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
@@ -112,7 +112,7 @@ FAILED_MESSAGE = (
     "scoring failed on our side {crashes} times; this costs nothing, and organisers see it on their page"
 )
 
-MAX_COUNT = 10_000  # entries of a phase, and runs of a state, that are counted for organisers
+MAX_COUNT = 10_000  # results of a phase, and runs of a state, that are counted for organisers
 
 
 def begin(session: Session, claim: Claim) -> None:
@@ -134,16 +134,16 @@ def assignment_of(session: Session, run_id: int) -> Assignment:
             Upload.sha256,
             Upload.id,
             GroundTruth.key,
-            Entry.competition,
+            Result.competition,
             Run.protocol,
             Phase.description_key,
         )
         .select_from(Run)
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Result, Run.result_id == Result.id)
+        .join(Submission, Result.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Phase, Result.phase_id == Phase.id)
         .where(Run.id == run_id)
     )
     submission, sha256, upload_id, truth, competition, protocol, description = session.execute(
@@ -171,14 +171,14 @@ def waiting_for_repair(session: Session) -> dict[int, tuple[WaitingForRepair, ..
 
 
 def queues(session: Session) -> tuple[dict[int, PhaseQueue], frozenset[RunState]]:
-    """By phase, how many entries stand on boards, as far as `MAX_COUNT`, and how many runs wait, run or have failed.
+    """By phase, how many results stand on boards, as far as `MAX_COUNT`, and how many runs wait, run or have failed.
 
     Runs of a state are counted as far as `MAX_COUNT`, those of all phases together: the first of the queue, and those that failed last. The
     second value has the states that have so many, so that each phase may have more. Failed runs of re-scorings are not counted. Read from
     indexes that hold nothing else, because nearly all runs have been scored long ago.
     """
-    entries = session.execute(_standing_entries(MAX_COUNT))
-    found = {phase: replace(NOTHING, entries=count) for phase, count in entries}
+    results = session.execute(_standing_results(MAX_COUNT))
+    found = {phase: replace(NOTHING, results=count) for phase, count in results}
     looked_at = Counter[RunState]()
     for phase, state, count, read in session.execute(_unscored_runs(MAX_COUNT)):
         found[phase] = replace(found.get(phase, NOTHING), **{state.value: count})
@@ -189,10 +189,10 @@ def queues(session: Session) -> tuple[dict[int, PhaseQueue], frozenset[RunState]
 # states and limits are written into these statements: a plan for any state and any limit reads the whole table
 
 
-def _standing_entries(most: int) -> Select[int, int]:
-    """By phase, how many entries stand on boards, as far as `most`."""
-    scored = literal(EntryState.SCORED, Entry.state.type, literal_execute=True)
-    standing = select(Entry.id).where(Entry.phase_id == Phase.id, Entry.state == scored)
+def _standing_results(most: int) -> Select[int, int]:
+    """By phase, how many results stand on boards, as far as `most`."""
+    scored = literal(ResultState.SCORED, Result.state.type, literal_execute=True)
+    standing = select(Result.id).where(Result.phase_id == Phase.id, Result.state == scored)
     counted = standing.limit(literal(most, literal_execute=True)).lateral()
     return select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
 
@@ -332,7 +332,7 @@ def _finish(session: Session, job: Job, run: Run) -> None:
     run.finished_at = func.clock_timestamp()
     session.delete(job)
     session.flush()
-    boards.record_result(session, run.entry_id, run.id)
+    boards.record_result(session, run.result_id, run.id)
 
 
 def _queued_again(session: Session, job: Job) -> None:

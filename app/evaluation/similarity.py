@@ -24,11 +24,11 @@ from app.models import (
     AlikePair,
     Challenge,
     Disclosure,
-    Entry,
-    EntryState,
     JobKind,
     Method,
     Phase,
+    Result,
+    ResultState,
     Sketch,
     Submission,
     Team,
@@ -42,9 +42,9 @@ from scoring.analysis.near_duplicates import Likeness, similarity_of_sketches
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An entry to compare; fingerprint: equal for equal predictions, or "" from before there was one."""
+    """A result to compare; fingerprint: equal for equal predictions, or "" from before there was one."""
 
-    entry_id: int
+    result_id: int
     phase_id: int
     competition: int
     dataset: str
@@ -58,7 +58,7 @@ class Subject:
 class Side:
     """One of two results."""
 
-    entry_id: int
+    result_id: int
     submission: int
     method: str
     team_id: int
@@ -115,13 +115,15 @@ PIXELS: Final = 0.9  # fraction of equal pixels
 
 
 def chosen(subject: Subject, others: Sequence[Subject], similarities: Mapping[int, float]) -> tuple[int, ...]:
-    """The entries to compare a new one with in full: those that say the same first, then the most alike sketches.
+    """The results to compare a new one with in full: those that say the same first, then the most alike sketches.
 
-    At most `COMPARED`, however many results a board has; similarities: of sketches, by entry.
+    At most `COMPARED`, however many results a board has; similarities: of sketches, by result.
     """
-    same = {each.entry_id for each in others if says_the_same(subject, each)}
-    alike = [each.entry_id for each in others if similarities.get(each.entry_id, 0) >= ALIKE_SKETCHES]
-    order = sorted({*same, *alike}, key=lambda entry: (entry not in same, -similarities.get(entry, 0), entry))
+    same = {each.result_id for each in others if says_the_same(subject, each)}
+    alike = [each.result_id for each in others if similarities.get(each.result_id, 0) >= ALIKE_SKETCHES]
+    order = sorted(
+        {*same, *alike}, key=lambda result: (result not in same, -similarities.get(result, 0), result)
+    )
     return tuple(order[:COMPARED])
 
 
@@ -145,66 +147,70 @@ def are_alike(likeness: Likeness) -> bool:
 
 
 def _subjects() -> Select[*tuple[Any, ...]]:
-    """Scored entries where the annotation is held out; where it is open, alike results cost nobody anything."""
+    """Scored results where the annotation is held out; where it is open, alike results cost nobody anything."""
     statement: Select[*tuple[Any, ...]] = (
         select(
-            Entry.id, Entry.phase_id, Entry.competition, Challenge.dataset, Entry.method_id, Entry.fingerprint,
+            Result.id, Result.phase_id, Result.competition, Challenge.dataset, Result.method_id, Result.fingerprint,
             Upload.sha256, Upload.id, Phase.description_key,
         )
-        .select_from(Entry)
-        .join(Submission, Entry.submission_id == Submission.id)
+        .select_from(Result)
+        .join(Submission, Result.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
-        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Phase, Result.phase_id == Phase.id)
         .join(Challenge, Phase.challenge_id == Challenge.id)
-        .where(Entry.state == EntryState.SCORED, Phase.disclosure != Disclosure.FULL)
+        .where(Result.state == ResultState.SCORED, Phase.disclosure != Disclosure.FULL)
     )  # fmt: skip
     return statement
 
 
 def _subject(row: Sequence[Any]) -> Subject:
-    entry, phase, competition, dataset, method, fingerprint, sha256, upload, description = row
+    result, phase, competition, dataset, method, fingerprint, sha256, upload, description = row
     archive = content_key(sha256 or "", upload)
-    return Subject(entry, phase, competition, dataset, method, fingerprint, archive, description)
+    return Subject(result, phase, competition, dataset, method, fingerprint, archive, description)
 
 
-def subject_of(session: Session, entry_id: int) -> Subject | None:
-    """A scored entry of a held-out phase; none for any other."""
-    row = session.execute(_subjects().where(Entry.id == entry_id)).one_or_none()
+def subject_of(session: Session, result_id: int) -> Subject | None:
+    """A scored result of a held-out phase; none for any other."""
+    row = session.execute(_subjects().where(Result.id == result_id)).one_or_none()
     return _subject(row) if row else None
 
 
 def other_subjects(session: Session, subject: Subject, limit: int) -> list[tuple[Subject, bytes]]:
-    """The newest other methods' entries on the board of one, with their sketches."""
+    """The newest other methods' results on the board of one, with their sketches."""
     statement = (
         _subjects()
         .add_columns(Sketch.content)
-        .join(Sketch, Sketch.entry_id == Entry.id)
+        .join(Sketch, Sketch.result_id == Result.id)
         .where(
             Sketch.phase_id == subject.phase_id,
             Sketch.competition == subject.competition,
-            Entry.method_id != subject.method_id,
+            Result.method_id != subject.method_id,
         )
-        .order_by(Sketch.entry_id.desc())
+        .order_by(Sketch.result_id.desc())
         .limit(limit)
     )
     return [(_subject(row), content) for *row, content in session.execute(statement)]
 
 
-def sketch_of(session: Session, entry_id: int) -> bytes | None:
-    """The sketch of an entry."""
-    return session.scalar(select(Sketch.content).where(Sketch.entry_id == entry_id))
+def sketch_of(session: Session, result_id: int) -> bytes | None:
+    """The sketch of a result."""
+    return session.scalar(select(Sketch.content).where(Sketch.result_id == result_id))
 
 
 def store_sketch(session: Session, subject: Subject, content: bytes) -> None:
-    """Keep a sketch; a second one of the same entry is dropped."""
-    values = {"entry_id": subject.entry_id, "phase_id": subject.phase_id, "competition": subject.competition}
+    """Keep a sketch; a second one of the same result is dropped."""
+    values = {
+        "result_id": subject.result_id,
+        "phase_id": subject.phase_id,
+        "competition": subject.competition,
+    }
     session.execute(insert(Sketch).values(**values, content=content).on_conflict_do_nothing())
 
 
-def has_pair(session: Session, entry_id: int, other_id: int) -> bool:
-    """Whether two entries were found to be alike."""
-    older, newer = sorted((entry_id, other_id))
-    statement = select(AlikePair.id).where(AlikePair.entry_id == newer, AlikePair.other_id == older)
+def has_pair(session: Session, result_id: int, other_id: int) -> bool:
+    """Whether two results were found to be alike."""
+    older, newer = sorted((result_id, other_id))
+    statement = select(AlikePair.id).where(AlikePair.result_id == newer, AlikePair.other_id == older)
     return session.scalar(statement) is not None
 
 
@@ -212,10 +218,10 @@ def store_pair(
     session: Session, one: Subject, other: Subject, likeness: Likeness, *, same_predictions: bool
 ) -> None:
     """Keep a pair; one that is there stays as it is, dismissed or not."""
-    older, newer = sorted((one.entry_id, other.entry_id))
+    older, newer = sorted((one.result_id, other.result_id))
     statement = insert(AlikePair).values(
         phase_id=one.phase_id,
-        entry_id=newer,
+        result_id=newer,
         other_id=older,
         same_predictions=same_predictions,
         rank_correlation=likeness.rank_correlation,
@@ -225,16 +231,16 @@ def store_pair(
     session.execute(statement.on_conflict_do_nothing())
 
 
-def _stands(entry: type[Entry]) -> ColumnElement[bool]:
-    return entry.state == EntryState.SCORED
+def _stands(result: type[Result]) -> ColumnElement[bool]:
+    return result.state == ResultState.SCORED
 
 
 # made once: an alias costs more than the rest of a statement
-SIDES: Final = tuple((aliased(Entry), aliased(Submission), aliased(Method), aliased(Team)) for _ in range(2))
-ONE, OTHER = (entry for entry, *_ in SIDES)
+SIDES: Final = tuple((aliased(Result), aliased(Submission), aliased(Method), aliased(Team)) for _ in range(2))
+ONE, OTHER = (result for result, *_ in SIDES)
 OPEN_PAIRS: Final = (
     select(AlikePair.phase_id, func.count())
-    .join(ONE, ONE.id == AlikePair.entry_id)
+    .join(ONE, ONE.id == AlikePair.result_id)
     .join(OTHER, OTHER.id == AlikePair.other_id)
     .where(AlikePair.dismissed_at.is_(None), _stands(ONE), _stands(OTHER))
     .group_by(AlikePair.phase_id)
@@ -248,19 +254,19 @@ def select_pairs(
     statement: Select[*tuple[Any, ...]] = select(AlikePair, User.name).outerjoin(
         User, AlikePair.dismissed_by == User.id
     )
-    for (entry, submission, method, team), number in zip(
-        SIDES, (AlikePair.entry_id, AlikePair.other_id), strict=True
+    for (result, submission, method, team), number in zip(
+        SIDES, (AlikePair.result_id, AlikePair.other_id), strict=True
     ):
         statement = (
             statement.add_columns(
-                entry.id, submission.id, method.name, team.id, team.name, submission.created_at,
-                *((entry.competition,) if number is AlikePair.other_id else ()),
+                result.id, submission.id, method.name, team.id, team.name, submission.created_at,
+                *((result.competition,) if number is AlikePair.other_id else ()),
             )
-            .join(entry, entry.id == number)
-            .join(submission, entry.submission_id == submission.id)
-            .join(method, entry.method_id == method.id)
+            .join(result, result.id == number)
+            .join(submission, result.submission_id == submission.id)
+            .join(method, result.method_id == method.id)
             .join(team, method.team_id == team.id)
-            .where(_stands(entry))
+            .where(_stands(result))
         )  # fmt: skip
     is_dismissed = AlikePair.dismissed_at.is_not(None)
     found = [AlikePair.phase_id == phase_id, is_dismissed if dismissed else ~is_dismissed]
@@ -305,9 +311,9 @@ def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[AlikeP
 
 def forget_ended(session: Session) -> None:
     """Delete the sketches and pairs of results that were withdrawn."""
-    ended = select(Entry.id).where(Entry.state == EntryState.WITHDRAWN)
-    session.execute(delete(Sketch).where(Sketch.entry_id.in_(ended)))
-    is_ended = or_(AlikePair.entry_id.in_(ended), AlikePair.other_id.in_(ended))
+    ended = select(Result.id).where(Result.state == ResultState.WITHDRAWN)
+    session.execute(delete(Sketch).where(Sketch.result_id.in_(ended)))
+    is_ended = or_(AlikePair.result_id.in_(ended), AlikePair.other_id.in_(ended))
     session.execute(delete(AlikePair).where(and_(is_ended)))
 
 
@@ -319,14 +325,14 @@ NOTHING = Likeness(None, None, None)
 
 
 def compare(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Look for results that are like the entry in `payload`, or compare it with the `other_id` there; twice gives the same.
+    """Look for results that are like the result in `payload`, or compare it with the `other_id` there; twice gives the same.
 
-    The first delivery makes the entry's sketch and compares it with those of its board, which takes about a millisecond for a
+    The first delivery makes the result's sketch and compares it with those of its board, which takes about a millisecond for a
     thousand; for the few that are alike it leaves a message each, whose delivery reads both archives. So a board of n results
     costs n readings and at most 5 n comparisons, not n². Raises whatever keeps storage or the child process from working.
     """
     with platform.transaction() as session:
-        subject = subject_of(session, int(payload["entry_id"]))
+        subject = subject_of(session, int(payload["result_id"]))
         other = subject_of(session, int(payload["other_id"])) if "other_id" in payload else None
     if subject is None:
         return  # withdrawn in the meantime, or nothing of it is hidden
@@ -338,7 +344,7 @@ def compare(platform: Platform, payload: Mapping[str, Any]) -> None:
 
 def _look_for_alike(platform: Platform, subject: Subject) -> None:
     with platform.transaction() as session:
-        sketch = sketch_of(session, subject.entry_id)
+        sketch = sketch_of(session, subject.result_id)
     if sketch is None:
         sketch = _sketch(platform, subject)
         with platform.transaction() as session:  # before others are read: of two at once, one sees the other
@@ -347,10 +353,10 @@ def _look_for_alike(platform: Platform, subject: Subject) -> None:
         others = other_subjects(session, subject, BOARD)
         task = scoring.competition_of(subject.dataset, subject.competition).task
         found = similarity_of_sketches(sketch, [each for _, each in others], pixels=task == "segmentation")
-        similarities = {each.entry_id: found[place].item() for place, (each, _) in enumerate(others)}
+        similarities = {each.result_id: found[place].item() for place, (each, _) in enumerate(others)}
         for other_id in chosen(subject, [each for each, _ in others], similarities):
-            if not has_pair(session, subject.entry_id, other_id):
-                queue.add(session, JobKind.SIMILARITY, {"entry_id": subject.entry_id, "other_id": other_id})
+            if not has_pair(session, subject.result_id, other_id):
+                queue.add(session, JobKind.SIMILARITY, {"result_id": subject.result_id, "other_id": other_id})
 
 
 def _limits(platform: Platform) -> ChildLimits:
@@ -371,7 +377,7 @@ def _compare(platform: Platform, subject: Subject, other: Subject) -> None:
     try:
         likeness = _likeness(platform, subject, other)
     except LimitExceededError as error:
-        log.warning("results not compared", one=subject.entry_id, other=other.entry_id, error=str(error))
+        log.warning("results not compared", one=subject.result_id, other=other.result_id, error=str(error))
         likeness = NOTHING
     if same or are_alike(likeness):
         with platform.transaction() as session:
@@ -433,7 +439,7 @@ def _decide(platform: Platform, actor: Actor, pair_id: int, reason: str | None) 
             reason=reason or "",
             before={"reason": pair.dismiss_reason},
             after={"reason": reason},
-            details={"entries": [pair.entry_id, pair.other_id]},
+            details={"results": [pair.result_id, pair.other_id]},
         )
         pair.dismissed_at = None if reason is None else func.clock_timestamp()
         pair.dismissed_by = None if reason is None else actor.user_id

@@ -25,12 +25,12 @@ from app.models import (
     Artefact,
     Board,
     ClassScore,
-    Entry,
     Exhibit,
     JobKind,
     Method,
     Phase,
     Queue,
+    Result,
     Run,
     Submission,
 )
@@ -146,16 +146,16 @@ def select_rows(session: Session, phase_id: int, competition: int) -> list[Figur
     is_outdated = or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer)
     statement = (
         select(
-            Run.id, Run.ladder_run_id, Entry.is_complete, Method.id, Method.name, Method.is_baseline,
+            Run.id, Run.ladder_run_id, Result.is_complete, Method.id, Method.name, Method.is_baseline,
             Submission.created_at, func.coalesce(Run.measure, ""), is_outdated,
         )
-        .join(Entry, Entry.published_run_id == Run.id)
+        .join(Result, Result.published_run_id == Run.id)
         .join(Board, stands_on_board())
-        .join(Method, Entry.method_id == Method.id)
-        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Method, Result.method_id == Method.id)
+        .join(Submission, Result.submission_id == Submission.id)
         .where(
-            Entry.phase_id == phase_id,
-            Entry.competition == competition,
+            Result.phase_id == phase_id,
+            Result.competition == competition,
             is_shown_to(Audience.PUBLIC),
         )
         .order_by(Run.id)
@@ -191,11 +191,11 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
     """
     subject = cast(Board.phase_id, Text) + "/" + cast(Board.competition, Text)
     has_rows = (
-        select(Entry.id)
+        select(Result.id)
         .where(
-            Entry.phase_id == Board.phase_id,
-            Entry.competition == Board.competition,
-            Entry.published_generation == Board.generation,
+            Result.phase_id == Board.phase_id,
+            Result.competition == Board.competition,
+            Result.published_generation == Board.generation,
         )
         .exists()
     )

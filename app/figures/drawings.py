@@ -84,7 +84,7 @@ DATES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class DatedMean:
     """A method's score in [0, 1], and when it was sent in."""
 
     name: str
@@ -92,7 +92,7 @@ class Result:
     date: datetime
 
 
-def progress_chart(name: str, title: str, description: str, results: Sequence[Result]) -> Drawing:
+def progress_chart(name: str, title: str, description: str, results: Sequence[DatedMean]) -> Drawing:
     """Results by date as points, and the best so far as a line; those that were best have their names."""
     ordered = sorted(results, key=lambda each: (each.date, -each.value))
     first, last = ordered[0].date, ordered[-1].date
@@ -109,13 +109,13 @@ def progress_chart(name: str, title: str, description: str, results: Sequence[Re
     return Drawing(name, title, description, PROGRESS_WIDTH, BOTTOM + 24, tuple(shapes))
 
 
-def best_so_far(results: Sequence[Result]) -> tuple[Result, ...]:
+def best_so_far(results: Sequence[DatedMean]) -> tuple[DatedMean, ...]:
     """Those of results in the order of their dates that were better than all before them."""
     best = accumulate((each.value for each in results), max, initial=-1.0)
     return tuple(each for each, before in zip(results, best, strict=False) if each.value > before)
 
 
-def _place(result: Result, first: datetime, across: Scale) -> float:
+def _place(result: DatedMean, first: datetime, across: Scale) -> float:
     return across.at((result.date - first) / timedelta(days=1))
 
 
@@ -129,7 +129,7 @@ def _dates(first: datetime, days: float, across: Scale) -> Iterator[Shape]:
             yield Text(across.at(days * number / DATES), BOTTOM + 18, day, anchor, "quiet")
 
 
-def _steps(ordered: Sequence[Result], across: Scale, up: Scale) -> Iterator[Shape]:
+def _steps(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
     first = ordered[0].date
     points: list[tuple[float, float]] = []
     for result in best_so_far(ordered):
@@ -141,7 +141,7 @@ def _steps(ordered: Sequence[Result], across: Scale, up: Scale) -> Iterator[Shap
     yield Polyline(joined(points), "curve series-0", "best so far")
 
 
-def _points(ordered: Sequence[Result], across: Scale, up: Scale) -> Iterator[Shape]:
+def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
     best = set(best_so_far(ordered))
     free = 0.0  # where the next name may begin, so that names do not run into each other
     for result in ordered:
@@ -441,7 +441,7 @@ def _most_different(methods: Sequence[MethodScores], classes: int) -> list[int]:
 def progress(board: BoardScores) -> Iterator[Figure]:
     """The best mean over time."""
     results = [
-        Result(each.name, each.mean, each.date)
+        DatedMean(each.name, each.mean, each.date)
         for each in board.methods
         if each.mean is not None and each.date is not None
     ]

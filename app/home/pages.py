@@ -52,8 +52,8 @@ def challenge(
     """A challenge with its phases over time and its methods by competition; or how to cite it."""
     if kind == "bib":
         view = home_home.challenge_page(platform, challenge, image_set, page)
-        entry = citation(view, f"{platform.settings.address}/challenges/{quote(challenge)}")
-        return Response(entry, media_type="application/x-bibtex")
+        result = citation(view, f"{platform.settings.address}/challenges/{quote(challenge)}")
+        return Response(result, media_type="application/x-bibtex")
 
     def read() -> dict[str, Any]:
         view = home_home.challenge_page(platform, challenge, image_set, page)

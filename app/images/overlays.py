@@ -25,11 +25,11 @@ from app.models import (
     Artefact,
     Board,
     ClassScore,
-    Entry,
     GroundTruth,
     JobKind,
     Method,
     Picture,
+    Result,
     Run,
     Submission,
     Upload,
@@ -169,9 +169,9 @@ def _next_run(session: Session, phase_id: int, version: str) -> int | None:
     )
     statement = (
         select(Run.id)
-        .join(Entry, Entry.published_run_id == Run.id)
+        .join(Result, Result.published_run_id == Run.id)
         .join(Board, stands_on_board())
-        .where(Entry.phase_id == phase_id, Run.statistics_key.is_not(None), ~made)
+        .where(Result.phase_id == phase_id, Run.statistics_key.is_not(None), ~made)
         .order_by(Run.id.desc())
         .limit(1)
     )
@@ -182,11 +182,11 @@ def _run_sources(session: Session, run_id: int) -> RunSources:
     """What a run was scored from."""
     statement = (
         select(
-            Upload.sha256, Upload.id, GroundTruth.key, Run.statistics_key, Entry.competition, Run.protocol
+            Upload.sha256, Upload.id, GroundTruth.key, Run.statistics_key, Result.competition, Run.protocol
         )
         .select_from(Run)
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Result, Run.result_id == Result.id)
+        .join(Submission, Result.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
         .where(Run.id == run_id)
@@ -250,14 +250,14 @@ def _limits(platform: Platform) -> ChildLimits:
 def _remove_fallen(session: Session, phase_id: int) -> None:
     """Remove what was drawn of runs of a phase that stand on no board any more."""
     standing = (
-        select(Entry.published_run_id)
+        select(Result.published_run_id)
         .join(Board, stands_on_board())
-        .where(Entry.phase_id == phase_id, Entry.published_run_id.is_not(None))
+        .where(Result.phase_id == phase_id, Result.published_run_id.is_not(None))
     )
     fallen = (
         select(cast(Run.id, Text))
-        .join(Entry, Run.entry_id == Entry.id)
-        .where(Entry.phase_id == phase_id, Run.id.not_in(standing))
+        .join(Result, Run.result_id == Result.id)
+        .where(Result.phase_id == phase_id, Run.id.not_in(standing))
     )
     session.execute(delete(Artefact).where(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(fallen)))
 
@@ -265,7 +265,9 @@ def _remove_fallen(session: Session, phase_id: int) -> None:
 def _remove_drawn(session: Session, phase_id: int) -> None:
     """Remove all that was drawn of a phase."""
     truths = select(cast(GroundTruth.id, Text)).where(GroundTruth.phase_id == phase_id)
-    runs = select(cast(Run.id, Text)).join(Entry, Run.entry_id == Entry.id).where(Entry.phase_id == phase_id)
+    runs = (
+        select(cast(Run.id, Text)).join(Result, Run.result_id == Result.id).where(Result.phase_id == phase_id)
+    )
     is_drawn = or_(
         and_(Artefact.kind == TRUTH, Artefact.subject.in_(truths)),
         and_(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(runs)),
@@ -285,7 +287,7 @@ def is_drawn_of(session: Session, run_id: int) -> bool:
     """Whether a run stands on a board and has what drawing needs."""
     statement = (
         select(Run.id)
-        .join(Entry, Entry.published_run_id == Run.id)
+        .join(Result, Result.published_run_id == Run.id)
         .join(Board, stands_on_board())
         .where(Run.id == run_id, Run.statistics_key.is_not(None))
     )
@@ -295,10 +297,15 @@ def is_drawn_of(session: Session, run_id: int) -> bool:
 def _runs() -> Select[*tuple[Any, ...]]:
     return (
         select(
-            Run.id, Entry.competition, Method.name, Entry.submission_id, Run.ground_truth_id, ClassScore.value
+            Run.id,
+            Result.competition,
+            Method.name,
+            Result.submission_id,
+            Run.ground_truth_id,
+            ClassScore.value,
         )
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Method, Entry.method_id == Method.id)
+        .join(Result, Run.result_id == Result.id)
+        .join(Method, Result.method_id == Method.id)
         .outerjoin(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
     )
 
@@ -314,12 +321,12 @@ def runs_on_boards(session: Session, phase_id: int, audience: Audience) -> list[
         _runs()
         .join(Board, stands_on_board())
         .where(
-            Entry.phase_id == phase_id,
-            Entry.published_run_id == Run.id,
+            Result.phase_id == phase_id,
+            Result.published_run_id == Run.id,
             Run.statistics_key.is_not(None),
             is_shown_to(audience),
         )
-        .order_by(Entry.competition, ClassScore.value.desc().nulls_last(), Run.id)
+        .order_by(Result.competition, ClassScore.value.desc().nulls_last(), Run.id)
     )
     found: list[DrawnRun] = []
     counts: dict[int, int] = {}

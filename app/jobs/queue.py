@@ -1,6 +1,6 @@
 """The table of jobs: add, claim, extend, postpone, give up, delete.
 
-Locks are taken in one order: a job before the run that it is about, a run before its entry.
+Locks are taken in one order: a job before the run that it is about, a run before its result.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from app.core.paging import RowPage, page_of
-from app.models import DamagedContent, Entry, Job, JobKind, Queue, Run, Team
+from app.models import DamagedContent, Job, JobKind, Queue, Result, Run, Team
 
 LIVE, SHADOW = 0, 10  # priorities: participants' runs go before those of a re-scoring
 CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue; `ix_job_waiting` has it
@@ -84,8 +84,8 @@ def add_board(session: Session, phase_id: int, competition: int) -> None:
 
 
 def add_boards(session: Session, *which: ColumnElement[bool]) -> None:
-    """Do so for every board with results of entries that these conditions choose."""
-    boards = select(Entry.phase_id, Entry.competition).where(Entry.published_run_id.is_not(None), *which)
+    """Do so for every board with results that these conditions choose."""
+    boards = select(Result.phase_id, Result.competition).where(Result.published_run_id.is_not(None), *which)
     for phase_id, competition in session.execute(boards.distinct()).all():
         add_board(session, phase_id, competition)
 
@@ -297,9 +297,9 @@ def count_claimed(session: Session) -> dict[str, int]:
 # runs that end otherwise
 
 
-def lock_jobs_of_entry(session: Session, entry_id: int) -> list[Job]:
-    """The jobs of an entry's runs, locked."""
-    statement = select(Job).join(Run, Job.run_id == Run.id).where(Run.entry_id == entry_id).order_by(Job.id)
+def lock_jobs_of_result(session: Session, result_id: int) -> list[Job]:
+    """The jobs of a result's runs, locked."""
+    statement = select(Job).join(Run, Job.run_id == Run.id).where(Run.result_id == result_id).order_by(Job.id)
     return list(session.scalars(statement.with_for_update(of=Job)))
 
 

@@ -22,12 +22,12 @@ from typing import Any
 import structlog
 from structlog.contextvars import bind_contextvars, get_contextvars
 
+import scoring
 from app.core import logs
 from scoring import (
     Description,
     GroundTruth,
     Limits,
-    Result,
     SubmissionError,
     bootstrap,
     evaluate,
@@ -81,10 +81,10 @@ def intervals(statistics: Path, truth: Path, report: str) -> bytes:
     return json.dumps(to_plain(table)).encode()
 
 
-def _result(report: str, statistics: Path) -> Result:
+def _result(report: str, statistics: Path) -> scoring.Result:
     """A report from the database, which lacks what identifies the ground truth, with that of its statistics."""
     origin, _ = open_matches(statistics)
-    return replace(Result.from_json(report), truth=origin.truth, receipt=origin.receipt)
+    return replace(scoring.Result.from_json(report), truth=origin.truth, receipt=origin.receipt)
 
 
 def analyse(

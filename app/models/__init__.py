@@ -38,16 +38,16 @@ from app.models.runs import (
     RunAnalysis,
     Sketch,
 )
-from app.models.submissions import Entry, ExtraSlot, Method, MethodChange, Submission, Upload
+from app.models.submissions import ExtraSlot, Method, MethodChange, Result, Submission, Upload
 from app.models.table import (
     Approval,
     Base,
     Decision,
     Disclosure,
-    EntryState,
     ImageMode,
     JobKind,
     Queue,
+    ResultState,
     Role,
     RunState,
     Service,
@@ -71,8 +71,6 @@ __all__ = [
     "DamagedContent",
     "Decision",
     "Disclosure",
-    "Entry",
-    "EntryState",
     "Exhibit",
     "ExtraSlot",
     "GroundTruth",
@@ -100,6 +98,8 @@ __all__ = [
     "Quota",
     "RecoveryCode",
     "Rescore",
+    "Result",
+    "ResultState",
     "Role",
     "Run",
     "RunAnalysis",

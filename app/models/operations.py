@@ -51,7 +51,7 @@ class AuditRecord(Base):
         ForeignKey(User.id)
     )  # none: from the command line, or a sweep
     action: Mapped[str]
-    subject: Mapped[str]  # what it was done to, e.g. "entry 7"
+    subject: Mapped[str]  # what it was done to, e.g. "result 7"
     reason: Mapped[str] = mapped_column(default="")
     challenge_id: Mapped[int | None] = mapped_column(
         ForeignKey(Challenge.id)

@@ -16,18 +16,18 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Board, GroundTruth, Phase
 from app.models.people import User
-from app.models.submissions import Entry
+from app.models.submissions import Result
 from app.models.table import Base, Decision, RunState, key_column, now_column
 from app.models.teams import Team
 
 
 class Rescore(Base):
-    """Entries being scored again in the shadow, to be shown all at once."""
+    """Results being scored again in the shadow, to be shown all at once."""
 
     __tablename__ = "rescore"
     id: Mapped[int] = key_column()
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id), index=True)
-    entry_id: Mapped[int | None] = mapped_column(ForeignKey(Entry.id))  # none: the whole phase
+    result_id: Mapped[int | None] = mapped_column(ForeignKey(Result.id))  # none: the whole phase
     ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
     scorer: Mapped[str]
     requested_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # none: from the command line
@@ -37,11 +37,11 @@ class Rescore(Base):
 
 
 class Run(Base):
-    """One scoring of an entry under a ground truth and a scorer; until it has ended, a job has it done."""
+    """One scoring of a result under a ground truth and a scorer; until it has ended, a job has it done."""
 
     __tablename__ = "run"
     __table_args__ = (
-        Index("uq_run_rescore", "rescore_id", "entry_id", unique=True),
+        Index("uq_run_rescore", "rescore_id", "result_id", unique=True),
         Index(  # what a re-scoring still waits for
             "ix_run_rescore_open",
             "rescore_id",
@@ -63,7 +63,7 @@ class Run(Base):
         CheckConstraint("(state IN ('queued', 'running')) = (finished_at IS NULL)", name="final_has_time"),
     )
     id: Mapped[int] = key_column()
-    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id), index=True)
+    result_id: Mapped[int] = mapped_column(ForeignKey(Result.id), index=True)
     rescore_id: Mapped[int | None] = mapped_column(ForeignKey(Rescore.id))
     ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
     protocol: Mapped[str]
@@ -82,7 +82,7 @@ class Run(Base):
     ladder_run_id: Mapped[int | None] = mapped_column(
         ForeignKey("run.id")
     )  # whose mean the ladder shows for this one; none: its own
-    decision: Mapped[Decision | None]  # of an organiser, where a re-scoring could not score the entry
+    decision: Mapped[Decision | None]  # of an organiser, where a re-scoring could not score the result
     decision_reason: Mapped[str | None]
     decided_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
 
@@ -133,7 +133,7 @@ class RunAnalysis(Base):
 
 
 class Publication(Base):
-    """From when an entry's result, or its absence, stands on a board; only ever appended.
+    """From when a result, or its absence, stands on a board; only ever appended.
 
     A board's version, its history and its ETag derive from these rows.
     """
@@ -143,19 +143,19 @@ class Publication(Base):
     id: Mapped[int] = key_column()
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
-    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id), index=True)
-    run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id))  # none: the entry left the board
+    result_id: Mapped[int] = mapped_column(ForeignKey(Result.id), index=True)
+    run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id))  # none: the result left the board
     generation: Mapped[int]  # of the board when this was written
     published_at: Mapped[datetime] = now_column()
 
 
 class AnonymousLink(Base):
-    """An address under which anybody reads one scoring of an entry, and not whose it is."""
+    """An address under which anybody reads one scoring of a result, and not whose it is."""
 
     __tablename__ = "anonymous_link"
     id: Mapped[int] = key_column()
     token: Mapped[str] = mapped_column(unique=True)  # readable: its team copies it again from the page
-    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id), index=True)
+    result_id: Mapped[int] = mapped_column(ForeignKey(Result.id), index=True)
     run_id: Mapped[int] = mapped_column(ForeignKey(Run.id))  # what it shows, whatever is scored later
     created_by: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))
     created_at: Mapped[datetime] = now_column()
@@ -180,30 +180,30 @@ class BoardGroups(Base):
 
 
 class Sketch(Base):
-    """A kilobyte that says roughly what an entry predicts, to find those that are alike."""
+    """A kilobyte that says roughly what a result predicts, to find those that are alike."""
 
     __tablename__ = "sketch"
-    __table_args__ = (Index("ix_sketch_board", "phase_id", "competition", "entry_id"),)
-    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id, ondelete="CASCADE"), primary_key=True)
+    __table_args__ = (Index("ix_sketch_board", "phase_id", "competition", "result_id"),)
+    result_id: Mapped[int] = mapped_column(ForeignKey(Result.id, ondelete="CASCADE"), primary_key=True)
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
     content: Mapped[bytes]
 
 
 class AlikePair(Base):
-    """Two entries of a board that are as alike as if one method had other parameters: a hint to organisers."""
+    """Two results of a board that are as alike as if one method had other parameters: a hint to organisers."""
 
     __tablename__ = "alike_pair"
     __table_args__ = (
-        UniqueConstraint("entry_id", "other_id"),
+        UniqueConstraint("result_id", "other_id"),
         Index("ix_alike_pair_phase", "phase_id", "id"),
-        CheckConstraint("other_id < entry_id", name="other_is_older"),
+        CheckConstraint("other_id < result_id", name="other_is_older"),
         CheckConstraint("(dismissed_at IS NULL) = (dismiss_reason IS NULL)", name="dismissed_has_reason"),
     )
     id: Mapped[int] = key_column()
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
-    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id, ondelete="CASCADE"))
-    other_id: Mapped[int] = mapped_column(ForeignKey(Entry.id, ondelete="CASCADE"), index=True)
+    result_id: Mapped[int] = mapped_column(ForeignKey(Result.id, ondelete="CASCADE"))
+    other_id: Mapped[int] = mapped_column(ForeignKey(Result.id, ondelete="CASCADE"), index=True)
     same_predictions: Mapped[bool]
     rank_correlation: Mapped[float | None]
     common_boxes: Mapped[float | None]

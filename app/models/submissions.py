@@ -1,4 +1,4 @@
-"""Methods, uploads, submissions and entries."""
+"""Methods, uploads, submissions and results."""
 
 import uuid
 from datetime import datetime
@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Challenge, Phase
 from app.models.people import User
-from app.models.table import Base, EntryState, UploadState, key_column, now_column
+from app.models.table import Base, ResultState, UploadState, key_column, now_column
 from app.models.teams import Team
 
 
@@ -119,13 +119,13 @@ class ExtraSlot(Base):
     taken_back_at: Mapped[datetime | None]
 
 
-class Entry(Base):
+class Result(Base):
     """The one result of a method in a competition of a phase; where the annotation is open, one after the other."""
 
-    __tablename__ = "entry"
+    __tablename__ = "result"
     __table_args__ = (
         Index(
-            "uq_entry_one_result",
+            "uq_result_one_result",
             "method_id",
             "phase_id",
             "competition",
@@ -134,7 +134,7 @@ class Entry(Base):
         ),
         *(
             Index(  # a newer result takes the place of the scored one once it is scored itself
-                f"uq_entry_one_{state}",
+                f"uq_result_one_{state}",
                 "method_id",
                 "phase_id",
                 "competition",
@@ -144,16 +144,16 @@ class Entry(Base):
             for state in ("pending", "scored")
         ),
         Index(
-            "uq_entry_extra_slot",
+            "uq_result_extra_slot",
             "extra_slot_id",
             unique=True,
             postgresql_where=text("state IN ('pending', 'scored')"),
         ),
-        Index("ix_entry_board", "phase_id", "competition", "published_generation"),
-        Index("ix_entry_fingerprint", "fingerprint", postgresql_where=text("fingerprint <> ''")),
+        Index("ix_result_board", "phase_id", "competition", "published_generation"),
+        Index("ix_result_fingerprint", "fingerprint", postgresql_where=text("fingerprint <> ''")),
         *(
             Index(  # the first rows of a board without reading the others
-                f"ix_entry_{key}",
+                f"ix_result_{key}",
                 "phase_id",
                 "competition",
                 "published_generation",
@@ -162,8 +162,8 @@ class Entry(Base):
             )
             for key in ("rank_key", "ladder_rank_key")
         ),
-        Index("ix_entry_newest", "phase_id", "id", postgresql_where=text("state = 'scored'")),
-        Index("ix_entry_pending", "phase_id", postgresql_where=text("state = 'pending'")),
+        Index("ix_result_newest", "phase_id", "id", postgresql_where=text("state = 'scored'")),
+        Index("ix_result_pending", "phase_id", postgresql_where=text("state = 'pending'")),
         CheckConstraint("competition BETWEEN 1 AND 12", name="competition_known"),
         CheckConstraint("(state = 'withdrawn') = (withdrawn_at IS NOT NULL)", name="withdrawn_has_time"),
         CheckConstraint(
@@ -187,7 +187,7 @@ class Entry(Base):
     is_replaceable: Mapped[bool] = mapped_column(
         default=False
     )  # the annotation was open when it was confirmed
-    state: Mapped[EntryState] = mapped_column(default=EntryState.PENDING)
+    state: Mapped[ResultState] = mapped_column(default=ResultState.PENDING)
     published_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id", use_alter=True))
     published_generation: Mapped[int | None]  # of the board; the result stands while it is the board's own
     rank_key: Mapped[int | None]  # the published mean in tenths of a percent, as ranks are told; -1: no mean

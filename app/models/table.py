@@ -52,10 +52,10 @@ class RunState(enum.StrEnum):
     SCORED = "scored"
     REFUSED = "refused"  # the participant's: the message says what to fix
     FAILED = "failed"  # ours: costs nothing
-    ABANDONED = "abandoned"  # its re-scoring was abandoned, or its entry withdrawn
+    ABANDONED = "abandoned"  # its re-scoring was abandoned, or its result withdrawn
 
 
-class EntryState(enum.StrEnum):
+class ResultState(enum.StrEnum):
     """Where a method's result in a competition stands."""
 
     PENDING = "pending"
@@ -67,7 +67,7 @@ class EntryState(enum.StrEnum):
 
 
 class Decision(enum.StrEnum):
-    """What an organiser decided about an entry that a re-scoring could not score."""
+    """What an organiser decided about a result that a re-scoring could not score."""
 
     KEEP = "keep"
     WITHDRAW = "withdraw"
@@ -131,7 +131,7 @@ TYPES: dict[Any, Any] = {
             Disclosure,
             UploadState,
             RunState,
-            EntryState,
+            ResultState,
             Decision,
             ImageMode,
             Queue,

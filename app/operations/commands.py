@@ -156,19 +156,19 @@ def rescore(
     *,
     challenge: Annotated[str, typer.Option(help="code of the challenge", metavar="CODE")],
     phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
-    entry: Annotated[int | None, typer.Option(help="one entry instead of the whole phase")] = None,
+    result: Annotated[int | None, typer.Option(help="one result instead of the whole phase")] = None,
 ) -> None:
-    """Score a phase, or one entry, again; the boards switch when every run is scored. One that was refused or has failed is queued as at first."""
+    """Score a phase, or one result, again; the boards switch when every run is scored. One that was refused or has failed is queued as at first."""
     platform = platform_of_installation()
     with _short_errors():
         phase_id = challenges.phase_page(platform, challenge, phase).id
-        if entry is None:
+        if result is None:
             rescore_id: int | None = rescoring.request(platform, None, phase_id)
         else:
-            rescore_id = rescoring.request_entry(platform, None, entry, phase_id)
+            rescore_id = rescoring.request_entry(platform, None, result, phase_id)
     platform.notifier.flush(5)
     if rescore_id is None:
-        console.print(f"entry {entry} is queued, and comes onto its board once it is scored")
+        console.print(f"result {result} is queued, and comes onto its board once it is scored")
     else:
         console.print(f"re-scoring {rescore_id} is queued; the boards switch all at once when it is complete")
 

@@ -137,7 +137,7 @@ SHARED_SECONDS = 1.0
 THREADS = 4  # of their own, so that requests that wait for the database do not hold these checks up
 
 _own_threads = anyio.CapacityLimiter(THREADS)
-Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 
 async def health(platform: Platform) -> Health:
@@ -172,7 +172,7 @@ def is_swept(platform: Platform) -> bool:
     return health_of(progress, platform.settings.sweep_seconds).sweep.status == "ok"
 
 
-async def in_time(check: Callable[[Platform], Result], platform: Platform) -> Result | None:
+async def in_time(check: Callable[[Platform], Value], platform: Platform) -> Value | None:
     """The result of a check, None when it takes too long or the database is away."""
     with anyio.move_on_after(CHECK_SECONDS):
         try:

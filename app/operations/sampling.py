@@ -95,7 +95,7 @@ def _accepted(response: httpx2.Response, baseline: Baseline) -> dict[str, Any]:
 
 def _missing(http: httpx2.Client, tree: Path) -> list[tuple[str, Baseline]]:
     """The baselines without a submission, each with its image set."""
-    submitted = {(row["image_set"], row["competition"], row["method"]) for row in _entries(http)}
+    submitted = {(row["image_set"], row["competition"], row["method"]) for row in _results(http)}
     return [
         (image_set, baseline)
         for image_set in SETS
@@ -104,7 +104,7 @@ def _missing(http: httpx2.Client, tree: Path) -> list[tuple[str, Baseline]]:
     ]
 
 
-def _entries(http: httpx2.Client) -> list[dict[str, Any]]:
+def _results(http: httpx2.Client) -> list[dict[str, Any]]:
     """Whatever was submitted before, of which there are fewer than a page has."""
     rows: list[dict[str, Any]] = http.get("/api/v1/submissions").raise_for_status().json()
     return rows
@@ -116,7 +116,7 @@ def _wait_for_scores(http: httpx2.Client, submissions: set[int], console: Consol
     with Progress(console=console) as bar:
         task = bar.add_task("sample challenge: scoring baselines", total=len(submissions))
         while True:
-            rows = [row for row in _entries(http) if row["submission"] in submissions]
+            rows = [row for row in _results(http) if row["submission"] in submissions]
             pending = sum(row["state"] == "pending" for row in rows)
             bar.update(task, completed=len(submissions) - pending)
             if not pending:

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=
 
 
 class NewDecision(BaseModel):
-    """What happens to an entry that a re-scoring could not score."""
+    """What happens to a result that a re-scoring could not score."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -37,15 +37,15 @@ def overview(
     return organising_overview.overview(platform, actor, following).phases
 
 
-@router.post("/entries/{entry_id}/rescore", status_code=202)
-def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> dict[str, int | None]:
-    """Score one entry again; one without a result, refused or failed, is queued as at first, and `rescore` is null."""
-    return {"rescore": rescoring.request_entry(platform, actor, entry_id)}
+@router.post("/results/{result_id}/rescore", status_code=202)
+def rescore_result(platform: ThePlatform, actor: CurrentActor, result_id: int) -> dict[str, int | None]:
+    """Score one result again; one without a score, refused or failed, is queued as at first, and `rescore` is null."""
+    return {"rescore": rescoring.request_entry(platform, actor, result_id)}
 
 
 @router.post("/{challenge}/{image_set}/rescore", status_code=202)
 def rescore(platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str) -> dict[str, int]:
-    """Score everything on a phase's boards again; they switch all at once when every entry is scored or decided."""
+    """Score everything on a phase's boards again; they switch all at once when every result is scored or decided."""
     phase = challenges.organised_phase(platform, actor, challenge, image_set)
     return {"rescore": rescoring.request(platform, actor, phase.id)}
 
@@ -74,7 +74,7 @@ def change_disclosure(
 
 @router.post("/runs/{run_id}/decision", status_code=204)
 def decide(platform: ThePlatform, actor: CurrentActor, run_id: int, decision: NewDecision) -> None:
-    """Decide about an entry that a re-scoring could not score; the boards switch after the last decision."""
+    """Decide about a result that a re-scoring could not score; the boards switch after the last decision."""
     rescoring.decide(platform, actor, run_id, decision.choice, decision.reason)
 
 

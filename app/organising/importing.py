@@ -19,7 +19,7 @@ from app.challenges.disclosure import Terms, change_refusal
 from app.images import making
 from app.images.making import Taken
 from app.jobs import queue
-from app.models import AuditRecord, Board, Challenge, Disclosure, Entry, GroundTruth, ImageMode, Phase, Quota
+from app.models import AuditRecord, Board, Challenge, Disclosure, GroundTruth, ImageMode, Phase, Quota, Result
 from app.platform import Platform
 from app.results import headlines, ladder
 from app.storage import digest_of, owner_of
@@ -129,7 +129,7 @@ _RESERVED = frozenset(
         "description",
         "docs",
         "challenges",
-        "entries",
+        "results",
         "health",
         "leaderboards",
         "login",
@@ -485,7 +485,7 @@ def _change_rules(session: Session, phase: Phase, request: TreeImport, now: date
         ladder.show_own(session, phase.id)
     for name, value in _columns(after).items():
         setattr(phase, name, value)
-    queue.add_boards(session, Entry.phase_id == phase.id)
+    queue.add_boards(session, Result.phase_id == phase.id)
     return before, after
 
 

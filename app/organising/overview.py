@@ -17,7 +17,7 @@ from app.evaluation import rescoring, scoring, similarity
 from app.evaluation.rescoring import Following, RescoreView
 from app.evaluation.scoring import NOTHING, WaitingForRepair
 from app.jobs import queue, workers
-from app.models import Disclosure, Entry, Phase, RunState
+from app.models import Disclosure, Phase, Result, RunState
 from app.platform import Platform
 from app.results import headlines, ladder
 
@@ -27,7 +27,7 @@ class OrganiserPhase:
     """A phase with its queue, its ground truth and a re-scoring that is under way."""
 
     phase: PhaseView
-    entries: int
+    results: int
     queued: int
     running: int
     failed: int
@@ -35,7 +35,7 @@ class OrganiserPhase:
     shown_ground_truth: int  # the version that the boards show
     rescore: RescoreView | None
     not_offered: Mapping[int, str]  # competitions without ground truth, and what the annotation lacks
-    stopped_counting: bool = False  # there may be more entries
+    stopped_counting: bool = False  # there may be more results
     more_queued: bool = False  # behind those of all phases that were counted there may be further queued runs
     more_failed: bool = False  # longer ago there may be further failed runs
     damaged: tuple[WaitingForRepair, ...] = ()  # what runs of the phase wait for until it is repaired
@@ -155,7 +155,7 @@ def change_disclosure(
         shown_before = stored.shows_exposure
         for name, value in asdict(after).items():
             setattr(stored, name, value)
-        queue.add_boards(session, Entry.phase_id == phase_id)
+        queue.add_boards(session, Result.phase_id == phase_id)
         stored.shows_exposure = wanted.shows_exposure
         if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
             ladder.show_own(session, phase_id)
@@ -198,7 +198,7 @@ def overview(platform: Platform, actor: Actor, following: Following | None = Non
     found = tuple(
         OrganiserPhase(
             phase=phase,
-            entries=(queue := queues.get(phase.id, NOTHING)).entries,
+            results=(queue := queues.get(phase.id, NOTHING)).results,
             queued=queue.queued,
             running=queue.running,
             failed=queue.failed,
@@ -206,7 +206,7 @@ def overview(platform: Platform, actor: Actor, following: Following | None = Non
             shown_ground_truth=shown.get(phase.id, 0),
             rescore=rescores.get(phase.id),
             not_offered=not_offered.get(phase.id, {}),
-            stopped_counting=queue.entries == scoring.MAX_COUNT,
+            stopped_counting=queue.results == scoring.MAX_COUNT,
             more_queued=RunState.QUEUED in beyond,
             more_failed=RunState.FAILED in beyond,
             damaged=damaged.get(phase.id, ()),

@@ -68,10 +68,10 @@ def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> 
     return RedirectResponse("/organise", status_code=303)
 
 
-@router.post("/entries/{entry_id}/rescore")
-def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> Response:
-    """Score one entry again."""
-    rescoring.request_entry(platform, actor, entry_id)
+@router.post("/results/{result_id}/rescore")
+def rescore_result(platform: ThePlatform, actor: CurrentActor, result_id: int) -> Response:
+    """Score one result again."""
+    rescoring.request_entry(platform, actor, result_id)
     return RedirectResponse("/organise", status_code=303)
 
 
@@ -94,7 +94,7 @@ class DecisionForm(BaseModel):
 def decide(
     platform: ThePlatform, actor: CurrentActor, run_id: int, form: Annotated[DecisionForm, Form()]
 ) -> Response:
-    """Decide about an entry that a re-scoring could not score."""
+    """Decide about a result that a re-scoring could not score."""
     rescoring.decide(platform, actor, run_id, form.choice, form.reason)
     return RedirectResponse(form.page(), status_code=303)
 

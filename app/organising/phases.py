@@ -19,7 +19,7 @@ from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
 from app.jobs import queue
-from app.models import Disclosure, Entry, Phase, Publication, Quota, in_order
+from app.models import Disclosure, Phase, Publication, Quota, Result, in_order
 from app.organising.importing import shown
 from app.platform import Platform
 from app.submissions import quotas
@@ -279,7 +279,7 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> 
             rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
         )  # fmt: skip
         described.take_place(row)
-        queue.add_boards(session, Entry.phase_id == phase_id)
+        queue.add_boards(session, Result.phase_id == phase_id)
         after = _shown(row, described.after)
         changed = [name for name in before if before[name] != after[name]]
         if changed:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import ConflictError, NotFoundError
-from app.models import Approval, Challenge, Entry, EntryState, Member, Method, Team
+from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team
 from app.people import teams as memberships
 from app.people.teams import record
 from app.platform import Platform
@@ -123,9 +123,9 @@ def select_teams(session: Session, challenge_id: int, search: TeamSearch, limit:
     """The teams of a challenge that are asked for, newest first."""
     members = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
     results = (
-        select(func.count(Entry.id))
-        .join(Method, Entry.method_id == Method.id)
-        .where(Method.team_id == Team.id, Entry.state == EntryState.SCORED)
+        select(func.count(Result.id))
+        .join(Method, Result.method_id == Method.id)
+        .where(Method.team_id == Team.id, Result.state == ResultState.SCORED)
         .correlate(Team)
         .scalar_subquery()
     )

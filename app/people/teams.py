@@ -46,12 +46,12 @@ from app.jobs import queue
 from app.models import (
     Approval,
     Challenge,
-    Entry,
-    EntryState,
     Invitation,
     Member,
     Method,
     Phase,
+    Result,
+    ResultState,
     Submission,
     Team,
     Upload,
@@ -420,9 +420,9 @@ def is_public() -> ColumnElement[bool]:
 def shows_result(session: Session, team_id: int) -> bool:
     """Whether everybody sees a result of this team, or would if organisers did not hide it."""
     statement = (
-        select(Entry.id)
-        .join(Method, Entry.method_id == Method.id)
-        .where(Method.team_id == team_id, Method.public_at.is_not(None), Entry.state == EntryState.SCORED)
+        select(Result.id)
+        .join(Method, Result.method_id == Method.id)
+        .where(Method.team_id == team_id, Method.public_at.is_not(None), Result.state == ResultState.SCORED)
     )
     return session.scalar(statement.limit(1)) is not None
 
@@ -431,7 +431,7 @@ def mark_changed(session: Session, team_id: int) -> None:
     """Let boards be made anew that show methods of this team."""
     theirs = update(Method).where(Method.team_id == team_id)
     session.execute(theirs.values(revision=Method.revision + 1))
-    queue.add_boards(session, Entry.method_id.in_(select(Method.id).where(Method.team_id == team_id)))
+    queue.add_boards(session, Result.method_id.in_(select(Method.id).where(Method.team_id == team_id)))
 
 
 NAME_TAKEN = "the challenge has a team whose name is the same or looks the same; choose another name"

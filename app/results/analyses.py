@@ -19,7 +19,7 @@ from app.core.access import Actor
 from app.core.errors import NotFoundError, WithheldError
 from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, run_in_subprocess
-from app.models import Entry, Phase, Queue, Run, RunAnalysis, Submission, Upload
+from app.models import Phase, Queue, Result, Run, RunAnalysis, Submission, Upload
 from app.platform import Platform
 from app.results import exhibits, scored_runs
 from app.storage import content_key
@@ -190,10 +190,10 @@ def source_of(session: Session, run_id: int) -> tuple[str, str]:
     statement = (
         select(Upload.sha256, Upload.id, Phase.description_key)
         .select_from(Run)
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Result, Run.result_id == Result.id)
+        .join(Submission, Result.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
-        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Phase, Result.phase_id == Phase.id)
         .where(Run.id == run_id)
     )
     sha256, upload_id, description_key = session.execute(statement).one()
@@ -265,7 +265,7 @@ def _store(platform: Platform, run_id: int, made: Mapping[str, Any]) -> None:
     read_outcomes(kept.image_outcomes)
     with platform.transaction() as session:
         store(session, run_id, made["diagnosis"], kept)
-        queue.add_boards(session, Entry.published_run_id == run_id)  # it can be compared with others now
+        queue.add_boards(session, Result.published_run_id == run_id)  # it can be compared with others now
     platform.notifier.wake_workers(Queue.FOLLOW_UPS)
 
 

@@ -23,20 +23,20 @@ def anonymous(platform: ThePlatform, token: str, response: Response) -> Anonymou
     return found[0]
 
 
-@router.get("/entries/{entry_id}/links", dependencies=[requires(Action.LINK)])
-def links(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> LinksPage:
+@router.get("/results/{result_id}/links", dependencies=[requires(Action.LINK)])
+def links(platform: ThePlatform, actor: CurrentActor, result_id: int) -> LinksPage:
     """The anonymous links of a result of your team."""
-    return anonymous_links.links_page(platform, actor, entry_id)
+    return anonymous_links.links_page(platform, actor, result_id)
 
 
 @router.post(
-    "/entries/{entry_id}/links",
+    "/results/{result_id}/links",
     status_code=201,
     dependencies=[requires(Action.LINK), limited(Limited.CHANGE)],
 )
-def create(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> LinkView:
+def create(platform: ThePlatform, actor: CurrentActor, result_id: int) -> LinkView:
     """A new anonymous link to the result that the board has now; what is scored later does not change what it shows."""
-    return anonymous_links.create(platform, actor, entry_id)
+    return anonymous_links.create(platform, actor, result_id)
 
 
 @router.post("/links/{link_id}/revoke", status_code=204, dependencies=[requires(Action.LINK)])

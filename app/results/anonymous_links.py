@@ -17,7 +17,7 @@ from app.core.access import Action, Actor, rows_for
 from app.core.audit import record
 from app.core.errors import NoLink, NotFoundError, Refusal, RefusedError
 from app.jobs import places
-from app.models import AnonymousLink, Entry, EntryState, Method, Phase, Run
+from app.models import AnonymousLink, Method, Phase, Result, ResultState, Run
 from app.people.teams import is_shown
 from app.platform import Platform
 from app.results import exhibits, headlines, submissions
@@ -43,11 +43,11 @@ def link_state(revoked_at: datetime | None, revealed_at: datetime | None) -> Lin
 
 
 def link_refusals(
-    entry: EntryState, *, is_public: bool, is_embargoed: bool, links: int
+    result: ResultState, *, is_public: bool, is_embargoed: bool, links: int
 ) -> tuple[Refusal, ...]:
     """Every reason why a result cannot have another anonymous link; `links` are those that still are anonymous."""
     found = []
-    if entry is not EntryState.SCORED:
+    if result is not ResultState.SCORED:
         found.append("only a result with a score can have an anonymous link")
     if is_public:
         found.append("the method is public, so that everybody can read whose result it is")
@@ -83,7 +83,7 @@ class LinkView:
 class LinksPage:
     """The anonymous links of a result, with why it cannot have another."""
 
-    entry: int
+    result: int
     submission: int
     method: str
     competition: int
@@ -117,58 +117,58 @@ class AnonymousResult:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedEntry:
+class LinkedResult:
     """A result with the method that it belongs to."""
 
-    entry: Entry
+    result: Result
     method: Method
     phase: Phase
 
 
-def linkable_entry(session: Session, actor: Actor, entry_id: int) -> LinkedEntry | None:
-    """An entry whose anonymous links somebody may manage."""
-    return _linked(session, _linkable(actor, Entry.id == entry_id))
+def linkable_result(session: Session, actor: Actor, result_id: int) -> LinkedResult | None:
+    """A result whose anonymous links somebody may manage."""
+    return _linked(session, _linkable(actor, Result.id == result_id))
 
 
-def lock_linkable_entry(session: Session, actor: Actor, entry_id: int) -> LinkedEntry | None:
+def lock_linkable_result(session: Session, actor: Actor, result_id: int) -> LinkedResult | None:
     """The same, locked, so that nobody makes too many links at once."""
-    return _linked(session, _linkable(actor, Entry.id == entry_id).with_for_update(of=Entry))
+    return _linked(session, _linkable(actor, Result.id == result_id).with_for_update(of=Result))
 
 
-def lock_entry_of_link(session: Session, actor: Actor, link_id: int) -> LinkedEntry | None:
-    """The entry of a link that somebody may manage, locked."""
-    of_link = select(AnonymousLink.entry_id).where(AnonymousLink.id == link_id).scalar_subquery()
-    return _linked(session, _linkable(actor, Entry.id == of_link).with_for_update(of=Entry))
+def lock_result_of_link(session: Session, actor: Actor, link_id: int) -> LinkedResult | None:
+    """The result of a link that somebody may manage, locked."""
+    of_link = select(AnonymousLink.result_id).where(AnonymousLink.id == link_id).scalar_subquery()
+    return _linked(session, _linkable(actor, Result.id == of_link).with_for_update(of=Result))
 
 
-def _linkable(actor: Actor, which: ColumnElement[bool]) -> Select[Entry, Method, Phase]:
+def _linkable(actor: Actor, which: ColumnElement[bool]) -> Select[Result, Method, Phase]:
     return (
-        select(Entry, Method, Phase)
-        .join(Method, Entry.method_id == Method.id)
-        .join(Phase, Entry.phase_id == Phase.id)
+        select(Result, Method, Phase)
+        .join(Method, Result.method_id == Method.id)
+        .join(Phase, Result.phase_id == Phase.id)
         .where(which, rows_for(actor, Action.LINK, team=Method.team_id))
     )
 
 
-def _linked(session: Session, statement: Select[Entry, Method, Phase]) -> LinkedEntry | None:
+def _linked(session: Session, statement: Select[Result, Method, Phase]) -> LinkedResult | None:
     row = session.execute(statement).one_or_none()
-    return LinkedEntry(*row) if row else None
+    return LinkedResult(*row) if row else None
 
 
-def links_of(session: Session, entry_id: int) -> list[AnonymousLink]:
-    """The links of an entry, newest first."""
-    statement = select(AnonymousLink).where(AnonymousLink.entry_id == entry_id)
+def links_of(session: Session, result_id: int) -> list[AnonymousLink]:
+    """The links of a result, newest first."""
+    statement = select(AnonymousLink).where(AnonymousLink.result_id == result_id)
     return list(session.scalars(statement.order_by(AnonymousLink.id.desc())))
 
 
-def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Entry, Phase, Method] | None:
+def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Result, Phase, Method] | None:
     """What a link shows: nothing if it was revoked, under an embargo, and of a suspended team whose results are hidden."""
-    statement: Select[AnonymousLink, Run, Entry, Phase, Method] = (
-        select(AnonymousLink, Run, Entry, Phase, Method)
+    statement: Select[AnonymousLink, Run, Result, Phase, Method] = (
+        select(AnonymousLink, Run, Result, Phase, Method)
         .join(Run, AnonymousLink.run_id == Run.id)
-        .join(Entry, AnonymousLink.entry_id == Entry.id)
-        .join(Phase, Entry.phase_id == Phase.id)
-        .join(Method, Entry.method_id == Method.id)
+        .join(Result, AnonymousLink.result_id == Result.id)
+        .join(Phase, Result.phase_id == Phase.id)
+        .join(Method, Result.method_id == Method.id)
         .where(
             AnonymousLink.token == token,
             AnonymousLink.revoked_at.is_(None),
@@ -180,22 +180,22 @@ def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Entry,
     return (row[0], row[1], row[2], row[3], row[4]) if row else None
 
 
-def links_page(platform: Platform, actor: Actor, entry_id: int) -> LinksPage:
+def links_page(platform: Platform, actor: Actor, result_id: int) -> LinksPage:
     """The anonymous links of a result of the reader's team; raises NotFoundError."""
     with platform.transaction() as session:
-        linked = linkable_entry(session, actor, entry_id)
+        linked = linkable_result(session, actor, result_id)
         if linked is None:
-            raise NotFoundError(f"your team has no result {entry_id}")
-        links = tuple(_view(platform, link) for link in links_of(session, entry_id))
+            raise NotFoundError(f"your team has no result {result_id}")
+        links = tuple(_view(platform, link) for link in links_of(session, result_id))
         phase = challenges.phase_of_id(session, linked.phase.id)
         assert phase is not None
-        entry, method = linked.entry, linked.method
+        result, method = linked.result, linked.method
         return LinksPage(
-            entry=entry_id,
-            submission=entry.submission_id,
+            result=result_id,
+            submission=result.submission_id,
             method=method.name,
-            competition=entry.competition,
-            title=scoring.competition_of(phase.dataset, entry.competition).title,
+            competition=result.competition,
+            title=scoring.competition_of(phase.dataset, result.competition).title,
             links=links,
             refusals=tuple(each.message for each in _refusals(session, linked)),
             is_public=method.public_at is not None,
@@ -209,35 +209,35 @@ def _view(platform: Platform, link: AnonymousLink) -> LinkView:
     return LinkView(link.id, path, address, state, link.created_at, link.run_id)
 
 
-def _refusals(session: Session, linked: LinkedEntry) -> tuple[Refusal, ...]:
-    links = links_of(session, linked.entry.id)
+def _refusals(session: Session, linked: LinkedResult) -> tuple[Refusal, ...]:
+    links = links_of(session, linked.result.id)
     states = [link_state(link.revoked_at, link.revealed_at) for link in links]
     return link_refusals(
-        linked.entry.state,
+        linked.result.state,
         is_public=linked.method.public_at is not None,
         is_embargoed=_is_embargoed(session, linked),
         links=states.count(LinkState.ANONYMOUS),
     )
 
 
-def _is_embargoed(session: Session, linked: LinkedEntry) -> bool:
+def _is_embargoed(session: Session, linked: LinkedResult) -> bool:
     phase = challenges.phase_of_id(session, linked.phase.id)
     assert phase is not None
     return phase.embargo and not phase.is_over
 
 
-def create(platform: Platform, actor: Actor, entry_id: int) -> LinkView:
+def create(platform: Platform, actor: Actor, result_id: int) -> LinkView:
     """A new anonymous link to what the board has of this result now; raises NotFoundError, RefusedError."""
     with platform.transaction() as session:
-        linked = lock_linkable_entry(session, actor, entry_id)
+        linked = lock_linkable_result(session, actor, result_id)
         if linked is None:
-            raise NotFoundError(f"your team has no result {entry_id}")
+            raise NotFoundError(f"your team has no result {result_id}")
         if found := _refusals(session, linked):
             raise RefusedError(found)
         link = AnonymousLink(
             token=secrets.token_urlsafe(24),
-            entry_id=entry_id,
-            run_id=linked.entry.published_run_id,
+            result_id=result_id,
+            run_id=linked.result.published_run_id,
             created_by=actor.user_id,
         )
         session.add(link)
@@ -247,9 +247,9 @@ def create(platform: Platform, actor: Actor, entry_id: int) -> LinkView:
 
 
 def revoke(platform: Platform, actor: Actor, link_id: int) -> int:
-    """Let a link lead nowhere, for good; returns its entry. Raises NotFoundError."""
+    """Let a link lead nowhere, for good; returns its result. Raises NotFoundError."""
 
-    def change(_: LinkedEntry, link: AnonymousLink) -> bool:
+    def change(_: LinkedResult, link: AnonymousLink) -> bool:
         if link.revoked_at is not None:
             return False
         link.revoked_at = func.clock_timestamp()
@@ -259,9 +259,9 @@ def revoke(platform: Platform, actor: Actor, link_id: int) -> int:
 
 
 def reveal(platform: Platform, actor: Actor, link_id: int) -> int:
-    """Let a link lead to the page of the submission; returns its entry. Raises NotFoundError, RefusedError."""
+    """Let a link lead to the page of the submission; returns its result. Raises NotFoundError, RefusedError."""
 
-    def change(linked: LinkedEntry, link: AnonymousLink) -> bool:
+    def change(linked: LinkedResult, link: AnonymousLink) -> bool:
         state = link_state(link.revoked_at, link.revealed_at)
         if refusal := reveal_refusal(state, is_public=linked.method.public_at is not None):
             raise RefusedError([refusal])
@@ -278,27 +278,27 @@ def _change(
     actor: Actor,
     link_id: int,
     action: str,
-    change: Callable[[LinkedEntry, AnonymousLink], bool],
+    change: Callable[[LinkedResult, AnonymousLink], bool],
 ) -> int:
-    """Change a link of the reader's team, and record it if that changed anything; returns its entry. Raises NotFoundError."""
+    """Change a link of the reader's team, and record it if that changed anything; returns its result. Raises NotFoundError."""
     with platform.transaction() as session:
-        linked = lock_entry_of_link(session, actor, link_id)
+        linked = lock_result_of_link(session, actor, link_id)
         link = session.get(AnonymousLink, link_id, populate_existing=True) if linked else None
         if linked is None or link is None:
             raise NotFoundError(f"your team has no link {link_id}")
         if change(linked, link):
             _record(session, actor, linked, link, action)
-        return link.entry_id
+        return link.result_id
 
 
-def _record(session: Session, actor: Actor, linked: LinkedEntry, link: AnonymousLink, action: str) -> None:
+def _record(session: Session, actor: Actor, linked: LinkedResult, link: AnonymousLink, action: str) -> None:
     record(
         session,
         actor.user_id,
         action,
         f"anonymous link {link.id}",
         challenge_id=linked.method.challenge_id,
-        details={"entry": linked.entry.id, "run": link.run_id},
+        details={"result": linked.result.id, "run": link.run_id},
     )
 
 
@@ -311,25 +311,25 @@ def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, t
         found = linked_run(session, token)
         if found is None:
             raise NotFoundError("there is no such link, or it was revoked")
-        link, run, entry, stored_phase, method = found
+        link, run, result, stored_phase, method = found
         if link.revealed_at is not None and method.public_at is not None:
-            return entry.submission_id
+            return result.submission_id
         phase = challenges.phase_of_id(session, stored_phase.id)
         assert phase is not None
-        sight = public_sight(phase).of_result(is_complete=entry.is_complete)
-        is_withdrawn = entry.state is EntryState.WITHDRAWN
+        sight = public_sight(phase).of_result(is_complete=result.is_complete)
+        is_withdrawn = result.state is ResultState.WITHDRAWN
         scores = {} if is_withdrawn else submissions.scores_of(session, [run.id])
         ladder = headlines.headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
         [version] = submissions.truth_versions(session, [run.ground_truth_id]).values()
         queue = places.places_of(platform, session, [run.id])
         shown = run_view(run, version, RunScores(scores.get(run.id, []), ladder), queue, sight)
         further = exhibits.stored_exhibits(session, run.id) if sight.details and not is_withdrawn else []
-    info = scoring.competition_of(phase.dataset, entry.competition)
-    result = AnonymousResult(
+    info = scoring.competition_of(phase.dataset, result.competition)
+    shown_result = AnonymousResult(
         challenge=phase.challenge,
         challenge_title=phase.challenge_title,
         image_set=phase.image_set,
-        competition=entry.competition,
+        competition=result.competition,
         title=info.title,
         data_rule=info.own_data_rule,
         protocol=shown.protocol,
@@ -341,11 +341,11 @@ def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, t
         low=shown.low,
         high=shown.high,
         classes=shown.classes,
-        withheld=withheld(phase, sight, is_complete=entry.is_complete),
+        withheld=withheld(phase, sight, is_complete=result.is_complete),
         is_withdrawn=is_withdrawn,
     )
-    table = (_table(result),) if result.classes else ()
-    return result, (*table, *exhibits_of(further))
+    table = (_table(shown_result),) if shown_result.classes else ()
+    return shown_result, (*table, *exhibits_of(further))
 
 
 def _table(result: AnonymousResult) -> ExhibitView:

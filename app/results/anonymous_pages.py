@@ -26,28 +26,30 @@ def anonymous(request: Request, platform: ThePlatform, token: str) -> Response:
     return response
 
 
-@router.get("/entries/{entry_id}/links", dependencies=[requires(Action.LINK)])
-def links(request: Request, platform: ThePlatform, actor: CurrentActor, entry_id: int) -> Response:
+@router.get("/results/{result_id}/links", dependencies=[requires(Action.LINK)])
+def links(request: Request, platform: ThePlatform, actor: CurrentActor, result_id: int) -> Response:
     """The anonymous links of a result."""
-    return render(request, "anonymous/links.html", page=anonymous_links.links_page(platform, actor, entry_id))
+    return render(
+        request, "anonymous/links.html", page=anonymous_links.links_page(platform, actor, result_id)
+    )
 
 
-@router.post("/entries/{entry_id}/links", dependencies=[requires(Action.LINK), limited(Limited.CHANGE)])
-def create(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> Response:
+@router.post("/results/{result_id}/links", dependencies=[requires(Action.LINK), limited(Limited.CHANGE)])
+def create(platform: ThePlatform, actor: CurrentActor, result_id: int) -> Response:
     """Make an anonymous link."""
-    anonymous_links.create(platform, actor, entry_id)
-    return RedirectResponse(f"/entries/{entry_id}/links", status_code=303)
+    anonymous_links.create(platform, actor, result_id)
+    return RedirectResponse(f"/results/{result_id}/links", status_code=303)
 
 
 @router.post("/links/{link_id}/revoke", dependencies=[requires(Action.LINK)])
 def revoke(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response:
     """Let a link lead nowhere."""
-    entry_id = anonymous_links.revoke(platform, actor, link_id)
-    return RedirectResponse(f"/entries/{entry_id}/links", status_code=303)
+    result_id = anonymous_links.revoke(platform, actor, link_id)
+    return RedirectResponse(f"/results/{result_id}/links", status_code=303)
 
 
 @router.post("/links/{link_id}/reveal", dependencies=[requires(Action.LINK)])
 def reveal(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response:
     """Let a link lead to the page of the submission."""
-    entry_id = anonymous_links.reveal(platform, actor, link_id)
-    return RedirectResponse(f"/entries/{entry_id}/links", status_code=303)
+    result_id = anonymous_links.reveal(platform, actor, link_id)
+    return RedirectResponse(f"/results/{result_id}/links", status_code=303)

@@ -26,12 +26,12 @@ from app.core.access import Actor
 from app.models import (
     Board,
     ClassScore,
-    Entry,
-    EntryState,
     Exhibit,
     GroundTruth,
     Method,
     Publication,
+    Result,
+    ResultState,
     Run,
     RunAnalysis,
 )
@@ -95,9 +95,9 @@ class ResultDetail:
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """An entry with the run to show, how many runs it has, and the version of that run's ground truth."""
+    """A result with the run to show, how many runs it has, and the version of that run's ground truth."""
 
-    entry: Entry
+    result: Result
     run: Run
     runs: int
     ground_truth: int
@@ -105,7 +105,7 @@ class ShownRun:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """By entry, its rank on its board, and the runs that have stood there, if it has more than one."""
+    """By result, its rank on its board, and the runs that have stood there, if it has more than one."""
 
     ranks: Mapping[int, Rank]
     histories: Mapping[int, tuple[PublishedRun, ...]]
@@ -113,7 +113,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What of a submission is shown in detail: an entry by its competition, and classes; by default the first ones."""
+    """What of a submission is shown in detail: a result by its competition, and classes; by default the first ones."""
 
     competition: int | None = None
     classes: tuple[str, ...] = ()
@@ -268,14 +268,14 @@ def _percent(value: float | None) -> str:
 
 
 DIAGNOSIS: Final = -1  # stands before the positions of exhibits
-OWN_ENTRY: Final = aliased(Entry)
+OWN_RESULT: Final = aliased(Result)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
     """A run that stands or stood on a board."""
 
-    entry: int
+    result: int
     run: int
     ladder_run: int | None
     ground_truth: int
@@ -286,35 +286,35 @@ class StoredRun:
 def select_ranks(
     session: Session, actor: Actor, phase: PhaseView, sight: Sight, own: Collection[int]
 ) -> dict[int, Rank]:
-    """The places of these entries of a phase that stand on their boards, among the results that the boards show to the reader.
+    """The ranks of these results of a phase on their boards, among those that the boards show to the reader.
 
     Counted in the database, by what ranks are told by: every digit where the reader sees all, else the keys of the board's order.
     """
     statement = _ranks(sight, own, phase.id, is_organised=actor.runs(phase.challenge_id))
-    return {entry: Rank(rank, of) for entry, rank, of in session.execute(statement)}
+    return {result: Rank(rank, of) for result, rank, of in session.execute(statement)}
 
 
 def _ranks(sight: Sight, own: Collection[int], phase_id: int, *, is_organised: bool) -> Select[int, int, int]:
     ranked = (
         select(
-            OWN_ENTRY.id,
-            OWN_ENTRY.competition,
-            OWN_ENTRY.published_generation,
-            _mean(OWN_ENTRY, sight).label("mean"),
+            OWN_RESULT.id,
+            OWN_RESULT.competition,
+            OWN_RESULT.published_generation,
+            _mean(OWN_RESULT, sight).label("mean"),
         )
-        .join(Board, stands_on_board(OWN_ENTRY))
-        .where(OWN_ENTRY.id.in_(own))
+        .join(Board, stands_on_board(OWN_RESULT))
+        .where(OWN_RESULT.id.in_(own))
         .cte("ranked")
         .prefix_with("MATERIALIZED")
     )
-    shown = true() if is_organised else and_(is_public(), is_past_embargo(Entry.phase_id))
+    shown = true() if is_organised else and_(is_public(), is_past_embargo(Result.phase_id))
     others = (
-        select(_mean(Entry, sight).label("mean"))
-        .select_from(Entry)
-        .join(Method, Entry.method_id == Method.id)
+        select(_mean(Result, sight).label("mean"))
+        .select_from(Result)
+        .join(Method, Result.method_id == Method.id)
         .where(
-            Entry.phase_id == phase_id, Entry.competition == ranked.c.competition, Entry.state == EntryState.SCORED,
-            Entry.published_generation == ranked.c.published_generation, Entry.id != ranked.c.id, shown,
+            Result.phase_id == phase_id, Result.competition == ranked.c.competition, Result.state == ResultState.SCORED,
+            Result.published_generation == ranked.c.published_generation, Result.id != ranked.c.id, shown,
         )
         .correlate(ranked)
         .lateral()
@@ -329,24 +329,24 @@ def _ranks(sight: Sight, own: Collection[int], phase_id: int, *, is_organised: b
     )
 
 
-def _mean(entry: type[Entry], sight: Sight) -> ColumnElement[Any]:
-    """The mean of an entry's result as it is compared with others; none without a mean."""
+def _mean(result: type[Result], sight: Sight) -> ColumnElement[Any]:
+    """The mean of a result as it is compared with others; none without a mean."""
     if sight.details:
-        headline = (ClassScore.run_id == entry.published_run_id, ClassScore.class_name.is_(None))
-        return select(ClassScore.value).where(*headline).correlate(entry).scalar_subquery()
-    key = func.coalesce(entry.ladder_rank_key, entry.rank_key) if sight.by_ladder else entry.rank_key
+        headline = (ClassScore.run_id == result.published_run_id, ClassScore.class_name.is_(None))
+        return select(ClassScore.value).where(*headline).correlate(result).scalar_subquery()
+    key = func.coalesce(result.ladder_rank_key, result.rank_key) if sight.by_ladder else result.rank_key
     return func.nullif(key, -1)
 
 
-def published_runs(session: Session, entry_ids: Collection[int]) -> list[StoredRun]:
-    """The runs of entries that have stood on their boards, each since when, the first ones first."""
+def published_runs(session: Session, result_ids: Collection[int]) -> list[StoredRun]:
+    """The runs of results that have stood on their boards, each since when, the first ones first."""
     since = func.min(Publication.published_at)
     statement = (
-        select(Run.entry_id, Run.id, Run.ladder_run_id, GroundTruth.version, Run.scorer, since)
+        select(Run.result_id, Run.id, Run.ladder_run_id, GroundTruth.version, Run.scorer, since)
         .select_from(Run)
         .join(Publication, Publication.run_id == Run.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .where(Publication.entry_id.in_(entry_ids))
+        .where(Publication.result_id.in_(result_ids))
         .group_by(Run.id, GroundTruth.version)
         .order_by(since, Run.id)
     )
@@ -380,40 +380,40 @@ def stored_detail(
 
 
 def ranks(
-    session: Session, actor: Actor, phase: PhaseView, sight: Sight, entries: Collection[Entry]
+    session: Session, actor: Actor, phase: PhaseView, sight: Sight, results: Collection[Result]
 ) -> dict[int, Rank]:
-    """By entry, where those of one submission that stand on their boards rank among the rows that the reader sees there.
+    """By result, where those of one submission that stand on their boards rank among the rows that the reader sees there.
 
     A result that only its team sees is ranked as if it stood among those. While others' results are under an embargo there
     is no rank.
     """
     if not sight.means or (phase.embargo and not phase.is_over and not actor.runs(phase.challenge_id)):
         return {}
-    own = [entry.id for entry in entries if entry.published_run_id is not None]
+    own = [result.id for result in results if result.published_run_id is not None]
     return select_ranks(session, actor, phase, sight, own) if own else {}
 
 
 def histories(
-    session: Session, sight: Sight, entries: Collection[Entry]
+    session: Session, sight: Sight, results: Collection[Result]
 ) -> dict[int, tuple[PublishedRun, ...]]:
-    """By entry, the runs that have stood on its board, the latest first, as far as the reader sees their values."""
-    if not entries:
+    """By result, the runs that have stood on its board, the latest first, as far as the reader sees their values."""
+    if not results:
         return {}
-    runs = published_runs(session, [entry.id for entry in entries])
+    runs = published_runs(session, [result.id for result in results])
     scores = scores_of(session, [run.run for run in runs])
     ladder = headlines.headlines(session, [run.ladder_run for run in runs]) if sight.by_ladder else {}
-    complete = {entry.id: entry.is_complete for entry in entries}
+    complete = {result.id: result.is_complete for result in results}
     found: dict[int, list[PublishedRun]] = {}
     before: dict[int, Mapping[str, float | None]] = {}
     for run in runs:
-        its_sight = sight.of_result(is_complete=complete[run.entry])
+        its_sight = sight.of_result(is_complete=complete[run.result])
         mean, values = _shown(its_sight, scores.get(run.run, {}), ladder.get(run.ladder_run or 0))
-        changes = changes_of(before[run.entry], values) if run.entry in before else ()
+        changes = changes_of(before[run.result], values) if run.result in before else ()
         since = sight.moment(run.since)
         row = PublishedRun(run.run, since, run.ground_truth, run.scorer, mean, changes)
-        found.setdefault(run.entry, []).insert(0, row)
-        before[run.entry] = values
-    return {entry: tuple(rows) for entry, rows in found.items()}
+        found.setdefault(run.result, []).insert(0, row)
+        before[run.result] = values
+    return {result: tuple(rows) for result, rows in found.items()}
 
 
 def _shown(

@@ -29,11 +29,11 @@ from app.models import (
     Artefact,
     Challenge,
     Disclosure,
-    Entry,
     Exhibit,
     GroundTruth,
     Method,
     Phase,
+    Result,
     Run,
     RunState,
 )
@@ -296,7 +296,7 @@ def score_tables(session: Session, standing: Subquery) -> dict[int, list[dict[st
 
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
     """A run whose submission the reader may see, with its phase; of others' runs only what a board shows."""
-    on_board = and_(is_public(), is_past_embargo(Entry.phase_id), Entry.published_run_id == Run.id)
+    on_board = and_(is_public(), is_past_embargo(Result.phase_id), Result.published_run_id == Run.id)
     shown = rows_for(
         actor,
         Action.READ_SUBMISSION,
@@ -306,9 +306,9 @@ def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase
     )
     statement = (
         select(Run, Phase)
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Phase, Entry.phase_id == Phase.id)
-        .join(Method, Entry.method_id == Method.id)
+        .join(Result, Run.result_id == Result.id)
+        .join(Phase, Result.phase_id == Phase.id)
+        .join(Method, Result.method_id == Method.id)
         .where(Run.id == run_id, shown)
     )
     return session.execute(statement).one_or_none()
@@ -422,19 +422,19 @@ def publish(platform: Platform) -> None:
 def confirm(platform: Platform, actor: Actor, receipt: str) -> ConfirmedReceipt:
     """The result with this receipt, as far as the reader may see it. Raises NotFoundError."""
     statement = (
-        select(Run, Entry, GroundTruth.version, Phase.image_set, Challenge.code)
-        .join(Entry, Run.entry_id == Entry.id)
+        select(Run, Result, GroundTruth.version, Phase.image_set, Challenge.code)
+        .join(Result, Run.result_id == Result.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Phase, Result.phase_id == Phase.id)
         .join(Challenge, Phase.challenge_id == Challenge.id)
         .where(or_(Run.receipt == receipt, Run.plain_receipt == receipt))
         .order_by(Run.id.desc())
     )
     with platform.snapshot() as session:
-        for run, entry, version, image_set, challenge in session.execute(statement.limit(AT_ONCE)):
+        for run, result, version, image_set, challenge in session.execute(statement.limit(AT_ONCE)):
             if visible_run(session, actor, run.id):
                 return ConfirmedReceipt(
-                    receipt, receipt == run.plain_receipt, challenge, image_set, entry.competition,
-                    entry.submission_id, run.id, version, run.protocol, run.scorer,
+                    receipt, receipt == run.plain_receipt, challenge, image_set, result.competition,
+                    result.submission_id, run.id, version, run.protocol, run.scorer,
                 )  # fmt: skip
     raise NotFoundError(f"this server knows no result with the receipt {receipt[:80]!r} that you may see")

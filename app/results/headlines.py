@@ -22,10 +22,10 @@ from app.models import (
     Board,
     ClassScore,
     Disclosure,
-    Entry,
     Method,
     Phase,
     Publication,
+    Result,
     Run,
     RunState,
     Submission,
@@ -39,9 +39,9 @@ SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
 
 def has_results(session: Session, phase_id: int) -> bool:
     """Whether something was scored in a phase, be it withdrawn."""
-    scored = select(Run.id).join(Entry, Run.entry_id == Entry.id)
+    scored = select(Run.id).join(Result, Run.result_id == Result.id)
     return (
-        session.scalar(scored.where(Entry.phase_id == phase_id, Run.state == RunState.SCORED).limit(1))
+        session.scalar(scored.where(Result.phase_id == phase_id, Run.state == RunState.SCORED).limit(1))
         is not None
     )
 
@@ -103,7 +103,7 @@ def uses(
 ) -> list[tuple[int, str, int, int, int, Use, Lists]]:
     """Teams with scored results in a phase, by id from `after` on: name, archives, contents, incomplete results, use, lists.
 
-    Aggregated team by team, because a planner that joins all of them at once reads every entry of a long history.
+    Aggregated team by team, because a planner that joins all of them at once reads every result of a long history.
     """
     teams = _teams_with_results(phase_id, after, limit)
     used, probing = _used(teams, phase_id).lateral(), _probing(teams, phase_id).lateral()
@@ -114,7 +114,7 @@ def uses(
 
 def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int]:
     """Of one team: archives, contents, incomplete results, and what `Use` has."""
-    entry = _entries_of_method(phase_id).lateral()
+    result = _results_of_method(phase_id).lateral()
     values = (
         select(func.count(ClassScore.held_out_value))
         .where(ClassScore.run_id == Run.id, ClassScore.class_name.is_not(None))
@@ -125,16 +125,16 @@ def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int
         select(
             func.count(Submission.id.distinct()).label("archives"),
             func.count(Upload.sha256.distinct()).label("contents"),
-            func.count(entry.c.id.distinct()).filter(~entry.c.is_complete).label("incomplete"),
+            func.count(result.c.id.distinct()).filter(~result.c.is_complete).label("incomplete"),
             func.count(Run.id).label("results"),
             cast(func.sum(values), Integer).label("values"),
             func.count(Run.id).filter(Run.ladder_run_id == Run.id).label("steps"),
         )
         .select_from(Method)
-        .join(entry, true())
-        .join(Submission, entry.c.submission_id == Submission.id)
+        .join(result, true())
+        .join(Submission, result.c.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
-        .join(Run, and_(Run.entry_id == entry.c.id, Run.state == RunState.SCORED))
+        .join(Run, and_(Run.result_id == result.c.id, Run.state == RunState.SCORED))
         .where(Method.team_id == teams.c.id)
         .correlate(teams)
     )
@@ -142,9 +142,9 @@ def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int
 
 def _probing(teams: Subquery, phase_id: int) -> Select[int, int, int]:
     """Of one team, what `Lists` has."""
-    entry = _entries_of_method(phase_id).lateral()
-    constant = func.jsonb_array_length(entry.c.constant_lists)
-    both = entry.c.constant_lists.op("||")(entry.c.partial_lists)
+    result = _results_of_method(phase_id).lateral()
+    constant = func.jsonb_array_length(result.c.constant_lists)
+    both = result.c.constant_lists.op("||")(result.c.partial_lists)
     name = func.jsonb_array_elements_text(both).table_valued("value", with_ordinality="place")
     listed = name.render_derived()
     return (
@@ -154,18 +154,18 @@ def _probing(teams: Subquery, phase_id: int) -> Select[int, int, int]:
             func.count(listed.c.value.distinct()).label("classes"),
         )
         .select_from(Method)
-        .join(entry, true())
+        .join(result, true())
         .join(listed, true())
         .where(Method.team_id == teams.c.id)
         .correlate(teams)
     )
 
 
-def _entries_of_method(phase_id: int) -> Select[int, int, bool, list[str], list[str]]:
-    """The entries of one method in a phase that have been scored; behind OFFSET 0, where no planner joins them with those of all others."""
-    columns = Entry.id, Entry.submission_id, Entry.is_complete, Entry.constant_lists, Entry.partial_lists
-    scored = select(Run.id).where(Run.entry_id == Entry.id, Run.state == RunState.SCORED).exists()
-    of_method = (Entry.method_id == Method.id, Entry.phase_id == phase_id, scored)
+def _results_of_method(phase_id: int) -> Select[int, int, bool, list[str], list[str]]:
+    """The results of one method in a phase that have been scored; behind OFFSET 0, where no planner joins them with those of all others."""
+    columns = Result.id, Result.submission_id, Result.is_complete, Result.constant_lists, Result.partial_lists
+    scored = select(Run.id).where(Run.result_id == Result.id, Run.state == RunState.SCORED).exists()
+    of_method = (Result.method_id == Method.id, Result.phase_id == phase_id, scored)
     return select(*columns).where(*of_method).correlate(Method).offset(0)
 
 
@@ -174,9 +174,9 @@ def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
     challenge = select(Phase.challenge_id).where(Phase.id == phase_id).scalar_subquery()
     has_result = (
         select(Run.id)
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Method, Entry.method_id == Method.id)
-        .where(Method.team_id == Team.id, Entry.phase_id == phase_id, Run.state == RunState.SCORED)
+        .join(Result, Run.result_id == Result.id)
+        .join(Method, Result.method_id == Method.id)
+        .where(Method.team_id == Team.id, Result.phase_id == phase_id, Run.state == RunState.SCORED)
         .correlate(Team)
         .exists()
     )
@@ -187,10 +187,10 @@ def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
 def scored_results(session: Session, phase_id: int) -> dict[int, dict[int, int]]:
     """By team and competition, how many results were scored in a phase, again and withdrawn ones included."""
     statement = (
-        select(Run.team_id, Entry.competition, func.count())
-        .join(Entry, Run.entry_id == Entry.id)
-        .where(Entry.phase_id == phase_id, Run.state == RunState.SCORED)
-        .group_by(Run.team_id, Entry.competition)
+        select(Run.team_id, Result.competition, func.count())
+        .join(Result, Run.result_id == Result.id)
+        .where(Result.phase_id == phase_id, Run.state == RunState.SCORED)
+        .group_by(Run.team_id, Result.competition)
     )
     found: dict[int, dict[int, int]] = {}
     for team, competition, results in session.execute(statement):

@@ -26,8 +26,6 @@ from app.models import (
     Base,
     Challenge,
     ChallengeOrganiser,
-    Entry,
-    EntryState,
     Identity,
     LoginSession,
     MailRequest,
@@ -35,6 +33,8 @@ from app.models import (
     Method,
     Phase,
     Queue,
+    Result,
+    ResultState,
     Role,
     Submission,
     Team,
@@ -46,7 +46,7 @@ from app.models import (
 from app.people import teams
 from app.people.sessions import can_log_in, check_owner
 from app.platform import Platform
-from app.results import entries
+from app.results import withdrawing
 from app.submissions.methods import NAMES_PEOPLE
 
 # what an export leaves out for a token: what says how the account is entered, or what was done with it
@@ -140,7 +140,7 @@ class Profile(BaseModel):
     orcid: Annotated[str, Field(max_length=60), AfterValidator(_orcid)] = ""
 
 
-class Results(StrEnum):
+class ResultsChoice(StrEnum):
     """What becomes of the results of teams that nobody else is in."""
 
     KEEP = "keep"  # they stay under the team's name
@@ -153,7 +153,7 @@ class Deletion(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     password: Annotated[str, Field(max_length=200)]
-    results: Results
+    results: ResultsChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +190,15 @@ def _is_alone(user_id: int) -> ColumnElement[bool]:
 
 def select_own_results(session: Session, user_id: int) -> tuple[OwnResults, ...]:
     """The teams of a person with what they have on boards."""
-    counted = and_(Entry.method_id == Method.id, Entry.state.in_((EntryState.PENDING, EntryState.SCORED)))
-    private = func.count(case((Method.public_at.is_(None), Entry.id)))
-    public = func.count(case((Method.public_at.is_not(None), Entry.id)))
+    counted = and_(Result.method_id == Method.id, Result.state.in_((ResultState.PENDING, ResultState.SCORED)))
+    private = func.count(case((Method.public_at.is_(None), Result.id)))
+    public = func.count(case((Method.public_at.is_not(None), Result.id)))
     statement = (
         select(Team.name, Challenge.title, _is_alone(user_id), private, public)
         .join(Member, and_(Member.team_id == Team.id, Member.user_id == user_id))
         .join(Challenge, Challenge.id == Team.challenge_id)
         .outerjoin(Method, Method.team_id == Team.id)
-        .outerjoin(Entry, counted)
+        .outerjoin(Result, counted)
         .group_by(Team.id, Challenge.id)
         .order_by(Challenge.id.desc())
     )
@@ -214,15 +214,15 @@ def own_teams(session: Session, user_id: int) -> list[int]:
 def withdrawable_results(session: Session, user_id: int) -> list[int]:
     """The private results of teams that nobody else is in."""
     statement = (
-        select(Entry.id)
-        .join(Method, Method.id == Entry.method_id)
+        select(Result.id)
+        .join(Method, Method.id == Result.method_id)
         .where(
             Method.team_id.in_(own_teams(session, user_id)),
             Method.public_at.is_(None),
-            Entry.state.in_((EntryState.PENDING, EntryState.SCORED)),
+            Result.state.in_((ResultState.PENDING, ResultState.SCORED)),
         )
     )
-    return list(session.scalars(statement.order_by(Entry.id)))
+    return list(session.scalars(statement.order_by(Result.id)))
 
 
 def team_names(session: Session, team_id: int) -> list[str]:
@@ -411,18 +411,18 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
     check_owner(actor, form.password, known)
     if conflict is not None:
         raise conflict
-    if form.results is Results.ERASE:
-        for entry_id in withdrawable:
-            _withdraw(platform, actor, entry_id)
+    if form.results is ResultsChoice.ERASE:
+        for result_id in withdrawable:
+            _withdraw(platform, actor, result_id)
     with platform.transaction() as session:
         _delete(session, platform.settings, actor.user_id, form.results)
     platform.cache.forget_versions()
     platform.notifier.wake_workers(Queue.MAIL)
 
 
-def _withdraw(platform: Platform, actor: Actor, entry_id: int) -> None:
+def _withdraw(platform: Platform, actor: Actor, result_id: int) -> None:
     try:
-        entries.withdraw(platform, actor, entry_id, "the account was deleted")
+        withdrawing.withdraw(platform, actor, result_id, "the account was deleted")
     except (ConflictError, NotFoundError):  # it ended otherwise in the meantime
         return
 
@@ -433,11 +433,11 @@ def sweep(platform: Platform) -> int:
         due = unconfirmed(session, KEEP_UNCONFIRMED, BATCH)
     for user_id in due:
         with platform.transaction() as session:
-            _delete(session, platform.settings, user_id, Results.KEEP)
+            _delete(session, platform.settings, user_id, ResultsChoice.KEEP)
     return len(due)
 
 
-def _delete(session: Session, settings: LoginSettings, user_id: int, results: Results) -> None:
+def _delete(session: Session, settings: LoginSettings, user_id: int, results: ResultsChoice) -> None:
     conflict = deletion_conflict(user_id, lock_admins(session, settings))
     if conflict is not None:
         raise conflict
@@ -446,7 +446,7 @@ def _delete(session: Session, settings: LoginSettings, user_id: int, results: Re
         return
     alone = own_teams(session, user_id)
     teams.leave_every_team(session, user_id)
-    if results is Results.ERASE:
+    if results is ResultsChoice.ERASE:
         for team_id in alone:
             erase_team(session, team_id, erased_name(team_id, team_names(session, team_id)))
     mail.tell_owner(session, Letter.ACCOUNT_DELETED, user)

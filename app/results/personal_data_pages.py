@@ -12,7 +12,7 @@ from app.core.rate_limits import Limited
 from app.people.sessions import WrongPasswordError
 from app.platform import Platform
 from app.results import personal_data
-from app.results.personal_data import Deletion, Profile, Results
+from app.results.personal_data import Deletion, Profile, ResultsChoice
 from app.web.dependencies import (
     SESSION_COOKIE,
     CurrentActor,
@@ -82,7 +82,7 @@ def export(platform: ThePlatform, actor: CurrentActor) -> Response:
 @router.get("/account/delete")
 def deletion(request: Request, platform: ThePlatform) -> Response:
     """The form that ends the account."""
-    return _deletion(request, platform, Results.KEEP.value, {}, 200)
+    return _deletion(request, platform, ResultsChoice.KEEP.value, {}, 200)
 
 
 def _deletion(

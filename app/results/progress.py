@@ -11,16 +11,16 @@ from app.core.access import Actor
 from app.jobs import places
 from app.jobs.places import Places, Waiting, damaged_content, pause_between_questions
 from app.jobs.queue import is_held
-from app.models import Entry, EntryState, Job, Method, Phase, Run, RunState, Submission
+from app.models import Job, Method, Phase, Result, ResultState, Run, RunState, Submission
 from app.platform import Platform
 from app.results.submissions import ANY_RUN, visible_submissions
 
 
 @dataclass(frozen=True, slots=True)
 class LatestRun:
-    """A run as far as it decides what a page says while it waits or is under way; entry: the state of what it scores."""
+    """A run as far as it decides what a page says while it waits or is under way; result: the state of what it scores."""
 
-    entry: EntryState
+    result: ResultState
     id: int
     state: RunState
     attempt: int
@@ -31,22 +31,22 @@ class LatestRun:
 
 
 def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
-    """The latest run of each entry of a submission that the reader may see."""
+    """The latest run of each result of a submission that the reader may see."""
     latest = (
-        select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+        select(func.max(ANY_RUN.id)).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
     )
     statement = (
         select(
-            Entry.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, func.coalesce(is_held(), False), damaged_content()
+            Result.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, func.coalesce(is_held(), False), damaged_content()
         )
-        .select_from(Entry)
-        .join(Submission, Entry.submission_id == Submission.id)
+        .select_from(Result)
+        .join(Submission, Result.submission_id == Submission.id)
         .join(Method, Submission.method_id == Method.id)
         .join(Phase, Submission.phase_id == Phase.id)
         .join(Run, Run.id == latest)
         .outerjoin(Job, Job.run_id == Run.id)
         .where(Submission.id == submission_id, visible_submissions(actor))
-        .order_by(Entry.id)
+        .order_by(Result.id)
     )  # fmt: skip
     return [LatestRun(*row) for row in session.execute(statement)]
 
@@ -62,7 +62,9 @@ def etag_while_waiting(platform: Platform, actor: Actor, submission_id: int) -> 
     """
     with platform.reading() as session:
         found = latest_runs(session, actor, submission_id)
-        if not found or any(run.entry is not EntryState.PENDING or run.state not in WAITING for run in found):
+        if not found or any(
+            run.result is not ResultState.PENDING or run.state not in WAITING for run in found
+        ):
             return None
         waiting = {
             run.id: Waiting(run.scorer, run.is_held, run.damaged)

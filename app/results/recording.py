@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.challenges.disclosure import HELD_OUT_DECIMALS
 from app.jobs import queue
-from app.models import Board, ClassScore, Decision, Entry, EntryState, Method, Publication, Run, RunState
+from app.models import Board, ClassScore, Decision, Method, Publication, Result, ResultState, Run, RunState
 from app.submissions.methods import SHOWN_STATES
 
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
@@ -36,21 +36,21 @@ NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
 def publish(session: Session, *which: ColumnElement[bool]) -> int:
     """Put scored runs on their boards, as conditions on Run say; how many of them.
 
-    Left out is a run of other versions than the board's, and of an entry that was withdrawn. The board's row is read
+    Left out is a run of other versions than the board's, and of a result that was withdrawn. The board's row is read
     without a lock: a switch that commits meanwhile has raised its generation, so what was published under the one
     before does not stand (`stands_on_board`). Where the annotation is open, the result before it is replaced.
     """
     placed = _placed(Run.state == RunState.SCORED, *which)
     _replace_older(session, placed)
     statement = (
-        update(Entry)
+        update(Result)
         .where(
-            Entry.id == placed.c.entry_id,
-            Entry.state.in_((EntryState.PENDING, EntryState.SCORED)),
+            Result.id == placed.c.result_id,
+            Result.state.in_((ResultState.PENDING, ResultState.SCORED)),
             *_fits_board(placed),
         )
         .values(
-            state=EntryState.SCORED,
+            state=ResultState.SCORED,
             published_run_id=placed.c.run_id,
             published_generation=Board.generation,
             rank_key=_rank_key(placed.c.run_id),
@@ -82,32 +82,32 @@ def _fits_board(placed: CTE) -> tuple[ColumnElement[bool], ...]:
 
 def _replace_older(session: Session, placed: CTE) -> None:
     """End what stands for a method in the place that its newer result is about to take; its run stays readable."""
-    newer = aliased(Entry)
+    newer = aliased(Result)
     older = (
-        update(Entry)
+        update(Result)
         .where(
-            newer.id == placed.c.entry_id,
-            newer.state == EntryState.PENDING,
-            newer.method_id == Entry.method_id,
-            newer.phase_id == Entry.phase_id,
-            newer.competition == Entry.competition,
-            Entry.state == EntryState.SCORED,
-            Entry.is_replaceable,
+            newer.id == placed.c.result_id,
+            newer.state == ResultState.PENDING,
+            newer.method_id == Result.method_id,
+            newer.phase_id == Result.phase_id,
+            newer.competition == Result.competition,
+            Result.state == ResultState.SCORED,
+            Result.is_replaceable,
             *_fits_board(placed),
         )
-        .values(state=EntryState.REPLACED)
+        .values(state=ResultState.REPLACED)
     )
     _append(session, older, NO_RUN)
 
 
 def keep(session: Session, rescore_id: int) -> int:
-    """Let results stand whose entries a re-scoring could not score and an organiser decided to keep; how many."""
+    """Let results stand that a re-scoring could not score and an organiser decided to keep; how many."""
     placed = _placed(Run.rescore_id == rescore_id, Run.decision == Decision.KEEP)
     statement = (
-        update(Entry)
+        update(Result)
         .where(
-            Entry.id == placed.c.entry_id,
-            Entry.state == EntryState.SCORED,
+            Result.id == placed.c.result_id,
+            Result.state == ResultState.SCORED,
             Board.phase_id == placed.c.phase_id,
             Board.competition == placed.c.competition,
         )
@@ -117,16 +117,16 @@ def keep(session: Session, rescore_id: int) -> int:
 
 
 def _placed(*which: ColumnElement[bool]) -> CTE:
-    """Runs with the place of their entries.
+    """Runs with the place of their results.
 
     Materialised in two steps, because a planner whose statistics are old otherwise joins every run of a board with every
-    entry of it: at 10,000 that takes more than a minute instead of a second.
+    result of it: at 10,000 that takes more than a minute instead of a second.
     """
     runs = (
         select(
             Run.id.label("run_id"),
             Run.ladder_run_id,
-            Run.entry_id,
+            Run.result_id,
             Run.ground_truth_id,
             Run.scorer,
             Run.protocol,
@@ -135,23 +135,23 @@ def _placed(*which: ColumnElement[bool]) -> CTE:
         .cte("runs")
         .prefix_with("MATERIALIZED")
     )
-    place = aliased(Entry)
+    place = aliased(Result)
     return (
         select(runs, place.phase_id, place.competition)
-        .join(place, place.id == runs.c.entry_id)
+        .join(place, place.id == runs.c.result_id)
         .cte("placed")
         .prefix_with("MATERIALIZED")
     )
 
 
 def _append(
-    session: Session, published: Update, run: SQLColumnExpression[int | None] = Entry.published_run_id
+    session: Session, published: Update, run: SQLColumnExpression[int | None] = Result.published_run_id
 ) -> int:
-    """Append a publication of `run` for every entry that an update publishes, or takes off its board; how many."""
+    """Append a publication of `run` for every result that an update publishes, or takes off its board; how many."""
     changed = published.returning(
-        Entry.phase_id, Entry.competition, Entry.id, run.label("run_id"), Entry.published_generation
+        Result.phase_id, Result.competition, Result.id, run.label("run_id"), Result.published_generation
     ).cte("changed")
-    columns = ("phase_id", "competition", "entry_id", "run_id", "generation")
+    columns = ("phase_id", "competition", "result_id", "run_id", "generation")
     statement = (
         insert(Publication)
         .from_select(columns, select(changed))
@@ -163,52 +163,52 @@ def _append(
     return len(rows)
 
 
-def take_off_board(session: Session, entry: Entry) -> None:
-    """End the publication of an entry's result, if it has one; its board's figures are drawn again in any case."""
-    queue.add_board(session, entry.phase_id, entry.competition)
-    if entry.published_generation is not None:
+def take_off_board(session: Session, result: Result) -> None:
+    """End the publication of a result, if it has one; its board's figures are drawn again in any case."""
+    queue.add_board(session, result.phase_id, result.competition)
+    if result.published_generation is not None:
         session.add(
             Publication(
-                phase_id=entry.phase_id,
-                competition=entry.competition,
-                entry_id=entry.id,
+                phase_id=result.phase_id,
+                competition=result.competition,
+                result_id=result.id,
                 run_id=None,
-                generation=entry.published_generation,
+                generation=result.published_generation,
             )
         )
-    entry.published_run_id, entry.published_generation = None, None
+    result.published_run_id, result.published_generation = None, None
 
 
-def end_without_result(session: Session, entry_id: int, state: EntryState) -> None:
-    """Let an entry end whose run was refused or failed; what stands on a board or was withdrawn stays as it is."""
+def end_without_result(session: Session, result_id: int, state: ResultState) -> None:
+    """Let a result end whose run was refused or failed; what stands on a board or was withdrawn stays as it is."""
     board = select(Board.generation).where(
-        Board.phase_id == Entry.phase_id, Board.competition == Entry.competition
+        Board.phase_id == Result.phase_id, Board.competition == Result.competition
     )
     has_no_result = or_(
-        Entry.state == EntryState.PENDING,
+        Result.state == ResultState.PENDING,
         and_(
-            Entry.state == EntryState.SCORED,
-            Entry.published_generation != board.correlate(Entry).scalar_subquery(),
+            Result.state == ResultState.SCORED,
+            Result.published_generation != board.correlate(Result).scalar_subquery(),
         ),
     )
     session.execute(
-        update(Entry)
-        .where(Entry.id == entry_id, has_no_result)
+        update(Result)
+        .where(Result.id == result_id, has_no_result)
         .values(state=state, published_run_id=None, published_generation=None)
     )
 
 
-def run_state(session: Session, run_id: int, entry_id: int) -> tuple[RunState, bool]:
-    """The state of an entry's run, and whether a re-scoring made it."""
+def run_state(session: Session, run_id: int, result_id: int) -> tuple[RunState, bool]:
+    """The state of a result's run, and whether a re-scoring made it."""
     statement = select(Run.state, Run.rescore_id.is_not(None)).where(
-        Run.id == run_id, Run.entry_id == entry_id
+        Run.id == run_id, Run.result_id == result_id
     )
     state, is_rescore = session.execute(statement).one()
     return state, is_rescore
 
 
 def former(phase_id: int, competition: int, before: datetime) -> Subquery:
-    """The entries that stood on a board at a moment, each with its run: entry_id, run_id.
+    """The results that stood on a board at a moment, each with its run: result_id, run_id.
 
     What counts is the last publication of each until then, under the board's last generation of then.
     Results that were withdrawn since, and methods that were not public then, are left out.
@@ -217,20 +217,20 @@ def former(phase_id: int, competition: int, before: datetime) -> Subquery:
         Publication.phase_id == phase_id, Publication.competition == competition, Publication.published_at < before
     )  # fmt: skip
     last = (
-        select(Publication.entry_id, Publication.run_id, Publication.generation)
-        .ext(distinct_on(Publication.entry_id))
+        select(Publication.result_id, Publication.run_id, Publication.generation)
+        .ext(distinct_on(Publication.result_id))
         .where(*of_board)
-        .order_by(Publication.entry_id, Publication.id.desc())
+        .order_by(Publication.result_id, Publication.id.desc())
         .subquery()
     )
     newest = select(func.max(Publication.generation)).where(*of_board).scalar_subquery()
     statement = (
-        select(last.c.entry_id, last.c.run_id)
-        .join(Entry, Entry.id == last.c.entry_id)
-        .join(Method, Entry.method_id == Method.id)
+        select(last.c.result_id, last.c.run_id)
+        .join(Result, Result.id == last.c.result_id)
+        .join(Method, Result.method_id == Method.id)
         .where(
             last.c.run_id.is_not(None), last.c.generation == newest,
-            Entry.state.in_(SHOWN_STATES), Method.public_at < before,
+            Result.state.in_(SHOWN_STATES), Method.public_at < before,
         )
     )  # fmt: skip
     return statement.subquery()

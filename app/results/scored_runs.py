@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.models import Board, Challenge, ClassScore, Entry, EntryState, GroundTruth, Phase, Run, RunState
+from app.models import Board, Challenge, ClassScore, GroundTruth, Phase, Result, ResultState, Run, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +20,21 @@ class ScoredRun:
     report: scoring.Result
 
 
-def stands_on_board(entry: type[Entry] = Entry) -> ColumnElement[bool]:
-    """Whether an entry's result stands on its board; for statements that join Entry and Board."""
+def stands_on_board(result: type[Result] = Result) -> ColumnElement[bool]:
+    """Whether a result stands on its board; for statements that join Result and Board."""
     return and_(
-        Board.phase_id == entry.phase_id,
-        Board.competition == entry.competition,
-        Board.generation == entry.published_generation,
-        entry.state == EntryState.SCORED,
+        Board.phase_id == result.phase_id,
+        Board.competition == result.competition,
+        Board.generation == result.published_generation,
+        result.state == ResultState.SCORED,
     )
 
 
 def scored_run(session: Session, run_id: int) -> ScoredRun | None:
     """A scored run with what its intervals are computed from; none if it is not there or keeps no statistics."""
     statement = (
-        select(Run, Entry.competition, Challenge.dataset, GroundTruth)
-        .join(Entry, Run.entry_id == Entry.id)
+        select(Run, Result.competition, Challenge.dataset, GroundTruth)
+        .join(Result, Run.result_id == Result.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
         .join(Phase, GroundTruth.phase_id == Phase.id)
         .join(Challenge, Phase.challenge_id == Challenge.id)

@@ -14,7 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 import scoring
 from app.challenges.challenges import PhaseView, is_past_embargo
 from app.challenges.disclosure import Sight, public_sight, withheld
-from app.models import Board, Entry, EntryState, Method, Phase, Run, Submission, Team
+from app.models import Board, Method, Phase, Result, ResultState, Run, Submission, Team
 from app.people.teams import is_public
 from app.results import headlines as disclosure
 from app.results.scored_runs import stands_on_board
@@ -236,12 +236,12 @@ def _arrival(results: Sequence[ResultView]) -> Arrival:
 
 
 LOOKED_AT = 200  # the newest results of a phase among which public ones are looked for; home says so
-ANY_ENTRY = aliased(Entry)
+ANY_RESULT = aliased(Result)
 
 
 def is_shown() -> ColumnElement[bool]:
-    """Whether everybody sees a result that stands; for statements that join Method and Entry."""
-    return and_(is_public(), is_past_embargo(Entry.phase_id))
+    """Whether everybody sees a result that stands; for statements that join Method and Result."""
+    return and_(is_public(), is_past_embargo(Result.phase_id))
 
 
 def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -> list[RankedMethod]:
@@ -252,14 +252,16 @@ def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -
     key = rank_column(sight)
     found = (
         select(
-            Entry.competition, Entry.method_id, (null() if key is None else func.nullif(key, -1)).label("key")
+            Result.competition,
+            Result.method_id,
+            (null() if key is None else func.nullif(key, -1)).label("key"),
         )
-        .join(Method, Entry.method_id == Method.id)
+        .join(Method, Result.method_id == Method.id)
         .where(stands_on_board(), is_shown())
         .correlate(Board)
     )
     if key is None:
-        first = found.order_by(Entry.id.desc()).limit(limit).lateral()
+        first = found.order_by(Result.id.desc()).limit(limit).lateral()
     else:
         first = found.where(key.is_not(None)).order_by(key.desc()).fetch(limit, with_ties=True).lateral()
     statement = select(first.c.competition, first.c.method_id, first.c.key).select_from(Board)
@@ -271,32 +273,32 @@ def rank_column(sight: Sight) -> InstrumentedAttribute[int | None] | None:
     """What ranks are told by; none where they are not told."""
     if not sight.means:
         return None
-    return Entry.ladder_rank_key if sight.by_ladder else Entry.rank_key
+    return Result.ladder_rank_key if sight.by_ladder else Result.rank_key
 
 
 def newest(session: Session, limit: int) -> list[StoredResult]:
     """The newest public results; of each phase those among its last `LOOKED_AT` results."""
     recent = (
-        select(ANY_ENTRY.id)
-        .where(ANY_ENTRY.phase_id == Phase.id, ANY_ENTRY.state == EntryState.SCORED)
-        .order_by(ANY_ENTRY.id.desc())
+        select(ANY_RESULT.id)
+        .where(ANY_RESULT.phase_id == Phase.id, ANY_RESULT.state == ResultState.SCORED)
+        .order_by(ANY_RESULT.id.desc())
         .limit(LOOKED_AT)
         .correlate(Phase)
         .lateral()
     )
     shown = (
-        select(Entry.id)
+        select(Result.id)
         .select_from(recent)
-        .join(Entry, Entry.id == recent.c.id)
+        .join(Result, Result.id == recent.c.id)
         .join(Board, stands_on_board())
-        .join(Method, Entry.method_id == Method.id)
+        .join(Method, Result.method_id == Method.id)
         .where(is_shown())
         .order_by(recent.c.id.desc())
         .limit(limit)
         .lateral()
     )
     ids = select(shown.c.id).select_from(Phase).join(shown, true()).order_by(shown.c.id.desc()).limit(limit)
-    statement = _results().where(Entry.id.in_(ids.scalar_subquery())).order_by(Entry.id.desc())
+    statement = _results().where(Result.id.in_(ids.scalar_subquery())).order_by(Result.id.desc())
     return [StoredResult(*row) for row in session.execute(statement)]
 
 
@@ -310,9 +312,9 @@ def select_of_methods(
     """The results of these methods that stand on boards of these phases."""
     statement = (
         _results()
-        .where(Entry.method_id.in_(methods), Entry.phase_id.in_(phase_ids))
+        .where(Result.method_id.in_(methods), Result.phase_id.in_(phase_ids))
         .where(is_shown() if only_public else true())
-        .order_by(Entry.phase_id, Entry.competition, Entry.id)
+        .order_by(Result.phase_id, Result.competition, Result.id)
     )
     return [StoredResult(*row) for row in session.execute(statement)]
 
@@ -320,9 +322,9 @@ def select_of_methods(
 def methods_of_team(session: Session, team_id: int, limit: int, *, only_public: bool) -> list[int]:
     """The newest methods of a team that have a result on a board."""
     standing = (
-        select(Entry.id)
+        select(Result.id)
         .join(Board, stands_on_board())
-        .where(Entry.method_id == Method.id, is_shown() if only_public else true())
+        .where(Result.method_id == Method.id, is_shown() if only_public else true())
         .correlate(Method)
         .exists()
     )
@@ -334,15 +336,15 @@ def _results() -> Select[*tuple[Any, ...]]:
     """The columns of a `StoredResult`."""
     return (
         select(
-            Entry.phase_id, Entry.competition, Method.id, Method.name, Method.is_baseline, Team.id, Team.name,
+            Result.phase_id, Result.competition, Method.id, Method.name, Method.is_baseline, Team.id, Team.name,
             Submission.id, Run.id, Run.ladder_run_id, Submission.created_at,
         )
-        .select_from(Entry)
+        .select_from(Result)
         .join(Board, stands_on_board())
-        .join(Method, Entry.method_id == Method.id)
+        .join(Method, Result.method_id == Method.id)
         .join(Team, Method.team_id == Team.id)
-        .join(Submission, Entry.submission_id == Submission.id)
-        .join(Run, Entry.published_run_id == Run.id)
+        .join(Submission, Result.submission_id == Submission.id)
+        .join(Run, Result.published_run_id == Run.id)
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def confirm(
     response.status_code = 201 if is_new else 200
     response.headers["Location"] = f"/api/v1/submissions/{submission_id}"
     view = submissions.submission_page(platform, actor, submission_id)
-    competitions = [entry.competition for entry in view.entries]
+    competitions = [result.competition for result in view.results]
     _, fields = quotas.fields(platform, actor, view.challenge, view.image_set, competitions)
     response.headers.update(fields)
     return view
@@ -46,7 +46,7 @@ def confirm(
 def mine(
     platform: ThePlatform, actor: CurrentActor, response: Response, before: Before = None
 ) -> tuple[SubmissionRow, ...]:
-    """Your team's entries, newest first, up to 100; the field `Link` has the address of those before them."""
+    """Your team's results, newest first, up to 100; the field `Link` has the address of those before them."""
     page = submissions.team_rows(platform, actor, actor.teams, before=before)
     if page.next:
         response.headers["Link"] = f'</api/v1/submissions?before={page.next}>; rel="next"'
@@ -55,5 +55,5 @@ def mine(
 
 @router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])
 def submission(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> SubmissionView:
-    """A submission with its entries, states and scores; a held-out phase shows three decimals and full minutes."""
+    """A submission with its results, states and scores; a held-out phase shows three decimals and full minutes."""
     return submissions.submission_page(platform, actor, submission_id)

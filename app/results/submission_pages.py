@@ -22,7 +22,7 @@ from app.web.dependencies import CurrentActor, ThePlatform, limited, render, req
 router = APIRouter()
 
 
-Competition = Annotated[int | None, Query(description="the entry that is shown in detail")]
+Competition = Annotated[int | None, Query(description="the result that is shown in detail")]
 
 Classes = Annotated[
     Sequence[Annotated[str, Query(max_length=200)]],
@@ -61,7 +61,7 @@ def context(
     view: SubmissionView, detail: ResultDetail | None, asked: Asked, etag: str | None = None
 ) -> dict[str, Any]:
     """What the page is drawn with, and the part of it that changes; etag: names that part while it waits."""
-    shown = view.entry_in_detail(asked.competition)
+    shown = view.result_in_detail(asked.competition)
     query = urlencode(
         [
             *((("competition", asked.competition),) if asked.competition else ()),
@@ -81,7 +81,9 @@ def context(
 
 def pause_of(view: SubmissionView, now: datetime) -> int:
     """Seconds until a page asks again how the first of these runs to end comes along."""
-    runs = [entry.shown for entry in view.entries if entry.shown.state in (RunState.QUEUED, RunState.RUNNING)]
+    runs = [
+        result.shown for result in view.results if result.shown.state in (RunState.QUEUED, RunState.RUNNING)
+    ]
     return min((pause_between_questions(now - run.queued_at, run.position) for run in runs), default=1)
 
 

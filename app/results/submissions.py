@@ -29,11 +29,11 @@ from app.jobs.places import Places
 from app.models import (
     Challenge,
     ClassScore,
-    Entry,
-    EntryState,
     GroundTruth,
     Method,
     Phase,
+    Result,
+    ResultState,
     Run,
     RunState,
     Submission,
@@ -61,7 +61,7 @@ from app.submissions.quotas import QuotaLine
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One scoring of an entry."""
+    """One scoring of a result."""
 
     id: int
     state: RunState
@@ -92,13 +92,13 @@ class RunView:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryView:
+class SubmissionResult:
     """A submission's result in one competition."""
 
     id: int
     competition: int
     title: str
-    state: EntryState
+    state: ResultState
     is_complete: bool | None  # it has all predictions that the phase asks for; for organisers
     shown: RunView  # what the board shows, or the latest run
     runs: int
@@ -115,7 +115,7 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionView:
-    """A submission with its entries."""
+    """A submission with its results."""
 
     id: int
     challenge: str
@@ -132,7 +132,7 @@ class SubmissionView:
     received_at: datetime
     checked_at: datetime
     created_at: datetime
-    entries: tuple[EntryView, ...]
+    results: tuple[SubmissionResult, ...]
     is_ours: bool  # the reader is of its team, or an organiser
     is_organised: bool  # the reader is an organiser of its challenge
     is_member: bool  # the reader is of its team
@@ -143,21 +143,21 @@ class SubmissionView:
     withheld: str | None  # which parts of the results this reader does not see, and until when
     draws_images: bool = False  # there are images to look at
 
-    def entry_in_detail(self, competition: int | None) -> EntryView | None:
-        """The entry of a competition, or by default the first one that has been scored, or else the first."""
-        chosen = [entry for entry in self.entries if entry.competition == competition]
-        scored = [entry for entry in self.entries if entry.shown.state is RunState.SCORED]
-        return next(iter((*chosen, *scored, *self.entries)), None)
+    def result_in_detail(self, competition: int | None) -> SubmissionResult | None:
+        """The result of a competition, or by default the first one that has been scored, or else the first."""
+        chosen = [result for result in self.results if result.competition == competition]
+        scored = [result for result in self.results if result.shown.state is RunState.SCORED]
+        return next(iter((*chosen, *scored, *self.results)), None)
 
 
-def is_final(entry: EntryState, run: RunState) -> bool:
+def is_final(result: ResultState, run: RunState) -> bool:
     """Whether nothing will change by waiting."""
-    return entry is not EntryState.PENDING and run not in (RunState.QUEUED, RunState.RUNNING)
+    return result is not ResultState.PENDING and run not in (RunState.QUEUED, RunState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRow:
-    """A line of "my submissions": one entry."""
+    """A line of "my submissions": one result."""
 
     submission: int
     challenge: str
@@ -165,7 +165,7 @@ class SubmissionRow:
     competition: int
     method: str
     created_at: datetime
-    state: EntryState
+    state: ResultState
     run_state: RunState
     position: int | None
     mean: float | None
@@ -229,32 +229,32 @@ def class_value(score: RunScore, sight: Sight) -> ClassValue:
     )
 
 
-def entry_view(
+def result_view(
     actor: Actor, phase: PhaseView, method: Method, row: ShownRun, shown: RunView, standing: Standing
-) -> EntryView:
-    """An entry as a reader may see it, with the run to show and how many runs it has."""
-    entry = row.entry
+) -> SubmissionResult:
+    """A result as a reader may see it, with the run to show and how many runs it has."""
+    result = row.result
     is_organised = actor.runs(phase.challenge_id)
     is_ours = is_organised or actor.is_member(method.team_id)
     refusal = withdrawal_refusal(
-        entry.state,
+        result.state,
         is_organiser=is_organised,
         is_public=method.public_at is not None,
         reason="given in the form",
     )
-    return EntryView(
-        id=entry.id,
-        competition=entry.competition,
-        title=scoring.competition_of(phase.dataset, entry.competition).title,
-        state=entry.state,
-        is_complete=entry.is_complete if sight_of(actor, phase).beyond_public else None,
+    return SubmissionResult(
+        id=result.id,
+        competition=result.competition,
+        title=scoring.competition_of(phase.dataset, result.competition).title,
+        state=result.state,
+        is_complete=result.is_complete if sight_of(actor, phase).beyond_public else None,
         shown=shown,
         runs=row.runs,
-        withdrawn_at=entry.withdrawn_at and sight_of(actor, phase).moment(entry.withdrawn_at),
-        withdraw_reason=entry.withdraw_reason if is_ours else None,
+        withdrawn_at=result.withdrawn_at and sight_of(actor, phase).moment(result.withdrawn_at),
+        withdraw_reason=result.withdraw_reason if is_ours else None,
         can_withdraw=is_ours and refusal is None,
-        rank=standing.ranks.get(entry.id),
-        history=standing.histories.get(entry.id, ()),
+        rank=standing.ranks.get(result.id),
+        history=standing.histories.get(result.id, ()),
     )
 
 
@@ -266,7 +266,7 @@ def submission_view(
     views: Mapping[int, RunView],
     standing: Standing,
 ) -> SubmissionView:
-    """A submission as a reader may see it, with its `visible` entries."""
+    """A submission as a reader may see it, with its `visible` results."""
     submission, method, team, upload = found
     assert upload.received_at is not None
     assert upload.checked_at is not None
@@ -290,22 +290,22 @@ def submission_view(
         received_at=sight.moment(upload.received_at),
         checked_at=sight.moment(upload.checked_at),
         created_at=sight.moment(submission.created_at),
-        entries=tuple(entry_view(actor, phase, method, row, views[row.run.id], standing) for row in visible),
+        results=tuple(result_view(actor, phase, method, row, views[row.run.id], standing) for row in visible),
         is_ours=is_ours,
         is_organised=is_organised,
         is_member=is_member,
         can_make_public=method.public_at is None and is_member,
         unpublishable=unpublishable_reason(method),
-        is_final=all(is_final(row.entry.state, row.run.state) for row in visible),
-        withheld=withheld(phase, sight, is_complete=all(row.entry.is_complete for row in visible)),
+        is_final=all(is_final(row.result.state, row.run.state) for row in visible),
+        withheld=withheld(phase, sight, is_complete=all(row.result.is_complete for row in visible)),
         beyond_public=sight.beyond_public,
         draws_images=phase.draws_images,
     )
 
 
-PAGE = 100  # entries
+PAGE = 100  # results
 
-ANY_ENTRY = aliased(Entry)
+ANY_RESULT = aliased(Result)
 
 ANY_RUN = aliased(Run)
 
@@ -313,11 +313,11 @@ ANY_RUN = aliased(Run)
 def visible_submissions(actor: Actor) -> ColumnElement[bool]:
     """The submissions that somebody may read; for statements that join Method and Phase."""
     has_result = (
-        select(ANY_ENTRY.id)
+        select(ANY_RESULT.id)
         .where(
-            ANY_ENTRY.submission_id == Submission.id,
-            ANY_ENTRY.state.in_(SHOWN_STATES),
-            ANY_ENTRY.published_run_id.is_not(None),
+            ANY_RESULT.submission_id == Submission.id,
+            ANY_RESULT.state.in_(SHOWN_STATES),
+            ANY_RESULT.published_run_id.is_not(None),
         )
         .correlate(Submission)
     )
@@ -334,7 +334,7 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
 
 
 def _is_public_result() -> ColumnElement[bool]:
-    return and_(is_public(), is_past_embargo(Entry.phase_id), Entry.state.in_(SHOWN_STATES))
+    return and_(is_public(), is_past_embargo(Result.phase_id), Result.state.in_(SHOWN_STATES))
 
 
 def submission_of(
@@ -353,23 +353,23 @@ def submission_of(
 
 
 def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
-    """The entries of a submission, each with the run to show: the board's, else the latest."""
+    """The results of a submission, each with the run to show: the board's, else the latest."""
     latest = (
         select(ANY_RUN.id)
-        .where(ANY_RUN.entry_id == Entry.id)
-        .order_by((ANY_RUN.id == Entry.published_run_id).desc().nulls_last(), ANY_RUN.id.desc())
+        .where(ANY_RUN.result_id == Result.id)
+        .order_by((ANY_RUN.id == Result.published_run_id).desc().nulls_last(), ANY_RUN.id.desc())
         .limit(1)
-        .correlate(Entry)
+        .correlate(Result)
         .scalar_subquery()
     )
-    count = select(func.count()).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+    count = select(func.count()).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
     statement = (
-        select(Entry, Run, count, GroundTruth.version)
-        .select_from(Entry)
+        select(Result, Run, count, GroundTruth.version)
+        .select_from(Result)
         .join(Run, Run.id == latest)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .where(Entry.submission_id == submission_id)
-        .order_by(Entry.competition)
+        .where(Result.submission_id == submission_id)
+        .order_by(Result.competition)
     )
     return [ShownRun(*row) for row in session.execute(statement)]
 
@@ -399,28 +399,28 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunSco
 def rows_of_teams(
     session: Session, teams: Collection[int], *, only_public: bool, before: int | None
 ) -> RowPage[tuple[SubmissionRow, int, int | None]]:
-    """The entries of these teams, or their public results, newest first, each with its run and the run whose mean the ladder shows for it.
+    """The results of these teams, or only public ones, newest first, each with its run and the run whose mean the ladder shows for it.
 
     before: the last submission of the page before. Positions and means are filled in by the service.
     """
     latest = (
-        select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+        select(func.max(ANY_RUN.id)).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
     )
-    run = func.coalesce(Entry.published_run_id, latest)
+    run = func.coalesce(Result.published_run_id, latest)
     statement = (
         select(
-            Submission.id, Challenge.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
-            Entry.state, Run.state, Run.id, null(), Run.failure_message, Run.ladder_run_id,
+            Submission.id, Challenge.code, Phase.image_set, Result.competition, Method.name, Submission.created_at,
+            Result.state, Run.state, Run.id, null(), Run.failure_message, Run.ladder_run_id,
         )
-        .select_from(Entry)
-        .join(Submission, Entry.submission_id == Submission.id)
-        .join(Phase, Entry.phase_id == Phase.id)
+        .select_from(Result)
+        .join(Submission, Result.submission_id == Submission.id)
+        .join(Phase, Result.phase_id == Phase.id)
         .join(Challenge, Phase.challenge_id == Challenge.id)
-        .join(Method, Entry.method_id == Method.id)
+        .join(Method, Result.method_id == Method.id)
         .join(Run, Run.id == run)
         .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
         .where(Submission.id < before if before else true())
-        .order_by(Submission.id.desc(), Entry.competition)
+        .order_by(Submission.id.desc(), Result.competition)
         .limit(PAGE + 1)
     )  # fmt: skip
     found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
@@ -502,14 +502,14 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
 def detailed_page(
     platform: Platform, actor: Actor, submission_id: int, asked: Asked
 ) -> tuple[SubmissionView, ResultDetail | None]:
-    """As `submission_page`, with the details of one entry; none where they are hidden or nothing has been scored."""
+    """As `submission_page`, with the details of one result; none where they are hidden or nothing has been scored."""
     with platform.snapshot() as session:
         view, sight = _submission(platform, session, actor, submission_id)
-        entry = view.entry_in_detail(asked.competition)
-        if entry is None or entry.shown.state is not RunState.SCORED or not sight.details:
+        result = view.result_in_detail(asked.competition)
+        if result is None or result.shown.state is not RunState.SCORED or not sight.details:
             return view, None
-        values = {each.name: each.value for each in entry.shown.classes}
-        return view, details.detail(session, entry.shown.id, values, asked.classes)
+        values = {each.name: each.value for each in result.shown.classes}
+        return view, details.detail(session, result.shown.id, values, asked.classes)
 
 
 def _submission(
@@ -523,10 +523,10 @@ def _submission(
     assert phase is not None
     sight = sight_of(actor, phase)
     ours = actor.runs(phase.challenge_id) or actor.is_member(method.team_id)
-    rows = [row for row in runs_of(session, submission_id) if ours or row.entry.state in SHOWN_STATES]
+    rows = [row for row in runs_of(session, submission_id) if ours or row.result.state in SHOWN_STATES]
     standing = Standing(
-        details.ranks(session, actor, phase, sight, [row.entry for row in rows]),
-        details.histories(session, sight, [row.entry for row in rows if row.runs > 1]),
+        details.ranks(session, actor, phase, sight, [row.result for row in rows]),
+        details.histories(session, sight, [row.result for row in rows if row.runs > 1]),
     )
     waiting = [row.run.id for row in rows if row.run.state is RunState.QUEUED]
     views = _run_views(session, sight, rows, places.places_of(platform, session, waiting))
@@ -543,7 +543,7 @@ def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: 
             row.ground_truth,
             RunScores(scores.get(row.run.id, []), ladder.get(row.run.ladder_run_id or 0)),
             queue,
-            sight.of_result(is_complete=row.entry.is_complete),
+            sight.of_result(is_complete=row.result.is_complete),
         )
         for row in rows
     }

@@ -22,21 +22,21 @@ from app.core.errors import (
     RefusedError,
     RemovedArchive,
 )
-from app.models import Disclosure, EntryState, Upload, UploadState
+from app.models import Disclosure, ResultState, Upload, UploadState
 from app.submissions.methods import METHOD_NAME, NAME_RACED, Training, training_refusals
 from app.submissions.quotas import Usage, quota_refusals
 from app.submissions.uploads import competitions_of
 
-COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
+COUNTED_STATES = frozenset({ResultState.PENDING, ResultState.SCORED})  # of which a method has only one
 
 
 @dataclass(frozen=True, slots=True)
-class PriorEntry:
-    """An entry that the team made in this phase before."""
+class PriorResult:
+    """A result that the team made in this phase before."""
 
     method: str
     competition: int
-    state: EntryState
+    state: ResultState
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def refusals(
     phase: PhaseView,
     archive: Archive,
     proposal: Proposal,
-    prior: Sequence[PriorEntry],
+    prior: Sequence[PriorResult],
     usage: Usage,
 ) -> list[Refusal]:
     """Every reason why `archive` is not accepted as the proposed result; none if it is."""
@@ -124,15 +124,15 @@ def is_replaceable(phase: PhaseView) -> bool:
     return phase.disclosure is Disclosure.FULL
 
 
-def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry], *, is_open: bool) -> Iterable[Refusal]:
+def _method_refusals(proposal: Proposal, prior: Sequence[PriorResult], *, is_open: bool) -> Iterable[Refusal]:
     for competition in proposal.competitions:
         states = {
-            entry.state
-            for entry in prior
-            if entry.competition == competition and entry.method.lower() == proposal.method.lower()
+            result.state
+            for result in prior
+            if result.competition == competition and result.method.lower() == proposal.method.lower()
         }
         if is_open:
-            if EntryState.PENDING in states:
+            if ResultState.PENDING in states:
                 yield OneResult(
                     f"{proposal.method} has a result in competition {competition} that is not scored yet; wait for its "
                     "score, or withdraw it",
@@ -142,7 +142,7 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry], *, is_open
                 f"{proposal.method} already has a result in competition {competition}, and a method has only one; "
                 "use another name for another method",
             )
-        elif EntryState.WITHDRAWN in states:
+        elif ResultState.WITHDRAWN in states:
             yield NameRetired(
                 f"{proposal.method} was withdrawn from competition {competition}; its name cannot be used there again; choose another",
             )
@@ -163,15 +163,15 @@ def smallest_proposal(archive: Archive, tasks: Mapping[int, str]) -> Proposal:
 
 
 def withdrawal_refusal(
-    state: EntryState, *, is_organiser: bool, is_public: bool, reason: str | None
+    state: ResultState, *, is_organiser: bool, is_public: bool, reason: str | None
 ) -> Exception | None:
-    """Why an entry may not be withdrawn by its team or an organiser; none if it may."""
-    if state is EntryState.WITHDRAWN:
-        return ConflictError("This entry has already been withdrawn.")
+    """Why a result may not be withdrawn by its team or an organiser; none if it may."""
+    if state is ResultState.WITHDRAWN:
+        return ConflictError("This result has already been withdrawn.")
     if state not in COUNTED_STATES:
-        return ConflictError(f"This entry has no result to withdraw; its state is {state.value}.")
+        return ConflictError(f"This result has no score to withdraw; its state is {state.value}.")
     if is_organiser:
-        return None if reason else MalformedError("Give a reason; organisers need one to withdraw an entry.")
+        return None if reason else MalformedError("Give a reason; organisers need one to withdraw a result.")
     if is_public:
         return ForbiddenError("This method is public; ask an organiser to withdraw its results.")
     return None
@@ -181,7 +181,7 @@ def race_conflict(constraint: str | None) -> Exception:
     """What a confirmation says that lost a race, by the database's constraint that decided it."""
     if constraint == METHOD_NAME:
         return RefusedError([NAME_RACED])
-    if constraint in ("uq_entry_one_result", "uq_entry_one_pending"):
+    if constraint in ("uq_result_one_result", "uq_result_one_pending"):
         message = "this method already has a result here, and a method has only one"
         return RefusedError([OneResult(message)])
     return ConflictError(

@@ -27,7 +27,7 @@ from app.core.errors import (
 )
 from app.core.names import Visible, folded, lookalike_key
 from app.jobs import queue
-from app.models import Challenge, Entry, EntryState, Method, MethodChange, Run, RunState, Submission, Team
+from app.models import Challenge, Method, MethodChange, Result, ResultState, Run, RunState, Submission, Team
 from app.people.teams import is_erased, is_public
 from app.platform import Platform
 from app.web.forms import OrBlank
@@ -167,7 +167,7 @@ class Change:
     before: dict[str, str]
 
 
-SHOWN_STATES = frozenset({EntryState.SCORED, EntryState.REPLACED})  # of a public method, to everybody
+SHOWN_STATES = frozenset({ResultState.SCORED, ResultState.REPLACED})  # of a public method, to everybody
 NAMES_PEOPLE = ("contributors", "affiliation", "paper_url", "code_url")  # fields that say whose a method is
 SHORTEST_DESCRIPTION = 500  # characters of a public method's, as the VOC server asked for
 METHOD_NAME = (
@@ -358,7 +358,7 @@ def lock_method(session: Session, actor: Actor, action: Action, method_id: int) 
 def has_score(session: Session, method_id: int) -> bool:
     """Whether any result of a method was ever scored."""
     scored = exists().where(
-        Entry.method_id == method_id, Run.entry_id == Entry.id, Run.state == RunState.SCORED
+        Result.method_id == method_id, Run.result_id == Result.id, Run.state == RunState.SCORED
     )
     return bool(session.scalar(select(scored)))
 
@@ -377,7 +377,9 @@ def changes_of(session: Session, method: Method) -> tuple[Change, ...]:
 def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int, ...]:
     """The submissions of a method that somebody may read, oldest first: others than its team and organisers those with a score."""
     is_shown = exists().where(
-        Entry.submission_id == Submission.id, Entry.state.in_(SHOWN_STATES), is_past_embargo(Entry.phase_id)
+        Result.submission_id == Submission.id,
+        Result.state.in_(SHOWN_STATES),
+        is_past_embargo(Result.phase_id),
     )
     sees_all = viewer.is_member(method.team_id) or viewer.runs(method.challenge_id)
     statement = select(Submission.id).where(
@@ -494,7 +496,7 @@ def _change(session: Session, actor: Actor, method: Method, before: NewMethod, a
         session.add(MethodChange(method_id=method.id, user_id=actor.user_id, before=dict(changed)))
     set_texts(method, {field: getattr(after, field) for field in changed})
     method.revision += 1
-    queue.add_boards(session, Entry.method_id == method.id)
+    queue.add_boards(session, Result.method_id == method.id)
 
 
 def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
@@ -519,7 +521,7 @@ def _publish(session: Session, actor: Actor, method: Method) -> None:
     method.public_at = func.clock_timestamp()
     method.revision += 1
     session.flush()
-    queue.add_boards(session, Entry.method_id == method.id)
+    queue.add_boards(session, Result.method_id == method.id)
     record(
         session,
         actor.user_id,

@@ -20,14 +20,14 @@ from app.core.names import lookalike_key
 from app.core.paging import RowPage, page_of
 from app.models import (
     Disclosure,
-    Entry,
-    EntryState,
     ExtraSlot,
     GroundTruth,
     Method,
     Phase,
     Publication,
     Quota,
+    Result,
+    ResultState,
     Submission,
     Team,
     User,
@@ -261,14 +261,14 @@ MOST_TEAMS = 200  # offered in a form, which takes others, too
 
 
 def counts() -> ColumnElement[bool]:
-    """Whether an entry revealed a score, or is about to."""
+    """Whether a result revealed a score, or is about to."""
     was_published = (
         select(Publication.id)
-        .where(Publication.entry_id == Entry.id, Publication.run_id.is_not(None))
-        .correlate(Entry)
+        .where(Publication.result_id == Result.id, Publication.run_id.is_not(None))
+        .correlate(Result)
         .exists()
     )
-    return or_(Entry.state == EntryState.PENDING, was_published)
+    return or_(Result.state == ResultState.PENDING, was_published)
 
 
 def counted_results(
@@ -293,7 +293,7 @@ def counted_results(
     )
     statement = (
         select(
-            Entry.competition,
+            Result.competition,
             Submission.created_at,
             Method.team_id == team_id,
             Submission.user_id == user_id,
@@ -301,11 +301,11 @@ def counted_results(
         .select_from(mine)
         .join(Submission, Submission.id == mine.c.id)
         .join(Method, Submission.method_id == Method.id)
-        .join(Entry, Entry.submission_id == Submission.id)
+        .join(Result, Result.submission_id == Submission.id)
         .where(
-            or_(Entry.phase_id == phase_id, Entry.phase_id.in_(sharing)),
+            or_(Result.phase_id == phase_id, Result.phase_id.in_(sharing)),
             Method.is_baseline.is_(False),
-            Entry.extra_slot_id.is_(None),
+            Result.extra_slot_id.is_(None),
             Submission.created_at > func.clock_timestamp() - longest,
             counts(),
         )
@@ -319,7 +319,7 @@ def counted_results(
 def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[int]]:
     """By task, the extra slots of a team that are neither used nor taken back, the oldest first."""
     is_used = (
-        select(Entry.id).where(Entry.extra_slot_id == ExtraSlot.id, counts()).correlate(ExtraSlot).exists()
+        select(Result.id).where(Result.extra_slot_id == ExtraSlot.id, counts()).correlate(ExtraSlot).exists()
     )
     statement = (
         select(ExtraSlot.task, ExtraSlot.id)
@@ -340,8 +340,8 @@ def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[
 def slot_views(session: Session, phase_id: int, before: int | None = None) -> RowPage[SlotView]:
     """A page of the extra slots of a phase, the latest first; before: the last one of the page before."""
     used_by = (
-        select(func.max(Entry.submission_id))
-        .where(Entry.extra_slot_id == ExtraSlot.id, counts())
+        select(func.max(Result.submission_id))
+        .where(Result.extra_slot_id == ExtraSlot.id, counts())
         .correlate(ExtraSlot)
         .scalar_subquery()
     )

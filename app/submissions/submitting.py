@@ -21,13 +21,13 @@ from app.core.access import Actor
 from app.core.database import violated_constraint
 from app.core.errors import ConflictError, ForbiddenError, NotFoundError, RefusedError
 from app.jobs import places, queue
-from app.models import Board, Entry, Member, Method, Run, Submission, Upload
+from app.models import Board, Member, Method, Result, Run, Submission, Upload
 from app.people import teams
 from app.platform import Platform
 from app.submissions import methods, quotas
 from app.submissions.acceptance import (
     Archive,
-    PriorEntry,
+    PriorResult,
     Proposal,
     archive_of,
     is_replaceable,
@@ -89,15 +89,15 @@ def stored_upload(session: Session, user_id: int, team_id: int, upload_id: uuid.
     return session.scalar(statement.with_for_update(of=Upload))
 
 
-def prior_entries(session: Session, team_id: int, phase_id: int) -> list[PriorEntry]:
+def prior_results(session: Session, team_id: int, phase_id: int) -> list[PriorResult]:
     """What the team entered in this phase before."""
     statement = (
-        select(Method.name, Entry.competition, Entry.state)
-        .select_from(Entry)
-        .join(Method, Entry.method_id == Method.id)
-        .where(Method.team_id == team_id, Entry.phase_id == phase_id)
+        select(Method.name, Result.competition, Result.state)
+        .select_from(Result)
+        .join(Method, Result.method_id == Method.id)
+        .where(Method.team_id == team_id, Result.phase_id == phase_id)
     )
-    return [PriorEntry(*row) for row in session.execute(statement)]
+    return [PriorResult(*row) for row in session.execute(statement)]
 
 
 def submission_of_key(session: Session, user_id: int, key: str) -> Submission | None:
@@ -122,9 +122,9 @@ def enter(
     *,
     is_replaceable: bool,
 ) -> None:
-    """Make a submission an entry of a board, with a run in the queue."""
+    """Make a submission a result of a board, with a run in the queue."""
     found = results_of(upload.report).get(board.competition, FoundResult())
-    entry = Entry(
+    result = Result(
         submission_id=submission.id,
         method_id=submission.method_id,
         phase_id=submission.phase_id,
@@ -136,10 +136,10 @@ def enter(
         constant_lists=list(found.constant),
         partial_lists=list(found.partial),
     )
-    session.add(entry)
+    session.add(result)
     session.flush()
     run = Run(
-        entry_id=entry.id,
+        result_id=result.id,
         ground_truth_id=board.ground_truth_id,
         protocol=board.protocol,
         scorer=board.scorer,
@@ -192,7 +192,7 @@ def _confirm(
     upload, phase = _upload_and_phase(session, actor, team_id, requested)
     archive = archive_of(upload)
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
-    prior = prior_entries(session, team_id, phase.id)
+    prior = prior_results(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
     usage = quotas.usage(session, phase, team_id, actor.user_id)
     method, against = methods.describe(
@@ -247,7 +247,7 @@ def _enter(
     proposal: Proposal,
     slots: Mapping[str, list[int]],
 ) -> tuple[int, int]:
-    """Write an accepted submission with an entry for each competition; its id, and how many runs were queued."""
+    """Write an accepted submission with a result for each competition; its id, and how many runs were queued."""
     session.add(submission)
     session.flush()
     boards = boards_for(session, phase.id, proposal.competitions)
@@ -266,7 +266,7 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         phase = challenges.phase_of(session, upload.challenge, upload.image_set)
         assert phase is not None
         team_id = teams.team_in(session, actor.user_id, phase.challenge_id) or 0
-        prior = prior_entries(session, team_id, phase.id)
+        prior = prior_results(session, team_id, phase.id)
         own = methods.methods_of(session, phase.challenge_id, team_id)
         usage = quotas.usage(session, phase, team_id, actor.user_id or 0)
         personal = terms.against_submission(session, actor, phase)

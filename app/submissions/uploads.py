@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, aliased
 from app.challenges.challenges import PhaseView, offered_competitions
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import BadRequestError, NotFoundError
-from app.models import Challenge, Entry, EntryState, Phase, Submission, Upload, UploadState
+from app.models import Challenge, Phase, Result, ResultState, Submission, Upload, UploadState
 from app.platform import Platform
 from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
@@ -393,17 +393,17 @@ def _same_predictions(session: Session, upload: UploadView) -> tuple[SameResult,
     for number, found in results_of(upload.report).items():
         numbers.setdefault(found.fingerprint, []).append(number)
     statement = (
-        select(Entry.fingerprint, Entry.submission_id, Entry.competition)
-        .join(Submission, Entry.submission_id == Submission.id)
+        select(Result.fingerprint, Result.submission_id, Result.competition)
+        .join(Submission, Result.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
         .join(own, and_(own.team_id == Upload.team_id, own.phase_id == Upload.phase_id))
         .where(
             own.id == upload.id,
             Upload.sha256 != own.sha256,
-            Entry.fingerprint.in_(numbers.keys() - {""}),
-            Entry.state.not_in((EntryState.FAILED, EntryState.REFUSED)),
+            Result.fingerprint.in_(numbers.keys() - {""}),
+            Result.state.not_in((ResultState.FAILED, ResultState.REFUSED)),
         )
-        .order_by(Entry.submission_id, Entry.competition)
+        .order_by(Result.submission_id, Result.competition)
     )
     return tuple(
         SameResult(competition if competition in numbers[mark] else numbers[mark][0], submission, competition)

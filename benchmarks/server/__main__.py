@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print(page, flush=True)
                 pages.append(page)
         for goal in chain(
-            measure_queue(servers, runs[-1], chosen.entries),
+            measure_queue(servers, runs[-1], chosen.results),
             measure_worker(servers),
             measure_archives(servers, chosen.archives, chosen.seconds, IMAGES),
             measure_scoring_again(servers, chosen.archives),
@@ -55,7 +55,7 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument(
         "--board", type=int, default=100, help="methods on a board; five times as many on the large one"
     )
-    options.add_argument("--entries", type=int, default=10_000, help="that are scored again")
+    options.add_argument("--results", type=int, default=10_000, help="that are scored again")
     options.add_argument(
         "--archives",
         type=int,

@@ -143,15 +143,15 @@ def _until_all_are_scored(running: Installation) -> float:
     return time.perf_counter()
 
 
-def measure_scoring_again(servers: OwnServers, entries: int, live: int = LIVE) -> Iterator[Goal]:
-    """The rows of the table on a re-scoring by a worker; entries: that are scored again; live: results that are sent meanwhile."""
+def measure_scoring_again(servers: OwnServers, again: int, live: int = LIVE) -> Iterator[Goal]:
+    """The rows of the table on a re-scoring by a worker; again: how many are scored again; live: how many are sent meanwhile."""
     with installation(servers) as running, tempfile.TemporaryDirectory() as folder:
-        running.load(small_kit(Path(folder)), "archives", quota=entries + 2 * live)
+        running.load(small_kit(Path(folder)), "archives", quota=again + 2 * live)
         address = running.start_web()
         running.start_worker()
         oak = running.participant(address, "Oak")
         content = results(cat=5, dog=5)
-        for number in range(entries):
+        for number in range(again):
             oak.submit(PHASE, content, f"Method {number}")
         _until_all_are_scored(running)
         alone = _waits_for_scores(oak, "Before", live)
@@ -161,9 +161,7 @@ def measure_scoring_again(servers: OwnServers, entries: int, live: int = LIVE) -
             raise ValueError(done.stdout + done.stderr)
         beside = _waits_for_scores(oak, "Beside", live)
         took = _until_all_are_scored(running) - begun
-    yield SCORED_AGAIN.measured(
-        took * AGAIN / entries / HOUR, f" ({entries} and {live} others in {took:.0f} s)"
-    )
+    yield SCORED_AGAIN.measured(took * AGAIN / again / HOUR, f" ({again} and {live} others in {took:.0f} s)")
     yield BESIDE_AGAIN.measured(beside / alone, f" ({alone:.2f} and {beside:.2f} s, medians of {live})")
 
 

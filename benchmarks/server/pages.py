@@ -35,7 +35,7 @@ PAGES: Final = (
     Page("published submission, 100 on its board", "/submissions/{shown}"),
     Page("status of a queued submission", "/submissions/{waiting}/status", "participant"),
     Page("the same where nothing has changed", "/submissions/{waiting}/status", "participant", is_known=True),
-    Page("submission with 10 entries", "/submissions/{many}"),
+    Page("submission with 10 results", "/submissions/{many}"),
     Page("own submissions", "/submissions", "participant"),
     Page("own uploads", "/uploads", "participant"),
     Page("own teams", "/teams", "participant"),

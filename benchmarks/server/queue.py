@@ -28,7 +28,7 @@ CLAIMS = Wanted(
     "≥ 600/s", 600, "25/s", "{:,.0f} claims/s", more_is_better=True,
 )  # fmt: skip
 BOOKKEEPING = Wanted(
-    "bookkeeping of a re-scoring of so many entries",
+    "bookkeeping of a re-scoring of so many results",
     "linear, ≤ 30 s at 10,000",
     30,
     "n², 3,700 s",
@@ -46,10 +46,10 @@ SWEEP = Wanted(
 )
 
 
-def measure_queue(servers: OwnServers, runs: int, entries: int) -> Iterator[Goal]:
-    """The rows of the table on the queue; runs: that wait; entries: that are scored again."""
+def measure_queue(servers: OwnServers, runs: int, results: int) -> Iterator[Goal]:
+    """The rows of the table on the queue; runs: that wait; results: that are scored again."""
     yield _claims(servers, runs)
-    yield _bookkeeping(servers, entries)
+    yield _bookkeeping(servers, results)
 
 
 def _claims(servers: OwnServers, runs: int) -> Goal:
@@ -64,13 +64,13 @@ def _claims(servers: OwnServers, runs: int) -> Goal:
     return CLAIMS.measured(rate, f" of {runs:,} runs")
 
 
-def _bookkeeping(servers: OwnServers, entries: int) -> Goal:
-    few, many = (_rescore(servers, count) for count in (max(10, entries // 10), entries))
+def _bookkeeping(servers: OwnServers, results: int) -> Goal:
+    few, many = (_rescore(servers, count) for count in (max(10, results // 10), results))
     exponent = math.log(many / few) / math.log(10)
-    return BOOKKEEPING.measured(many, f" at {entries:,}; entries to the power of {exponent:.2f}")
+    return BOOKKEEPING.measured(many, f" at {results:,}; results to the power of {exponent:.2f}")
 
 
-def _rescore(servers: OwnServers, entries: int) -> float:
+def _rescore(servers: OwnServers, results: int) -> float:
     """Seconds for everything around the scoring: queueing, a look after every run, the switch of the boards."""
     with installation(servers) as running, tempfile.TemporaryDirectory() as folder:
         running.load(small_kit(Path(folder)), "again")
@@ -79,18 +79,18 @@ def _rescore(servers: OwnServers, entries: int) -> float:
         )
         with owner.transaction() as session:
             place = place_of(session, "again")
-            add_scored(session, place, entries, classes=TWO)
+            add_scored(session, place, results, classes=TWO)
         owner.engine.dispose()
         running.ask("VACUUM ANALYZE")
         begun = time.perf_counter()
         rescoring.request(running.platform, None, place.phase_id)
         requested = time.perf_counter() - begun
         _score_all(running, but=1)
-        looks = min(100, entries)
+        looks = min(100, results)
         begun = time.perf_counter()
         for _ in range(looks):
             assert rescoring.activate_complete(running.platform) == 0
-        looked = (time.perf_counter() - begun) * entries / looks
+        looked = (time.perf_counter() - begun) * results / looks
         _score_all(running, but=0)
         begun = time.perf_counter()
         assert rescoring.activate_complete(running.platform) == 1
@@ -98,13 +98,13 @@ def _rescore(servers: OwnServers, entries: int) -> float:
 
 
 def _score_all(running: Installation, but: int) -> None:
-    """End the queued runs but so many with the scores that their entries have."""
+    """End the queued runs but so many with the scores that their results have."""
     running.ask(
         "WITH ended AS (UPDATE run SET state = 'scored', finished_at = now(), measure = 'AP' WHERE id IN"
-        " (SELECT id FROM run WHERE state = 'queued' ORDER BY id OFFSET %s) RETURNING id, entry_id)"
+        " (SELECT id FROM run WHERE state = 'queued' ORDER BY id OFFSET %s) RETURNING id, result_id)"
         " INSERT INTO class_score (run_id, class_name, position, value, held_out_value)"
         " SELECT ended.id, s.class_name, s.position, s.value, s.held_out_value FROM ended"
-        " JOIN entry e ON e.id = ended.entry_id JOIN class_score s ON s.run_id = e.published_run_id",
+        " JOIN result e ON e.id = ended.result_id JOIN class_score s ON s.run_id = e.published_run_id",
         but,
     )
 

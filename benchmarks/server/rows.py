@@ -29,11 +29,11 @@ from app.models import (
     Board,
     Challenge,
     ClassScore,
-    Entry,
     GroundTruth,
     Member,
     Method,
     Phase,
+    Result,
     Run,
     RunState,
     Submission,
@@ -97,7 +97,7 @@ def add_scored(
     session: Session, place: Place, count: int, *, classes: Sequence[str], competition: int | None = None
 ) -> Results:
     """Public results that are scored and published: each of a method of its own, by its board or by turns on all of them."""
-    found = _add_entries(session, place, count, competition)
+    found = _add_results(session, place, count, competition)
     number = _numbers(count)
     sent = _sent(number, count)
     _insert(
@@ -131,7 +131,7 @@ def add_scored(
 
 def add_queued(session: Session, place: Place, count: int) -> Results:
     """Results that wait for a worker, their teams by turns."""
-    found = _add_entries(session, place, count, None)
+    found = _add_results(session, place, count, None)
     number = _numbers(count)
     _insert(session, Run, **_run(place, found, number))
     queue.add_runs(session, range(found.first, found.first + count))
@@ -148,8 +148,8 @@ def give_to(session: Session, found: Results, team_id: int, count: int) -> None:
 
 def join_submissions(session: Session, found: Results) -> None:
     """Let some results, each of another competition, be those of one method and submission."""
-    which = Entry.id.between(found.first, found.first + found.count - 1)
-    session.execute(update(Entry).where(which).values(submission_id=found.first, method_id=found.first))
+    which = Result.id.between(found.first, found.first + found.count - 1)
+    session.execute(update(Result).where(which).values(submission_id=found.first, method_id=found.first))
 
 
 def _numbers(count: int) -> Column[int]:
@@ -161,11 +161,12 @@ def _teams(count: int) -> int:
     return max(10, count // TEAM_SIZE)
 
 
-def _add_entries(session: Session, place: Place, count: int, competition: int | None) -> Results:
-    """Teams of one person each, and as many methods, uploads, submissions and pending entries as there shall be results."""
+def _add_results(session: Session, place: Place, count: int, competition: int | None) -> Results:
+    """Teams of one person each, and as many methods, uploads, submissions and pending results as there shall be results."""
     session.execute(text("SET LOCAL statement_timeout = 0"))
     latest = [
-        select(func.max(model.id)).scalar_subquery() for model in (User, Team, Method, Submission, Entry, Run)
+        select(func.max(model.id)).scalar_subquery()
+        for model in (User, Team, Method, Submission, Result, Run)
     ]
     first = 1 + (session.scalar(select(func.greatest(*latest))) or 0)
     found, teams = Results(first, count, first), _teams(count)
@@ -195,7 +196,7 @@ def _add_entries(session: Session, place: Place, count: int, competition: int | 
     board = literal(competition) if competition else _by_turns(number, place.competitions)
     _insert(
         session,
-        Entry,
+        Result,
         **_ids(found, number, "id", "submission_id", "method_id"),
         phase_id=literal(place.phase_id),
         competition=board,
@@ -254,7 +255,7 @@ def _add_submissions(session: Session, place: Place, found: Results) -> None:
 
 def _run(place: Place, found: Results, number: Column[int]) -> dict[str, ColumnElement[Any]]:
     return {
-        **_ids(found, number, "id", "entry_id"),
+        **_ids(found, number, "id", "result_id"),
         "ground_truth_id": literal(place.truth_id),
         "protocol": literal(place.protocol),
         "scorer": literal(scoring.SCORER),
@@ -293,7 +294,7 @@ def _insert(session: Session, model: type[Base], **columns: ColumnElement[Any]) 
 
 def _catch_up(session: Session) -> None:
     """Let ids go on after those that were chosen here, and forget what should follow from these results."""
-    for model in (User, Team, Method, Submission, Entry, Run):
+    for model in (User, Team, Method, Submission, Result, Run):
         table = model.__tablename__
         session.execute(
             text(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) FROM {table}))")

@@ -19,7 +19,7 @@ def test_a_link_makes_an_organiser_who_has_a_phase_scored_again(site: Site, visi
         phase.get_by_text("Score everything again").click()
         phase.get_by_role("button", name="Score sample val again").click()
         expect(phase.get_by_text("re-scoring", exact=True)).to_be_visible()
-        expect(phase).to_contain_text("The boards switch when every entry is scored or decided")
+        expect(phase).to_contain_text("The boards switch when every result is scored or decided")
         page.goto("/leaderboards/sample/val/3")
         expect(page.get_by_role("status")).to_contain_text("This board shows the old results")
     assert eventually(lambda: not site.organiser.board("sample/val")["rescoring"])
@@ -29,7 +29,7 @@ def test_a_link_makes_an_organiser_who_has_a_phase_scored_again(site: Site, visi
     expect(page.get_by_text("the board shows this re-scoring")).to_be_visible()
 
 
-def test_an_organiser_has_one_entry_scored_again(site: Site, visit: Visit) -> None:
+def test_an_organiser_has_one_result_scored_again(site: Site, visit: Visit) -> None:
     page = visit("organiser")
     page.goto(f"/submissions/{site.scored['test', 3]}")
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
-from tests.nemesis.history import Entry, Fault, History, Response
+from tests.nemesis.history import Fault, History, Response, Result
 
 RECOVERY = 60.0  # seconds in which processes are back, and then everything comes to its end
 AFTERMATH = (
@@ -31,14 +31,14 @@ def _nothing_happened(history: History) -> Iterator[str]:
 
 
 def _lost(history: History) -> Iterator[str]:
-    there = {(entry.submission, entry.method): entry for entry in history.end.entries}
+    there = {(result.submission, result.method): result for result in history.end.results}
     for promise in history.promises:
-        entry = there.get((promise.submission, promise.method))
-        if entry is None:
+        result = there.get((promise.submission, promise.method))
+        if result is None:
             yield f"submission {promise.submission} of {promise.method!r} is not there"
             continue
-        if entry.sha256 != promise.sha256:
-            yield f"the archive of submission {promise.submission} is {entry.sha256 or 'away'}, not {promise.sha256}"
+        if result.sha256 != promise.sha256:
+            yield f"the archive of submission {promise.submission} is {result.sha256 or 'away'}, not {promise.sha256}"
         if promise.method not in history.end.board.means:
             yield f"{promise.method!r} is not on the board"
     for key in history.end.missing:
@@ -59,7 +59,7 @@ def _vanished(history: History) -> Iterator[str]:
 
 
 def _twice(history: History) -> Iterator[str]:
-    for method, count in Counter(entry.method for entry in history.end.entries).items():
+    for method, count in Counter(result.method for result in history.end.results).items():
         if count > 1:
             yield f"{method!r} has {count} submissions"
     numbers = defaultdict(set)
@@ -68,27 +68,27 @@ def _twice(history: History) -> Iterator[str]:
     for method, found in numbers.items():
         if len(found) > 1:
             yield f"{method!r} was acknowledged as {sorted(found)}"
-    for entry in history.end.entries:
-        yield from _repeated(entry)
+    for result in history.end.results:
+        yield from _repeated(result)
 
 
-def _repeated(entry: Entry) -> Iterator[str]:
+def _repeated(result: Result) -> Iterator[str]:
     """Runs that were queued, scored or published more than once."""
-    counts = Counter((run.rescore, run.ground_truth) for run in entry.runs)
+    counts = Counter((run.rescore, run.ground_truth) for run in result.runs)
     for (rescore, version), count in counts.items():
         if count > 1:
             cause = f"re-scoring {rescore}" if rescore else "its submission"
-            yield f"{entry.method!r} has {count} runs of {cause} under ground truth {version}"
-    for run in entry.runs:
+            yield f"{result.method!r} has {count} runs of {cause} under ground truth {version}"
+    for run in result.runs:
         if run.scores != run.classes or run.publications > 1:
-            yield f"{entry.method!r} has {run.scores} scores of {run.classes} classes, published {run.publications} times"
+            yield f"{result.method!r} has {run.scores} scores of {run.classes} classes, published {run.publications} times"
 
 
 def _invented(history: History) -> Iterator[str]:
     known = {promise.method for promise in history.promises}
-    for entry in history.end.entries:
-        if entry.method not in known:
-            yield f"submission {entry.submission} of {entry.method!r} was acknowledged to nobody"
+    for result in history.end.results:
+        if result.method not in known:
+            yield f"submission {result.submission} of {result.method!r} was acknowledged to nobody"
 
 
 def _wrong(history: History) -> Iterator[str]:
@@ -98,13 +98,13 @@ def _wrong(history: History) -> Iterator[str]:
             expected = right.get(method, {}).get(look.ground_truth)
             if not _is_close(mean, expected, SHOWN):
                 yield f"{method!r} stands with {mean} at {look.begun:.1f} s, by the library {expected}"
-    for entry in history.end.entries:
-        means = right.get(entry.method, {})
-        for run in entry.runs:
+    for result in history.end.results:
+        means = right.get(result.method, {})
+        for run in result.runs:
             if run.state == "scored" and not _is_close(run.mean, means.get(run.ground_truth), EXACT):
-                yield f"{entry.method!r} has {run.mean}, by the library {means.get(run.ground_truth)}"
-        if not _is_close(entry.shown, means.get(history.ground_truth), SHOWN):
-            yield f"{entry.method!r} is shown {entry.shown}, by the library {means.get(history.ground_truth)}"
+                yield f"{result.method!r} has {run.mean}, by the library {means.get(run.ground_truth)}"
+        if not _is_close(result.shown, means.get(history.ground_truth), SHOWN):
+            yield f"{result.method!r} is shown {result.shown}, by the library {means.get(history.ground_truth)}"
 
 
 def _is_close(found: float | None, expected: float | None, tolerance: float) -> bool:
@@ -120,10 +120,10 @@ def _unfinished(history: History) -> Iterator[str]:
         if seconds is None or seconds > RECOVERY:
             yield f"{what} after {'no' if seconds is None else round(seconds)} seconds, expected {RECOVERY:.0f}"
     yield from end.under_way
-    for entry in end.entries:
-        for run in entry.runs:
+    for result in end.results:
+        for run in result.runs:
             if run.state in {"queued", "running"}:
-                yield f"a run of {entry.method!r} is {run.state}"
+                yield f"a run of {result.method!r} is {run.state}"
     if end.board.ground_truth != history.ground_truth:
         yield f"the board has ground truth {end.board.ground_truth}, not {history.ground_truth}"
 
@@ -132,12 +132,12 @@ def _blamed(history: History) -> Iterator[str]:
     """No run, archive or message failed: every one of them was good, only what is around them was broken."""
     yield from history.refused
     yield from (f"given up: {message}" for message in history.end.given_up)
-    for entry in history.end.entries:
-        if entry.state not in {"scored", "pending"}:
-            yield f"the entry of {entry.method!r} is {entry.state}"
-        for run in entry.runs:
+    for result in history.end.results:
+        if result.state not in {"scored", "pending"}:
+            yield f"the result of {result.method!r} is {result.state}"
+        for run in result.runs:
             if run.state in {"failed", "refused"}:
-                yield f"a run of {entry.method!r} is {run.state}: {run.message}"
+                yield f"a run of {result.method!r} is {run.state}: {run.message}"
 
 
 def _left_over(history: History) -> Iterator[str]:
@@ -187,8 +187,8 @@ def figures(history: History) -> str:
     by_status = Counter(str(response.status or "none") for response in history.responses)
     statuses = ", ".join(f"{count} × {status}" for status, count in sorted(by_status.items()))
     runs: dict[str, int] = defaultdict(int)
-    for entry in history.end.entries:
-        for run in entry.runs:
+    for result in history.end.results:
+        for run in result.runs:
             runs[run.state] += 1
     end = history.end
     return (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import httpx2
 
-from tests.nemesis.history import End, Entry, Look, Run
+from tests.nemesis.history import End, Look, Result, Run
 from tests.nemesis.people import COMPETITION, PHASE, look_of
 from tests.nemesis.remains import last_remains, let_days_pass
 from tests.nemesis.site import Site
@@ -18,20 +18,20 @@ PATIENCE = 150.0  # seconds; the checker allows fewer, so that the history says 
 
 UNDER_WAY = """
 SELECT 'run ' || id || ' is ' || state || ', attempt ' || attempt FROM run WHERE state IN ('queued', 'running')
-UNION ALL SELECT 'entry ' || id || ' is pending' FROM entry WHERE state = 'pending'
+UNION ALL SELECT 'result ' || id || ' is pending' FROM result WHERE state = 'pending'
 UNION ALL SELECT 're-scoring ' || id || ' is open' FROM rescore WHERE activated_at IS NULL AND abandoned_at IS NULL
 UNION ALL SELECT 'job ' || id || ' (' || kind || ') waits, attempt ' || attempt || ': ' || coalesce(error, '')
   FROM job WHERE dead_at IS NULL
 """
-SCORED = "SELECT m.name FROM entry e JOIN submission s ON e.submission_id = s.id JOIN method m ON s.method_id = m.id WHERE e.state = 'scored'"
+SCORED = "SELECT m.name FROM result e JOIN submission s ON e.submission_id = s.id JOIN method m ON s.method_id = m.id WHERE e.state = 'scored'"
 GIVEN_UP = "SELECT kind || ' ' || id || ': ' || coalesce(error, '') FROM job WHERE dead_at IS NOT NULL"
 
-ENTRIES = """
-SELECT e.id, e.submission_id, m.name, e.state, u.id FROM entry e JOIN submission s ON e.submission_id = s.id
+RESULTS = """
+SELECT e.id, e.submission_id, m.name, e.state, u.id FROM result e JOIN submission s ON e.submission_id = s.id
 JOIN method m ON s.method_id = m.id JOIN upload u ON s.upload_id = u.id ORDER BY e.id
 """
 RUNS = """
-SELECT r.entry_id, g.version, r.rescore_id, r.state, r.failure_message,
+SELECT r.result_id, g.version, r.rescore_id, r.state, r.failure_message,
        (SELECT value FROM class_score c WHERE c.run_id = r.id AND c.class_name IS NULL),
        (SELECT count(*) FROM class_score c WHERE c.run_id = r.id),
        (SELECT count(DISTINCT coalesce(class_name, '')) FROM class_score c WHERE c.run_id = r.id),
@@ -63,23 +63,23 @@ def end_of(
 
     eventually(lambda: scored <= set(seen().means), FRESH)
     board = seen()
-    entries = tuple(_entries(site, team))
+    results = tuple(_results(site, team))
     given_up = tuple(sentence for [sentence] in site.running.ask(GIVEN_UP))
     let_days_pass(site)
     leftovers, missing = last_remains(site)
-    return End(recovered_after, settled_after, waiting, entries, board, given_up, leftovers, missing)
+    return End(recovered_after, settled_after, waiting, results, board, given_up, leftovers, missing)
 
 
-def _entries(site: Site, team: dict[str, Client]) -> Iterator[Entry]:
+def _results(site: Site, team: dict[str, Client]) -> Iterator[Result]:
     runs: dict[int, list[Run]] = {}
-    for entry, *fields in site.running.ask(RUNS):
-        runs.setdefault(entry, []).append(Run(*fields))
-    for entry, submission, method, state, upload in site.running.ask(ENTRIES):
+    for result, *fields in site.running.ask(RUNS):
+        runs.setdefault(result, []).append(Run(*fields))
+    for result, submission, method, state, upload in site.running.ask(RESULTS):
         sender = team[method.rpartition(" ")[0]]
-        [told] = sender.submission(submission)["entries"]
+        [told] = sender.submission(submission)["results"]
         digest = _digest(sender.http, f"/api/v1/uploads/{upload}/archive")
         headline = told["shown"]["headline"]
-        yield Entry(submission, method, state, digest, headline, tuple(runs.get(entry, [])))
+        yield Result(submission, method, state, digest, headline, tuple(runs.get(result, [])))
 
 
 def _digest(http: httpx2.Client, address: str) -> str:

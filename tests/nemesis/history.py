@@ -63,8 +63,8 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry in the end: its row, its runs, and what its team is told."""
+class Result:
+    """A result in the end: its row, its runs, and what its team is told."""
 
     submission: int
     method: str
@@ -81,7 +81,7 @@ class End:
     recovered_after: float | None  # seconds from the last fault until all processes were there
     settled_after: float | None  # seconds from then until nothing was under way any more
     under_way: tuple[str, ...]  # what still was when nobody waited any longer
-    entries: tuple[Entry, ...]
+    results: tuple[Result, ...]
     board: Look
     given_up: tuple[str, ...]  # jobs
     leftovers: tuple[str, ...]  # files that nothing names, a day later

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tests.nemesis.checker import AFTERMATH, figures, violations
-from tests.nemesis.history import HISTORY, End, Entry, Fault, History, Look, Promise, Response, Run
+from tests.nemesis.history import HISTORY, End, Fault, History, Look, Promise, Response, Result, Run
 
 ARCHIVE = "5e1f" * 16
 FIRST = Run(1, None, "scored", None, 0.5, 3, 3, 1)
 AGAIN = Run(2, 7, "scored", None, 0.75, 3, 3, 1)
-ENTRY = Entry(1, "oak 1", "scored", ARCHIVE, 0.75, (FIRST, AGAIN))
+RESULT = Result(1, "oak 1", "scored", ARCHIVE, 0.75, (FIRST, AGAIN))
 BEFORE, AFTER = Look(1.0, 1.1, 1, {"oak 1": 0.5}), Look(70.0, 70.1, 2, {"oak 1": 0.75})
 FINE = Response("oak", "PUT uploads", 0.5, 0.6, 201)
-END = End(2.0, 5.0, (), (ENTRY,), AFTER, (), (), ())
+END = End(2.0, 5.0, (), (RESULT,), AFTER, (), (), ())
 GOOD = History(
     seed=1,
     faults=(Fault("kill web", 10.0, 10.2), Fault("stop database", 12.0, 18.0)),
@@ -31,8 +31,8 @@ def with_end(**changed: object) -> History:
     return replace(GOOD, end=replace(END, **changed))  # type: ignore[arg-type]
 
 
-def with_entry(**changed: object) -> History:
-    return with_end(entries=(replace(ENTRY, **changed),))  # type: ignore[arg-type]
+def with_result(**changed: object) -> History:
+    return with_end(results=(replace(RESULT, **changed),))  # type: ignore[arg-type]
 
 
 def with_response(status: int | None, code: str = "", sentence: str = "", at: float = 12.5) -> History:
@@ -46,41 +46,41 @@ def test_nothing_is_wrong_with_a_good_history() -> None:
 
 
 BAD = {
-    "a submission that is not there": (with_end(entries=()), "lost"),
-    "one that is there for another method": (with_entry(method="elm 1"), "lost"),
+    "a submission that is not there": (with_end(results=()), "lost"),
+    "one that is there for another method": (with_result(method="elm 1"), "lost"),
     "one that is not on the board": (with_end(board=replace(AFTER, means={})), "lost"),
-    "an archive that cannot be downloaded": (with_entry(sha256=""), "lost"),
-    "another archive": (with_entry(sha256="0" * 64), "lost"),
+    "an archive that cannot be downloaded": (with_result(sha256=""), "lost"),
+    "another archive": (with_result(sha256="0" * 64), "lost"),
     "a content that is away": (with_end(missing=("archives: 5e1f",)), "lost"),
     "a result that leaves the board": (replace(GOOD, looks=(BEFORE, replace(BEFORE, begun=2, ended=3, means={}))), "vanished"),
-    "two submissions of one method": (with_end(entries=(ENTRY, replace(ENTRY, submission=2))), "twice"),
+    "two submissions of one method": (with_end(results=(RESULT, replace(RESULT, submission=2))), "twice"),
     "two numbers for one submission": (
         replace(GOOD, promises=(*GOOD.promises, replace(GOOD.promises[0], submission=2))), "twice"
     ),
-    "two runs of a submission": (with_entry(runs=(FIRST, FIRST, AGAIN)), "twice"),
-    "two runs of a re-scoring": (with_entry(runs=(FIRST, AGAIN, AGAIN)), "twice"),
-    "a score that is written twice": (with_entry(runs=(replace(FIRST, scores=6), AGAIN)), "twice"),
-    "a run that is published twice": (with_entry(runs=(replace(FIRST, publications=2), AGAIN)), "twice"),
+    "two runs of a submission": (with_result(runs=(FIRST, FIRST, AGAIN)), "twice"),
+    "two runs of a re-scoring": (with_result(runs=(FIRST, AGAIN, AGAIN)), "twice"),
+    "a score that is written twice": (with_result(runs=(replace(FIRST, scores=6), AGAIN)), "twice"),
+    "a run that is published twice": (with_result(runs=(replace(FIRST, publications=2), AGAIN)), "twice"),
     "a submission that nobody was told of": (
-        with_end(entries=(ENTRY, replace(ENTRY, submission=2, method="elm 1"))), "invented"
+        with_end(results=(RESULT, replace(RESULT, submission=2, method="elm 1"))), "invented"
     ),
-    "a wrong value of a run": (with_entry(runs=(replace(FIRST, mean=0.5001), AGAIN)), "wrong"),
-    "a run without a value": (with_entry(runs=(replace(FIRST, mean=None), AGAIN)), "wrong"),
+    "a wrong value of a run": (with_result(runs=(replace(FIRST, mean=0.5001), AGAIN)), "wrong"),
+    "a run without a value": (with_result(runs=(replace(FIRST, mean=None), AGAIN)), "wrong"),
     "a wrong value on the board": (replace(GOOD, looks=(BEFORE, replace(BEFORE, means={"oak 1": 0.51}))), "wrong"),
     "the value of another ground truth on the board": (
         replace(GOOD, looks=(BEFORE, replace(AFTER, means={"oak 1": 0.5}))), "wrong"
     ),
-    "an old value in the end": (with_entry(shown=0.5), "wrong"),
+    "an old value in the end": (with_result(shown=0.5), "wrong"),
     "processes that do not come back": (with_end(recovered_after=None), "unfinished"),
     "processes that come back late": (with_end(recovered_after=61.0), "unfinished"),
     "work that does not end": (with_end(settled_after=None), "unfinished"),
     "work that ends late": (with_end(settled_after=61.0), "unfinished"),
     "something that is still under way": (with_end(under_way=("message 3 waits",)), "unfinished"),
-    "a run that is still queued": (with_entry(runs=(replace(FIRST, state="queued"), AGAIN)), "unfinished"),
+    "a run that is still queued": (with_result(runs=(replace(FIRST, state="queued"), AGAIN)), "unfinished"),
     "a re-scoring that was not shown": (with_end(board=replace(AFTER, ground_truth=1, means={"oak 1": 0.5})), "unfinished"),
-    "a run that failed": (with_entry(runs=(replace(FIRST, state="failed", message="3 times"), AGAIN)), "blamed"),
-    "a run that was refused": (with_entry(runs=(replace(FIRST, state="refused"), AGAIN)), "blamed"),
-    "an entry that failed": (with_entry(state="failed"), "blamed"),
+    "a run that failed": (with_result(runs=(replace(FIRST, state="failed", message="3 times"), AGAIN)), "blamed"),
+    "a run that was refused": (with_result(runs=(replace(FIRST, state="refused"), AGAIN)), "blamed"),
+    "a result that failed": (with_result(state="failed"), "blamed"),
     "a good archive that was refused": (replace(GOOD, refused=("check-ended",)), "blamed"),
     "a message that was given up": (with_end(given_up=("analysis 4: OSError",)), "blamed"),
     "a file that nothing names": (with_end(leftovers=("archives: 5e1f.draft",)), "left_over"),
@@ -97,7 +97,7 @@ BAD = {
     "a login that is forgotten": (with_response(401, "login-required", "Log in"), "bad_responses"),
     "an upload that is forgotten": (with_response(404, "not-found", "There is no upload"), "bad_responses"),
     "a night without faults": (replace(GOOD, faults=(), responses=()), "nothing_happened"),
-    "a night without submissions": (replace(GOOD, promises=(), looks=(), end=replace(END, entries=(), board=replace(AFTER, means={}))), "nothing_happened"),
+    "a night without submissions": (replace(GOOD, promises=(), looks=(), end=replace(END, results=(), board=replace(AFTER, means={}))), "nothing_happened"),
 }  # fmt: skip
 
 

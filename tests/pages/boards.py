@@ -12,13 +12,13 @@ from app.boards import boards
 from app.models import (
     ClassScore,
     Disclosure,
-    Entry,
-    EntryState,
     Exhibit,
     GroundTruth,
     Method,
     Phase,
     Quota,
+    Result,
+    ResultState,
     Run,
     RunState,
     Submission,
@@ -31,14 +31,14 @@ from app.results import groups
 from app.results.recording import take_off_board
 from scoring.tasks.outcome import DIFFICULT_INCLUDED
 from tests.system.kits import small_kit
-from tests.system.rows import Rows, add_entry, add_method, end_run
+from tests.system.rows import Rows, add_method, add_result, end_run
 from tests.system.servers import plain
 
 DIGITS = 0.000321  # beyond the three decimals of a held-out phase
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ScoredMethod:
     """What a method of a board scored for cat and dog; a class without a value was not entered."""
 
     name: str
@@ -53,11 +53,11 @@ class Result:
         return None if self.cat is None or self.dog is None else round((self.cat + self.dog) / 2, 9)
 
 
-RESULTS = (
-    Result("=cmd", 0.8 + DIGITS, 0.4 + DIGITS, other_data="ImageNet"),
-    Result("Beech_50%", 0.6 + DIGITS, 0.6 + DIGITS),
-    Result("Chance", 0.1 + DIGITS, 0.7 + DIGITS, is_baseline=True),
-    Result("Half", 0.9 + DIGITS, None),
+SCORED = (
+    ScoredMethod("=cmd", 0.8 + DIGITS, 0.4 + DIGITS, other_data="ImageNet"),
+    ScoredMethod("Beech_50%", 0.6 + DIGITS, 0.6 + DIGITS),
+    ScoredMethod("Chance", 0.1 + DIGITS, 0.7 + DIGITS, is_baseline=True),
+    ScoredMethod("Half", 0.9 + DIGITS, None),
 )
 
 
@@ -73,22 +73,24 @@ def board_of(platform: Platform, folder: Path, challenge: str, disclosure: Discl
         team = teams.own_team(session, user.id, phase.challenge_id)
         truth = session.scalars(select(GroundTruth.id).where(GroundTruth.phase_id == phase.id)).one()
         rows = Rows(platform, phase.id, team, user.id, (truth, truth), competition=4)
-    for result in RESULTS:
-        add_result(rows, result)
+    for method in SCORED:
+        add_scored(rows, method)
     return rows
 
 
-def add_result(rows: Rows, result: Result) -> int:
-    """A public method with a score; its entry."""
+def add_scored(rows: Rows, method_scores: ScoredMethod) -> int:
+    """A public method with a score; its result."""
     with rows.platform.transaction() as session:
-        method = add_method(session, rows, result.name, is_public=True)
-        session.execute(update(Method).where(Method.id == method).values(is_baseline=result.is_baseline))
-        entry = add_entry(session, rows, method, team_id=None)
-        training = {"given_data_only": not result.other_data, "other_data": result.other_data}
-        submission = session.get_one(Entry, entry).submission_id
+        method = add_method(session, rows, method_scores.name, is_public=True)
+        session.execute(
+            update(Method).where(Method.id == method).values(is_baseline=method_scores.is_baseline)
+        )
+        result = add_result(session, rows, method, team_id=None)
+        training = {"given_data_only": not method_scores.other_data, "other_data": method_scores.other_data}
+        submission = session.get_one(Result, result).submission_id
         session.execute(update(Submission).where(Submission.id == submission).values(training=training))
-    run = rows.run_of(entry)
-    values = {None: result.mean, "cat": result.cat, "dog": result.dog}
+    run = rows.run_of(result)
+    values = {None: method_scores.mean, "cat": method_scores.cat, "dog": method_scores.dog}
     with rows.platform.transaction() as session:
         end_run(session, run, RunState.SCORED)
         session.get_one(Run, run).measure = "AP"
@@ -108,8 +110,8 @@ def add_result(rows: Rows, result: Result) -> int:
         table = scoring.ScoreTable(f"AP, {DIFFICULT_INCLUDED}", (("cat", 0.25), ("dog", 0.75), ("mean", 0.5)))
         session.add(Exhibit(run_id=run, position=1, kind=table.kind, content=scoring.to_plain(table)))
         session.flush()
-        boards.record_result(session, entry, run)
-    return entry
+        boards.record_result(session, result, run)
+    return result
 
 
 def publish_at(rows: Rows, moment: datetime) -> None:
@@ -123,20 +125,20 @@ def publish_at(rows: Rows, moment: datetime) -> None:
         session.execute(update(Method).where(Method.team_id == rows.team_id).values(public_at=moment))
 
 
-def withdraw(rows: Rows, entry_id: int) -> None:
+def withdraw(rows: Rows, result_id: int) -> None:
     """Take a result off its board."""
     with rows.platform.transaction() as session:
-        entry = session.get_one(Entry, entry_id)
-        take_off_board(session, entry)
-        entry.state, entry.withdrawn_at = EntryState.WITHDRAWN, func.now()
+        result = session.get_one(Result, result_id)
+        take_off_board(session, result)
+        result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.now()
     rows.platform.cache.forget_versions()
 
 
 def group(rows: Rows, letters: dict[str, str]) -> None:
     """Let the methods of a board have been compared: by name, the letters of each."""
     with rows.platform.transaction() as session:
-        statement = select(Method.name, Entry.published_run_id).join(Method, Entry.method_id == Method.id)
-        runs = dict(session.execute(statement.where(Entry.phase_id == rows.phase_id)).all())
+        statement = select(Method.name, Result.published_run_id).join(Method, Result.method_id == Method.id)
+        runs = dict(session.execute(statement.where(Result.phase_id == rows.phase_id)).all())
         found = {str(runs[name]): marks for name, marks in letters.items()}
         groups.store(session, (rows.phase_id, rows.competition), "1", found, datetime.now(UTC))
     rows.platform.cache.forget_versions()

@@ -257,14 +257,14 @@ def name_of_another_team(scene: Scene) -> Any:
 
 def link_to_a_result_without_a_score(scene: Scene) -> Any:
     made = scene.confirm(scene.upload("free"), "Juniper", "juniper").json()
-    return scene.program.post(f"/api/v1/entries/{made['entries'][0]['id']}/links")
+    return scene.program.post(f"/api/v1/results/{made['results'][0]['id']}/links")
 
 
 def new_name_of_a_scored_method(scene: Scene) -> Any:
     made = scene.confirm(scene.upload("free"), "Elder").json()
-    entry = made["entries"][0]["id"]
-    scene.run_sql(f"DELETE FROM job WHERE run_id IN (SELECT id FROM run WHERE entry_id = {entry})")
-    scene.run_sql(f"UPDATE run SET state = 'scored', finished_at = now() WHERE entry_id = {entry}")
+    result = made["results"][0]["id"]
+    scene.run_sql(f"DELETE FROM job WHERE run_id IN (SELECT id FROM run WHERE result_id = {result})")
+    scene.run_sql(f"UPDATE run SET state = 'scored', finished_at = now() WHERE result_id = {result}")
     return scene.program.patch(f"/api/v1/methods/{made['method']['id']}", json={"name": "Fir"})
 
 
@@ -275,13 +275,13 @@ def other_request_under_a_key(scene: Scene) -> Any:
 
 def retired_name(scene: Scene) -> Any:
     made = scene.confirm(scene.upload("heldout"), "Dogwood").json()
-    scene.program.post(f"/api/v1/entries/{made['entries'][0]['id']}/withdraw", json={"reason": "a mistake"})
+    scene.program.post(f"/api/v1/results/{made['results'][0]['id']}/withdraw", json={"reason": "a mistake"})
     return scene.confirm(scene.upload("heldout"), "Dogwood")
 
 
 def hidden_curves(scene: Scene) -> Any:
     made = scene.confirm(scene.upload("open"), "Alder", "first").json()
-    return scene.program.get(f"/api/v1/runs/{made['entries'][0]['shown']['id']}/curves")
+    return scene.program.get(f"/api/v1/runs/{made['results'][0]['shown']['id']}/curves")
 
 
 def invalid_archive(scene: Scene) -> Any:

@@ -65,15 +65,15 @@ def detail(run: RunView) -> ResultDetail:
 def context(
     view: SubmissionView, found: ResultDetail | None = None, chosen: int | None = None
 ) -> dict[str, Any]:
-    """What the page of a submission is drawn with, one entry of it in detail."""
-    entry = next((each for each in view.entries if each.id == chosen), view.entries[0])
-    run = entry.shown
+    """What the page of a submission is drawn with, one result of it in detail."""
+    result = next((each for each in view.results if each.id == chosen), view.results[0])
+    run = result.shown
     table = ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)
     return {
         "submission": view,
         "table": table,
         "detail": found,
-        "chosen": entry.id,
+        "chosen": result.id,
         "query": "competition=3",
         "pause": 2,
         "etag": None,

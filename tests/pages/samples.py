@@ -19,7 +19,7 @@ from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, Side
 from app.home.home import ExpectedFiles
 from app.jobs.queue import DeadJob
-from app.models import Disclosure, EntryState, JobKind, Quota, Role, RunState, UploadState
+from app.models import Disclosure, JobKind, Quota, ResultState, Role, RunState, UploadState
 from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
@@ -205,25 +205,25 @@ def of_submissions() -> Iterator[Sample]:
         is_rescore=True,
     )
     ended = submission(run(RunState.SCORED), blank, run(RunState.REFUSED), run(RunState.FAILED))
-    first, *others = ended.entries
+    first, *others = ended.results
     ranked = replace(
-        ended, entries=(replace(first, rank=RANK, history=HISTORY), *others), withheld=None, is_final=False
+        ended, results=(replace(first, rank=RANK, history=HISTORY), *others), withheld=None, is_final=False
     )
     not_yet = AnalysisView(is_computed=False)
     for page in ("submissions/submission.html", "submissions/status.html"):
         yield page, context(waiting)
         yield page, context(ended)
         yield page, context(ended, replace(detail(blank), curves=None, analysis=not_yet), chosen=2)
-        yield page, context(ranked, detail(ranked.entries[0].shown))
+        yield page, context(ranked, detail(ranked.results[0].shown))
         yield page, context(withdrawn())
         yield page, context(replace(withdrawn(), unpublishable=EVIL))
     row = SubmissionRow(
-        12, "VOC2007", "test", 3, EVIL, NOW, EntryState.PENDING, RunState.QUEUED, 2, None, None
+        12, "VOC2007", "test", 3, EVIL, NOW, ResultState.PENDING, RunState.QUEUED, 2, None, None
     )
     failed = replace(
-        row, state=EntryState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
+        row, state=ResultState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
     )
-    scored = replace(row, state=EntryState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
+    scored = replace(row, state=ResultState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
     yield "submissions/mine.html", {"rows": (), "older": None, "quota": {}, "is_first": True}
     yield (
         "submissions/mine.html",

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.boards.team_views import ChallengeChoice, MyTeams, PhaseQuota, TeamPage
-from app.models import Approval, EntryState, RunState
+from app.models import Approval, ResultState, RunState
 from app.organising.teams import TeamList, TeamRow, TeamState
 from app.people.invitations import InvitationView, NewLink, Offer
 from app.people.teams import MemberView, OwnTeam
@@ -19,7 +19,7 @@ from tests.pages.views import NOW, PHASE
 Sample = tuple[str, dict[str, Any]]
 
 RESULT = SubmissionRow(
-    12, "VOC2007", "test", 3, EVIL, NOW, EntryState.SCORED, RunState.SCORED, None, 0.648, None
+    12, "VOC2007", "test", 3, EVIL, NOW, ResultState.SCORED, RunState.SCORED, None, 0.648, None
 )
 TEAM = TeamPage(
     id=7,

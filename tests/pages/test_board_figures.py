@@ -20,18 +20,18 @@ from app.models import (
     Challenge,
     ClassScore,
     Disclosure,
-    Entry,
     Exhibit,
     Job,
     JobKind,
     Phase,
     Quota,
+    Result,
     Role,
 )
 from app.organising import teams
 from app.organising.teams import Suspension
 from app.platform import Platform
-from app.results import entries
+from app.results import withdrawing
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling
 
@@ -48,8 +48,8 @@ class Drawn:
 
     def add(self, mean: float) -> int:
         """Score a method; its values have digits that a held-out phase does not show."""
-        entry_id = self.rows.entry(mean=mean)
-        run_id = self.rows.run_of(entry_id)
+        result_id = self.rows.result(mean=mean)
+        run_id = self.rows.run_of(result_id)
         with self.rows.platform.transaction() as session:
             session.execute(
                 update(ClassScore).where(ClassScore.run_id == run_id).values(held_out_value=ClassScore.value)
@@ -62,7 +62,7 @@ class Drawn:
                     )
                 )
             session.add(Exhibit(run_id=run_id, position=0, kind=CURVE.kind, content=scoring.to_plain(CURVE)))
-            return session.get_one(Entry, entry_id).method_id
+            return session.get_one(Result, result_id).method_id
 
     def deliver(self) -> None:
         """Do what follows from the changes so far."""
@@ -293,8 +293,8 @@ def test_what_was_taken_off_a_board_stands_neither_on_it_nor_in_its_figures(
     admin = Actor(user_id=board.rows.user_id, role=Role.ADMIN, has_second_factor=True)
 
     if taken_back == "withdrawn":
-        [entry_id] = board.rows.standing()
-        entries.withdraw(board.rows.platform, admin, entry_id, "Used the test images")
+        [result_id] = board.rows.standing()
+        withdrawing.withdraw(board.rows.platform, admin, result_id, "Used the test images")
     else:
         hiding = Suspension(reason="two accounts", hides_results=True)
         teams.suspend(board.rows.platform, admin, board.rows.team_id, hiding)
@@ -307,11 +307,11 @@ def test_what_was_taken_off_a_board_stands_neither_on_it_nor_in_its_figures(
 def test_figures_come_back_after_a_result_was_withdrawn_that_never_had_a_score(make: Make) -> None:
     board = make()
     method_id = board.add(0.5)
-    waiting = board.rows.entry()
+    waiting = board.rows.result()
     board.deliver()
 
     admin = Actor(user_id=board.rows.user_id, role=Role.ADMIN, has_second_factor=True)
-    entries.withdraw(board.rows.platform, admin, waiting, "Another archive")
+    withdrawing.withdraw(board.rows.platform, admin, waiting, "Another archive")
     board.deliver()
 
     assert board.browser.get(f"{board.address}/badges/{method_id}.svg").status_code == 200

@@ -16,9 +16,9 @@ from tests.system.rows import Rows, described
 from tests.working import do_all, handling
 
 
-def draw(board: Rows, entry_id: int, score: float) -> int:
-    """Keep replicates of an entry's run, as the job of its analysis does; the number of the run."""
-    run_id = board.run_of(entry_id)
+def draw(board: Rows, result_id: int, score: float) -> int:
+    """Keep replicates of a result's run, as the job of its analysis does; the number of the run."""
+    run_id = board.run_of(result_id)
     values = np.full((1, 200), score) + 0.01 * np.sin(np.arange(200) * (1 + 50 * score))
     drawn = Replicates(Setup("detection", "voc2012", "0f"), Draws(9, 200), (), (score,), values)
     kept = {"replicates": pack_replicates(drawn), "image_outcomes": b"", "diagnosis": {}}
@@ -41,14 +41,14 @@ def test_public_methods_have_letters_once_their_replicates_are_drawn(
     platform: Platform, tmp_path: Path
 ) -> None:
     board = described(platform, tmp_path)
-    near, nearer, far = (board.entry(mean=mean) for mean in (0.5, 0.501, 0.9))
-    hidden = board.entry(mean=0.7, is_public=False)
+    near, nearer, far = (board.result(mean=mean) for mean in (0.5, 0.501, 0.9))
+    hidden = board.result(mean=0.7, is_public=False)
     deliver(platform)
     assert letters(board) == {}
 
     runs = [
-        draw(board, entry, score)
-        for entry, score in ((near, 0.5), (nearer, 0.501), (far, 0.9), (hidden, 0.7))
+        draw(board, result, score)
+        for result, score in ((near, 0.5), (nearer, 0.501), (far, 0.9), (hidden, 0.7))
     ]
     deliver(platform)
 
@@ -60,9 +60,9 @@ def test_public_methods_have_letters_once_their_replicates_are_drawn(
 
 def test_groups_of_the_same_runs_are_not_computed_twice(platform: Platform, tmp_path: Path) -> None:
     board = described(platform, tmp_path)
-    entries = [board.entry(mean=mean) for mean in (0.5, 0.9)]
-    for entry, score in zip(entries, (0.5, 0.9), strict=True):
-        draw(board, entry, score)
+    results = [board.result(mean=mean) for mean in (0.5, 0.9)]
+    for result, score in zip(results, (0.5, 0.9), strict=True):
+        draw(board, result, score)
     deliver(platform)
     with platform.transaction() as session:
         before = session.get_one(BoardGroups, (board.phase_id, board.competition)).as_of

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from app.models import Disclosure, Phase
 from app.platform import Platform
-from tests.pages.boards import Result, add_result, board_of, group, publish_at, withdraw
+from tests.pages.boards import ScoredMethod, add_scored, board_of, group, publish_at, withdraw
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
 from tests.system.rows import Rows
@@ -139,11 +139,11 @@ def test_a_board_can_be_had_for_papers(reader: TestClient) -> None:
 
 
 def test_a_board_and_its_methods_can_be_cited(reader: TestClient) -> None:
-    entries = reader.get(f"{OPEN}?format=bib").text
+    results = reader.get(f"{OPEN}?format=bib").text
 
-    assert entries.count("@misc{") == 5
-    assert entries.count("{") == entries.count("}")
-    assert "Beech\\_50\\%" in entries
+    assert results.count("@misc{") == 5
+    assert results.count("{") == results.count("}")
+    assert "Beech\\_50\\%" in results
 
 
 def test_every_row_can_be_chosen_for_a_comparison(reader: TestClient) -> None:
@@ -241,7 +241,7 @@ def test_a_board_as_of_a_day_is_the_board_of_then(
 ) -> None:
     rows = board_of(platform, tmp_path_factory.mktemp("old"), "old", Disclosure.FULL)
     publish_at(rows, datetime(2026, 3, 1, 23, 59, tzinfo=UTC))
-    add_result(rows, Result("Newest", 1.0, 1.0))
+    add_scored(rows, ScoredMethod("Newest", 1.0, 1.0))
     address = "/leaderboards/old/test/4"
 
     then = board(reader, "?as_of=2026-03-01", address)
@@ -258,9 +258,9 @@ def test_what_was_withdrawn_since_stands_on_no_former_board(
     reader: TestClient, platform: Platform, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rows = board_of(platform, tmp_path_factory.mktemp("less"), "less", Disclosure.FULL)
-    entry = add_result(rows, Result("Regretted", 1.0, 1.0))
+    result = add_scored(rows, ScoredMethod("Regretted", 1.0, 1.0))
     publish_at(rows, datetime(2026, 3, 1, tzinfo=UTC))
-    withdraw(rows, entry)
+    withdraw(rows, result)
 
     then = board(reader, "?as_of=2026-03-01", "/leaderboards/less/test/4")
 

@@ -109,7 +109,7 @@ def test_the_queue_is_told_by_scorer_and_priority_without_what_is_held(
     prometheus: TestClient, rows: Rows, platform: Platform
 ) -> None:
     held = rows.other_team()
-    runs = [rows.run_of(rows.entry(team_id=team)) for team in (None, None, None, held)]
+    runs = [rows.run_of(rows.result(team_id=team)) for team in (None, None, None, held)]
     with platform.transaction() as session:
         session.execute(
             text(
@@ -159,7 +159,7 @@ def test_runs_that_ended_lately_are_told_by_reason_and_duration(
             "finished_at": "now()",
         }
         chosen = ", ".join(f"{name} = {value}" for name, value in times.items() if name not in end)
-        run = rows.run_of(rows.entry())
+        run = rows.run_of(rows.result())
         with platform.transaction() as session:
             session.execute(text(f"UPDATE run SET {chosen}, {end} WHERE id = {run}"))
 
@@ -191,7 +191,7 @@ def test_runs_that_ended_lately_are_told_by_reason_and_duration(
 def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
     prometheus: TestClient, rows: Rows, platform: Platform
 ) -> None:
-    rows.entry()  # its upload was left to arrive
+    rows.result()  # its upload was left to arrive
     with platform.transaction() as session:
         session.execute(text("DELETE FROM job"))
         workers.write_heartbeat(session, "here:1", Service.WORKER, scorer=OURS, slots=3)
@@ -253,8 +253,8 @@ def test_without_a_database_it_says_so_and_still_counts_requests(
 
 
 HISTORY = """
-    INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, attempt, team_id, claimed_at, finished_at)
-    SELECT :entry, :truth, 'voc2012', :scorer, 'scored', 1, :team, now(), now() - n * interval '1 hour'
+    INSERT INTO run (result_id, ground_truth_id, protocol, scorer, state, attempt, team_id, claimed_at, finished_at)
+    SELECT :result, :truth, 'voc2012', :scorer, 'scored', 1, :team, now(), now() - n * interval '1 hour'
     FROM generate_series(1, 20000) AS n
 """
 # of this transaction, and of earlier ones of the connection that the server has not added up yet
@@ -264,7 +264,7 @@ SCANS = "SELECT relname, seq_scan FROM pg_stat_xact_user_tables WHERE relname = 
 def test_no_table_that_grows_is_read_in_full(
     rows: Rows, monitored: Platform, own_servers: OwnServers, database_url: str
 ) -> None:
-    values = {"entry": rows.entry(), "truth": rows.truths[0], "scorer": OLD, "team": rows.team_id}
+    values = {"result": rows.result(), "truth": rows.truths[0], "scorer": OLD, "team": rows.team_id}
     with monitored.transaction() as session:
         session.execute(text(HISTORY), values)
     with psycopg.connect(plain(own_servers.owners_url(database_url)), autocommit=True) as owner:

@@ -46,8 +46,8 @@ Exposed = Mapping[str, Mapping[str, set[str]]]
 def known(platform: Platform) -> Exposed:
     """By sample that the code tells, its labels, and of each the values."""
     rows = made(platform)
-    _, shadow = (rows.run_of(rows.entry()) for _ in range(2))
-    rows.claim(rows.entry())
+    _, shadow = (rows.run_of(rows.result()) for _ in range(2))
+    rows.claim(rows.result())
     with platform.transaction() as session:
         session.execute(text("UPDATE job SET priority = 10 WHERE run_id = :run"), {"run": shadow})
         workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="a", slots=3)

@@ -82,14 +82,14 @@ def test_undecided_runs_that_a_page_has_no_room_for_are_on_the_next_one(
     browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = made(platform)
-    entries = [rows.entry(mean=0.5) for _ in range(3)]
+    results = [rows.result(mean=0.5) for _ in range(3)]
     with platform.transaction() as session:
         code = session.get_one(Challenge, session.get_one(Phase, rows.phase_id).challenge_id).code
     organiser = registered(browser(), f"{code}.organiser@example.org")
     roles.grant(platform, f"{code}.organiser@example.org", Grant.ORGANISER, code)
     rescore = organiser.post(f"/api/v1/organise/{code}/test/rescore").json()["rescore"]
-    for entry in entries:
-        rows.end(rows.run_of(entry), RunState.FAILED)
+    for result in results:
+        rows.end(rows.run_of(result), RunState.FAILED)
     monkeypatch.setattr(rescoring, "MOST_UNDECIDED", 2)
 
     [first] = organiser.get("/api/v1/organise").json()
@@ -98,10 +98,10 @@ def test_undecided_runs_that_a_page_has_no_room_for_are_on_the_next_one(
     pages = [organiser.get(f"/organise{query}").text for query in ("", f"?rescore={rescore}&after={last}")]
 
     assert (first["failed"], first["rescore"]["failed"]) == (0, 3)
-    assert [each["entry"] for each in first["rescore"]["undecided"]] == entries[:2]
-    assert [each["entry"] for each in following["rescore"]["undecided"]] == entries[2:]
+    assert [each["result"] for each in first["rescore"]["undecided"]] == results[:2]
+    assert [each["result"] for each in following["rescore"]["undecided"]] == results[2:]
     assert f"/organise?rescore={rescore}&amp;after={last}#" in pages[0]
-    assert "First undecided entries" in pages[1]
+    assert "First undecided results" in pages[1]
 
     shown = {"phase": str(rows.phase_id), "rescore": str(rescore), "after": str(last)}
     assert all(f'name="{name}" value="{value}"' in pages[1] for name, value in shown.items())
@@ -143,7 +143,7 @@ def test_organisers_see_that_no_worker_is_alive_where_something_waits(
     roles.grant(platform, f"{code}.waiting@example.org", Grant.ORGANISER, code)
 
     idle = organiser.get("/organise").text
-    rows.entry()
+    rows.result()
     waiting = organiser.get("/organise").text
     with platform.transaction() as session:
         workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)

@@ -10,7 +10,7 @@ from sqlalchemy import func, update
 from starlette.testclient import TestClient
 
 from app.core import caching
-from app.models import Entry, Upload
+from app.models import Result, Upload
 from app.platform import Platform
 from tests.pages.statements import asked
 from tests.second_factors import token_of_admin
@@ -25,7 +25,7 @@ class Waiting:
     """Submissions with a queued run each, and somebody who may read them."""
 
     rows: Rows
-    entries: tuple[int, int]
+    results: tuple[int, int]
     addresses: tuple[str, str]
     reader: TestClient
 
@@ -36,9 +36,9 @@ class Waiting:
 @pytest.fixture
 def waiting(platform: Platform, app: FastAPI) -> Waiting:
     rows = made(platform)
-    first, second = rows.entry(), rows.entry()
+    first, second = rows.result(), rows.result()
     with platform.transaction() as session:
-        numbers = [session.get_one(Entry, each).submission_id for each in (first, second)]
+        numbers = [session.get_one(Result, each).submission_id for each in (first, second)]
         session.execute(update(Upload).values(received_at=func.now(), checked_at=func.now()))
     token = token_of_admin(platform, "reader@example.org", "Reader")
     reader = TestClient(app, headers={**HTML, "Authorization": f"Bearer {token}"})
@@ -89,9 +89,9 @@ def place_in(response: httpx2.Response) -> int:
 def test_a_change_is_drawn(waiting: Waiting) -> None:
     etag = waiting.ask().headers["ETag"]
 
-    waiting.rows.claim(waiting.entries[0])
+    waiting.rows.claim(waiting.results[0])
     running = waiting.ask(etag)
-    waiting.rows.score(waiting.entries[0], 0.5)
+    waiting.rows.score(waiting.results[0], 0.5)
     scored = waiting.ask(running.headers["ETag"])
 
     assert "Being scored" in running.text

@@ -166,7 +166,7 @@ def test_a_deleted_account_leaves_no_name_address_session_or_token(
 def board_of(platform: Platform, *methods: str) -> list[tuple[Any, ...]]:
     statement = (
         "SELECT m.name, t.name, m.contributors, m.affiliation, e.state FROM method m JOIN team t ON t.id = m.team_id"
-        " JOIN entry e ON e.method_id = m.id WHERE m.name = ANY(:names) ORDER BY m.id"
+        " JOIN result e ON e.method_id = m.id WHERE m.name = ANY(:names) ORDER BY m.id"
     )
     return ask(platform, statement, names=list(methods))
 

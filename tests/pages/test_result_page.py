@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
 import scoring
-from app.models import Board, ClassScore, Entry, EntryState, Exhibit, Run, RunState, Submission, Upload
+from app.models import Board, ClassScore, Exhibit, Result, ResultState, Run, RunState, Submission, Upload
 from app.platform import Platform
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
@@ -21,19 +21,19 @@ CURVE = scoring.to_plain(scoring.Curve("", 300, bytes(place % 5 == 0 for place i
 def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
     """Scored results of the same submission on boards of their own, each with 20 classes and their curves."""
     with rows.platform.transaction() as session:
-        first = session.scalars(select(Entry).where(Entry.submission_id == submission_id)).one()
+        first = session.scalars(select(Result).where(Result.submission_id == submission_id)).one()
         for number in competitions:
             board = Board(
                 phase_id=rows.phase_id, competition=number, protocol="voc2012", ground_truth_id=rows.truths[0],
                 scorer=scoring.SCORER,
             )  # fmt: skip
-            entry = Entry(
+            result = Result(
                 submission_id=submission_id, method_id=first.method_id, phase_id=rows.phase_id, competition=number
             )  # fmt: skip
-            session.add_all((board, entry))
+            session.add_all((board, result))
             session.flush()
             run = Run(
-                entry_id=entry.id, ground_truth_id=rows.truths[0], protocol="voc2012", scorer=scoring.SCORER,
+                result_id=result.id, ground_truth_id=rows.truths[0], protocol="voc2012", scorer=scoring.SCORER,
                 team_id=rows.team_id, state=RunState.SCORED, measure="AP", claimed_at=func.now(), finished_at=func.now(),
             )  # fmt: skip
             session.add(run)
@@ -43,8 +43,8 @@ def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
             for place, name in enumerate(CLASSES):
                 content = CURVE | {"class_name": name}
                 session.add(Exhibit(run_id=run.id, position=place, kind="curve", content=content))
-            entry.state = EntryState.SCORED
-            entry.published_run_id, entry.published_generation = run.id, 1
+            result.state = ResultState.SCORED
+            result.published_run_id, result.published_generation = run.id, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Submissions:
 @pytest.fixture(scope="module")
 def submissions(platform: Platform) -> Submissions:
     rows = [made(platform) for _ in range(2)]
-    entries = [each.entry(mean=0.5) for each in rows]
+    results = [each.result(mean=0.5) for each in rows]
     with platform.transaction() as session:
-        found = [session.get_one(Entry, entry).submission_id for entry in entries]
+        found = [session.get_one(Result, result).submission_id for result in results]
         for number in found:
             upload = session.get_one(Upload, session.get_one(Submission, number).upload_id)
             upload.received_at = upload.checked_at = func.now()
@@ -87,10 +87,10 @@ def test_ten_results_take_as_many_queries_as_one_and_a_small_page(
     assert len(ten.text) < 80_000
 
 
-def test_an_entry_that_was_not_asked_for_leads_to_its_details(
+def test_a_result_that_was_not_asked_for_leads_to_its_details(
     submissions: Submissions, browser: Callable[[], TestClient]
 ) -> None:
     page = browser().get(f"/submissions/{submissions.ten}", params={"competition": 3}).text
 
-    assert f'href="/submissions/{submissions.ten}?competition=9#entry-' in page
-    assert f'href="/submissions/{submissions.ten}?competition=3#entry-' not in page
+    assert f'href="/submissions/{submissions.ten}?competition=9#result-' in page
+    assert f'href="/submissions/{submissions.ten}?competition=3#result-' not in page

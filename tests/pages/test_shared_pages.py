@@ -77,7 +77,7 @@ def test_a_change_made_here_is_seen_at_once(
     platform: Platform, rows: Rows, pages: tuple[str, str], browser: Callable[[], TestClient]
 ) -> None:
     before = browser().get("/").text
-    rows.entry(mean=0.777)
+    rows.result(mean=0.777)
     platform.cache.forget_versions()
 
     after = browser().get("/").text

@@ -140,14 +140,14 @@ def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
             phase = session.get_one(Phase, each.phase_id)
             phase.quotas = (Quota(2, 7),)
             session.add(Member(team_id=each.team_id, challenge_id=phase.challenge_id, user_id=person))
-    monkeypatch.setattr(submissions, "PAGE", 1)  # so that no other phase has an entry on it
+    monkeypatch.setattr(submissions, "PAGE", 1)  # so that no other phase has a result on it
 
     with asked(platform) as statements:
         page = client.get("/submissions").text
-    [older] = re.findall(r'<a href="(/submissions\?before=\d+)">Older entries</a>', page)
-    assert "Newest entries" not in page
-    assert '<a href="/submissions">Newest entries</a>' in client.get(older).text
-    assert "There are no older entries." in client.get("/submissions?before=1").text
+    [older] = re.findall(r'<a href="(/submissions\?before=\d+)">Older results</a>', page)
+    assert "Newest results" not in page
+    assert '<a href="/submissions">Newest results</a>' in client.get(older).text
+    assert "There are no older results." in client.get("/submissions?before=1").text
 
     assert len(statements) <= 5 + 4 * len(entered), statements
     assert [f"/challenges/team-{name}/test/submit" in page for name in ("full", "classes", "at_close")] == [

@@ -141,7 +141,7 @@ def test_whoever_changes_a_method_or_a_team_all_night_fills_no_disk(platform: Pl
         for address in (
             "/methods/1/edit",
             "/account/tokens",
-            "/entries/1/links",
+            "/results/1/links",
             "/teams",
             "/invitations/guessed",
         )

@@ -30,7 +30,7 @@ from app.images.overlays import (
 )
 from app.images.viewer import BEING_DRAWN, NOT_DRAWN
 from app.jobs import queue
-from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Queue, Run
+from app.models import Artefact, Disclosure, GroundTruth, Method, Queue, Result, Run
 from app.operations.sampling import submit
 from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
@@ -84,8 +84,8 @@ def scene(app: FastAPI, platform: Platform, tmp_path_factory: pytest.TempPathFac
 
 def runs_of(platform: Platform, phase_id: int) -> dict[int, int]:
     with platform.transaction() as session:
-        statement = select(Entry.competition, Run.id).join(Run, Run.entry_id == Entry.id)
-        return dict(session.execute(statement.where(Entry.phase_id == phase_id)).all())
+        statement = select(Result.competition, Run.id).join(Run, Run.result_id == Result.id)
+        return dict(session.execute(statement.where(Result.phase_id == phase_id)).all())
 
 
 def view(client: TestClient, image: str, **choice: Any) -> dict[str, Any]:
@@ -306,7 +306,9 @@ def test_hidden_annotation_is_drawn_nowhere_until_an_organiser_asks_for_it(
 def kept(platform: Platform, phase_id: int) -> set[str]:
     """The kinds of artefacts that show what the annotation of a phase says."""
     truths = select(cast(GroundTruth.id, Text)).where(GroundTruth.phase_id == phase_id)
-    runs = select(cast(Run.id, Text)).join(Entry, Run.entry_id == Entry.id).where(Entry.phase_id == phase_id)
+    runs = (
+        select(cast(Run.id, Text)).join(Result, Run.result_id == Result.id).where(Result.phase_id == phase_id)
+    )
     statement = select(Artefact.kind).where(
         or_(
             and_(Artefact.kind == TRUTH, Artefact.subject.in_(truths)),

@@ -12,10 +12,10 @@ from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState, PhaseView
 from app.core.access import Actor
 from app.evaluation.rescoring import RescoreView, UndecidedRun
-from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadState
+from app.models import Disclosure, Quota, ResultState, Role, RunState, UploadState
 from app.organising.overview import OrganiserPhase
 from app.results.exhibits import ClassValue
-from app.results.submissions import EntryView, RunView, SubmissionView
+from app.results.submissions import RunView, SubmissionResult, SubmissionView
 from app.submissions.methods import MethodView
 from app.submissions.uploads import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
@@ -103,16 +103,16 @@ def run(state: RunState, **changes: Any) -> RunView:
 
 def submission(*runs: RunView, final: bool = True) -> SubmissionView:
     states = {
-        RunState.SCORED: EntryState.SCORED,
-        RunState.REFUSED: EntryState.REFUSED,
-        RunState.FAILED: EntryState.FAILED,
+        RunState.SCORED: ResultState.SCORED,
+        RunState.REFUSED: ResultState.REFUSED,
+        RunState.FAILED: ResultState.FAILED,
     }
-    entries = tuple(
-        EntryView(
+    results = tuple(
+        SubmissionResult(
             number,
             number,
             "Detection",
-            states.get(each.state, EntryState.PENDING),
+            states.get(each.state, ResultState.PENDING),
             number == 1,
             each,
             runs=number,
@@ -138,7 +138,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         received_at=NOW - timedelta(minutes=3),
         checked_at=NOW - timedelta(minutes=2),
         created_at=NOW - timedelta(minutes=1),
-        entries=entries,
+        results=results,
         is_ours=True,
         is_organised=False,
         is_member=True,
@@ -153,12 +153,12 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
 def withdrawn() -> SubmissionView:
     """A submission of a private method, withdrawn before it was scored."""
     view = submission(run(RunState.ABANDONED))
-    [entry] = view.entries
+    [result] = view.results
     gone = replace(
-        entry, state=EntryState.WITHDRAWN, withdrawn_at=NOW, withdraw_reason=EVIL, can_withdraw=False
+        result, state=ResultState.WITHDRAWN, withdrawn_at=NOW, withdraw_reason=EVIL, can_withdraw=False
     )
     private = replace(METHOD, public_at=None)
-    return replace(view, entries=(gone,), method=private, can_make_public=True)
+    return replace(view, results=(gone,), method=private, can_make_public=True)
 
 
 def fault(code: str, file: str | None, line: int | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.core.errors import NoLink
-from app.models import EntryState
+from app.models import ResultState
 from app.results.anonymous_links import MOST_LINKS, LinkState, link_refusals, link_state, reveal_refusal
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -27,11 +27,11 @@ def test_a_revoked_link_shows_nothing(
 
 
 def test_a_private_result_with_a_score_can_have_a_link() -> None:
-    assert link_refusals(EntryState.SCORED, is_public=False, is_embargoed=False, links=MOST_LINKS - 1) == ()
+    assert link_refusals(ResultState.SCORED, is_public=False, is_embargoed=False, links=MOST_LINKS - 1) == ()
 
 
 def test_everything_against_a_link_is_said_at_once() -> None:
-    found = link_refusals(EntryState.PENDING, is_public=True, is_embargoed=True, links=MOST_LINKS)
+    found = link_refusals(ResultState.PENDING, is_public=True, is_embargoed=True, links=MOST_LINKS)
 
     assert [each.code for each in found] == [NoLink.code] * 4
     assert [each.message.split()[0] for each in found] == ["only", "the", "scores", "this"]

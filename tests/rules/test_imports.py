@@ -49,7 +49,7 @@ def test_ordinary_names_stand_in_addresses(name: str) -> None:
         ("a" * 41, "has 41 characters; at most 40 are allowed"),
         ("organise", "is reserved"),
         ("API", "is reserved"),
-        ("entries", "is reserved"),
+        ("results", "is reserved"),
     ],
 )
 def test_other_names_are_refused_with_a_reason(name: str, words: str) -> None:

@@ -6,7 +6,7 @@ from app.evaluation.similarity import COMPARED, Subject, are_alike, chosen
 from scoring.analysis.near_duplicates import Likeness
 
 
-def entry(number: int, fingerprint: str = "") -> Subject:
+def result(number: int, fingerprint: str = "") -> Subject:
     return Subject(number, 1, 3, "VOC2007", number, fingerprint, "archive", "description")
 
 
@@ -25,18 +25,18 @@ def test_one_high_figure_is_enough(likeness: Likeness, *, alike: bool) -> None:
 
 
 def test_a_result_is_compared_with_those_that_say_the_same_and_then_the_most_alike() -> None:
-    others = [entry(1, "aa"), entry(2, "bb"), entry(3), entry(4), entry(5, "")]
+    others = [result(1, "aa"), result(2, "bb"), result(3), result(4), result(5, "")]
 
-    found = chosen(entry(9, "bb"), others, {1: 0.1, 2: 0.0, 3: 0.8, 4: 0.9, 5: 0.69})
+    found = chosen(result(9, "bb"), others, {1: 0.1, 2: 0.0, 3: 0.8, 4: 0.9, 5: 0.69})
 
     assert found == (2, 4, 3)
 
 
 def test_results_without_a_fingerprint_do_not_say_the_same() -> None:
-    assert chosen(entry(9), [entry(1), entry(2)], {}) == ()
+    assert chosen(result(9), [result(1), result(2)], {}) == ()
 
 
 def test_a_result_is_compared_with_few_others_however_many_are_alike() -> None:
-    others = [entry(number) for number in range(1000)]
+    others = [result(number) for number in range(1000)]
 
-    assert len(chosen(entry(2000), others, dict.fromkeys(range(1000), 1.0))) == COMPARED
+    assert len(chosen(result(2000), others, dict.fromkeys(range(1000), 1.0))) == COMPARED

@@ -17,8 +17,8 @@ from app.core.errors import (
     RefusedError,
     RemovedArchive,
 )
-from app.models import Disclosure, EntryState, Quota
-from app.submissions.acceptance import Archive, PriorEntry, Proposal, race_conflict, refusals
+from app.models import Disclosure, Quota, ResultState
+from app.submissions.acceptance import Archive, PriorResult, Proposal, race_conflict, refusals
 from app.submissions.methods import METHOD_NAME
 from app.submissions.quotas import CountedResult, Usage
 
@@ -59,8 +59,8 @@ def archive(
     return Archive(started, valid, competitions)
 
 
-def past(method: str, state: EntryState = EntryState.SCORED, competition: int = 3) -> PriorEntry:
-    return PriorEntry(method, competition, state)
+def past(method: str, state: ResultState = ResultState.SCORED, competition: int = 3) -> PriorResult:
+    return PriorResult(method, competition, state)
 
 
 def proposal(method: str, competitions: list[int]) -> Proposal:
@@ -71,7 +71,7 @@ def codes(
     phase: PhaseView,
     archive: Archive,
     proposal: Proposal,
-    prior: Sequence[PriorEntry],
+    prior: Sequence[PriorResult],
     used: Sequence[CountedResult] = (),
 ) -> list[str]:
     return [refusal.code for refusal in refusals(NOW, phase, archive, proposal, prior, Usage(used))]
@@ -94,13 +94,13 @@ def test_a_method_has_one_result_whatever_the_case_of_its_name() -> None:
 
 
 def test_a_method_that_waits_for_its_score_has_its_one_result_already() -> None:
-    assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", EntryState.PENDING)]) == [
+    assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", ResultState.PENDING)]) == [
         OneResult.code
     ]
 
 
 def test_a_method_whose_archive_was_refused_may_try_again() -> None:
-    assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", EntryState.REFUSED)]) == []
+    assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", ResultState.REFUSED)]) == []
 
 
 def test_a_method_may_enter_another_competition() -> None:
@@ -108,7 +108,7 @@ def test_a_method_may_enter_another_competition() -> None:
 
 
 def test_the_name_of_a_withdrawn_method_stays_retired() -> None:
-    assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", EntryState.WITHDRAWN)]) == [
+    assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", ResultState.WITHDRAWN)]) == [
         NameRetired.code
     ]
 
@@ -167,7 +167,7 @@ def test_a_refusal_says_every_reason_in_one_message() -> None:
 
 
 def test_a_confirmation_that_lost_a_race_says_what_it_lost() -> None:
-    for constraint in ("uq_entry_one_result", "uq_entry_one_pending", METHOD_NAME):
+    for constraint in ("uq_result_one_result", "uq_result_one_pending", METHOD_NAME):
         assert isinstance(race_conflict(constraint), RefusedError)
     assert "at the same time" in str(race_conflict("submission_user_id_idempotency_key_key"))
 
@@ -176,13 +176,13 @@ OPEN = replace(phase(), disclosure=Disclosure.FULL)
 
 
 def test_where_the_annotation_is_open_a_newer_result_takes_the_place_of_a_scored_one() -> None:
-    for state in (EntryState.SCORED, EntryState.WITHDRAWN, EntryState.REPLACED, EntryState.REFUSED):
+    for state in (ResultState.SCORED, ResultState.WITHDRAWN, ResultState.REPLACED, ResultState.REFUSED):
         assert refusals(NOW, OPEN, archive(), proposal("Net", [3]), [past("Net", state)], Usage()) == []
 
 
 def test_where_the_annotation_is_open_the_one_before_has_to_be_scored_first() -> None:
     [refusal] = refusals(
-        NOW, OPEN, archive(), proposal("net", [3]), [past("Net", EntryState.PENDING)], Usage()
+        NOW, OPEN, archive(), proposal("net", [3]), [past("Net", ResultState.PENDING)], Usage()
     )
 
     assert isinstance(refusal, OneResult)

@@ -5,36 +5,36 @@ from datetime import UTC, datetime
 import pytest
 
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
-from app.models import EntryState
+from app.models import ResultState
 from app.submissions.acceptance import Archive, smallest_proposal, withdrawal_refusal
 
 TASKS = {1: "classification", 2: "classification", 3: "detection", 4: "detection"}
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("state", [EntryState.PENDING, EntryState.SCORED])
-def test_a_team_withdraws_what_is_private_without_a_reason(state: EntryState) -> None:
+@pytest.mark.parametrize("state", [ResultState.PENDING, ResultState.SCORED])
+def test_a_team_withdraws_what_is_private_without_a_reason(state: ResultState) -> None:
     assert withdrawal_refusal(state, is_organiser=False, is_public=False, reason=None) is None
 
 
 def test_an_organiser_withdraws_a_public_result_with_a_reason() -> None:
     assert (
-        withdrawal_refusal(EntryState.SCORED, is_organiser=True, is_public=True, reason="wrong team") is None
+        withdrawal_refusal(ResultState.SCORED, is_organiser=True, is_public=True, reason="wrong team") is None
     )
 
 
 @pytest.mark.parametrize(
     ("state", "is_organiser", "is_public", "error", "words"),
     [
-        (EntryState.WITHDRAWN, True, False, ConflictError, "already been withdrawn"),
-        (EntryState.REFUSED, False, False, ConflictError, "its state is refused"),
-        (EntryState.FAILED, True, True, ConflictError, "its state is failed"),
-        (EntryState.SCORED, True, True, MalformedError, "Give a reason"),
-        (EntryState.SCORED, False, True, ForbiddenError, "ask an organiser"),
+        (ResultState.WITHDRAWN, True, False, ConflictError, "already been withdrawn"),
+        (ResultState.REFUSED, False, False, ConflictError, "its state is refused"),
+        (ResultState.FAILED, True, True, ConflictError, "its state is failed"),
+        (ResultState.SCORED, True, True, MalformedError, "Give a reason"),
+        (ResultState.SCORED, False, True, ForbiddenError, "ask an organiser"),
     ],
 )
 def test_what_may_not_be_withdrawn_says_why(
-    state: EntryState, *, is_organiser: bool, is_public: bool, error: type[Exception], words: str
+    state: ResultState, *, is_organiser: bool, is_public: bool, error: type[Exception], words: str
 ) -> None:
     refusal = withdrawal_refusal(state, is_organiser=is_organiser, is_public=is_public, reason=None)
 

@@ -146,7 +146,7 @@ def test_the_same_processes_still_run(attacked: Attacked) -> None:
     assert all(is_alive(pid) for pid in attacked.pids.values())
 
 
-def test_what_was_refused_left_no_entry_and_cannot_be_confirmed(attacked: Attacked) -> None:
+def test_what_was_refused_left_no_result_and_cannot_be_confirmed(attacked: Attacked) -> None:
     refused = [answer for answer in attacked.answers.values() if answer.get("valid") is False]
 
     answers = [
@@ -166,6 +166,6 @@ def test_the_next_valid_upload_is_scored(attacked: Attacked) -> None:
 
     submission = attacked.attacker.final(number)
 
-    [entry] = submission["entries"]
-    assert entry["state"] == "scored"
+    [result] = submission["results"]
+    assert result["state"] == "scored"
     assert [row["method"] for row in attacked.attacker.board(PHASE)["rows"]] == ["innocent"]

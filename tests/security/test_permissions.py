@@ -34,7 +34,7 @@ OF_A_RESULT = (
     "upload_id",
     "submission_id",
     "method_id",
-    "entry_id",
+    "result_id",
     "run_id",
     "receipt",
     "link_id",

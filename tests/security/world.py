@@ -16,8 +16,6 @@ from app.models import (
     Board,
     Challenge,
     ChallengeOrganiser,
-    Entry,
-    EntryState,
     ExtraSlot,
     GroundTruth,
     Job,
@@ -27,6 +25,8 @@ from app.models import (
     Phase,
     Queue,
     Rescore,
+    Result,
+    ResultState,
     Role,
     Run,
     RunState,
@@ -119,7 +119,7 @@ def _give_role(session: Session, world: World, user: User, role: str) -> None:
 
 
 def _add_result(session: Session, world: World, state: str, *, is_open: bool) -> Ids:
-    """A phase, and in it an upload, a method, a scored entry and a re-scoring that waits for a decision."""
+    """A phase, and in it an upload, a method, a scored result and a re-scoring that waits for a decision."""
     author = session.scalars(select(Member.user_id).where(Member.team_id == world.team_id).limit(1)).one()
     phase, truth = _add_phase(session, world, is_open=is_open)
     method = Method(
@@ -143,11 +143,11 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     )
     session.add(submission)
     session.flush()
-    entry = Entry(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=3)
+    result = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=3)
     rescore = Rescore(phase_id=phase.id, ground_truth_id=truth.id, scorer=scoring.SCORER)
-    session.add_all((entry, rescore))
+    session.add_all((result, rescore))
     session.flush()
-    scored, undecided = _runs(world, entry, rescore)
+    scored, undecided = _runs(world, result, rescore)
     scored.receipt = f"receipt-of-{phase.image_set}"
     dead = Job(kind=JobKind.INTERVALS, queue=Queue.FOLLOW_UPS, payload={}, dead_at=func.now())
     person = User(email=f"{phase.image_set}@example.org", name="Somebody")
@@ -157,25 +157,25 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.add(Member(team_id=world.team_id, user_id=person.id, challenge_id=phase.challenge_id))
     link = AnonymousLink(
         token=f"token-of-{phase.image_set}",
-        entry_id=entry.id,
+        result_id=result.id,
         run_id=scored.id,
         revoked_at=func.now() if state == "private" else None,
     )
     slot = ExtraSlot(phase_id=phase.id, team_id=world.team_id, task="detection", reason="none")
-    twin = Entry(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
+    twin = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
     session.add_all((link, slot, twin))
     session.flush()
-    pair = AlikePair(phase_id=phase.id, entry_id=twin.id, other_id=entry.id, same_predictions=False)
+    pair = AlikePair(phase_id=phase.id, result_id=twin.id, other_id=result.id, same_predictions=False)
     session.add(pair)
     session.flush()
-    entry.state, entry.published_run_id, entry.published_generation = EntryState.SCORED, scored.id, 1
+    result.state, result.published_run_id, result.published_generation = ResultState.SCORED, scored.id, 1
     if state == "withdrawn":
-        entry.state, entry.withdrawn_at = EntryState.WITHDRAWN, func.now()
-        entry.published_run_id = entry.published_generation = None
+        result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.now()
+        result.published_run_id = result.published_generation = None
     session.flush()
     return {
         "upload_id": str(upload.id), "submission_id": str(submission.id), "method_id": str(method.id),
-        "entry_id": str(entry.id), "run_id": str(scored.id), "receipt": str(scored.receipt), "phase_id": str(phase.id),
+        "result_id": str(result.id), "run_id": str(scored.id), "receipt": str(scored.receipt), "phase_id": str(phase.id),
         "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
         "slot_id": str(slot.id), "pair_id": str(pair.id),
@@ -233,10 +233,10 @@ def _upload(world: World, phase: Phase, author: int) -> Upload:
     )
 
 
-def _runs(world: World, entry: Entry, rescore: Rescore) -> tuple[Run, Run]:
+def _runs(world: World, result: Result, rescore: Rescore) -> tuple[Run, Run]:
     """A scored run, and one of the re-scoring that could not be scored."""
     facts = {
-        "entry_id": entry.id, "ground_truth_id": rescore.ground_truth_id, "protocol": "voc2007", "scorer": rescore.scorer,
+        "result_id": result.id, "ground_truth_id": rescore.ground_truth_id, "protocol": "voc2007", "scorer": rescore.scorer,
         "team_id": world.team_id, "finished_at": LONG_AGO,
     }  # fmt: skip
     return Run(**facts, state=RunState.SCORED), Run(**facts, state=RunState.REFUSED, rescore_id=rescore.id)

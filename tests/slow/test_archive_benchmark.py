@@ -27,7 +27,7 @@ pytestmark = [
 def test_archives_are_measured_on_their_way_through_the_server(own_servers: OwnServers) -> None:
     goals = [
         *measure_archives(own_servers, archives=2, seconds=0.2, images=60),
-        *measure_scoring_again(own_servers, entries=2, live=1),
+        *measure_scoring_again(own_servers, again=2, live=1),
     ]
 
     assert [goal.what for goal in goals] == [

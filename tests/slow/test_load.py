@@ -17,6 +17,6 @@ def test_a_short_night_loses_nothing(own_servers: OwnServers, tmp_path: Path) ->
 
     figures = {what: measured for what, _, measured in lines}
     assert figures["submissions sent, and scored while their people watched"] == "4, 4"
-    assert figures["entries in the database, and scored"] == "4, 4"
+    assert figures["results in the database, and scored"] == "4, 4"
     assert figures["responses of 5xx and broken connections, people"] == "0"
     assert "web" in figures["processors used, in per cent of one"]

@@ -175,7 +175,7 @@ def test_the_host_of_the_web_server_dies_in_the_middle_and_nothing_is_lost(site:
     see_that_hosts_reach_only_what_they_share(site)
     archive = results(cat=7, dog=7)
     before = site.person.submit(PHASE, results(cat=9, dog=9), "Before")
-    assert site.person.final(before)["entries"][0]["state"] == "scored"
+    assert site.person.final(before)["results"][0]["state"] == "scored"
     arriving = site.person.create(PHASE, len(archive))
     site.person.append(arriving, archive[:100], 0)
     uploads = [site.person.upload(PHASE, results(cat=count, dog=count)) for count in range(1, 7)]
@@ -192,7 +192,7 @@ def test_the_host_of_the_web_server_dies_in_the_middle_and_nothing_is_lost(site:
     person = site.running.client(address, site.person.http.headers["Authorization"].removeprefix("Bearer "))
     again = [person.confirm(each, f"Tree {number}", f"key {number}") for number, each in enumerate(uploads)]
     confirmed = [int(good(each)["id"]) for each in again]
-    assert {person.final(each)["entries"][0]["state"] for each in confirmed} == {"scored"}
+    assert {person.final(each)["results"][0]["state"] for each in confirmed} == {"scored"}
     person.append(arriving, archive[person.offset(arriving) :], person.offset(arriving))
     assert person.offset(arriving) == len(archive)
     expected = pytest.approx({"Before": 0.9, **{f"Tree {n}": (n + 1) / 10 for n in range(6)}})

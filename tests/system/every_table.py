@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Connection, Table, func, insert, select
 
-from app.models import Base, Entry
+from app.models import Base, Result
 
 OF_TYPE: Final[dict[type, Any]] = {
     str: "x",
@@ -25,11 +25,11 @@ OF_TYPE: Final[dict[type, Any]] = {
 SAID: Final[
     dict[str, tuple[dict[str, Any], ...]]
 ] = {  # the rows of tables with conditions on several columns
-    "entry": ({"competition": 1}, {"competition": 2}),
+    "result": ({"competition": 1}, {"competition": 2}),
     "alike_pair": (
         {
-            "entry_id": select(func.max(Entry.id)).scalar_subquery(),
-            "other_id": select(func.min(Entry.id)).scalar_subquery(),
+            "result_id": select(func.max(Result.id)).scalar_subquery(),
+            "other_id": select(func.min(Result.id)).scalar_subquery(),
         },
     ),
 }

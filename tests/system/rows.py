@@ -20,12 +20,12 @@ from app.models import (
     Challenge,
     ClassScore,
     Disclosure,
-    Entry,
     GroundTruth,
     Job,
     Method,
     Phase,
     Publication,
+    Result,
     Run,
     RunState,
     Submission,
@@ -56,23 +56,23 @@ class Rows:
     competition: int = 3
     names: Iterator[int] = field(default_factory=lambda: count(1))
 
-    def entry(self, *, mean: float | None = None, is_public: bool = True, team_id: int | None = None) -> int:
-        """An entry with a queued run, or with a score on the board; of this team or of the fixture's own."""
+    def result(self, *, mean: float | None = None, is_public: bool = True, team_id: int | None = None) -> int:
+        """A result with a queued run, or with a score on the board; of this team or of the fixture's own."""
         with self.platform.transaction() as session:
             name = f"Method {next(self.names)}"
             method_id = add_method(session, self, name, is_public=is_public, team_id=team_id)
-            entry_id = add_entry(session, self, method_id, team_id=team_id)
+            result_id = add_result(session, self, method_id, team_id=team_id)
         if mean is not None:
-            self.score(entry_id, mean)
-        return entry_id
+            self.score(result_id, mean)
+        return result_id
 
     def newer(self, older: int) -> int:
-        """Another entry of an entry's method, as where the annotation is open, with a queued run."""
+        """Another result of a result's method, as where the annotation is open, with a queued run."""
         with self.platform.transaction() as session:
-            method_id = session.get_one(Entry, older).method_id
-            older_ones = update(Entry).where(Entry.method_id == method_id)
+            method_id = session.get_one(Result, older).method_id
+            older_ones = update(Result).where(Result.method_id == method_id)
             session.execute(older_ones.values(is_replaceable=True))
-            return add_entry(session, self, method_id, team_id=None, is_replaceable=True)
+            return add_result(session, self, method_id, team_id=None, is_replaceable=True)
 
     def other_team(self) -> int:
         """A second team, without members."""
@@ -82,15 +82,15 @@ class Rows:
             assert team_id is not None
             return team_id
 
-    def run_of(self, entry_id: int) -> int:
-        """The newest run of an entry."""
+    def run_of(self, result_id: int) -> int:
+        """The newest run of a result."""
         with self.platform.transaction() as session:
-            return session.scalars(select(func.max(Run.id)).where(Run.entry_id == entry_id)).one() or 0
+            return session.scalars(select(func.max(Run.id)).where(Run.result_id == result_id)).one() or 0
 
-    def claim(self, entry_id: int) -> None:
-        """Have a worker claim the newest run of an entry."""
+    def claim(self, result_id: int) -> None:
+        """Have a worker claim the newest run of a result."""
         with self.platform.transaction() as session:
-            run = self.run_of(entry_id)
+            run = self.run_of(result_id)
             lease = func.clock_timestamp() + timedelta(minutes=1)
             session.execute(
                 update(Job).where(Job.run_id == run).values(attempt=Job.attempt + 1, lease_until=lease)
@@ -99,10 +99,10 @@ class Rows:
                 update(Run).where(Run.id == run).values(state=RunState.RUNNING, attempt=Run.attempt + 1)
             )
 
-    def score(self, entry_id: int, mean: float) -> None:
-        """End the newest run of an entry with a score, as a worker does."""
+    def score(self, result_id: int, mean: float) -> None:
+        """End the newest run of a result with a score, as a worker does."""
         with self.platform.transaction() as session:
-            score_run(session, entry_id, self.run_of(entry_id), mean)
+            score_run(session, result_id, self.run_of(result_id), mean)
 
     def end(self, run_id: int, state: RunState, mean: float | None = None) -> None:
         """Let a run end as it may."""
@@ -113,27 +113,27 @@ class Rows:
         """End a run as refused, as a worker does."""
         with self.platform.transaction() as session:
             end_run(session, run_id, RunState.REFUSED)
-            boards.record_result(session, session.get_one(Run, run_id).entry_id, run_id)
+            boards.record_result(session, session.get_one(Run, run_id).result_id, run_id)
 
     def lock_board(self, session: Session) -> None:
         """Hold the board's row until the end of the transaction."""
         session.get_one(Board, (self.phase_id, self.competition), with_for_update=True)
 
     def standing(self) -> dict[int, float | None]:
-        """The means on the board, by entry."""
+        """The means on the board, by result."""
         with self.platform.transaction() as session:
             statement = (
-                select(Entry.id, ClassScore.value)
+                select(Result.id, ClassScore.value)
                 .join(Board, stands_on_board())
-                .join(ClassScore, ClassScore.run_id == Entry.published_run_id)
-                .where(Entry.phase_id == self.phase_id)
+                .join(ClassScore, ClassScore.run_id == Result.published_run_id)
+                .where(Result.phase_id == self.phase_id)
             )
             return dict(session.execute(statement).all())
 
-    def published(self, entry_id: int) -> list[int | None]:
-        """The runs that an entry was published with, in order; none where it left the board."""
+    def published(self, result_id: int) -> list[int | None]:
+        """The runs that a result was published with, in order; none where it left the board."""
         with self.platform.transaction() as session:
-            statement = select(Publication.run_id).where(Publication.entry_id == entry_id)
+            statement = select(Publication.run_id).where(Publication.result_id == result_id)
             return list(session.scalars(statement.order_by(Publication.id)))
 
     def somebody_waits_for_a_lock(self) -> bool:
@@ -145,20 +145,20 @@ class Rows:
             return bool(session.scalar(waiting))
 
     def outdated(self) -> list[int]:
-        """The entries on the board that stand there with a score of earlier versions."""
+        """The results on the board that stand there with a score of earlier versions."""
         with self.platform.transaction() as session:
             board = boards.stored_board(session, self.phase_id, self.competition, Audience.ORGANISERS)
             assert board is not None
             standing = boards.current(self.phase_id, self.competition)
             rows = boards.select_rows(session, standing, Audience.ORGANISERS)
             old = [row.run_id for row in rows if boards.is_outdated(row.versions, board.versions)]
-            return list(session.scalars(select(Run.entry_id).where(Run.id.in_(old))))
+            return list(session.scalars(select(Run.result_id).where(Run.id.in_(old))))
 
-    def unfinished(self, entry_id: int) -> list[tuple[int, int]]:
-        """The runs of an entry that wait or are under way, with their ground truth."""
+    def unfinished(self, result_id: int) -> list[tuple[int, int]]:
+        """The runs of a result that wait or are under way, with their ground truth."""
         with self.platform.transaction() as session:
             statement = select(Run.id, Run.ground_truth_id).where(
-                Run.entry_id == entry_id, Run.state.in_((RunState.QUEUED, RunState.RUNNING))
+                Run.result_id == result_id, Run.state.in_((RunState.QUEUED, RunState.RUNNING))
             )
             return [(run, truth) for run, truth in session.execute(statement.order_by(Run.id))]
 
@@ -231,10 +231,10 @@ def add_method(session: Session, of: Rows, name: str, *, is_public: bool, team_i
     return method.id
 
 
-def add_entry(
+def add_result(
     session: Session, of: Rows, method_id: int, *, team_id: int | None, is_replaceable: bool = False
 ) -> int:
-    """A method's entry with its queued run, under the board's versions."""
+    """A method's result with its queued run, under the board's versions."""
     upload = Upload(
         phase_id=of.phase_id, team_id=of.team_id, user_id=of.user_id, filename="results.zip", size=1
     )
@@ -251,18 +251,18 @@ def add_entry(
     )
     session.add(submission)
     session.flush()
-    entry = Entry(
+    result = Result(
         submission_id=submission.id,
         method_id=method_id,
         phase_id=of.phase_id,
         competition=of.competition,
         is_replaceable=is_replaceable,
     )
-    session.add(entry)
+    session.add(result)
     session.flush()
     board = session.get_one(Board, (of.phase_id, of.competition))
     run = Run(
-        entry_id=entry.id,
+        result_id=result.id,
         ground_truth_id=board.ground_truth_id,
         protocol=board.protocol,
         scorer=board.scorer,
@@ -271,13 +271,13 @@ def add_entry(
     session.add(run)
     session.flush()
     queue.add_runs(session, [run.id])
-    return entry.id
+    return result.id
 
 
-def score_run(session: Session, entry_id: int, run_id: int, mean: float) -> None:
+def score_run(session: Session, result_id: int, run_id: int, mean: float) -> None:
     """What a worker's last transaction does with a score."""
     end_run(session, run_id, RunState.SCORED, mean)
-    boards.record_result(session, entry_id, run_id)
+    boards.record_result(session, result_id, run_id)
 
 
 def end_run(session: Session, run_id: int, state: RunState, mean: float | None = None) -> None:

@@ -75,15 +75,17 @@ def test_a_pair_is_dismissed_with_a_reason_and_put_back(site: SharedSite, where:
 
 def test_what_is_withdrawn_is_not_listed_and_its_sketch_is_deleted(site: SharedSite, where: str) -> None:
     [pair] = awaited(lambda: pairs(site, where) or None, PATIENCE)
-    entry = pair["newer"]["entry_id"]
+    result = pair["newer"]["result_id"]
 
     good(
-        site.organiser.http.post(f"/api/v1/entries/{entry}/withdraw", json={"reason": "sent under two names"})
+        site.organiser.http.post(
+            f"/api/v1/results/{result}/withdraw", json={"reason": "sent under two names"}
+        )
     )
 
     assert pairs(site, where) == []
     awaited(
         lambda: site.installation.ask(
-            "SELECT 1 WHERE NOT EXISTS (SELECT FROM sketch WHERE entry_id = %s)", entry
+            "SELECT 1 WHERE NOT EXISTS (SELECT FROM sketch WHERE result_id = %s)", result
         )
     )

@@ -31,9 +31,9 @@ CONFUSED = archive(
 
 
 def run_of(client: Client, submission: int) -> int:
-    [entry] = client.final(submission)["entries"]
-    assert entry["state"] == "scored"
-    return int(entry["shown"]["id"])
+    [result] = client.final(submission)["results"]
+    assert result["state"] == "scored"
+    return int(result["shown"]["id"])
 
 
 def analysed(client: Client, run: int) -> Any:

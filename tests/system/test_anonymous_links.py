@@ -34,7 +34,7 @@ def submission(phase: str, oak: Client) -> Any:
 
 def new_link(someone: Client, submission: Any) -> tuple[int, str]:
     """The number of a new link, and its address below the site."""
-    made = good(someone.http.post(f"/api/v1/entries/{submission['entries'][0]['id']}/links"))
+    made = good(someone.http.post(f"/api/v1/results/{submission['results'][0]['id']}/links"))
     return made["id"], made["path"]
 
 
@@ -44,7 +44,7 @@ def test_a_reviewer_reads_the_scores_and_nothing_else(site: SharedSite, oak: Cli
     page = site.anybody.http.get(address, headers=HTML)
     result = good(site.anybody.http.get(f"/api/v1{address}"))
 
-    shown = submission["entries"][0]["shown"]
+    shown = submission["results"][0]["shown"]
     assert (result["headline"], result["classes"]) == (shown["headline"], shown["classes"])
     for secret in ("Acorn", "quercus", submission["sha256"], submission["created_at"][:10], shown["receipt"]):
         assert secret not in page.text
@@ -57,11 +57,11 @@ def test_a_reviewer_reads_the_scores_and_nothing_else(site: SharedSite, oak: Cli
 
 def test_nobody_else_makes_or_sees_links_of_a_result(site: SharedSite, oak: Client, submission: Any) -> None:
     number, _ = new_link(oak, submission)
-    entry = f"/api/v1/entries/{submission['entries'][0]['id']}/links"
+    result = f"/api/v1/results/{submission['results'][0]['id']}/links"
 
     for other in (site.participant("elm"), site.organiser):
-        assert other.http.get(entry).status_code == 404
-        assert other.http.post(entry).status_code == 404
+        assert other.http.get(result).status_code == 404
+        assert other.http.post(result).status_code == 404
         assert other.http.post(f"/api/v1/links/{number}/revoke").status_code == 404
         assert other.http.post(f"/api/v1/links/{number}/reveal").status_code == 404
 
@@ -75,7 +75,7 @@ def test_a_revoked_link_is_as_if_it_had_never_been(site: SharedSite, oak: Client
     revoked = site.anybody.http.get(f"/api/v1{address}")
     assert revoked.status_code == 404
     assert {**revoked.json(), "reference": ""} == {**never, "reference": ""}
-    page = oak.http.get(f"/entries/{submission['entries'][0]['id']}/links", headers=HTML).text
+    page = oak.http.get(f"/results/{submission['results'][0]['id']}/links", headers=HTML).text
     assert "nothing, revoked" in page
 
 
@@ -85,24 +85,24 @@ def test_a_link_shows_one_run_until_the_result_is_taken_back(
     upload = oak.upload(phase, results(cat=5, dog=5))
     made = oak.final(int(good(oak.confirm(upload, "Frozen_net", make_public=False))["id"]))
     _, address = new_link(oak, made)
-    entry = made["entries"][0]["id"]
+    result = made["results"][0]["id"]
     before = good(site.anybody.http.get(f"/api/v1{address}"))
-    shown = made["entries"][0]["shown"]["id"]
+    shown = made["results"][0]["shown"]["id"]
 
-    good(site.organiser.http.post(f"/api/v1/organise/entries/{entry}/rescore"))
-    assert eventually(lambda: oak.submission(made["id"])["entries"][0]["shown"]["id"] != shown)
+    good(site.organiser.http.post(f"/api/v1/organise/results/{result}/rescore"))
+    assert eventually(lambda: oak.submission(made["id"])["results"][0]["shown"]["id"] != shown)
     # intervals are written into the same rows
     assert eventually(lambda: not site.installation.ask("SELECT FROM job WHERE dead_at IS NULL"), LONGEST)
     site.installation.ask(
-        "UPDATE class_score SET value = 0.25, held_out_value = 0.25 FROM run WHERE run.id = run_id AND entry_id = %s"
+        "UPDATE class_score SET value = 0.25, held_out_value = 0.25 FROM run WHERE run.id = run_id AND result_id = %s"
         " AND run.id <> %s RETURNING 1",
-        entry,
+        result,
         shown,
     )
     assert good(site.anybody.http.get(f"/api/v1{address}")) == before
     assert before["headline"] == 0.5
 
-    assert oak.http.post(f"/api/v1/entries/{entry}/withdraw", json={}).status_code == 200
+    assert oak.http.post(f"/api/v1/results/{result}/withdraw", json={}).status_code == 200
     after = good(site.anybody.http.get(f"/api/v1{address}"))
     assert (after["headline"], after["classes"], after["is_withdrawn"]) == (None, [], True)
 

@@ -159,7 +159,7 @@ def test_what_is_restored_shows_the_same_boards_and_goes_on_with_its_work(
         person.append(old.arriving, ARCHIVE, 0)
         assert person.http.head(old.arriving, headers={"Tus-Resumable": TUS_VERSION}).status_code == 200
         assert eventually(lambda: has_scored_all(new), LONGEST)
-        assert {person.final(each)["entries"][0]["state"] for each in old.waiting} == {"scored"}
+        assert {person.final(each)["results"][0]["state"] for each in old.waiting} == {"scored"}
         assert eventually(lambda: len(person.means(PHASE)) == 3)
         check_that_nothing_can_be_restored_over_it(new, taken)
 

@@ -44,12 +44,12 @@ SIDE = 99_991
 OURS = "IN (SELECT p.id FROM phase p JOIN challenge e ON p.challenge_id = e.id WHERE e.code = 'canary')"
 IDS = {
     "phase_id": f"SELECT id FROM phase WHERE id {OURS}",
-    "entry_id": f"SELECT id FROM entry WHERE phase_id {OURS}",
+    "result_id": f"SELECT id FROM result WHERE phase_id {OURS}",
     "submission_id": f"SELECT id FROM submission WHERE phase_id {OURS}",
-    "run_id": f"SELECT r.id FROM run r JOIN entry n ON r.entry_id = n.id WHERE n.phase_id {OURS}",
-    "receipt": f"SELECT r.receipt FROM run r JOIN entry n ON r.entry_id = n.id WHERE n.phase_id {OURS}",
+    "run_id": f"SELECT r.id FROM run r JOIN result n ON r.result_id = n.id WHERE n.phase_id {OURS}",
+    "receipt": f"SELECT r.receipt FROM run r JOIN result n ON r.result_id = n.id WHERE n.phase_id {OURS}",
     "upload_id": f"SELECT id FROM upload WHERE phase_id {OURS}",
-    "method_id": f"SELECT method_id FROM entry WHERE phase_id {OURS}",
+    "method_id": f"SELECT method_id FROM result WHERE phase_id {OURS}",
     "team_id": f"SELECT team_id FROM upload WHERE phase_id {OURS}",
     "user_id": f"SELECT user_id FROM upload WHERE phase_id {OURS}",
     "competition": f"SELECT competition FROM board WHERE phase_id {OURS}",
@@ -164,13 +164,13 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
 def is_complete(organiser: Client, number: int) -> bool:
     """Whether everything that follows from a submission's scores is there."""
     submission = organiser.submission(number)
-    shown = [each["shown"] for each in submission["entries"]]
+    shown = [each["shown"] for each in submission["results"]]
     return bool(submission["is_final"]) and all(each and each["low"] is not None for each in shown)
 
 
 def private_link(oak: Client, number: int) -> str:
-    entry = oak.submission(number)["entries"][0]["id"]
-    return str(good(oak.http.post(f"/api/v1/entries/{entry}/links"))["path"])
+    result = oak.submission(number)["results"][0]["id"]
+    return str(good(oak.http.post(f"/api/v1/results/{result}/links"))["path"])
 
 
 def readers(running: Installation, addresses: tuple[str, str]) -> dict[str, Client]:

@@ -148,8 +148,8 @@ def test_the_page_of_a_result_has_rank_interval_curve_and_errors(results: Result
     assert "Precision-recall curve of cat 90.0; dog 100.0." in page
     assert "What each kind of error costs" in page
     assert len(page) < 60_000
-    [entry] = results.owner.submission(results.submissions[f"{OPEN} private"])["entries"]
-    assert entry["rank"] == {"rank": 2, "of": 3}
+    [result] = results.owner.submission(results.submissions[f"{OPEN} private"])["results"]
+    assert result["rank"] == {"rank": 2, "of": 3}
 
 
 def test_a_held_out_result_says_what_is_hidden_in_its_place(results: Results) -> None:
@@ -163,17 +163,17 @@ def test_a_held_out_result_says_what_is_hidden_in_its_place(results: Results) ->
 
 def test_history_says_what_scoring_again_changed(results: Results) -> None:
     elm = results.submissions[f"{OPEN} elm"]
-    [before] = results.owner.submission(elm)["entries"]
-    answer = results.site.organiser.http.post(f"/api/v1/organise/entries/{before['id']}/rescore")
+    [before] = results.owner.submission(elm)["results"]
+    answer = results.site.organiser.http.post(f"/api/v1/organise/results/{before['id']}/rescore")
     assert answer.is_success, answer.text
 
     def rescored() -> bool:
-        return len(results.owner.submission(elm)["entries"][0]["history"]) == 2
+        return len(results.owner.submission(elm)["results"][0]["history"]) == 2
 
     assert eventually(rescored, LONGEST)
-    [entry] = results.owner.submission(elm)["entries"]
-    assert [row["changes"] for row in entry["history"]] == [[], []]
-    assert entry["history"][1]["run"] == before["shown"]["id"]
+    [result] = results.owner.submission(elm)["results"]
+    assert [row["changes"] for row in result["history"]] == [[], []]
+    assert result["history"][1]["run"] == before["shown"]["id"]
     assert "nothing that is shown" in results.page(results.owner, f"/submissions/{elm}")
     # the tests after this one compare it
     assert eventually(lambda: results.compared(results.owner, "oak", "elm")["is_computed"], LONGEST)

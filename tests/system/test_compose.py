@@ -103,7 +103,7 @@ def test_what_one_worker_has_begun_the_other_finishes_whichever_is_killed(site: 
     project = site.project
     truth = truth_of(site)
     queued = [person.submit(PHASE, results(cat=count), f"Queued {count}") for count in range(1, 5)]
-    assert {person.final(each)["entries"][0]["state"] for each in queued} == {"scored"}
+    assert {person.final(each)["results"][0]["state"] for each in queued} == {"scored"}
 
     for killed, other in (WORKERS, WORKERS[::-1]):
         # what follows from a score reads the ground truth, too, and would hold both processes of the worker
@@ -115,7 +115,7 @@ def test_what_one_worker_has_begun_the_other_finishes_whichever_is_killed(site: 
                 assert eventually(lambda: bool(site.ask("SELECT FROM run WHERE state = 'running'")))
                 project.kill(killed)
             pipe.put_back()
-        assert person.final(begun)["entries"][0]["state"] == "scored"
+        assert person.final(begun)["results"][0]["state"] == "scored"
         assert site.ask("SELECT FROM run WHERE state = 'failed'") == []
         project.up("worker", killed)
 

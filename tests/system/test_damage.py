@@ -60,7 +60,7 @@ class Scene:
     def matches(self, submission: int) -> str:
         """The key of the statistics of a scored submission."""
         [[key]] = self.running.ask(
-            "SELECT statistics_key FROM run r JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s",
+            "SELECT statistics_key FROM run r JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s",
             submission,
         )
         return str(key)
@@ -77,22 +77,22 @@ class Scene:
         self.work()
 
     def shown(self, submission: int) -> tuple[str, str, str | None]:
-        """The state of the only entry of a submission and of its run, and what it waits for."""
-        [entry] = self.someone.submission(submission)["entries"]
-        return entry["state"], entry["shown"]["state"], entry["shown"]["damaged"]
+        """The state of the only result of a submission and of its run, and what it waits for."""
+        [result] = self.someone.submission(submission)["results"]
+        return result["state"], result["shown"]["state"], result["shown"]["damaged"]
 
     def check_that_it_waits(self, submission: int, what: str) -> None:
         """Nothing is recorded or counted, and everybody who should know it does."""
         assert self.shown(submission) == ("pending", "queued", what)
         for table in ("class_score", "exhibit"):
             recorded = self.running.ask(
-                f"SELECT FROM {table} s JOIN run r ON s.run_id = r.id JOIN entry e ON r.entry_id = e.id"
+                f"SELECT FROM {table} s JOIN run r ON s.run_id = r.id JOIN result e ON r.result_id = e.id"
                 " WHERE e.submission_id = %s",
                 submission,
             )
             assert recorded == []
         [[crashes, failure]] = self.running.ask(
-            "SELECT failures, failure_message FROM run r JOIN job j ON j.run_id = r.id JOIN entry e ON r.entry_id = e.id WHERE submission_id = %s",
+            "SELECT failures, failure_message FROM run r JOIN job j ON j.run_id = r.id JOIN result e ON r.result_id = e.id WHERE submission_id = %s",
             submission,
         )
         assert (crashes, failure) == (0, None)
@@ -107,9 +107,9 @@ class Scene:
         assert "1 stored file damaged" in self.admin.http.get("/admin").text
 
     def mean(self, submission: int) -> float:
-        [entry] = self.someone.submission(submission)["entries"]
-        assert (entry["state"], entry["shown"]["damaged"]) == ("scored", None)
-        return float(entry["shown"]["headline"])
+        [result] = self.someone.submission(submission)["results"]
+        assert (result["state"], result["shown"]["damaged"]) == ("scored", None)
+        return float(result["shown"]["headline"])
 
 
 @pytest.fixture(scope="module", params=["folder", "s3"])
@@ -218,7 +218,7 @@ def test_what_follows_from_a_score_waits_for_a_repair_and_is_not_given_up(scene:
     submission, _ = scene.submit()
     scene.work()
     has_intervals = (
-        "SELECT FROM class_score s JOIN run r ON s.run_id = r.id JOIN entry e ON r.entry_id = e.id"
+        "SELECT FROM class_score s JOIN run r ON s.run_id = r.id JOIN result e ON r.result_id = e.id"
         " WHERE e.submission_id = %s AND low IS NOT NULL"
     )
     statistics = scene.matches(submission)
@@ -302,8 +302,8 @@ def test_a_damaged_content_that_was_removed_is_forgotten_and_one_that_is_awaited
 
         [found] = good(scene.admin.http.get("/api/v1/admin/storage"))["damaged"]
         assert found["key"] == key
-        [entry] = scene.someone.submission(submission)["entries"]
+        [result] = scene.someone.submission(submission)["results"]
         withdrawal = {"reason": "its archive is lost"}
-        good(scene.admin.http.post(f"/api/v1/entries/{entry['id']}/withdraw", json=withdrawal))
+        good(scene.admin.http.post(f"/api/v1/results/{result['id']}/withdraw", json=withdrawal))
         scene.sweep()
         assert good(scene.admin.http.get("/api/v1/admin/storage"))["damaged"] == []

@@ -72,7 +72,7 @@ def test_the_catalogue_is_the_same_whether_migrations_or_models_made_it(
         "CREATE TABLE oak (id int)",
         "CREATE TEMPORARY TABLE oak (id int)",
         "CREATE SCHEMA oak",
-        "ALTER TABLE entry ADD COLUMN oak int",
+        "ALTER TABLE result ADD COLUMN oak int",
         "ALTER TABLE publication DISABLE TRIGGER ALL",
         "DROP TABLE class_score",
         "TRUNCATE run CASCADE",
@@ -111,7 +111,7 @@ def test_one_role_may_own_and_use_the_tables_where_no_other_is_given(own_servers
     migrate(Settings(database_url=url))
 
     with psycopg.connect(plain(url)) as owner:
-        assert owner.execute("SELECT count(*) FROM entry").fetchall() == [(0,)]
+        assert owner.execute("SELECT count(*) FROM result").fetchall() == [(0,)]
     own_servers.drop_database(url)
 
 

@@ -63,19 +63,19 @@ class Scene:
         """How often the run of each submission was tried, after all is over and everything is right."""
         for submission_id in submission_ids:
             self.someone.final(submission_id)
-        found = self.running.ask(ENTRIES, list(submission_ids))
+        found = self.running.ask(RESULTS, list(submission_ids))
         assert [tuple(row[1:]) for row in found] == [("scored", 1, 1, 3, 3, True, 0.5)] * len(submission_ids)
         return [row[0] for row in found]
 
 
-# of each entry: attempts, state; runs, scored ones among them; rows of scores, different ones; are there exhibits; the mean
-ENTRIES = """
+# of each result: attempts, state; runs, scored ones among them; rows of scores, different ones; are there exhibits; the mean
+RESULTS = """
 SELECT max(r.attempt), e.state, count(*), count(*) FILTER (WHERE r.state = 'scored' AND e.published_run_id = r.id),
        sum((SELECT count(*) FROM class_score s WHERE s.run_id = r.id)),
        sum((SELECT count(DISTINCT coalesce(class_name, '')) FROM class_score s WHERE s.run_id = r.id)),
        bool_and(EXISTS (SELECT 1 FROM exhibit x WHERE x.run_id = r.id)),
        round(max((SELECT value FROM class_score s WHERE s.run_id = r.id AND class_name IS NULL))::numeric, 12)
-FROM entry e JOIN run r ON r.entry_id = e.id
+FROM result e JOIN run r ON r.result_id = e.id
 WHERE e.submission_id = ANY(%s) GROUP BY e.id ORDER BY e.submission_id
 """
 
@@ -167,9 +167,9 @@ def test_a_worker_that_was_stopped_longer_than_its_lease_writes_nothing(scene: S
 
 def everything_about(running: Installation, submission_id: int) -> list[list[tuple[Any, ...]]]:
     """Every row that belongs to a submission."""
-    runs = "SELECT r.id FROM run r JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s"
+    runs = "SELECT r.id FROM run r JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s"
     return [
-        running.ask("SELECT * FROM entry WHERE submission_id = %s", submission_id),
+        running.ask("SELECT * FROM result WHERE submission_id = %s", submission_id),
         running.ask(f"SELECT * FROM run WHERE id IN ({runs})", submission_id),
         running.ask(f"SELECT * FROM class_score WHERE run_id IN ({runs}) ORDER BY id", submission_id),
         running.ask(f"SELECT * FROM exhibit WHERE run_id IN ({runs}) ORDER BY position", submission_id),
@@ -194,8 +194,8 @@ def test_twenty_runs_outlive_a_broker_that_forgets_everything(scene: Scene) -> N
 
 
 def queued(scene: Scene, submission_id: int) -> str:
-    [entry] = scene.someone.submission(submission_id)["entries"]
-    return str(entry["shown"]["state"])
+    [result] = scene.someone.submission(submission_id)["results"]
+    return str(result["shown"]["state"])
 
 
 def test_a_submission_is_acknowledged_at_once_while_the_broker_does_not_answer(scene: Scene) -> None:
@@ -321,10 +321,10 @@ def test_a_run_whose_scoring_crashes_three_times_has_failed_and_may_be_sent_agai
     with broken(scene.running, PHASE):
         submission_id = scene.confirm(method)
 
-        [entry] = scene.someone.final(submission_id)["entries"]
+        [result] = scene.someone.final(submission_id)["results"]
 
-    assert (entry["state"], entry["shown"]["state"], entry["shown"]["attempt"]) == ("failed", "failed", 3)
-    assert entry["shown"]["failure_message"] == (
+    assert (result["state"], result["shown"]["state"], result["shown"]["attempt"]) == ("failed", "failed", 3)
+    assert result["shown"]["failure_message"] == (
         "scoring failed on our side 3 times; this costs nothing, and organisers see it on their page"
     )
     assert method not in scene.someone.means(PHASE)
@@ -358,8 +358,8 @@ def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(sce
 
         kill_all([child])
 
-    [entry] = scene.someone.final(submission_id)["entries"]
-    assert (entry["state"], entry["shown"]["attempt"]) == ("failed", 1)
+    [result] = scene.someone.final(submission_id)["results"]
+    assert (result["state"], result["shown"]["attempt"]) == ("failed", 1)
 
 
 def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_attempts(scene: Scene) -> None:
@@ -382,14 +382,14 @@ def test_a_run_goes_on_by_itself_once_what_was_damaged_is_repaired(scene: Scene)
 
 def waits_for(scene: Scene, submission_id: int) -> str | None:
     """What has to be repaired before a submission is scored."""
-    [entry] = scene.someone.submission(submission_id)["entries"]
-    what: str | None = entry["shown"]["damaged"]
+    [result] = scene.someone.submission(submission_id)["results"]
+    what: str | None = result["shown"]["damaged"]
     return what
 
 
 def retries(scene: Scene, submission_id: int) -> int:
     """How often the run of a submission was put back to the queue."""
-    statement = "SELECT postponements FROM job j JOIN run r ON j.run_id = r.id JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s"
+    statement = "SELECT postponements FROM job j JOIN run r ON j.run_id = r.id JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s"
     [[count]] = scene.running.ask(statement, submission_id)
     return int(count)
 

@@ -13,7 +13,7 @@ from app.core.access import Actor
 from app.evaluation import scoring
 from app.evaluation.scoring import PhaseQueue
 from app.main import create_app
-from app.models import Disclosure, Entry, Phase, Role, RunState
+from app.models import Disclosure, Phase, Result, Role, RunState
 from app.organising import overview
 from app.platform import platform_of
 from app.results import details, headlines
@@ -52,17 +52,17 @@ def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unsc
 ) -> None:
     rows = made(history.platform)
     for mean in (0.1, 0.2, 0.3):
-        rows.entry(mean=mean)
-    rows.entry()
-    rows.claim(rows.entry())
-    rows.end(rows.run_of(rows.entry()), RunState.FAILED)
+        rows.result(mean=mean)
+    rows.result()
+    rows.claim(rows.result())
+    rows.end(rows.run_of(rows.result()), RunState.FAILED)
 
     with plans(history.platform) as found, history.platform.transaction() as session:
         counts, _ = scoring.queues(session)
 
-    assert counts[rows.phase_id] == PhaseQueue(entries=3, queued=1, running=1, failed=1)
+    assert counts[rows.phase_id] == PhaseQueue(results=3, queued=1, running=1, failed=1)
     assert "Seq Scan" not in "\n".join(found).replace("Seq Scan on phase", "")
-    assert re.search(r"using ix_entry_\w+ on entry", found[0])
+    assert re.search(r"using ix_result_\w+ on result", found[0])
     assert {*re.findall(r"using (ix_(?:run|job)_\w+) on (?:run|job)", found[1])} == {
         "ix_job_waiting",
         "ix_job_claimed",
@@ -83,10 +83,10 @@ def test_the_organisers_overview_counts_no_further_than_it_says(
             if each.phase.id == history.phase_id
         ]
 
-    assert (phase.entries, phase.stopped_counting) == (10, True)
-    assert found["entry"] <= RUNS / 20, found
-    # a plan that is kept for any state cannot use the index of scored entries, and none knows then that few are counted
-    assert any("entry.state = 'scored'" in each and "LIMIT 10" in each for each in statements), statements
+    assert (phase.results, phase.stopped_counting) == (10, True)
+    assert found["result"] <= RUNS / 20, found
+    # a plan that is kept for any state cannot use the index of scored results, and none knows then that few are counted
+    assert any("result.state = 'scored'" in each and "LIMIT 10" in each for each in statements), statements
 
 
 def test_failed_runs_are_counted_among_those_that_failed_last(
@@ -95,7 +95,7 @@ def test_failed_runs_are_counted_among_those_that_failed_last(
     monkeypatch.setattr(scoring, "MAX_COUNT", 2)
     rows = made(history.platform)
     for _ in range(4):
-        rows.end(rows.run_of(rows.entry()), RunState.FAILED)
+        rows.end(rows.run_of(rows.result()), RunState.FAILED)
 
     with rows_read(history.platform) as found, history.platform.transaction() as session:
         counts, there_may_be_more = scoring.queues(session)
@@ -110,7 +110,7 @@ def test_queued_runs_are_counted_as_far_as_the_overview_says(
     monkeypatch.setattr(scoring, "MAX_COUNT", 3)
     rows = made(history.platform)
     for _ in range(20):
-        rows.entry()
+        rows.result()
 
     with rows_read(history.platform) as found, history.platform.transaction() as session:
         counts, there_may_be_more = scoring.queues(session)
@@ -125,7 +125,7 @@ def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None
 
     assert [use for *_, use, _ in page] == [Use(results=50, values=100, steps=0)] * 2
     assert 100 <= found["class_score"] <= 400
-    assert all(100 <= found[table] <= 400 for table in ("run", "entry", "method", "submission", "upload")), (
+    assert all(100 <= found[table] <= 400 for table in ("run", "result", "method", "submission", "upload")), (
         found
     )
 
@@ -133,17 +133,17 @@ def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None
 def test_a_rank_is_counted_from_keys_and_brings_no_other_result_along(history: Rows) -> None:
     with history.platform.transaction() as session:
         phase = challenges.phase_of_id(session, history.phase_id)
-        own = session.scalars(select(Entry).where(Entry.phase_id == history.phase_id).limit(1)).one()
+        own = session.scalars(select(Result).where(Result.phase_id == history.phase_id).limit(1)).one()
         assert phase is not None
         with rows_read(history.platform) as found:
             ranks = details.ranks(session, Actor(), phase, PUBLIC[Disclosure.CLASSES], [own])
         better = select(func.count()).where(
-            Entry.phase_id == history.phase_id, Entry.rank_key > (own.rank_key or 0)
+            Result.phase_id == history.phase_id, Result.rank_key > (own.rank_key or 0)
         )
 
         assert ranks == {own.id: Rank(1 + session.scalars(better).one(), RUNS)}
     assert found["class_score"] == found["run"] == 0
-    assert found["entry"] <= 1.1 * RUNS
+    assert found["result"] <= 1.1 * RUNS
 
 
 @pytest.mark.parametrize(

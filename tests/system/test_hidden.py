@@ -178,8 +178,8 @@ def test_a_held_out_run_shows_no_curves_intervals_counts_or_further_tables_but_t
 ) -> None:
     run = shown_run(site.organiser, submission)
     for reader in (oak, site.anybody):
-        [entry] = reader.submission(submission)["entries"]
-        shown = entry["shown"]
+        [result] = reader.submission(submission)["results"]
+        shown = result["shown"]
         assert {(one["positives"], one["predictions"]) for one in shown["classes"]} == {(None, None)}
         assert {(one["low"], one["high"]) for one in [shown, *shown["classes"]]} == {(None, None)}
         for what in ("curves", "curves.csv", "tables"):
@@ -190,8 +190,8 @@ def test_a_held_out_run_shows_no_curves_intervals_counts_or_further_tables_but_t
         assert "hidden because the annotation of test is held out" in page
         assert not re.search("polyline|PR curve|ROC curve|95&nbsp;%|difficult objects included", page)
 
-    [entry] = site.organiser.submission(submission)["entries"]
-    assert {(one["positives"], one["predictions"]) for one in entry["shown"]["classes"]} == {(10, 5)}
+    [result] = site.organiser.submission(submission)["results"]
+    assert {(one["positives"], one["predictions"]) for one in result["shown"]["classes"]} == {(10, 5)}
     curves = good(site.organiser.http.get(f"/api/v1/runs/{run}/curves"))
     assert [len(curve["recall"]) for curve in curves] == [5, 5]
     download = site.organiser.http.get(f"/api/v1/runs/{run}/curves.csv")
@@ -217,8 +217,8 @@ def test_a_held_out_run_shows_no_curves_intervals_counts_or_further_tables_but_t
 
 def test_organisers_see_the_interval_of_every_score(site: SharedSite, submission: int) -> None:
     def shown_once_computed() -> Any:
-        [entry] = site.organiser.submission(submission)["entries"]
-        return entry["shown"] if entry["shown"]["low"] is not None else None
+        [result] = site.organiser.submission(submission)["results"]
+        return result["shown"] if result["shown"]["low"] is not None else None
 
     shown = awaited(shown_once_computed)
 
@@ -247,12 +247,12 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
 ) -> None:
     site.installation.load(small_kit(tmp_path), "strict", protocol="voc2007", only_complete=True)
     number = oak.submit("strict/test", results(cat=5, dog=5), "Acorn")
-    [entry] = oak.final(number)["entries"]
-    [organisers] = site.organiser.submission(number)["entries"]
+    [result] = oak.final(number)["results"]
+    [organisers] = site.organiser.submission(number)["results"]
 
-    assert (entry["shown"]["headline"], entry["shown"]["classes"]) == (0.545, [])
+    assert (result["shown"]["headline"], result["shown"]["classes"]) == (0.545, [])
     assert [each["value"] for each in oak.board("strict/test")["rows"][0]["cells"]] == [None, None]
-    assert (entry["is_complete"], organisers["is_complete"]) == (None, False)
+    assert (result["is_complete"], organisers["is_complete"]) == (None, False)
     assert len(organisers["shown"]["classes"]) == 2
     assert site.organiser.board("strict/test")["rows"][0]["is_complete"] is False
     [[phase]] = site.installation.ask(
@@ -283,8 +283,8 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
 
 
 def shown_run(reader: Client, submission: int) -> int:
-    [entry] = reader.submission(submission)["entries"]
-    number: int = entry["shown"]["id"]
+    [result] = reader.submission(submission)["results"]
+    number: int = result["shown"]["id"]
     return number
 
 
@@ -349,7 +349,7 @@ def test_a_phase_that_discloses_nothing_reads_the_same_whatever_its_annotation_i
             f"/compare/{code}/test/3",
             *(f"/submissions/{each['id']}" for each in sent),
             *(f"/methods/{each['method']['id']}" for each in sent),
-            f"/api/v1/runs/{sent[0]['entries'][0]['shown']['id']}/tables",
+            f"/api/v1/runs/{sent[0]['results'][0]['shown']['id']}/tables",
         ]
         read[code] = {
             f"{who} {place}": said(reader, page, code)

@@ -191,7 +191,7 @@ def test_intervals_follow_a_score_also_when_their_worker_is_killed_in_between(
         running.start_worker(workers=1)
         oak: Client = running.participant(address, "oak")
         first = oak.final(oak.submit("late/test", results(cat=5, dog=5), "Acorn"))
-        run = first["entries"][0]["shown"]["id"]
+        run = first["results"][0]["shown"]["id"]
         expected = awaited(lambda: bounds(running, run))
         # what else follows from the score reads the statistics, too, and would hold the only process of the worker
         assert eventually(lambda: not running.ask("SELECT FROM job"), LONGEST)

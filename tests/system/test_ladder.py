@@ -30,8 +30,8 @@ def test_a_team_sees_a_new_mean_only_for_a_step_and_keeps_it(site: SharedSite, t
 
     assert rowan.means(PHASE) == {"First": 0.5, "Second": 0.5, "Third": 0.8, "Worse": 0.8}
     assert {row["mean"] for row in good(rowan.http.get("/api/v1/submissions"))} == {0.5, 0.8}
-    [entry] = rowan.submission(worse)["entries"]
-    assert (entry["shown"]["headline"], entry["shown"]["classes"]) == (0.8, [])
+    [result] = rowan.submission(worse)["results"]
+    assert (result["shown"]["headline"], result["shown"]["classes"]) == (0.8, [])
     truth = {name: round(mean or 0, 3) for name, mean in site.organiser.means(PHASE).items()}
     assert truth == {"First": 0.5, "Second": 0.55, "Third": 0.8, "Worse": 0.1}
     page = rowan.http.get(f"/submissions/{worse}", headers={"Accept": "text/html"}).text
@@ -51,5 +51,5 @@ def test_a_team_sees_a_new_mean_only_for_a_step_and_keeps_it(site: SharedSite, t
 
 
 def withdraw(organiser: Client, submission: int) -> None:
-    [entry] = organiser.submission(submission)["entries"]
-    good(organiser.http.post(f"/api/v1/entries/{entry['id']}/withdraw", json={"reason": "a test"}))
+    [result] = organiser.submission(submission)["results"]
+    good(organiser.http.post(f"/api/v1/results/{result['id']}/withdraw", json={"reason": "a test"}))

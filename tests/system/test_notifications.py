@@ -34,9 +34,9 @@ def scene(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_an_archive_for_two_competitions_is_scored_in_both(scene: Scene) -> None:
     submission_id = scene.organiser.submit(PHASE, results(3, 4, cat=5, dog=5), "Both")
 
-    entries = scene.organiser.final(submission_id)["entries"]
+    scored = scene.organiser.final(submission_id)["results"]
 
-    assert [(entry["competition"], entry["state"]) for entry in entries] == [(3, "scored"), (4, "scored")]
+    assert [(each["competition"], each["state"]) for each in scored] == [(3, "scored"), (4, "scored")]
 
 
 def test_a_rescoring_of_more_results_than_workers_comes_to_its_end(scene: Scene) -> None:
@@ -56,7 +56,7 @@ def test_notifications_arrive_again_after_the_broker_has_forgotten_everything(sc
 
     for name in ("Dogwood", "Elder"):
         submission_id = good(scene.organiser.confirm(upload, name))["id"]
-        assert scene.organiser.final(submission_id)["entries"][0]["state"] == "scored"
+        assert scene.organiser.final(submission_id)["results"][0]["state"] == "scored"
 
 
 def test_mail_comes_before_runs_and_what_follows_from_them_after(own_servers: OwnServers) -> None:

@@ -17,11 +17,11 @@ from app.jobs import places, queue, workers
 from app.jobs.places import Places
 from app.jobs.queue import Claim
 from app.models import (
-    Entry,
-    EntryState,
     Job,
     Queue,
     Rescore,
+    Result,
+    ResultState,
     Role,
     Run,
     RunState,
@@ -101,7 +101,7 @@ def places_of(board: Rows, *run_ids: int) -> Places:
 
 
 def test_runs_are_claimed_by_priority_and_then_in_the_order_of_arrival(board: Rows) -> None:
-    first, second, rescored = (board.run_of(board.entry()) for _ in range(3))
+    first, second, rescored = (board.run_of(board.result()) for _ in range(3))
     change_job(board, "priority = 10, queued_at = queued_at - interval '1 day'", rescored)
 
     claims = [claim(board) for _ in range(4)]
@@ -111,8 +111,8 @@ def test_runs_are_claimed_by_priority_and_then_in_the_order_of_arrival(board: Ro
 
 def test_teams_take_turns_and_the_place_in_the_queue_is_the_order_of_claims(board: Rows) -> None:
     hasty, other = board.team_id, board.other_team()
-    first = [board.run_of(board.entry(team_id=hasty)) for _ in range(4)]
-    second = [board.run_of(board.entry(team_id=other)) for _ in range(2)]
+    first = [board.run_of(board.result(team_id=hasty)) for _ in range(4)]
+    second = [board.run_of(board.result(team_id=other)) for _ in range(2)]
     expected = [first[0], second[0], first[1], second[1], first[2], first[3]]
 
     positions = places_of(board, *first, *second).places
@@ -123,11 +123,11 @@ def test_teams_take_turns_and_the_place_in_the_queue_is_the_order_of_claims(boar
 
 
 def test_a_team_that_comes_later_waits_for_one_run_of_each_other_team(board: Rows) -> None:
-    hasty = [board.run_of(board.entry()) for _ in range(4)]
+    hasty = [board.run_of(board.result()) for _ in range(4)]
     assert claim(board) == (hasty[0], 1)
     assert claim(board) == (hasty[1], 1)
 
-    late = board.run_of(board.entry(team_id=board.other_team()))
+    late = board.run_of(board.result(team_id=board.other_team()))
 
     assert [each[0] for each in (claim(board), claim(board), claim(board)) if each] == [
         hasty[2],
@@ -138,17 +138,17 @@ def test_a_team_that_comes_later_waits_for_one_run_of_each_other_team(board: Row
 
 def test_a_team_cannot_have_two_turns_by_sending_one_run_at_a_time(board: Rows) -> None:
     patient = board.other_team()
-    hasty = board.run_of(board.entry())
-    waiting = [board.run_of(board.entry(team_id=patient)) for _ in range(2)]
+    hasty = board.run_of(board.result())
+    waiting = [board.run_of(board.result(team_id=patient)) for _ in range(2)]
     assert claim(board) == (hasty, 1)
 
-    again = board.run_of(board.entry())
+    again = board.run_of(board.result())
 
     assert [each[0] for each in (claim(board), claim(board), claim(board)) if each] == [*waiting, again]
 
 
 def test_a_worker_claims_runs_of_its_own_scorer_version_only(board: Rows) -> None:
-    older, newer = (board.run_of(board.entry()) for _ in range(2))
+    older, newer = (board.run_of(board.result()) for _ in range(2))
     change_job(board, "scorer = 'next'", newer)
 
     assert [claim(board), claim(board)] == [(older, 1), None]
@@ -156,7 +156,7 @@ def test_a_worker_claims_runs_of_its_own_scorer_version_only(board: Rows) -> Non
 
 
 def test_a_run_whose_lease_has_run_out_is_queued_again_and_its_old_claim_writes_nothing(board: Rows) -> None:
-    run_id = board.run_of(board.entry())
+    run_id = board.run_of(board.result())
     old = claim_job(board)
     assert old
     sweep_jobs(board.platform)
@@ -176,8 +176,8 @@ def test_a_run_whose_lease_has_run_out_is_queued_again_and_its_old_claim_writes_
 
 
 def test_a_run_that_has_lost_its_worker_ten_times_has_failed_and_costs_nothing(board: Rows) -> None:
-    entry_id = board.entry()
-    run_id = board.run_of(entry_id)
+    result_id = board.result()
+    run_id = board.run_of(result_id)
     states = []
     for _ in range(10):
         change_job(board, "not_before = NULL", run_id)
@@ -194,13 +194,13 @@ def test_a_run_that_has_lost_its_worker_ten_times_has_failed_and_costs_nothing(b
         "the worker stopped 10 times while scoring this; this costs nothing, and organisers see it on their page"
     )
     with board.platform.transaction() as session:
-        entry = session.get_one(Entry, entry_id)
-        assert entry.state is EntryState.FAILED
-        assert entry.state not in COUNTED_STATES
+        result = session.get_one(Result, result_id)
+        assert result.state is ResultState.FAILED
+        assert result.state not in COUNTED_STATES
 
 
 def test_a_run_that_waits_for_infrastructure_never_fails(board: Rows) -> None:
-    run_id = board.run_of(board.entry())
+    run_id = board.run_of(board.result())
     change_job(board, "postponements = 1000, lost_leases = 8", run_id)
     assert claim(board)
 
@@ -212,7 +212,7 @@ def test_a_run_that_waits_for_infrastructure_never_fails(board: Rows) -> None:
 
 @pytest.mark.parametrize("ahead", ["1 hour", "7 seconds"])
 def test_a_lease_from_before_the_clock_was_set_back_holds_no_run(board: Rows, ahead: str) -> None:
-    run_id = board.run_of(board.entry())
+    run_id = board.run_of(board.result())
     claim(board)
 
     change_job(board, f"lease_until = now() + interval '{ahead}'", run_id)
@@ -222,7 +222,7 @@ def test_a_lease_from_before_the_clock_was_set_back_holds_no_run(board: Rows, ah
 
 
 def test_a_small_correction_of_the_clock_takes_no_run_from_its_worker(board: Rows) -> None:
-    run_id = board.run_of(board.entry())
+    run_id = board.run_of(board.result())
     claim(board)
 
     change_job(board, "lease_until = now() + interval '4 seconds'", run_id)
@@ -232,7 +232,7 @@ def test_a_small_correction_of_the_clock_takes_no_run_from_its_worker(board: Row
 
 
 def test_a_pause_is_waited_for_unless_it_is_from_before_the_clock_was_set_back(board: Rows) -> None:
-    run_id = board.run_of(board.entry())
+    run_id = board.run_of(board.result())
 
     change_job(board, "not_before = now() + interval '9 minutes'", run_id)
     assert claim(board) is None
@@ -242,7 +242,7 @@ def test_a_pause_is_waited_for_unless_it_is_from_before_the_clock_was_set_back(b
 
 
 def test_a_run_that_somebody_holds_locked_keeps_no_other_from_being_claimed_or_swept(board: Rows) -> None:
-    held, free, lost = (board.run_of(board.entry()) for _ in range(3))
+    held, free, lost = (board.run_of(board.result()) for _ in range(3))
     change(board, "state = 'running'", lost)
     change_job(board, "lease_until = now() - interval '1 minute'", lost)
     with board.platform.transaction() as stalled:
@@ -261,8 +261,8 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
         Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True),
         board.other_team(),
     )
-    waiting = board.run_of(board.entry(team_id=suspended))
-    again = board.run_of(board.entry(team_id=suspended))
+    waiting = board.run_of(board.result(team_id=suspended))
+    again = board.run_of(board.result(team_id=suspended))
     with board.platform.transaction() as session:
         rescore = Rescore(phase_id=board.phase_id, ground_truth_id=board.truths[0], scorer=OURS)
         rescore.abandoned_at = func.now()  # so that no sweep switches the board of other tests
@@ -271,7 +271,7 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
         session.get_one(Run, again).rescore_id = rescore.id
     change_job(board, "priority = 10", again)
     teams.suspend(board.platform, actor, suspended, Suspension(reason="two accounts"))
-    other = board.run_of(board.entry())
+    other = board.run_of(board.result())
 
     held = places_of(board, waiting, other)
     assert (set(held.held), set(held.places)) == ({waiting}, {other})
@@ -285,13 +285,13 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
 
 
 def test_a_claim_reads_one_row_of_the_index_of_the_queue(board: Rows) -> None:
-    runs = {"entry": board.entry(), "truth": board.truths[0], "scorer": OURS, "team": board.team_id}
+    runs = {"result": board.result(), "truth": board.truths[0], "scorer": OURS, "team": board.team_id}
     owner = create_engine(str(board.platform.settings.migration_database_url), poolclass=NullPool)
     with owner.connect() as connection:  # of the owner, who alone can analyse a table; nothing is committed
         connection.execute(
             text(
-                "WITH queued AS (INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, attempt, team_id)"
-                " SELECT :entry, :truth, 'voc2012', :scorer, 'queued', 0, :team FROM generate_series(1, 20000) RETURNING id)"
+                "WITH queued AS (INSERT INTO run (result_id, ground_truth_id, protocol, scorer, state, attempt, team_id)"
+                " SELECT :result, :truth, 'voc2012', :scorer, 'queued', 0, :team FROM generate_series(1, 20000) RETURNING id)"
                 " INSERT INTO job (kind, queue, scorer, run_id, payload, priority, team_id, turn, attempt, failures, postponements, lost_leases)"
                 " SELECT 'run', 'runs', :scorer, id, '{}', 0, :team, row_number() OVER (), 0, 0, 0, 0 FROM queued"
             ),
@@ -311,7 +311,7 @@ def explained(connection: Connection, statement: Select[int]) -> str:
 
 
 def test_of_the_error_of_a_run_its_kind_alone_is_stored(board: Rows) -> None:
-    run_id = board.run_of(board.entry())  # its archive has no bytes
+    run_id = board.run_of(board.result())  # its archive has no bytes
 
     assert do_next(board.platform, Queue.RUNS)
 
@@ -321,8 +321,8 @@ def test_of_the_error_of_a_run_its_kind_alone_is_stored(board: Rows) -> None:
 
 
 def test_the_wait_is_shared_among_the_slots_that_are_alive(board: Rows) -> None:
-    run_ids = [board.run_of(board.entry()) for _ in range(4)]
-    scored = board.run_of(board.entry(mean=0.5))
+    run_ids = [board.run_of(board.result()) for _ in range(4)]
+    scored = board.run_of(board.result(mean=0.5))
     change(board, "claimed_at = now() - interval '50 seconds', finished_at = now()", scored)
     runs = [run(board, run_id) for run_id in run_ids]
 
@@ -387,7 +387,7 @@ def test_an_upload_that_finds_all_places_taken_is_told_so_and_can_be_checked_lat
     board: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checking, "PATIENCE", 1.0)
-    board.entry()
+    board.result()
     with board.platform.transaction() as session:
         newest = session.scalars(select(Upload).order_by(Upload.started_at.desc())).first()
         assert newest is not None
@@ -408,7 +408,7 @@ def test_an_upload_that_finds_all_places_taken_is_told_so_and_can_be_checked_lat
 
 
 def test_what_waits_for_a_store_is_due_as_soon_as_the_store_is_back(board: Rows) -> None:
-    waiting, crashed = (board.run_of(board.entry()) for _ in range(2))
+    waiting, crashed = (board.run_of(board.result()) for _ in range(2))
     change_job(board, "postponements = 9, not_before = now() + interval '9 minutes'", waiting)
     change_job(board, "failures = 1, not_before = now() + interval '5 seconds'", crashed)
     away = replace(board.platform, archives=FolderStorage(Path("/proc/away")))
@@ -422,7 +422,7 @@ def test_what_waits_for_a_store_is_due_as_soon_as_the_store_is_back(board: Rows)
 
 
 def test_a_store_that_was_never_away_ends_no_pause(board: Rows) -> None:
-    run_id = board.run_of(board.entry())
+    run_id = board.run_of(board.result())
     change_job(board, "postponements = 9, not_before = now() + interval '9 minutes'", run_id)
 
     assert not look_for_recovery(board.platform, was_away=False)
@@ -431,7 +431,7 @@ def test_a_store_that_was_never_away_ends_no_pause(board: Rows) -> None:
 
 
 def test_a_run_that_crashes_waits_longer_each_time_and_then_has_failed(board: Rows) -> None:
-    run_id = board.run_of(board.entry())  # its archive has no bytes: an error of ours
+    run_id = board.run_of(board.result())  # its archive has no bytes: an error of ours
     patient = replace(
         board.platform, settings=board.platform.settings.model_copy(update={"retry_seconds": 600})
     )

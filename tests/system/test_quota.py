@@ -190,7 +190,7 @@ def test_an_organiser_sets_the_limits_of_archives_and_what_was_checked_before_is
 
     report = aspen.send("quota-limits/test", results(cat=5, dog=5)).json()["report"]
     assert [problem["code"] for problem in report["problems"]] == ["too-many-lines"]
-    assert aspen.final(good(aspen.confirm(checked, "Quake"))["id"])["entries"][0]["state"] == "scored"
+    assert aspen.final(good(aspen.confirm(checked, "Quake"))["id"])["results"][0]["state"] == "scored"
     limits = good(site.organiser.http.get(f"/api/v1{page}/rules"))["limits"]
     assert (limits["max_boxes"], limits["max_total_lines"], limits["max_lines"]) == (40, 9, 3_000_000)
     assert (

@@ -64,7 +64,7 @@ def test_of_30_confirmations_of_one_method_at_two_web_servers_one_is_taken(
                 "use another name for another method"
             )
     [taken] = [response.json()["id"] for response in responses if response.status_code == 201]
-    assert [entry["shown"]["state"] for entry in oak.final(taken)["entries"]] == ["scored"]
+    assert [result["shown"]["state"] for result in oak.final(taken)["results"]] == ["scored"]
     assert [row["submission"] for row in good(oak.http.get("/api/v1/submissions"))] == [taken]
 
 

@@ -45,8 +45,8 @@ class Scored:
     def curves(self, reader: Client, challenge: str, method: str) -> dict[str, dict[str, Any]]:
         """The curves of a method's run by class."""
         submission_id = self.rows(reader, challenge)[method]["submission"]
-        [entry] = reader.submission(submission_id)["entries"]
-        curves = good(reader.http.get(f"/api/v1/runs/{entry['shown']['id']}/curves"))
+        [result] = reader.submission(submission_id)["results"]
+        curves = good(reader.http.get(f"/api/v1/runs/{result['shown']['id']}/curves"))
         return {curve["name"]: curve for curve in curves}
 
 
@@ -80,7 +80,7 @@ def scored(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Scored
     with ThreadPoolExecutor(2) as senders:
         submission_ids = [submission_id for sent in senders.map(send, METHODS) for submission_id in sent]
     for submission_id in submission_ids:
-        assert [entry["state"] for entry in someone.final(submission_id)["entries"]] == ["scored"]
+        assert [result["state"] for result in someone.final(submission_id)["results"]] == ["scored"]
     return Scored(site, someone, printed)
 
 
@@ -190,8 +190,8 @@ def test_participants_and_the_public_see_neither_curves_nor_counts_of_a_held_out
     for reader in (scored.someone, scored.site.anybody):
         for method in METHODS:
             submission_id = scored.rows(reader, challenge)[method]["submission"]
-            [entry] = reader.submission(submission_id)["entries"]
-            curves = reader.http.get(f"/api/v1/runs/{entry['shown']['id']}/curves")
+            [result] = reader.submission(submission_id)["results"]
+            curves = reader.http.get(f"/api/v1/runs/{result['shown']['id']}/curves")
             assert curves.status_code == 403
-            for result in entry["shown"]["classes"]:
-                assert (result["positives"], result["predictions"]) == (None, None)
+            for score in result["shown"]["classes"]:
+                assert (score["positives"], score["predictions"]) == (None, None)

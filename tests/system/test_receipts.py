@@ -21,7 +21,7 @@ PUBLISH = (
 
 
 def shown(reader: Client, number: int) -> Any:
-    return reader.submission(number)["entries"][0]["shown"]
+    return reader.submission(number)["results"][0]["shown"]
 
 
 def confirmed(reader: Client, receipt: str) -> Any:

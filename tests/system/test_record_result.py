@@ -10,7 +10,7 @@ from app.evaluation import rescoring
 from app.evaluation.rescoring import Choice
 from app.models import Role, Run, RunState
 from app.platform import Platform
-from app.results import entries
+from app.results import withdrawing
 from tests.system.rows import Rows, made, score_run, small_board
 from tests.system.servers import eventually
 
@@ -27,15 +27,15 @@ def board(small_board: Platform) -> Rows:
 def switch(board: Rows) -> None:
     """Score the phase again under the newest ground truth, and switch."""
     rescoring.request(board.platform, None, board.phase_id)
-    for entry_id in list(board.standing()):
-        [(run_id, truth)] = board.unfinished(entry_id)
+    for result_id in list(board.standing()):
+        [(run_id, truth)] = board.unfinished(result_id)
         assert truth == board.truths[1]
         board.end(run_id, RunState.SCORED, 0.9)
     assert rescoring.activate_complete(board.platform) == 1
 
 
 def test_a_score_that_commits_after_the_switch_does_not_stand_and_is_queued_again(board: Rows) -> None:
-    early, late = board.entry(mean=0.5), board.entry()
+    early, late = board.result(mean=0.5), board.result()
     with board.platform.transaction() as session:
         score_run(session, late, board.run_of(late), 0.7)  # has read the board and is not committed yet
         switch(board)
@@ -51,7 +51,7 @@ def test_a_score_that_commits_after_the_switch_does_not_stand_and_is_queued_agai
 
 
 def test_an_older_result_stands_until_the_newer_one_is_scored(board: Rows) -> None:
-    older = board.entry(mean=0.5)
+    older = board.result(mean=0.5)
     newer = board.newer(older)
     assert board.standing() == {older: 0.5}
 
@@ -62,7 +62,7 @@ def test_an_older_result_stands_until_the_newer_one_is_scored(board: Rows) -> No
 
 
 def test_an_older_result_stands_if_the_newer_one_is_refused(board: Rows) -> None:
-    older = board.entry(mean=0.5)
+    older = board.result(mean=0.5)
 
     board.refuse(board.run_of(board.newer(older)))
 
@@ -70,7 +70,7 @@ def test_an_older_result_stands_if_the_newer_one_is_refused(board: Rows) -> None
 
 
 def test_a_newer_result_that_is_scored_during_a_switch_replaces_the_older_one_afterwards(board: Rows) -> None:
-    older = board.entry(mean=0.5)
+    older = board.result(mean=0.5)
     newer = board.newer(older)
     with board.platform.transaction() as session:
         score_run(session, newer, board.run_of(newer), 0.7)  # has read the board and is not committed yet
@@ -80,7 +80,7 @@ def test_a_newer_result_that_is_scored_during_a_switch_replaces_the_older_one_af
 
 
 def test_a_score_that_begins_after_the_switch_does_not_stand_and_is_queued_again(board: Rows) -> None:
-    early, late = board.entry(mean=0.5), board.entry()
+    early, late = board.result(mean=0.5), board.result()
     board.claim(late)
     switch(board)
 
@@ -92,7 +92,7 @@ def test_a_score_that_begins_after_the_switch_does_not_stand_and_is_queued_again
 
 
 def test_a_run_that_waits_while_its_board_is_switched_is_scored_under_the_new_versions(board: Rows) -> None:
-    early, late = board.entry(mean=0.5), board.entry()
+    early, late = board.result(mean=0.5), board.result()
     before = board.unfinished(late)
     switch(board)
 
@@ -103,7 +103,7 @@ def test_a_run_that_waits_while_its_board_is_switched_is_scored_under_the_new_ve
 
 
 def test_a_score_that_commits_before_the_switch_joins_the_rescoring(board: Rows) -> None:
-    early, late = board.entry(mean=0.5), board.entry()
+    early, late = board.result(mean=0.5), board.result()
     rescoring.request(board.platform, None, board.phase_id)
     [(run_id, _)] = board.unfinished(early)
     board.score(late, 0.7)
@@ -120,8 +120,8 @@ def test_a_score_that_commits_before_the_switch_joins_the_rescoring(board: Rows)
 
 
 def test_what_the_new_versions_refuse_is_refused_and_not_queued_for_ever(board: Rows) -> None:
-    late = board.entry()
-    early = board.entry(mean=0.5)
+    late = board.result()
+    early = board.result(mean=0.5)
     board.claim(late)
     switch(board)
     board.score(late, 0.7)
@@ -135,13 +135,13 @@ def test_what_the_new_versions_refuse_is_refused_and_not_queued_for_ever(board: 
 
 
 def test_recording_a_result_waits_for_nobody_who_holds_the_board(board: Rows) -> None:
-    entry_id = board.entry()
+    result_id = board.result()
     with board.platform.transaction() as session:
         board.lock_board(session)
 
-        board.score(entry_id, 0.5)
+        board.score(result_id, 0.5)
 
-    assert board.standing() == {entry_id: 0.5}
+    assert board.standing() == {result_id: 0.5}
 
 
 def team_of(board: Rows) -> Actor:
@@ -149,51 +149,51 @@ def team_of(board: Rows) -> Actor:
 
 
 def test_a_result_that_is_withdrawn_while_it_is_scored_never_stands(board: Rows) -> None:
-    entry_id = board.entry(is_public=False)
+    result_id = board.result(is_public=False)
 
-    entries.withdraw(board.platform, team_of(board), entry_id, None)
-    board.score(entry_id, 0.5)  # as a worker would that has not noticed
+    withdrawing.withdraw(board.platform, team_of(board), result_id, None)
+    board.score(result_id, 0.5)  # as a worker would that has not noticed
 
     assert board.standing() == {}
-    assert board.unfinished(entry_id) == []
+    assert board.unfinished(result_id) == []
     assert rescoring.queue_outdated(board.platform) == 0
 
 
 def test_a_withdrawal_waits_for_the_score_that_is_being_written_and_takes_it_off(board: Rows) -> None:
-    entry_id = board.entry(is_public=False)
+    result_id = board.result(is_public=False)
     with ThreadPoolExecutor() as crowd:
         with board.platform.transaction() as session:
-            session.get_one(Run, board.run_of(entry_id), with_for_update=True)
-            score_run(session, entry_id, board.run_of(entry_id), 0.5)
-            withdrawal = crowd.submit(entries.withdraw, board.platform, team_of(board), entry_id, None)
+            session.get_one(Run, board.run_of(result_id), with_for_update=True)
+            score_run(session, result_id, board.run_of(result_id), 0.5)
+            withdrawal = crowd.submit(withdrawing.withdraw, board.platform, team_of(board), result_id, None)
             assert eventually(board.somebody_waits_for_a_lock)
         withdrawal.result()
 
     assert board.standing() == {}
-    assert board.published(entry_id) == [board.run_of(entry_id), None]
+    assert board.published(result_id) == [board.run_of(result_id), None]
 
 
 def test_what_a_rescoring_could_not_score_is_withdrawn_with_its_decision(board: Rows) -> None:
-    kept, gone = board.entry(mean=0.5), board.entry(mean=0.6, is_public=False)
+    kept, gone = board.result(mean=0.5), board.result(mean=0.6, is_public=False)
     rescoring.request(board.platform, None, board.phase_id)
     [[good, _]], [[bad, _]] = board.unfinished(kept), board.unfinished(gone)
     board.end(good, RunState.SCORED, 0.9)
     board.refuse(bad)
     assert rescoring.activate_complete(board.platform) == 0
 
-    entries.withdraw(board.platform, team_of(board), gone, None)
+    withdrawing.withdraw(board.platform, team_of(board), gone, None)
 
     assert rescoring.activate_complete(board.platform) == 1
     assert board.standing() == {kept: 0.9}
 
 
 def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> None:
-    good, kept, gone, retried = [board.entry(mean=0.1 * place) for place in (1, 2, 3, 4)]
+    good, kept, gone, retried = [board.result(mean=0.1 * place) for place in (1, 2, 3, 4)]
     rescoring.request(board.platform, None, board.phase_id)
-    runs = {entry: board.unfinished(entry)[0][0] for entry in (good, kept, gone, retried)}
+    runs = {result: board.unfinished(result)[0][0] for result in (good, kept, gone, retried)}
     board.end(runs[good], RunState.SCORED, 0.9)
-    for entry in (kept, gone, retried):
-        board.refuse(runs[entry])
+    for result in (kept, gone, retried):
+        board.refuse(runs[result])
     organiser = Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True)
 
     rescoring.decide(board.platform, organiser, runs[kept], Choice.KEEP, "its archive is of an old format")
@@ -213,9 +213,9 @@ def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> N
 
 
 def test_runs_of_an_abandoned_rescoring_are_abandoned_and_not_failed(board: Rows) -> None:
-    entry_id = board.entry(mean=0.5)
+    result_id = board.result(mean=0.5)
     rescore_id = rescoring.request(board.platform, None, board.phase_id)
-    [(run_id, _)] = board.unfinished(entry_id)
+    [(run_id, _)] = board.unfinished(result_id)
 
     rescoring.abandon(
         board.platform, Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True), rescore_id
@@ -223,4 +223,4 @@ def test_runs_of_an_abandoned_rescoring_are_abandoned_and_not_failed(board: Rows
 
     with board.platform.transaction() as session:
         assert session.get_one(Run, run_id).state is RunState.ABANDONED
-    assert board.standing() == {entry_id: 0.5}
+    assert board.standing() == {result_id: 0.5}

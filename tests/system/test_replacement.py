@@ -35,15 +35,15 @@ def test_the_newest_result_stands_and_the_older_one_stays_readable(site: SharedS
 
     [row] = [row for row in site.anybody.board(phase)["rows"] if row["method"] == "Tuned_net"]
     assert row["submission"] == second
-    assert row["mean"] == oak.submission(second)["entries"][0]["shown"]["headline"]
-    [old] = good(site.anybody.http.get(f"/api/v1/submissions/{first}"))["entries"]
+    assert row["mean"] == oak.submission(second)["results"][0]["shown"]["headline"]
+    [old] = good(site.anybody.http.get(f"/api/v1/submissions/{first}"))["results"]
     assert (old["state"], old["shown"]["headline"] is not None) == ("replaced", True)
     assert old["shown"]["headline"] != row["mean"]
     page = oak.http.get(f"/submissions/{first}", headers={"Accept": "text/html"}).text
     assert "The board shows a newer result of this method" in page
     runs = site.installation.ask(
-        "SELECT entry_id = (SELECT id FROM entry WHERE submission_id = %s), run_id IS NULL FROM publication"
-        " JOIN entry ON entry.id = entry_id WHERE method_id = %s ORDER BY publication.id",
+        "SELECT result_id = (SELECT id FROM result WHERE submission_id = %s), run_id IS NULL FROM publication"
+        " JOIN result ON result.id = result_id WHERE method_id = %s ORDER BY publication.id",
         first,
         oak.submission(first)["method"]["id"],
     )

@@ -191,13 +191,13 @@ def test_what_comes_onto_the_board_during_a_rescoring_is_switched_with_the_rest(
     scene.correct()
     with scene.one_run_held():
         late = oak.final(oak.submit(scene.phase, LATE, "Dogwood"))
-        assert late["entries"][0]["shown"]["ground_truth"] == 1
+        assert late["results"][0]["shown"]["ground_truth"] == 1
         assert scene.soon_shows({**BEFORE, "Dogwood": 0.7})
 
     assert scene.switched()
     assert scene.means() == {**AFTER, "Dogwood": 0.9}
     assert scene.board()["ground_truth"] == 2
-    assert oak.submission(late["id"])["entries"][0]["shown"]["ground_truth"] == 2
+    assert oak.submission(late["id"])["results"][0]["shown"]["ground_truth"] == 2
 
 
 def test_a_run_that_ends_after_the_switch_is_scored_again_under_the_new_version(
@@ -216,8 +216,8 @@ def test_a_run_that_ends_after_the_switch_is_scored_again_under_the_new_version(
 
     assert eventually(lambda: "Dogwood" in scene.means(), LONGEST)
     assert scene.means() == {**AFTER, "Dogwood": 0.9}
-    [entry] = oak.submission(number)["entries"]
-    assert (entry["runs"], entry["shown"]["ground_truth"], entry["shown"]["state"]) == (2, 2, "scored")
+    [result] = oak.submission(number)["results"]
+    assert (result["runs"], result["shown"]["ground_truth"], result["shown"]["state"]) == (2, 2, "scored")
 
 
 def test_a_phase_is_scored_again_once_at_a_time_and_by_organisers_only(scene: Scene, oak: Client) -> None:
@@ -231,18 +231,18 @@ def test_a_phase_is_scored_again_once_at_a_time_and_by_organisers_only(scene: Sc
     assert scene.site.anybody.http.post(f"/api/v1/organise/{scene.phase}/rescore").status_code == 401
 
 
-def test_one_entry_is_scored_again_under_the_board_s_version_only(scene: Scene) -> None:
+def test_one_result_is_scored_again_under_the_board_s_version_only(scene: Scene) -> None:
     organiser = scene.site.organiser
     row = scene.board()["rows"][0]
-    [entry] = scene.someone.submission(row["submission"])["entries"]
+    [result] = scene.someone.submission(row["submission"])["results"]
 
-    assert organiser.http.post(f"/api/v1/organise/entries/{entry['id']}/rescore").status_code == 202
+    assert organiser.http.post(f"/api/v1/organise/results/{result['id']}/rescore").status_code == 202
     assert scene.switched()
-    [again] = scene.someone.submission(row["submission"])["entries"]
+    [again] = scene.someone.submission(row["submission"])["results"]
     assert (again["runs"], again["shown"]["is_rescore"]) == (2, True)
-    assert again["shown"]["receipt"] == entry["shown"]["receipt"]
+    assert again["shown"]["receipt"] == result["shown"]["receipt"]
 
     scene.correct()
-    refused = organiser.http.post(f"/api/v1/organise/entries/{entry['id']}/rescore")
+    refused = organiser.http.post(f"/api/v1/organise/results/{result['id']}/rescore")
     assert refused.status_code == 409
     assert "score the whole phase again" in refused.json()["detail"]

@@ -28,7 +28,7 @@ def test_boards_and_every_page_are_measured(own_servers: OwnServers) -> None:
 
 
 def test_claims_and_a_re_scoring_are_measured(own_servers: OwnServers) -> None:
-    goals = [*measure_queue(own_servers, runs=300, entries=30)]
+    goals = [*measure_queue(own_servers, runs=300, results=30)]
 
     assert [goal.what for goal in goals] == [CLAIMS.what, BOOKKEEPING.what]
 

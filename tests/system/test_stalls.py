@@ -48,7 +48,7 @@ class Scene:
     def run(self, submission: int) -> tuple[str, int]:
         """State and attempts of a submission's run."""
         [row] = self.running.ask(
-            "SELECT r.state, r.attempt FROM run r JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s",
+            "SELECT r.state, r.attempt FROM run r JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s",
             submission,
         )
         return row[0], row[1]
@@ -90,10 +90,10 @@ def scene(whole: Scene) -> Scene:
 
 
 @contextmanager
-def entry_locked(running: Installation, submission: int) -> Iterator[None]:
-    """Holds an entry, so that whoever records its score waits inside a transaction."""
+def result_locked(running: Installation, submission: int) -> Iterator[None]:
+    """Holds a result, so that whoever records its score waits inside a transaction."""
     with psycopg.connect(plain(str(running.settings.database_url))) as connection:
-        connection.execute("SELECT 1 FROM entry WHERE submission_id = %s FOR UPDATE", (submission,))
+        connection.execute("SELECT 1 FROM result WHERE submission_id = %s FOR UPDATE", (submission,))
         yield
 
 
@@ -110,7 +110,7 @@ def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scen
         with in_a_pipe(running.truth(PHASE)) as pipe:
             submission_id = scene.confirm()
             awaited(lambda: scene.run(submission_id)[0] == "running", PATIENCE)
-            with entry_locked(running, submission_id):
+            with result_locked(running, submission_id):
                 pipe.put_back()
                 pipe.deliver()
                 awaited(lambda: waits_for_lock(running), PATIENCE)  # it holds the run by now
@@ -225,13 +225,13 @@ def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene:
     running = scene.running
     with stopped(running.pool()):
         newer, older = scene.confirm(), scene.confirm()
-        runs = "SELECT r.id FROM run r JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s"
+        runs = "SELECT r.id FROM run r JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s"
         running.ask(f"UPDATE run SET scorer = 'next' WHERE id IN ({runs})", newer)
         running.ask(f"UPDATE job SET scorer = 'next' WHERE run_id IN ({runs})", newer)
     assert scene.is_scored(older)
     assert scene.run(newer) == ("queued", 0)
-    [entry] = scene.someone.submission(newer)["entries"]
-    assert not entry["shown"]["has_worker"]
+    [result] = scene.someone.submission(newer)["results"]
+    assert not result["shown"]["has_worker"]
 
     child = worker_child(running.settings)
     command = ["tests.system.other_scorer" if word == "worker.main" else word for word in child.command]
@@ -257,8 +257,8 @@ def test_a_result_that_failed_on_our_side_does_not_count_in_the_quota(scene: Sce
     upload = someone.upload("scarce/test", results(cat=5, dog=5))
     with broken(scene.running, "scarce/test"):
         failed = int(good(someone.confirm(upload, "Broken"))["id"])
-        assert someone.final(failed)["entries"][0]["state"] == "failed"
+        assert someone.final(failed)["results"][0]["state"] == "failed"
 
     scored = someone.final(int(good(someone.confirm(upload, "Whole"))["id"]))
-    assert scored["entries"][0]["state"] == "scored"
+    assert scored["results"][0]["state"] == "scored"
     assert someone.confirm(upload, "One too many").status_code == 429

@@ -10,7 +10,7 @@ from app.challenges.disclosure import EVERYTHING, PUBLIC, Sight
 from app.core.access import Actor
 from app.home import home
 from app.home.home import ChallengeView
-from app.models import ClassScore, Disclosure, Entry, Phase, Role, Run, Team
+from app.models import ClassScore, Disclosure, Phase, Result, Role, Run, Team
 from app.platform import Platform
 from app.results import details
 from app.results.details import Rank
@@ -69,7 +69,7 @@ def test_the_newest_results_are_the_public_ones(small_board: Platform) -> None:
         (0.6, True, hidden_team),
         (0.4, True, None),
     ):
-        rows.entry(mean=mean, is_public=is_public, team_id=team)
+        rows.result(mean=mean, is_public=is_public, team_id=team)
     with rows.platform.transaction() as session:
         hides = update(Team).where(Team.id == hidden_team)
         session.execute(hides.values(suspended_at=func.now(), hides_results=True))
@@ -80,7 +80,7 @@ def test_the_newest_results_are_the_public_ones(small_board: Platform) -> None:
 
 def test_results_under_an_embargo_are_shown_when_the_phase_is_over(small_board: Platform) -> None:
     rows = made(small_board)
-    rows.entry(mean=0.5)
+    rows.result(mean=0.5)
     day = timedelta(days=1)
     change(rows, embargo=True, opens_at=func.now() - 3 * day, closes_at=func.now() + day)
     before = newest(rows), means(rows)
@@ -94,7 +94,7 @@ def test_results_under_an_embargo_are_shown_when_the_phase_is_over(small_board: 
 def test_further_digits_of_held_out_means_decide_no_order(small_board: Platform) -> None:
     rows = made(small_board)
     for mean in (0.50011, 0.50044, 0.7):
-        rows.entry(mean=mean)
+        rows.result(mean=mean)
     change(rows, **HELD_OUT)
 
     view = matrix(rows)
@@ -107,7 +107,7 @@ def test_further_digits_of_held_out_means_decide_no_order(small_board: Platform)
 def test_until_a_phase_discloses_its_scores_the_newest_method_is_first(small_board: Platform) -> None:
     rows = made(small_board)
     for mean in (0.9, 0.1, 0.5):
-        rows.entry(mean=mean)
+        rows.result(mean=mean)
     change(
         rows, **{**HELD_OUT, "disclosure": Disclosure.AT_CLOSE, "closes_at": func.now() + timedelta(days=1)}
     )
@@ -121,15 +121,15 @@ def test_until_a_phase_discloses_its_scores_the_newest_method_is_first(small_boa
 
 def test_a_ladder_ranks_by_what_it_shows(small_board: Platform) -> None:
     rows = made(small_board)
-    first, other = rows.entry(mean=0.6), rows.entry(mean=0.5)
-    third = rows.entry()
+    first, other = rows.result(mean=0.6), rows.result(mean=0.5)
+    third = rows.result()
     with rows.platform.transaction() as session:
-        for entry in (first, other):
-            session.execute(update(Entry).where(Entry.id == entry).values(ladder_rank_key=Entry.rank_key))
-        session.execute(update(Run).where(Run.entry_id == third).values(ladder_run_id=rows.run_of(first)))
+        for result in (first, other):
+            session.execute(update(Result).where(Result.id == result).values(ladder_rank_key=Result.rank_key))
+        session.execute(update(Run).where(Run.result_id == third).values(ladder_run_id=rows.run_of(first)))
     rows.score(third, 0.4)
     with rows.platform.transaction() as session:
-        keys = session.get_one(Entry, third).rank_key, session.get_one(Entry, third).ladder_rank_key
+        keys = session.get_one(Result, third).rank_key, session.get_one(Result, third).ladder_rank_key
     change(rows, **{**HELD_OUT, "disclosure": Disclosure.LADDER})
 
     assert keys == (400, 600)
@@ -138,11 +138,11 @@ def test_a_ladder_ranks_by_what_it_shows(small_board: Platform) -> None:
 
 def test_the_number_of_queries_does_not_grow_with_the_results(small_board: Platform) -> None:
     rows = made(small_board)
-    rows.entry(mean=0.5)
+    rows.result(mean=0.5)
     with asked(rows.platform) as before:
         read_pages(rows)
     for mean in (0.1, 0.2, 0.3, 0.4):
-        rows.entry(mean=mean)
+        rows.result(mean=mean)
 
     with asked(rows.platform) as after:
         read_pages(rows)
@@ -155,11 +155,11 @@ def read_pages(rows: Rows) -> None:
     home.challenge_page(rows.platform, code(rows), "test", 1)
 
 
-def rank(rows: Rows, sight: Sight, entry: int, reader: Actor) -> Rank | None:
+def rank(rows: Rows, sight: Sight, result: int, reader: Actor) -> Rank | None:
     with rows.platform.transaction() as session:
         phase = challenges.phase_of_id(session, rows.phase_id)
         assert phase is not None
-        return details.ranks(session, reader, phase, sight, [session.get_one(Entry, entry)]).get(entry)
+        return details.ranks(session, reader, phase, sight, [session.get_one(Result, result)]).get(result)
 
 
 @pytest.mark.parametrize(
@@ -171,15 +171,15 @@ def test_a_result_ranks_among_those_that_its_reader_sees(
     small_board: Platform, sight: Sight, place: int
 ) -> None:
     rows = made(small_board)
-    best, own, tie, blank = (rows.entry(mean=mean) for mean in (0.7, 0.5, 0.5, 0.1))
-    rows.entry(mean=0.9, is_public=False)
-    rows.entry()
+    best, own, tie, blank = (rows.result(mean=mean) for mean in (0.7, 0.5, 0.5, 0.1))
+    rows.result(mean=0.9, is_public=False)
+    rows.result()
     with rows.platform.transaction() as session:
-        ladder_key = session.get_one(Entry, best).rank_key
-        session.execute(update(Entry).where(Entry.id == tie).values(ladder_rank_key=ladder_key))
+        ladder_key = session.get_one(Result, best).rank_key
+        session.execute(update(Result).where(Result.id == tie).values(ladder_rank_key=ladder_key))
         of_blank = update(ClassScore).where(ClassScore.run_id == rows.run_of(blank))
         session.execute(of_blank.values(value=None, held_out_value=None))
-        session.execute(update(Entry).where(Entry.id == blank).values(rank_key=-1))
+        session.execute(update(Result).where(Result.id == blank).values(rank_key=-1))
 
     organiser = Actor(user_id=rows.user_id, role=Role.ADMIN, has_second_factor=True)
 

@@ -46,7 +46,7 @@ def scene(
 def test_an_upload_becomes_a_result(scene: Scene) -> None:
     submission_id = scene.someone.submit(PHASE, ARCHIVE, "Oak")
 
-    assert scene.someone.final(submission_id)["entries"][0]["state"] == "scored"
+    assert scene.someone.final(submission_id)["results"][0]["state"] == "scored"
     assert not (scene.running.settings.data / "storage").exists()
     assert not (scene.running.settings.data / "private").exists()
 
@@ -104,4 +104,4 @@ def test_while_the_service_is_away_nothing_is_lost(scene: Scene) -> None:
     assert ready.status_code == 503
     assert send().status_code == 204
     assert good(http.get(where))["valid"]
-    assert scene.someone.final(submission_id)["entries"][0]["state"] == "scored"
+    assert scene.someone.final(submission_id)["results"][0]["state"] == "scored"

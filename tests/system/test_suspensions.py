@@ -54,7 +54,7 @@ def submission_is_public(board: Rows) -> bool:
 
 
 def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hidden(board: Rows) -> None:
-    board.entry(mean=0.5)
+    board.result(mean=0.5)
     [(name, _)] = shown(board)
     before = version(board)
 
@@ -81,7 +81,7 @@ def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hid
 def test_a_team_keeps_its_name_once_a_result_is_public_unless_an_organiser_changes_it(board: Rows) -> None:
     owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
     memberships.change(board.platform, owner, board.team_id, TeamChange(name=f"Before {board.team_id}"))
-    board.entry(mean=0.5)
+    board.result(mean=0.5)
     before = version(board)
 
     with pytest.raises(RefusedError, match="has public results under this name"):
@@ -94,8 +94,8 @@ def test_a_team_keeps_its_name_once_a_result_is_public_unless_an_organiser_chang
 
 
 def test_strangers_see_the_public_results_of_a_team_and_who_agreed_to_be_named(board: Rows) -> None:
-    board.entry(mean=0.5)
-    board.entry(mean=0.7, is_public=False)
+    board.result(mean=0.5)
+    board.result(mean=0.7, is_public=False)
     owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
 
     seen = team_views.team_page(board.platform, NOBODY, board.team_id)
@@ -106,7 +106,7 @@ def test_strangers_see_the_public_results_of_a_team_and_who_agreed_to_be_named(b
 
 
 def test_a_team_with_results_outlives_its_last_member(board: Rows) -> None:
-    board.entry(mean=0.5)
+    board.result(mean=0.5)
     owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
 
     memberships.leave(board.platform, owner, board.team_id)

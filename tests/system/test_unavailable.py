@@ -46,7 +46,7 @@ def test_a_confirmation_is_accepted_while_the_broker_is_away_and_scored_when_it_
         assert httpx2.get(f"{address}/ready", timeout=LONGEST).status_code == 200
     running.start_worker()
 
-    assert organiser.final(response.json()["id"])["entries"][0]["state"] == "scored"
+    assert organiser.final(response.json()["id"])["results"][0]["state"] == "scored"
     assert eventually(lambda: health(address)["status"] == "ok", LONGEST), health(address)
     assert health(address)["workers"]["value"] == 1
 

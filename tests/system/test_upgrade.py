@@ -150,7 +150,7 @@ def test_the_schema_is_expanded_under_a_running_worker_and_both_versions_go_on_w
     thread.join()
 
     assert (done.returncode, sender.errors) == (0, []), done.stderr
-    assert {site.person.final(each)["entries"][0]["state"] for each in sender.sent} == {"scored"}
+    assert {site.person.final(each)["results"][0]["state"] for each in sender.sent} == {"scored"}
     assert site.running.ask("SELECT FROM run WHERE attempt > 1") == []
     after = site.counts()
     assert {name for name, count in before.items() if after[name] < count and name != "job"} == set()

@@ -235,7 +235,7 @@ def test_an_archive_with_problems_has_all_of_them_in_its_report_and_costs_nothin
     assert (problems[0]["code"], problems[0]["found"]) == ("field-count", f"{IMAGES[1]} 0.5 1 2 3")
     assert ash.confirm(upload["id"], "Crooked").status_code == 422
     assert good(ash.http.get("/api/v1/submissions")) == []
-    assert ash.final(ash.submit(PHASE, GOOD, "Straight"))["entries"][0]["state"] == "scored"
+    assert ash.final(ash.submit(PHASE, GOOD, "Straight"))["results"][0]["state"] == "scored"
     over = ash.confirm(ash.upload(PHASE, GOOD), "One too many")
     assert (over.status_code, over.json()["problems"][0]["code"]) == (429, "quota")
 
@@ -256,7 +256,7 @@ def test_another_team_s_upload_and_submission_are_not_there(site: SharedSite, oa
     upload = yew.upload(PHASE, GOOD)
     with stopped(site.installation.pool()):
         submission_id = good(yew.confirm(upload, "Hidden"))["id"]
-        run = yew.submission(submission_id)["entries"][0]["shown"]["id"]
+        run = yew.submission(submission_id)["results"][0]["shown"]["id"]
 
         for stranger in (oak, site.anybody):
             expected = 404 if stranger is oak else 401

@@ -39,8 +39,8 @@ def scored(someone: Client, phase: str, *, make_public: bool) -> Any:
 
 
 def withdraw(someone: Client, submission: Any, reason: str = "") -> Any:
-    [entry] = submission["entries"]
-    return someone.http.post(f"/api/v1/entries/{entry['id']}/withdraw", json={"reason": reason})
+    [result] = submission["results"]
+    return someone.http.post(f"/api/v1/results/{result['id']}/withdraw", json={"reason": reason})
 
 
 def test_a_result_is_private_until_its_team_makes_it_public(
@@ -48,9 +48,9 @@ def test_a_result_is_private_until_its_team_makes_it_public(
 ) -> None:
     submission = scored(oak, phase, make_public=False)
     name, address = submission["method"]["name"], f"/api/v1/submissions/{submission['id']}"
-    run = submission["entries"][0]["shown"]["id"]
+    run = submission["results"][0]["shown"]["id"]
 
-    assert submission["entries"][0]["shown"]["headline"] == 0.5
+    assert submission["results"][0]["shown"]["headline"] == 0.5
     for other in (elm, site.anybody):
         assert name not in other.means(phase)
         assert other.http.get(address).status_code == 404
@@ -89,8 +89,8 @@ def test_a_team_withdraws_a_private_result_and_its_name_stays_retired(
     assert withdraw(elm, submission).status_code == 404
     withdrawn = good(withdraw(oak, submission, "trained on the wrong images"))
 
-    [entry] = withdrawn["entries"]
-    assert (entry["state"], entry["withdraw_reason"]) == ("withdrawn", "trained on the wrong images")
+    [result] = withdrawn["results"]
+    assert (result["state"], result["withdraw_reason"]) == ("withdrawn", "trained on the wrong images")
     assert name not in [row["method"] for row in site.organiser.board(phase)["rows"]]
     assert withdraw(oak, submission).status_code == 409
     again = oak.confirm(oak.upload(phase, results(cat=5, dog=5)), name)
@@ -110,12 +110,12 @@ def test_only_an_organiser_withdraws_a_public_result_and_says_why(
 
     assert name not in site.anybody.means(phase)
     assert site.anybody.http.get(f"/api/v1/submissions/{submission['id']}").status_code == 404
-    [entry] = oak.submission(submission["id"])["entries"]
-    assert (entry["state"], entry["withdraw_reason"]) == ("withdrawn", "used the test images")
+    [result] = oak.submission(submission["id"])["results"]
+    assert (result["state"], result["withdraw_reason"]) == ("withdrawn", "used the test images")
     [[action, reason]] = site.installation.ask(
-        "SELECT action, reason FROM audit WHERE subject = %s", f"entry {entry['id']}"
+        "SELECT action, reason FROM audit WHERE subject = %s", f"result {result['id']}"
     )
-    assert (action, reason) == ("entry.withdraw", "used the test images")
+    assert (action, reason) == ("result.withdraw", "used the test images")
 
 
 def test_the_page_asks_before_a_method_becomes_public(site: SharedSite, phase: str, oak: Client) -> None:

@@ -95,7 +95,7 @@ class Server:
 
     def rank_images(self, lists: Sequence[NDArray[np.int64]], *, account: int | None = None) -> Answer:
         """Send for each class the images that are ranked, most confident first; the others are left out."""
-        lists = [each if len(each) else np.zeros(1, np.int64) for each in lists]  # an empty file is an entry
+        lists = [each if len(each) else np.zeros(1, np.int64) for each in lists]  # an empty file is a result
         image = np.concatenate(lists)
         label = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
         score = np.concatenate([-np.arange(len(each), dtype=float) for each in lists])

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "d63b8e1a9f27"
+revision = "4a7be90c15d2"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -659,7 +659,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("phase_id", "competition", name=op.f("pk_board_groups")),
     )
     op.create_table(
-        "entry",
+        "result",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("submission_id", sa.BigInteger(), nullable=False),
         sa.Column("method_id", sa.BigInteger(), nullable=False),
@@ -683,7 +683,7 @@ def upgrade() -> None:
                 "failed",
                 "withdrawn",
                 "replaced",
-                name="entrystate",
+                name="resultstate",
                 native_enum=False,
                 create_constraint=True,
                 length=20,
@@ -699,86 +699,90 @@ def upgrade() -> None:
         sa.Column("withdraw_reason", sa.String(), nullable=True),
         sa.Column("extra_slot_id", sa.BigInteger(), nullable=True),
         sa.CheckConstraint(
-            "(state = 'withdrawn') = (withdrawn_at IS NOT NULL)", name=op.f("ck_entry_withdrawn_has_time")
+            "(state = 'withdrawn') = (withdrawn_at IS NOT NULL)", name=op.f("ck_result_withdrawn_has_time")
         ),
         sa.CheckConstraint(
-            "state <> 'scored' OR published_run_id IS NOT NULL", name=op.f("ck_entry_scored_is_published")
+            "state <> 'scored' OR published_run_id IS NOT NULL", name=op.f("ck_result_scored_is_published")
         ),
         sa.CheckConstraint(
             "(published_run_id IS NULL) = (published_generation IS NULL)",
-            name=op.f("ck_entry_published_has_generation"),
+            name=op.f("ck_result_published_has_generation"),
         ),
-        sa.CheckConstraint("competition BETWEEN 1 AND 12", name=op.f("ck_entry_competition_known")),
-        sa.ForeignKeyConstraint(["extra_slot_id"], ["extra_slot.id"], name=op.f("fk_entry_extra_slot_id")),
-        sa.ForeignKeyConstraint(["method_id"], ["method.id"], name=op.f("fk_entry_method_id")),
-        sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_entry_phase_id")),
+        sa.CheckConstraint("competition BETWEEN 1 AND 12", name=op.f("ck_result_competition_known")),
+        sa.ForeignKeyConstraint(["extra_slot_id"], ["extra_slot.id"], name=op.f("fk_result_extra_slot_id")),
+        sa.ForeignKeyConstraint(["method_id"], ["method.id"], name=op.f("fk_result_method_id")),
+        sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_result_phase_id")),
         sa.ForeignKeyConstraint(
-            ["published_run_id"], ["run.id"], name=op.f("fk_entry_published_run_id"), use_alter=True
+            ["published_run_id"], ["run.id"], name=op.f("fk_result_published_run_id"), use_alter=True
         ),
-        sa.ForeignKeyConstraint(["submission_id"], ["submission.id"], name=op.f("fk_entry_submission_id")),
-        sa.ForeignKeyConstraint(["withdrawn_by"], ["user_account.id"], name=op.f("fk_entry_withdrawn_by")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_entry")),
+        sa.ForeignKeyConstraint(["submission_id"], ["submission.id"], name=op.f("fk_result_submission_id")),
+        sa.ForeignKeyConstraint(["withdrawn_by"], ["user_account.id"], name=op.f("fk_result_withdrawn_by")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_result")),
     )
     op.create_index(
-        "ix_entry_board", "entry", ["phase_id", "competition", "published_generation"], unique=False
+        "ix_result_board", "result", ["phase_id", "competition", "published_generation"], unique=False
     )
     op.create_index(
-        "ix_entry_fingerprint",
-        "entry",
+        "ix_result_fingerprint",
+        "result",
         ["fingerprint"],
         unique=False,
         postgresql_where=sa.text("fingerprint <> ''"),
     )
     op.create_index(
-        "ix_entry_ladder_rank_key",
-        "entry",
+        "ix_result_ladder_rank_key",
+        "result",
         ["phase_id", "competition", "published_generation", "ladder_rank_key"],
         unique=False,
         postgresql_where=sa.text("state = 'scored' AND ladder_rank_key IS NOT NULL"),
     )
-    op.create_index(op.f("ix_entry_method_id"), "entry", ["method_id"], unique=False)
+    op.create_index(op.f("ix_result_method_id"), "result", ["method_id"], unique=False)
     op.create_index(
-        "ix_entry_newest",
-        "entry",
+        "ix_result_newest",
+        "result",
         ["phase_id", "id"],
         unique=False,
         postgresql_where=sa.text("state = 'scored'"),
     )
     op.create_index(
-        "ix_entry_pending", "entry", ["phase_id"], unique=False, postgresql_where=sa.text("state = 'pending'")
+        "ix_result_pending",
+        "result",
+        ["phase_id"],
+        unique=False,
+        postgresql_where=sa.text("state = 'pending'"),
     )
     op.create_index(
-        "ix_entry_rank_key",
-        "entry",
+        "ix_result_rank_key",
+        "result",
         ["phase_id", "competition", "published_generation", "rank_key"],
         unique=False,
         postgresql_where=sa.text("state = 'scored' AND rank_key IS NOT NULL"),
     )
-    op.create_index(op.f("ix_entry_submission_id"), "entry", ["submission_id"], unique=False)
+    op.create_index(op.f("ix_result_submission_id"), "result", ["submission_id"], unique=False)
     op.create_index(
-        "uq_entry_extra_slot",
-        "entry",
+        "uq_result_extra_slot",
+        "result",
         ["extra_slot_id"],
         unique=True,
         postgresql_where=sa.text("state IN ('pending', 'scored')"),
     )
     op.create_index(
-        "uq_entry_one_pending",
-        "entry",
+        "uq_result_one_pending",
+        "result",
         ["method_id", "phase_id", "competition"],
         unique=True,
         postgresql_where=sa.text("state = 'pending' AND is_replaceable"),
     )
     op.create_index(
-        "uq_entry_one_result",
-        "entry",
+        "uq_result_one_result",
+        "result",
         ["method_id", "phase_id", "competition"],
         unique=True,
         postgresql_where=sa.text("state IN ('pending', 'scored') AND NOT is_replaceable"),
     )
     op.create_index(
-        "uq_entry_one_scored",
-        "entry",
+        "uq_result_one_scored",
+        "result",
         ["method_id", "phase_id", "competition"],
         unique=True,
         postgresql_where=sa.text("state = 'scored' AND is_replaceable"),
@@ -808,7 +812,7 @@ def upgrade() -> None:
         "alike_pair",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
-        sa.Column("entry_id", sa.BigInteger(), nullable=False),
+        sa.Column("result_id", sa.BigInteger(), nullable=False),
         sa.Column("other_id", sa.BigInteger(), nullable=False),
         sa.Column("same_predictions", sa.Boolean(), nullable=False),
         sa.Column("rank_correlation", sa.Double(), nullable=True),
@@ -822,19 +826,19 @@ def upgrade() -> None:
             "(dismissed_at IS NULL) = (dismiss_reason IS NULL)",
             name=op.f("ck_alike_pair_dismissed_has_reason"),
         ),
-        sa.CheckConstraint("other_id < entry_id", name=op.f("ck_alike_pair_other_is_older")),
+        sa.CheckConstraint("other_id < result_id", name=op.f("ck_alike_pair_other_is_older")),
         sa.ForeignKeyConstraint(
             ["dismissed_by"], ["user_account.id"], name=op.f("fk_alike_pair_dismissed_by")
         ),
         sa.ForeignKeyConstraint(
-            ["entry_id"], ["entry.id"], name=op.f("fk_alike_pair_entry_id"), ondelete="CASCADE"
+            ["result_id"], ["result.id"], name=op.f("fk_alike_pair_result_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(
-            ["other_id"], ["entry.id"], name=op.f("fk_alike_pair_other_id"), ondelete="CASCADE"
+            ["other_id"], ["result.id"], name=op.f("fk_alike_pair_other_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_alike_pair_phase_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alike_pair")),
-        sa.UniqueConstraint("entry_id", "other_id", name=op.f("uq_alike_pair_entry_id_other_id")),
+        sa.UniqueConstraint("result_id", "other_id", name=op.f("uq_alike_pair_result_id_other_id")),
     )
     op.create_index(op.f("ix_alike_pair_other_id"), "alike_pair", ["other_id"], unique=False)
     op.create_index("ix_alike_pair_phase", "alike_pair", ["phase_id", "id"], unique=False)
@@ -842,14 +846,14 @@ def upgrade() -> None:
         "rescore",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
-        sa.Column("entry_id", sa.BigInteger(), nullable=True),
+        sa.Column("result_id", sa.BigInteger(), nullable=True),
         sa.Column("ground_truth_id", sa.BigInteger(), nullable=False),
         sa.Column("scorer", sa.String(), nullable=False),
         sa.Column("requested_by", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("activated_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("abandoned_at", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_rescore_entry_id")),
+        sa.ForeignKeyConstraint(["result_id"], ["result.id"], name=op.f("fk_rescore_result_id")),
         sa.ForeignKeyConstraint(
             ["ground_truth_id"], ["ground_truth.id"], name=op.f("fk_rescore_ground_truth_id")
         ),
@@ -860,21 +864,21 @@ def upgrade() -> None:
     op.create_index(op.f("ix_rescore_phase_id"), "rescore", ["phase_id"], unique=False)
     op.create_table(
         "sketch",
-        sa.Column("entry_id", sa.BigInteger(), nullable=False),
+        sa.Column("result_id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
         sa.Column("competition", sa.Integer(), nullable=False),
         sa.Column("content", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["entry_id"], ["entry.id"], name=op.f("fk_sketch_entry_id"), ondelete="CASCADE"
+            ["result_id"], ["result.id"], name=op.f("fk_sketch_result_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_sketch_phase_id")),
-        sa.PrimaryKeyConstraint("entry_id", name=op.f("pk_sketch")),
+        sa.PrimaryKeyConstraint("result_id", name=op.f("pk_sketch")),
     )
-    op.create_index("ix_sketch_board", "sketch", ["phase_id", "competition", "entry_id"], unique=False)
+    op.create_index("ix_sketch_board", "sketch", ["phase_id", "competition", "result_id"], unique=False)
     op.create_table(
         "run",
         sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("entry_id", sa.BigInteger(), nullable=False),
+        sa.Column("result_id", sa.BigInteger(), nullable=False),
         sa.Column("rescore_id", sa.BigInteger(), nullable=True),
         sa.Column("ground_truth_id", sa.BigInteger(), nullable=False),
         sa.Column("protocol", sa.String(), nullable=False),
@@ -920,7 +924,7 @@ def upgrade() -> None:
         ),
         sa.CheckConstraint("attempt >= 0", name=op.f("ck_run_counts_not_negative")),
         sa.ForeignKeyConstraint(["decided_by"], ["user_account.id"], name=op.f("fk_run_decided_by")),
-        sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_run_entry_id")),
+        sa.ForeignKeyConstraint(["result_id"], ["result.id"], name=op.f("fk_run_result_id")),
         sa.ForeignKeyConstraint(
             ["ground_truth_id"], ["ground_truth.id"], name=op.f("fk_run_ground_truth_id")
         ),
@@ -936,7 +940,7 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("finished_at IS NOT NULL"),
     )
-    op.create_index(op.f("ix_run_entry_id"), "run", ["entry_id"], unique=False)
+    op.create_index(op.f("ix_run_result_id"), "run", ["result_id"], unique=False)
     op.create_index(
         "ix_run_rescore_open",
         "run",
@@ -967,7 +971,7 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("receipt IS NOT NULL"),
     )
-    op.create_index("uq_run_rescore", "run", ["rescore_id", "entry_id"], unique=True)
+    op.create_index("uq_run_rescore", "run", ["rescore_id", "result_id"], unique=True)
     op.create_table(
         "job",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -1073,7 +1077,7 @@ def upgrade() -> None:
         "anonymous_link",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("token", sa.String(), nullable=False),
-        sa.Column("entry_id", sa.BigInteger(), nullable=False),
+        sa.Column("result_id", sa.BigInteger(), nullable=False),
         sa.Column("run_id", sa.BigInteger(), nullable=False),
         sa.Column("created_by", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
@@ -1085,12 +1089,12 @@ def upgrade() -> None:
             name=op.f("fk_anonymous_link_created_by"),
             ondelete="SET NULL",
         ),
-        sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_anonymous_link_entry_id")),
+        sa.ForeignKeyConstraint(["result_id"], ["result.id"], name=op.f("fk_anonymous_link_result_id")),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_anonymous_link_run_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_anonymous_link")),
         sa.UniqueConstraint("token", name=op.f("uq_anonymous_link_token")),
     )
-    op.create_index(op.f("ix_anonymous_link_entry_id"), "anonymous_link", ["entry_id"], unique=False)
+    op.create_index(op.f("ix_anonymous_link_result_id"), "anonymous_link", ["result_id"], unique=False)
     op.create_table(
         "class_score",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -1139,19 +1143,19 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
         sa.Column("competition", sa.Integer(), nullable=False),
-        sa.Column("entry_id", sa.BigInteger(), nullable=False),
+        sa.Column("result_id", sa.BigInteger(), nullable=False),
         sa.Column("run_id", sa.BigInteger(), nullable=True),
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column(
             "published_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
         ),
-        sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_publication_entry_id")),
+        sa.ForeignKeyConstraint(["result_id"], ["result.id"], name=op.f("fk_publication_result_id")),
         sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_publication_phase_id")),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_publication_run_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_publication")),
     )
     op.create_index("ix_publication_board", "publication", ["phase_id", "competition", "id"], unique=False)
-    op.create_index(op.f("ix_publication_entry_id"), "publication", ["entry_id"], unique=False)
+    op.create_index(op.f("ix_publication_result_id"), "publication", ["result_id"], unique=False)
     op.create_table(
         "run_analysis",
         sa.Column("run_id", sa.BigInteger(), nullable=False),
@@ -1164,21 +1168,21 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("run_id", name=op.f("pk_run_analysis")),
     )
-    # closes the circle of entry and run, which autogenerate leaves out
-    op.create_foreign_key("fk_entry_published_run_id", "entry", "run", ["published_run_id"], ["id"])
+    # closes the circle of result and run, which autogenerate leaves out
+    op.create_foreign_key("fk_result_published_run_id", "result", "run", ["published_run_id"], ["id"])
     # ### end Alembic commands ###
 
 
 def downgrade() -> None:
     # ### commands auto generated by Alembic - please adjust! ###
-    op.drop_constraint("fk_entry_published_run_id", "entry")
+    op.drop_constraint("fk_result_published_run_id", "result")
     op.drop_table("run_analysis")
-    op.drop_index(op.f("ix_publication_entry_id"), table_name="publication")
+    op.drop_index(op.f("ix_publication_result_id"), table_name="publication")
     op.drop_index("ix_publication_board", table_name="publication")
     op.drop_table("publication")
     op.drop_table("exhibit")
     op.drop_table("class_score")
-    op.drop_index(op.f("ix_anonymous_link_entry_id"), table_name="anonymous_link")
+    op.drop_index(op.f("ix_anonymous_link_result_id"), table_name="anonymous_link")
     op.drop_table("anonymous_link")
     op.drop_table("job")
     op.drop_index("uq_run_rescore", table_name="run")
@@ -1198,7 +1202,7 @@ def downgrade() -> None:
             "state IN ('queued', 'running', 'refused', 'failed') AND decision IS NULL AND rescore_id IS NOT NULL"
         ),
     )
-    op.drop_index(op.f("ix_run_entry_id"), table_name="run")
+    op.drop_index(op.f("ix_run_result_id"), table_name="run")
     op.drop_index("ix_run_ended", table_name="run", postgresql_where=sa.text("finished_at IS NOT NULL"))
     op.drop_table("run")
     op.drop_index("ix_sketch_board", table_name="sketch")
@@ -1212,40 +1216,42 @@ def downgrade() -> None:
     op.drop_index("ix_picture_batch", table_name="picture")
     op.drop_table("picture")
     op.drop_index(
-        "uq_entry_one_scored",
-        table_name="entry",
+        "uq_result_one_scored",
+        table_name="result",
         postgresql_where=sa.text("state = 'scored' AND is_replaceable"),
     )
     op.drop_index(
-        "uq_entry_one_result",
-        table_name="entry",
+        "uq_result_one_result",
+        table_name="result",
         postgresql_where=sa.text("state IN ('pending', 'scored') AND NOT is_replaceable"),
     )
     op.drop_index(
-        "uq_entry_one_pending",
-        table_name="entry",
+        "uq_result_one_pending",
+        table_name="result",
         postgresql_where=sa.text("state = 'pending' AND is_replaceable"),
     )
     op.drop_index(
-        "uq_entry_extra_slot", table_name="entry", postgresql_where=sa.text("state IN ('pending', 'scored')")
+        "uq_result_extra_slot",
+        table_name="result",
+        postgresql_where=sa.text("state IN ('pending', 'scored')"),
     )
-    op.drop_index(op.f("ix_entry_submission_id"), table_name="entry")
+    op.drop_index(op.f("ix_result_submission_id"), table_name="result")
     op.drop_index(
-        "ix_entry_rank_key",
-        table_name="entry",
+        "ix_result_rank_key",
+        table_name="result",
         postgresql_where=sa.text("state = 'scored' AND rank_key IS NOT NULL"),
     )
-    op.drop_index("ix_entry_pending", table_name="entry", postgresql_where=sa.text("state = 'pending'"))
-    op.drop_index("ix_entry_newest", table_name="entry", postgresql_where=sa.text("state = 'scored'"))
-    op.drop_index(op.f("ix_entry_method_id"), table_name="entry")
+    op.drop_index("ix_result_pending", table_name="result", postgresql_where=sa.text("state = 'pending'"))
+    op.drop_index("ix_result_newest", table_name="result", postgresql_where=sa.text("state = 'scored'"))
+    op.drop_index(op.f("ix_result_method_id"), table_name="result")
     op.drop_index(
-        "ix_entry_ladder_rank_key",
-        table_name="entry",
+        "ix_result_ladder_rank_key",
+        table_name="result",
         postgresql_where=sa.text("state = 'scored' AND ladder_rank_key IS NOT NULL"),
     )
-    op.drop_index("ix_entry_fingerprint", table_name="entry", postgresql_where=sa.text("fingerprint <> ''"))
-    op.drop_index("ix_entry_board", table_name="entry")
-    op.drop_table("entry")
+    op.drop_index("ix_result_fingerprint", table_name="result", postgresql_where=sa.text("fingerprint <> ''"))
+    op.drop_index("ix_result_board", table_name="result")
+    op.drop_table("result")
     op.drop_table("board_groups")
     op.drop_index(op.f("ix_submission_upload_id"), table_name="submission")
     op.drop_index(op.f("ix_submission_phase_id"), table_name="submission")

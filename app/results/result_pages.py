@@ -1,4 +1,4 @@
-"""The forms on the page of a submission: withdraw an entry, make the method public."""
+"""The forms on the page of a submission: withdraw a result, make the method public."""
 
 from typing import Annotated
 
@@ -6,22 +6,22 @@ from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 
 from app.core.access import Action
-from app.results import entries, submissions
+from app.results import submissions, withdrawing
 from app.submissions import methods
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
 router = APIRouter()
 
 
-@router.post("/entries/{entry_id}/withdraw", dependencies=[requires(Action.WITHDRAW)])
+@router.post("/results/{result_id}/withdraw", dependencies=[requires(Action.WITHDRAW)])
 def withdraw(
     platform: ThePlatform,
     actor: CurrentActor,
-    entry_id: int,
+    result_id: int,
     reason: Annotated[str, Form(max_length=1000)] = "",
 ) -> Response:
-    """Take an entry's result off its board."""
-    submission_id = entries.withdraw(platform, actor, entry_id, reason)
+    """Withdraw a result from its board."""
+    submission_id = withdrawing.withdraw(platform, actor, result_id, reason)
     return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
 
 

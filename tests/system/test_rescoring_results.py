@@ -1,4 +1,4 @@
-"""Scoring one entry again that was refused or has failed."""
+"""Scoring one result again that was refused or has failed."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from app.boards import boards
 from app.core.errors import ConflictError, NotFoundError
 from app.evaluation import rescoring
 from app.jobs import queue
-from app.models import AuditRecord, Entry, EntryState, ExtraSlot, Job, Queue, Run, RunState
+from app.models import AuditRecord, ExtraSlot, Job, Queue, Result, ResultState, Run, RunState
 from app.platform import Platform
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
@@ -28,82 +28,82 @@ def board(small_board: Platform) -> Rows:
 
 
 def ended(board: Rows, state: RunState) -> int:
-    """An entry without a result."""
-    entry = board.entry()
+    """A result without a result."""
+    result = board.result()
     with board.platform.transaction() as session:
         session.execute(delete(Job))
-        run = session.get_one(Run, board.run_of(entry))
+        run = session.get_one(Run, board.run_of(result))
         run.state, run.finished_at, run.failure_message = state, func.now(), "not scored"
         session.flush()
-        boards.record_result(session, entry, run.id)
-    assert state_of(board, entry) == state.value
-    return entry
+        boards.record_result(session, result, run.id)
+    assert state_of(board, result) == state.value
+    return result
 
 
-def state_of(board: Rows, entry: int) -> str:
+def state_of(board: Rows, result: int) -> str:
     with board.platform.transaction() as session:
-        return session.get_one(Entry, entry).state.value
+        return session.get_one(Result, result).state.value
 
 
-def change(board: Rows, entry: int, assignment: str) -> None:
-    """Change an entry behind the application's back."""
+def change(board: Rows, result: int, assignment: str) -> None:
+    """Change a result behind the application's back."""
     with board.platform.transaction() as session:
-        session.execute(text(f"UPDATE entry SET {assignment} WHERE id = :entry"), {"entry": entry})
+        session.execute(text(f"UPDATE result SET {assignment} WHERE id = :result"), {"result": result})
 
 
 @pytest.mark.parametrize("state", [RunState.REFUSED, RunState.FAILED])
-def test_an_entry_without_a_result_is_queued_again_and_comes_onto_the_board(
+def test_a_result_without_a_result_is_queued_again_and_comes_onto_the_board(
     board: Rows, state: RunState
 ) -> None:
-    entry = ended(board, state)
-    before = board.run_of(entry)
+    result = ended(board, state)
+    before = board.run_of(result)
 
-    assert rescoring.request_entry(board.platform, None, entry) is None
+    assert rescoring.request_entry(board.platform, None, result) is None
 
-    [(run, truth)] = board.unfinished(entry)
-    assert (run > before, truth, state_of(board, entry)) == (True, board.truths[0], "pending")
+    [(run, truth)] = board.unfinished(result)
+    assert (run > before, truth, state_of(board, result)) == (True, board.truths[0], "pending")
     with board.platform.transaction() as session:
         statement = select(AuditRecord.action, AuditRecord.before).where(
-            AuditRecord.subject == f"entry {entry}"
+            AuditRecord.subject == f"result {result}"
         )
-        assert session.execute(statement).all() == [("entry.rescore", {"state": state.value})]
-    board.score(entry, 0.5)
-    assert board.standing() == {entry: 0.5}
+        assert session.execute(statement).all() == [("result.rescore", {"state": state.value})]
+    board.score(result, 0.5)
+    assert board.standing() == {result: 0.5}
 
 
 def test_it_is_scored_as_its_board_is_also_while_the_phase_is_scored_again(board: Rows) -> None:
-    board.entry(mean=0.4)
-    entry = ended(board, RunState.FAILED)
+    board.result(mean=0.4)
+    result = ended(board, RunState.FAILED)
     rescoring.request(board.platform, None, board.phase_id)
 
-    rescoring.request_entry(board.platform, None, entry)
+    rescoring.request_entry(board.platform, None, result)
 
-    assert [truth for _, truth in board.unfinished(entry)] == [board.truths[0]]
+    assert [truth for _, truth in board.unfinished(result)] == [board.truths[0]]
 
 
 def test_it_may_end_without_a_result_again(board: Rows) -> None:
-    entry = ended(board, RunState.REFUSED)
-    rescoring.request_entry(board.platform, None, entry)
-    [(run, _)] = board.unfinished(entry)
+    result = ended(board, RunState.REFUSED)
+    rescoring.request_entry(board.platform, None, result)
+    [(run, _)] = board.unfinished(result)
 
     board.refuse(run)
 
-    assert state_of(board, entry) == "refused"
-    rescoring.request_entry(board.platform, None, entry)
-    assert state_of(board, entry) == "pending"
+    assert state_of(board, result) == "refused"
+    rescoring.request_entry(board.platform, None, result)
+    assert state_of(board, result) == "pending"
 
 
 def test_workers_claim_it_with_the_runs_of_participants(board: Rows) -> None:
     with board.platform.transaction() as session:
         session.execute(delete(Job))
         session.execute(text("DELETE FROM run WHERE state = 'queued'"))
-    board.entry(mean=0.4)
-    entry = ended(board, RunState.FAILED)
+    board.result(mean=0.4)
+    result = ended(board, RunState.FAILED)
     rescoring.request(board.platform, None, board.phase_id)
 
-    rescoring.request_entry(board.platform, None, entry)
+    rescoring.request_entry(board.platform, None, result)
 
-    [(run, _)] = board.unfinished(entry)
+    [(run, _)] = board.unfinished(result)
     with board.platform.transaction() as session:
         lease = board.platform.settings.lease
         claim = queue.claim_next(session, Queue.RUNS, lease, session.get_one(Run, run).scorer)
@@ -111,48 +111,48 @@ def test_workers_claim_it_with_the_runs_of_participants(board: Rows) -> None:
     assert claim.run_id == run
 
 
-def with_state(state: EntryState) -> Callable[[Rows], int]:
+def with_state(state: ResultState) -> Callable[[Rows], int]:
     def make(board: Rows) -> int:
-        entry = ended(board, RunState.FAILED)
-        time = ", withdrawn_at = now()" if state is EntryState.WITHDRAWN else ""
-        change(board, entry, f"state = '{state.value}'{time}")
-        return entry
+        result = ended(board, RunState.FAILED)
+        time = ", withdrawn_at = now()" if state is ResultState.WITHDRAWN else ""
+        change(board, result, f"state = '{state.value}'{time}")
+        return result
 
     return make
 
 
 def whose_method_has_another(board: Rows) -> int:
-    entry = ended(board, RunState.FAILED)
-    newer = board.newer(entry)
+    result = ended(board, RunState.FAILED)
+    newer = board.newer(result)
     change(board, newer, "is_replaceable = false")
-    change(board, entry, "is_replaceable = false")
-    return entry
+    change(board, result, "is_replaceable = false")
+    return result
 
 
 def with_a_newer_result_where_the_annotation_is_open(board: Rows) -> int:
-    entry = ended(board, RunState.FAILED)
-    board.score(board.newer(entry), 0.5)
-    return entry
+    result = ended(board, RunState.FAILED)
+    board.score(board.newer(result), 0.5)
+    return result
 
 
 def whose_extra_slot_is_used(board: Rows) -> int:
-    entry, other = ended(board, RunState.FAILED), board.entry()
+    result, other = ended(board, RunState.FAILED), board.result()
     with board.platform.transaction() as session:
         slot = ExtraSlot(phase_id=board.phase_id, team_id=board.team_id, task="detection", reason="a test")
         session.add(slot)
         session.flush()
         slot_id = slot.id
-    for each in (entry, other):
+    for each in (result, other):
         change(board, each, f"extra_slot_id = {slot_id}")
-    return entry
+    return result
 
 
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (Rows.entry, "is not scored yet; it is in the queue"),
-        (with_state(EntryState.WITHDRAWN), "was withdrawn"),
-        (with_state(EntryState.REPLACED), "was replaced by a newer result of its method"),
+        (Rows.result, "is not scored yet; it is in the queue"),
+        (with_state(ResultState.WITHDRAWN), "was withdrawn"),
+        (with_state(ResultState.REPLACED), "was replaced by a newer result of its method"),
         (whose_method_has_another, "its method has another result by now"),
         (with_a_newer_result_where_the_annotation_is_open, "its method has another result by now"),
         (whose_extra_slot_is_used, "its extra slot was used for another result"),
@@ -162,20 +162,20 @@ def whose_extra_slot_is_used(board: Rows) -> int:
 def test_what_cannot_be_scored_again_is_refused_with_the_reason(
     board: Rows, make: Callable[[Rows], int], reason: str
 ) -> None:
-    entry = make(board)
-    before = board.unfinished(entry), state_of(board, entry)
+    result = make(board)
+    before = board.unfinished(result), state_of(board, result)
 
-    with pytest.raises(ConflictError, match=f"entry {entry}.*{reason}"):
-        rescoring.request_entry(board.platform, None, entry)
+    with pytest.raises(ConflictError, match=f"result {result}.*{reason}"):
+        rescoring.request_entry(board.platform, None, result)
 
-    assert (board.unfinished(entry), state_of(board, entry)) == before
+    assert (board.unfinished(result), state_of(board, result)) == before
 
 
-def test_an_entry_of_another_phase_or_of_none_is_not_found(board: Rows) -> None:
-    entry = ended(board, RunState.FAILED)
+def test_a_result_of_another_phase_or_of_none_is_not_found(board: Rows) -> None:
+    result = ended(board, RunState.FAILED)
 
-    for number, phase_id in ((entry, board.phase_id + 1), (10**9, None)):
-        with pytest.raises(NotFoundError, match=f"there is no entry {number}"):
+    for number, phase_id in ((result, board.phase_id + 1), (10**9, None)):
+        with pytest.raises(NotFoundError, match=f"there is no result {number}"):
             rescoring.request_entry(board.platform, None, number, phase_id)
 
 
@@ -185,19 +185,19 @@ def oak(site: SharedSite) -> Client:
 
 
 @pytest.mark.parametrize("way", ["button", "API", "command"])
-def test_organisers_have_a_failed_entry_scored_on_every_way(
+def test_organisers_have_a_failed_result_scored_on_every_way(
     site: SharedSite, oak: Client, way: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     challenge, http = f"retried-{way.lower()}", site.organiser.http
     site.installation.load(small_kit(tmp_path_factory.mktemp("kit")), challenge)
     number = oak.submit(f"{challenge}/test", results(cat=5, dog=5), "Acorn")
-    [entry] = oak.final(number)["entries"]
-    site.installation.ask("UPDATE run SET state = 'failed' WHERE id = %s", entry["shown"]["id"])
+    [result] = oak.final(number)["results"]
+    site.installation.ask("UPDATE run SET state = 'failed' WHERE id = %s", result["shown"]["id"])
     site.installation.ask(
-        "UPDATE entry SET state = 'failed', published_run_id = NULL, published_generation = NULL WHERE id = %s",
-        entry["id"],
+        "UPDATE result SET state = 'failed', published_run_id = NULL, published_generation = NULL WHERE id = %s",
+        result["id"],
     )
-    action = f"/organise/entries/{entry['id']}/rescore"
+    action = f"/organise/results/{result['id']}/rescore"
     assert f'action="{action}"' in http.get(f"/submissions/{number}").text
 
     if way == "button":
@@ -205,11 +205,11 @@ def test_organisers_have_a_failed_entry_scored_on_every_way(
     elif way == "API":
         assert good(http.post(f"/api/v1{action}")) == {"rescore": None}
     else:
-        words = ("--challenge", challenge, "--phase", "test", "--entry", str(entry["id"]))
+        words = ("--challenge", challenge, "--phase", "test", "--result", str(result["id"]))
         done = site.installation.command("rescore", *words)
         assert done.returncode == 0, done.stderr
-        assert f"entry {entry['id']} is queued" in done.stdout
+        assert f"result {result['id']} is queued" in done.stdout
 
-    assert eventually(lambda: oak.submission(number)["entries"][0]["state"] == "scored")
-    [again] = oak.submission(number)["entries"]
+    assert eventually(lambda: oak.submission(number)["results"][0]["state"] == "scored")
+    [again] = oak.submission(number)["results"]
     assert (again["runs"], again["shown"]["headline"], again["shown"]["is_rescore"]) == (2, 0.5, False)

@@ -1,4 +1,4 @@
-"""Withdrawing entries, for programs."""
+"""Withdrawing results, for programs."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.core.access import Action
-from app.results import entries, submissions
+from app.results import submissions, withdrawing
 from app.results.submissions import SubmissionView
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
@@ -14,7 +14,7 @@ router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
 
 class Withdrawal(BaseModel):
-    """Why an entry is withdrawn."""
+    """Why a result is withdrawn."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -23,13 +23,13 @@ class Withdrawal(BaseModel):
     ] = ""
 
 
-@router.post("/entries/{entry_id}/withdraw", dependencies=[requires(Action.WITHDRAW)])
+@router.post("/results/{result_id}/withdraw", dependencies=[requires(Action.WITHDRAW)])
 def withdraw(
-    platform: ThePlatform, actor: CurrentActor, entry_id: int, withdrawal: Withdrawal
+    platform: ThePlatform, actor: CurrentActor, result_id: int, withdrawal: Withdrawal
 ) -> SubmissionView:
-    """Take an entry's result off its leaderboard: its team until the method is public, organisers at any time.
+    """Withdraw a result from its leaderboard: its team until the method is public, organisers at any time.
 
     The submission stays. On a held-out phase the method's name cannot be used again and the quota stays used.
     """
-    submission_id = entries.withdraw(platform, actor, entry_id, withdrawal.reason)
+    submission_id = withdrawing.withdraw(platform, actor, result_id, withdrawal.reason)
     return submissions.submission_page(platform, actor, submission_id)
