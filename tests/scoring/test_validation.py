@@ -219,8 +219,8 @@ def test_a_folder_where_somebody_works_may_hold_other_results_too(tmp_path: Path
     assert [found.number for found in validation.competitions] == [3]
     assert sorted(codes(validation.notes)) == [
         "nested-archive",
-        "other-competition",
         "other-challenge",
+        "other-competition",
         "wrong-image-set",
     ]
 
