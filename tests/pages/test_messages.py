@@ -197,7 +197,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.program.get(
             f"/api/v1/uploads/{scene.upload('free')}/archive", headers={"Range": "bytes=9999999-"}
         ),
-        416, "range", r"The archive has \d+ bytes; the range is not within them",
+        416, "range", r"The archive has \d+ bytes; the requested range is not within them",
     ),
     "a single file that is no result": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=car.txt", content=b"x"),
@@ -240,12 +240,12 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a stored file that is damaged": (
         with_damaged_description, 503, "storage-damaged",
-        "A file that is stored here is damaged. This is an error on our side: nothing was counted, and the admins see it. Please try again later",
+        "A stored file is damaged. This is an error on our side: nothing was counted, and the admins can see it. Please try again later",
     ),
     "a storage that is full": (
         lambda scene: scene.stranger.get("/api/v1/test/full"),
         507, "storage-full",
-        "Storage is full at the moment. What has arrived is kept, and an upload can be resumed once there is space",
+        "Storage is full at the moment. Bytes received so far are kept, and an upload can be resumed once there is space",
     ),
 }  # fmt: skip
 
