@@ -317,7 +317,8 @@ class Settings(LoginSettings):
         Field(description="bucket for ground truth; set for workers and commands, never for the web"),
     ] = None
     s3_private_access_key: Annotated[
-        str | None, Field(description="access key for that bucket, which the web's key must not open")
+        str | None,
+        Field(description="access key for that bucket; the key of the other bucket must not open it"),
     ] = None
     s3_private_secret_key: Annotated[str | None, Field(description="secret key for that bucket")] = None
 

@@ -68,7 +68,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a request from another site": (
         lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Origin": "https://evil.example"}),
-        403, "cross-site", "This request was sent by a page of another site; .*",
+        403, "cross-site", "This request was sent from another website; .*",
     ),
     "a login while too many others log in": (
         login_while_others_log_in,
@@ -119,7 +119,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a password where there are none": (
         login_with_password_where_there_are_none, 403, "passwords-off",
-        "This server takes no passwords; log in by a provider",
+        "This server does not use passwords; log in with a provider",
     ),
     "an account where none are made": (
         registration_where_it_is_closed, 403, "registration-closed", "Accounts with a password cannot be made here",
@@ -232,7 +232,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a database that is full": (
         lambda scene: scene.stranger.get("/api/v1/test/full-database"), 507, "storage-full",
-        "The database has no space left. Nothing of this request was stored or counted; please try again later",
+        "The database is out of disk space. Nothing was saved or counted; please try again later",
     ),
     "a storage that is away": (
         without_storage, 503, "storage-unavailable",
