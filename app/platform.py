@@ -174,7 +174,7 @@ def _description_of(session: Session, store: str, key: str) -> str:
     if session.scalar(select(exists().where(GroundTruth.key == key))):
         return "ground truth"
     is_matches = session.scalar(select(exists().where(Run.statistics_key == key)))
-    return "matches" if is_matches else "copied pictures"
+    return "matches" if is_matches else "copied images"
 
 
 def _catalogue(engine: Engine, store: str, row: ColumnElement[bool]) -> Catalogue:

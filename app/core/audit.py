@@ -27,7 +27,9 @@ class Search(BaseModel):
         str, Field(max_length=80, description="the object of the action: person 7, result 12")
     ] = ""
     by: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="id of the person who did it")] = None
-    before: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the page before")] = None
+    before: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the previous page")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True)

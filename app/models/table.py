@@ -30,7 +30,7 @@ class Disclosure(enum.StrEnum):
     FULL = "full"  # the annotation is public: every digit, curves, counts
     CLASSES = "classes"  # each class and the mean, three decimals
     MEAN = "mean"  # the mean alone, three decimals
-    LADDER = "ladder"  # a new mean only where it beats the team's best by a standard error
+    LADDER = "ladder"  # a new mean only if it beats the team's best by a standard error
     AT_CLOSE = "at close"  # nothing
 
 
