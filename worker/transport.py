@@ -8,9 +8,9 @@ from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 class BestEffortAckQoS(redis.QoS):
     """Counts a message as done even if its acknowledgement fails.
 
-    A worker holds as many messages as it has processes. A message whose acknowledgement timed out would be counted forever,
-    and after as many of them as it has processes, the worker would silently stop receiving messages. The broker redelivers
-    such a message later, which only costs a database query.
+    A worker holds at most as many messages as it has processes. A message whose acknowledgement timed out would count
+    forever; after enough of them, the worker would silently stop receiving messages. The broker redelivers such a message
+    later, which only costs a database query.
     """
 
     def ack(self, delivery_tag: str) -> None:

@@ -32,12 +32,7 @@ from app.core.paging import RowPage, page_of
 from app.models import DamagedContent, Job, JobKind, Queue, Result, Run, Team
 
 LIVE, SHADOW = 0, 10  # priorities: participants' runs before those of a re-scoring
-CLAIM_ORDER = (
-    Job.priority,
-    Job.turn,
-    Job.queued_at,
-    Job.id,
-)  # within a queue; `ix_job_waiting` has this order
+CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue, as in `ix_job_waiting`
 
 PAUSES = (1, 6, 24, 120)  # in units of the first pause: 5 s, 30 s, 2 min, 10 min
 LONGEST_PAUSE = timedelta(minutes=10)

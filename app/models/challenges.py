@@ -85,9 +85,8 @@ class Phase(Base):
     opens_at: Mapped[datetime]
     closes_at: Mapped[datetime | None]
     grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
-    embargo: Mapped[bool] = mapped_column(
-        default=False
-    )  # whether others see results only once the phase is over
+    # whether others see results only once the phase is over
+    embargo: Mapped[bool] = mapped_column(default=False)
     # whether the challenge's page says how much was disclosed
     shows_exposure: Mapped[bool] = mapped_column(default=False)
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
@@ -143,9 +142,8 @@ class TruthKey(Base):
     """
 
     __tablename__ = "truth_key"
-    name: Mapped[str] = mapped_column(
-        primary_key=True
-    )  # the key's sha256, which reveals nothing about 256 random bits
+    # the key's sha256, which reveals nothing about 256 random bits
+    name: Mapped[str] = mapped_column(primary_key=True)
     created_at: Mapped[datetime] = now_column()
 
 

@@ -86,9 +86,7 @@ class SecondFactor(Base):
     secret: Mapped[str]
     created_at: Mapped[datetime] = now_column()
     confirmed_at: Mapped[datetime | None]  # when the first code was given; None: logins do not ask for one
-    last_step: Mapped[int] = mapped_column(
-        BigInteger, default=0
-    )  # time step of the last code, to reject reuse
+    last_step: Mapped[int] = mapped_column(BigInteger, default=0)  # of the last code, to reject reuse
 
 
 class Identity(Base):

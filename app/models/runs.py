@@ -153,9 +153,7 @@ class AnonymousLink(Base):
 
     __tablename__ = "anonymous_link"
     id: Mapped[int] = key_column()
-    token: Mapped[str] = mapped_column(
-        unique=True
-    )  # in plain text, so that the team can copy it from the page again
+    token: Mapped[str] = mapped_column(unique=True)  # not hashed, so that the team can copy it again
     result_id: Mapped[int] = mapped_column(ForeignKey(Result.id), index=True)
     run_id: Mapped[int] = mapped_column(ForeignKey(Run.id))  # the run it shows, even if there are later ones
     created_by: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))

@@ -35,9 +35,7 @@ class Method(Base):
     code_url: Mapped[str] = mapped_column(default="")
     is_baseline: Mapped[bool] = mapped_column(default=False)
     public_at: Mapped[datetime | None]  # when it became visible to everyone on the boards
-    revision: Mapped[int] = mapped_column(
-        default=0
-    )  # incremented when anything that boards show of it changes
+    revision: Mapped[int] = mapped_column(default=0)  # incremented when what boards show of it changes
     created_at: Mapped[datetime] = now_column()
 
 
