@@ -1,4 +1,4 @@
-"""The web application, put together."""
+"""The web application."""
 
 from functools import partial
 
@@ -138,7 +138,7 @@ PAGES = (
 
 
 def create_app(platform: Platform | None = None) -> FastAPI:
-    """The application on this platform, by default on what the settings describe."""
+    """Create the application on a platform, by default the one that the settings describe."""
     logs.configure()
     warm_up()
     app = FastAPI(
@@ -147,7 +147,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
-        redirect_slashes=False,  # its redirects name the host that a header claims; ours are in app/error_responses.py
+        redirect_slashes=False,  # its redirects use the host of a header; ours are in app/web/error_responses.py
         responses=problem_responses(),
     )
     app.state.platform = platform or platform_of(Settings.read(), INTERACTIVE)
@@ -160,11 +160,13 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     if settings.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     app.mount("/static", StaticFiles(directory=ROOT / "static"), name="static")
-    app.state.routers = [*API, *PAGES]  # what the documentation reads permissions from
-    app.state.page_routes = [route for page in PAGES for route in page.routes if isinstance(route, APIRoute)]
-    for page in PAGES:
-        app.include_router(page, include_in_schema=False)
-    for room in API:
-        app.include_router(room)
+    app.state.routers = [*API, *PAGES]  # the documentation reads permissions from them
+    app.state.page_routes = [
+        route for pages in PAGES for route in pages.routes if isinstance(route, APIRoute)
+    ]
+    for router in PAGES:
+        app.include_router(router, include_in_schema=False)
+    for router in API:
+        app.include_router(router)
     add_error_handlers(app)
     return app

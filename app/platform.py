@@ -1,4 +1,4 @@
-"""What every room stands on: database, storage, notifier, settings."""
+"""What every package uses: settings, database, storage, notifier, limits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,22 +28,20 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """How long the database may take, in seconds, before a statement fails."""
+    """Time limits of database statements, in seconds."""
 
     statement: int
     lock: int
-    response: (
-        int | None
-    )  # for a server that sends nothing at all; the setting `stall_seconds` where it is None
+    response: int | None  # for a server that does not respond at all; None for the setting `stall_seconds`
 
 
-BACKGROUND = TimeLimits(statement=60, lock=20, response=None)  # what was scored or sent must be noted
-# somebody is looking at an empty page; still, a process that stands still with a lock loses it first (after 10 s)
+BACKGROUND = TimeLimits(statement=60, lock=20, response=None)  # what was scored or sent must be recorded
+# short, because a user is waiting, but longer than the 10 s after which a frozen process loses its locks
 INTERACTIVE = TimeLimits(statement=15, lock=12, response=18)
 
 CONNECTION = {
     "connect_timeout": 3,
-    # a peer that is gone is noticed after about half a minute
+    # a dead peer is detected after about half a minute
     "keepalives_idle": 15,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -55,7 +53,7 @@ def _session_options(limits: TimeLimits) -> str:
     milliseconds = {
         "statement_timeout": limits.statement * 1000,
         "lock_timeout": limits.lock * 1000,
-        # a process that stands still inside a transaction loses its locks before anybody has waited too long for them
+        # a process that freezes inside a transaction loses its locks before others time out
         "idle_in_transaction_session_timeout": 10_000,
     }
     return " ".join(["-c timezone=UTC", *(f"-c {name}={value}" for name, value in milliseconds.items())])
@@ -63,7 +61,7 @@ def _session_options(limits: TimeLimits) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Handed to every service. The web process has no `private` and no `truth_key`: it has no path to ground truth."""
+    """The resources of a process. The web process has no `private` and no `truth_key`, so it cannot reach ground truth."""
 
     settings: Settings
     engine: Engine
@@ -74,48 +72,48 @@ class Platform:
     truth_key: TruthKey | None
     notifier: Notifier
     limiter: RateLimiter
-    checks: CapacityLimiter  # how many archives are checked at the same time
+    checks: CapacityLimiter  # limits concurrent checks of archives
     cache: Cache = field(default_factory=Cache)  # of rendered boards
     autocommit: Engine = field(init=False)  # the same connections, without transactions
 
     def __post_init__(self) -> None:
-        """Look at the engine in the other way, too."""
+        """Derive `autocommit` from the engine."""
         object.__setattr__(self, "autocommit", self.engine.execution_options(isolation_level="AUTOCOMMIT"))
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
-        """A session that commits at the end of the block, or leaves no trace when it raises."""
+        """Open a session that commits at the end of the block, or rolls back if it raises."""
         with Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session whose statements stand by themselves, also one that writes: a round trip each, none to begin and to commit."""
+        """Open a session in autocommit mode, which saves the round trips of BEGIN and COMMIT; also for single writes."""
         with Session(self.autocommit, autoflush=False) as session:
             yield session
 
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
-        """A session for pages of several queries: all of them see the database as it was at the first."""
+        """Open a session for pages with several queries: all see the database as of the first query."""
         with self.transaction() as session:
             session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
             yield session
 
     @property
     def stores_by_name(self) -> dict[str, Storage]:
-        """Every store that this process knows."""
+        """All stores of this process, by name."""
         public = {"archives": self.archives, "descriptions": self.descriptions, "artefacts": self.artefacts}
         keys = {"keys": self.truth_key.store} if self.truth_key else {}
         return public | keys | ({"truth": self.private} if self.private else {})
 
     @property
     def stores(self) -> tuple[Storage, ...]:
-        """The same without their names."""
+        """All stores of this process."""
         return tuple(self.stores_by_name.values())
 
     @property
     def truths(self) -> Storage:
-        """Ground truth and per-image statistics, for workers and commands.
+        """The store of ground truth and per-image statistics, for workers and commands.
 
         Raises SettingsError in the web process.
         """
@@ -125,7 +123,7 @@ class Platform:
 
     @property
     def secret(self) -> TruthKey:
-        """The key under which hidden annotation is hashed, for workers and commands.
+        """The key with which hidden annotation is hashed, for workers and commands.
 
         Raises SettingsError in the web process.
         """
@@ -137,13 +135,13 @@ class Platform:
 NO_PRIVATE_STORAGE = (
     "HELDOUT_PRIVATE_STORAGE or HELDOUT_S3_PRIVATE_BUCKET: expected the place of ground truth"
 )
-ARCHIVE = and_(Upload.sha256.is_not(None), Upload.removed_at.is_(None))  # one that is stored
+STORED_ARCHIVE = and_(Upload.sha256.is_not(None), Upload.removed_at.is_(None))
 
 
-def _is_there(engine: Engine, row: ColumnElement[bool]) -> bool:
-    """Whether there is such a row; asked only where the folder of a store is empty or missing.
+def _row_exists(engine: Engine, row: ColumnElement[bool]) -> bool:
+    """Whether a row matches; called only if the folder of a store is empty or missing.
 
-    Raises StorageUnavailableError while the database is away.
+    Raises StorageUnavailableError while the database is unavailable.
     """
     try:
         with Session(engine) as session:
@@ -151,22 +149,21 @@ def _is_there(engine: Engine, row: ColumnElement[bool]) -> bool:
     except ProgrammingError:  # no schema yet, so nothing was stored
         return False
     except SQLAlchemyError as error:
-        raise StorageUnavailableError("the database does not say whether contents were stored") from error
+        raise StorageUnavailableError("cannot ask the database whether contents were stored") from error
 
 
-def _note_damage(engine: Engine, store: str, key: str) -> None:
-    """Keep a damaged content in mind, for admins to see and for a sweep to look at again."""
+def _record_damage(engine: Engine, store: str, key: str) -> None:
+    """Record damaged content, for admins to see and for sweeps to check again."""
     log.error("stored content damaged", store=store, key=key)
     try:
         with Session(engine) as session, session.begin():
-            values = {"store": store, "key": key, "what": _what_is(session, store, key)}
+            values = {"store": store, "key": key, "what": _description_of(session, store, key)}
             session.execute(insert(DamagedContent).values(values).on_conflict_do_nothing())
     except SQLAlchemyError:
-        log.warning("damaged content not noted", store=store, key=key)  # whoever reads it next notes it
+        log.warning("damaged content not recorded", store=store, key=key)  # the next reader records it
 
 
-def _what_is(session: Session, store: str, key: str) -> str:
-    """What a content is, in words."""
+def _description_of(session: Session, store: str, key: str) -> str:
     if store != "truth":
         names = {
             "archives": "stored archive",
@@ -177,33 +174,31 @@ def _what_is(session: Session, store: str, key: str) -> str:
     if session.scalar(select(exists().where(GroundTruth.key == key))):
         return "ground truth"
     is_matches = session.scalar(select(exists().where(Run.statistics_key == key)))
-    return "matches" if is_matches else "copied pictures"
+    return "matches" if is_matches else "copied images"
 
 
 def _catalogue(engine: Engine, store: str, row: ColumnElement[bool]) -> Catalogue:
-    """What the database knows of a store; row: one that it has as soon as something was stored."""
+    """The catalogue of a store; row: a condition that matches a row as soon as anything is stored."""
     return Catalogue(
-        has_contents=partial(_is_there, engine, row), note_damage=partial(_note_damage, engine, store)
+        has_contents=partial(_row_exists, engine, row), note_damage=partial(_record_damage, engine, store)
     )
 
 
 def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform:
-    """The platform that the settings describe.
+    """Create the platform that the settings describe.
 
-    Raises ValueError without a database or a broker.
+    Raises ValueError if no database or no broker is set.
     """
     if settings.database_url is None or settings.broker_url is None:
-        message = (
-            "HELDOUT_DATABASE_URL and HELDOUT_BROKER_URL are not set; `make run` starts servers of its own"
-        )
+        message = "HELDOUT_DATABASE_URL and HELDOUT_BROKER_URL are not set; `make run` starts its own servers"
         raise ValueError(message)
     engine = create_engine(
         settings.database_url,
         pool_pre_ping=True,
-        hide_parameters=True,  # values do not belong into logs
+        hide_parameters=True,  # values do not belong in logs
         pool_size=10,
         max_overflow=20,
-        pool_timeout=5,  # seconds until a page says that the database is busy
+        pool_timeout=5,  # seconds until a page says that the database is unavailable
         connect_args={**CONNECTION, "options": _session_options(limits)},
     )
     keys = key_store(settings, _catalogue(engine, "keys", TruthKeyRow.name.is_not(None)))
@@ -215,7 +210,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
     return Platform(
         settings=settings,
         engine=engine,
-        archives=public_store(settings, "archives", _catalogue(engine, "archives", ARCHIVE)),
+        archives=public_store(settings, "archives", _catalogue(engine, "archives", STORED_ARCHIVE)),
         descriptions=public_store(
             settings, "descriptions", _catalogue(engine, "descriptions", Phase.id.is_not(None))
         ),

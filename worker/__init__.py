@@ -1,1 +1,1 @@
-"""The worker: Celery tasks that score, and the sweeper that finds what was lost."""
+"""The worker: the Celery task that does jobs, and the sweeper that recovers lost ones."""

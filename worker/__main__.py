@@ -1,6 +1,6 @@
-"""A worker: Celery's command line.
+"""The command line of Celery, for workers.
 
-It is a module of this name because multiprocessing would import any other main program again in each child.
+It has to be a `__main__` module: multiprocessing would import any other main program again in each child.
 """
 
 from celery.__main__ import main

@@ -1,4 +1,4 @@
-"""The Celery application: one task, which does the next job."""
+"""The Celery application, with one task: do the next job."""
 
 import os
 from functools import cache
@@ -34,21 +34,21 @@ celery = celery_of(settings)
 supervisor = Supervisor(lambda what: log.warning("helper process", what=what))
 outages = OutageLog()
 
-ORDINARY_PROCESS = process.current_process()
-AWAY = "database unavailable"  # what a message asked for is found by the sweeper
-NICE = 5  # where web server and workers share a machine, whoever reads a page goes first
+MAIN_PROCESS = process.current_process()
+OUTAGE_EVENT = "database unavailable"  # the sweeper will find the job that the message was about
+NICE = 5  # pages take precedence if web server and workers share a machine
 
 
 @cache
 def platform() -> Platform:
-    """One for each process: connections do not survive a fork, so nothing is opened before."""
+    """Return the platform of this process, created on first use: connections do not survive a fork."""
     return platform_of(settings)
 
 
 @celery.task(name=TASK)
 def work(queue: str) -> None:
-    """Do the next job of a queue; there may be more than one for this message."""
-    with outages.forgiving(AWAY):
+    """Do the next job of a queue, and wake a worker for the one after it."""
+    with outages.forgiving(OUTAGE_EVENT):
         if handlers.do_next(platform(), Queue(queue)):
             platform().notifier.wake_workers(Queue(queue))
             rescoring.activate_complete(platform())
@@ -56,18 +56,18 @@ def work(queue: str) -> None:
 
 @worker_process_init.connect
 def _allow_children(**_: object) -> None:
-    """Make a process of the pool an ordinary one for the standard library, behind the web server for the operating system.
+    """Let this pool process have children, and give it a lower priority than the web server.
 
-    billiard's daemons count as the library's own, which may not have children; ours end with their parent.
+    The standard library takes billiard's processes for daemons, which may not have children; ours exit with their parent.
     """
     os.nice(NICE)
-    process._current_process = ORDINARY_PROCESS  # type: ignore[attr-defined]  # noqa: SLF001
+    process._current_process = MAIN_PROCESS  # type: ignore[attr-defined]  # noqa: SLF001
     warm_up()
 
 
 @task_prerun.connect
 def _name_task_in_logs(task_id: str, **_: object) -> None:
-    """Have all that this process and its children log until the end of the task name it."""
+    """Add the task to everything that this process and its children log during it."""
     structlog.contextvars.bind_contextvars(task=task_id)
 
 

@@ -1,4 +1,4 @@
-"""The sweeper: finds what was lost, finishes what is complete, and reports its worker alive."""
+"""The sweeper: recovers lost jobs, finishes and cleans up, and sends heartbeats for its worker."""
 
 import argparse
 import os
@@ -29,8 +29,8 @@ from app.submissions import retention
 
 log = structlog.get_logger()
 
-HEARTBEAT = 15.0  # seconds between two signs of life of a worker
-STOP = (signal.SIGTERM, signal.SIGINT)
+HEARTBEAT = 15.0  # seconds between heartbeats of a worker
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 STEPS = (
     handlers.sweep,
     rescoring.activate_complete,
@@ -48,24 +48,26 @@ STEPS = (
 
 
 def main() -> None:
-    """Sweep until a signal."""
+    """Sweep until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser(prog="worker.sweeping")
-    parser.add_argument("--worker", type=int, default=0, help="process to end with, and to report alive")
     parser.add_argument(
-        "--slots", type=int, default=0, help="how many runs that worker scores at the same time"
+        "--worker", type=int, default=0, help="id of the worker process to report alive and to exit with"
+    )
+    parser.add_argument(
+        "--slots", type=int, default=0, help="number of runs that this worker scores at the same time"
     )
     options = parser.parse_args()
     logs.configure()
     if options.worker:
         _end_with(options.worker)
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     worker = f"{socket.gethostname()}:{options.worker}" if options.worker else None
     run(platform_of(Settings.read()), worker, options.slots)
 
 
 def run(platform: Platform, worker: str | None, slots: int) -> None:
-    """Report a worker alive, if there is one, and sweep when it is time, until a signal asks to stop."""
-    was_away = True  # what was before this process began is not known
+    """Send heartbeats for a worker, if there is one, and sweep when it is due, until a stop signal arrives."""
+    was_away = True  # unknown before this process started
     outages = OutageLog()
     while True:
         try:
@@ -78,7 +80,7 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
         except SQLAlchemyError:
             log.exception("sweep failed")
         was_away |= outages.is_away
-        if signal.sigtimedwait(STOP, min(HEARTBEAT, platform.settings.sweep_seconds)):
+        if signal.sigtimedwait(STOP_SIGNALS, min(HEARTBEAT, platform.settings.sweep_seconds)):
             break
     if worker:
         with suppress(SQLAlchemyError), platform.transaction() as session:
@@ -86,22 +88,23 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
 
 
 def _report(platform: Platform, worker: str, slots: int) -> None:
-    """Note that a worker of this scorer version is alive."""
+    """Write the heartbeat of a worker with this scorer version."""
     with platform.transaction() as session:
         workers.write_heartbeat(session, worker, Service.WORKER, scorer=scoring.SCORER, slots=slots)
 
 
-def _takes_turn(platform: Platform) -> bool:
-    """Whether this process is the one to sweep now; if so, nobody else does before the next sweep is due."""
+def _acquire_sweep(platform: Platform) -> bool:
+    """Whether this process should sweep now; if so, no other process does before the next sweep is due."""
     every = timedelta(seconds=0.9 * platform.settings.sweep_seconds)
     with platform.transaction() as session:
         return workers.take_turn(session, every)
 
 
 def look_for_recovery(platform: Platform, *, was_away: bool) -> bool:
-    """Whether a store is away as this process sees it; once all are back, nothing waits for them any longer.
+    """Check the stores of this process and return whether any is unavailable; once all are back, end the pauses of jobs.
 
-    Every sweeper looks, also when another has the turn: an outage long enough for long pauses is seen by all of them.
+    Every sweeper does this, even if it is another one's turn to sweep: all of them notice an outage that is long enough for
+    long pauses.
     """
     is_away = not working.has_its_stores(platform)
     if was_away and not is_away:
@@ -110,11 +113,11 @@ def look_for_recovery(platform: Platform, *, was_away: bool) -> bool:
 
 
 def sweep(platform: Platform) -> bool:
-    """Sweep if it is time and nobody else does; whether every step succeeded.
+    """Sweep if it is due and no other process does; return whether every step succeeded.
 
-    A step that fails does not keep the others from being taken.
+    If a step fails, the others still run.
     """
-    if not _takes_turn(platform):
+    if not _acquire_sweep(platform):
         return False
     failed = [step for step in STEPS if not _succeeds(step, platform)]
     if not failed:
@@ -137,7 +140,7 @@ def _succeeds(step: Callable[[Platform], object], platform: Platform) -> bool:
 
 
 def _end_with(worker: int) -> None:
-    """Have the kernel kill this process as soon as its worker is gone."""
+    """Make the kernel kill this process as soon as its worker exits."""
     platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]  # the stubs lack it
     if os.getppid() != worker:
-        sys.exit("the worker is gone")
+        sys.exit("the worker has exited")

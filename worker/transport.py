@@ -1,16 +1,16 @@
-"""Kombu's transport for Redis, with acknowledgements that cost a worker nothing when they fail."""
+"""Kombu's Redis transport, in which failed acknowledgements do not reduce a worker's capacity."""
 
 from typing import Any
 
 from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 
 
-class ForgivingQoS(redis.QoS):
-    """Counts a message as done when its acknowledgement fails, too.
+class BestEffortAckQoS(redis.QoS):
+    """Counts a message as done even if its acknowledgement fails.
 
-    A worker holds as many messages as it has processes. Each that a broker did not answer in time would stay counted
-    for ever, and after as many of them the worker takes no more, without an error. The broker itself delivers such
-    a message again later, which costs a look at the database.
+    A worker holds at most as many messages as it has processes. A message whose acknowledgement timed out would count
+    forever; after enough of them, the worker would silently stop receiving messages. The broker redelivers such a message
+    later, which only costs a database query.
     """
 
     def ack(self, delivery_tag: str) -> None:
@@ -22,7 +22,7 @@ class ForgivingQoS(redis.QoS):
             raise
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:  # noqa: FBT001, FBT002 - kombu's own
-        """Give a message back."""
+        """Reject a message."""
         try:
             super().reject(delivery_tag, requeue)
         except BaseException:
@@ -30,19 +30,19 @@ class ForgivingQoS(redis.QoS):
             raise
 
 
-class ForgivingChannel(redis.Channel):
-    """A channel that counts so."""
+class BestEffortAckChannel(redis.Channel):
+    """A channel with `BestEffortAckQoS`."""
 
-    QoS: Any = ForgivingQoS
+    QoS: Any = BestEffortAckQoS
 
 
 class Transport(redis.Transport):
     """A transport with such channels."""
 
-    Channel: Any = ForgivingChannel
+    Channel: Any = BestEffortAckChannel
 
 
 def use_forgiving_transport() -> None:
-    """Have every connection to Redis or Valkey that this process makes from now on use it."""
+    """Use this transport for every new connection of this process to Redis or Valkey."""
     for scheme in ("redis", "rediss"):
         TRANSPORT_ALIASES[scheme] = f"{__name__}:{Transport.__name__}"

@@ -1,1 +1,1 @@
-"""What everything rests on: settings, the database, errors, permissions, the audit, logging."""
+"""The base of all packages: settings, database, errors, permissions, audit log, logging."""

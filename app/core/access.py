@@ -1,4 +1,4 @@
-"""Permissions: who may do what, as a table and as a condition of a query."""
+"""Permissions: who may do what, as a table and as a query condition."""
 
 import enum
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from app.models import Member, Role
 
 
 class Action(enum.StrEnum):
-    """What a route lets somebody do; every route names one."""
+    """What a route allows; every route names one action."""
 
     READ_PUBLIC = "public.read"
     REGISTER = "account.register"
     MANAGE_ACCOUNT = "account.manage"
     UPLOAD = "upload.create"
-    READ_OWN = "own.read"  # lists of what is one's own
+    READ_OWN = "own.read"  # lists of the user's own things
     READ_UPLOAD = "upload.read"
     CHANGE_UPLOAD = "upload.change"
     SUBMIT = "submission.create"
@@ -40,26 +40,26 @@ class Action(enum.StrEnum):
 
 
 class Scope(enum.StrEnum):
-    """What a token may do, of what its owner may."""
+    """The part of its owner's rights that a token has."""
 
     READ = "read"
     SUBMIT = "submit"
-    ORGANISE = "organise"  # the challenges that its owner organises by name
+    ORGANISE = "organise"  # the challenges of which its owner is a named organiser
     ADMIN = "admin"  # every challenge, storage and jobs
 
 
 class Relation(enum.StrEnum):
-    """How somebody stands to what they want to read or change."""
+    """How an actor is related to what they want to read or change."""
 
     ANYBODY = "anybody"
-    PERSON = "person"  # is logged in
-    MEMBER = "member"  # of the team that it belongs to
-    ORGANISER = "organiser"  # of the challenge that it belongs to; every admin is one
+    PERSON = "person"  # anyone who is logged in
+    MEMBER = "member"  # of the team it belongs to
+    ORGANISER = "organiser"  # of the challenge it belongs to; includes every admin
     ADMIN = "admin"
 
 
 class State(enum.StrEnum):
-    """Whether a result is shown to everybody."""
+    """Whether a result is visible to everyone."""
 
     PRIVATE = "private"
     PUBLIC = "public"
@@ -67,10 +67,10 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who makes a request; a visitor who is not logged in has neither id nor teams.
+    """Who makes a request; an anonymous visitor has neither an id nor teams.
 
-    The fields are facts of now: the owner's and, where a token makes the request, its scopes. What they may do follows from
-    `is_admin`, `is_organiser` and `runs`, which take the lower of the two.
+    The fields describe the user and, for a request with a token, the token's scopes. `is_admin`, `is_organiser` and `runs`
+    combine the two: a right needs both.
     """
 
     user_id: int | None = None
@@ -78,37 +78,37 @@ class Actor:
     name: str = ""
     email: str = ""
     role: Role = Role.PARTICIPANT
-    is_verified: bool = False  # the e-mail address is known to be theirs
+    is_verified: bool = False  # the e-mail address is confirmed
     organises: frozenset[int] = frozenset()  # ids of challenges
-    scopes: frozenset[Scope] | None = None  # of the token that makes the request; none: a person does
-    has_password: bool = True  # else only a provider lets them in
+    scopes: frozenset[Scope] | None = None  # of the token; None if there is no token
+    has_password: bool = True  # otherwise they log in through a provider only
     has_second_factor: bool = False
-    is_recent: bool = False  # has shown within the last minutes that it is them
+    is_recent: bool = False  # authenticated within the last minutes
 
     @property
     def by_token(self) -> bool:
-        """Whether a program makes this request."""
+        """Whether the request was made with an API token."""
         return self.scopes is not None
 
     @property
     def is_logged_in(self) -> bool:
-        """Whether somebody is logged in."""
+        """Whether the actor is a user rather than an anonymous visitor."""
         return self.user_id is not None
 
     @property
     def must_enrol(self) -> bool:
-        """Whether this person is an admin without a second factor, who has no rights of an admin until they set one up."""
+        """Whether this is an admin without a second factor, who has no admin rights until they set one up."""
         return self.is_logged_in and self.role is Role.ADMIN and not self.has_second_factor
 
     @property
     def is_admin(self) -> bool:
-        """Whether this person runs the server, and a token that they use was made for that."""
-        is_one = self.is_logged_in and self.role is Role.ADMIN and self.has_second_factor
-        return is_one and self._has_scope(Scope.ADMIN)
+        """Whether this is an admin with a second factor and, for a token, the admin scope."""
+        is_enrolled_admin = self.is_logged_in and self.role is Role.ADMIN and self.has_second_factor
+        return is_enrolled_admin and self._has_scope(Scope.ADMIN)
 
     @property
     def is_organiser(self) -> bool:
-        """Whether this person runs at least one challenge."""
+        """Whether the actor organises at least one challenge."""
         return self.is_admin or (self._may_organise and bool(self.organises))
 
     @property
@@ -116,15 +116,15 @@ class Actor:
         return self.is_logged_in and self._has_scope(Scope.ORGANISE, Scope.ADMIN)
 
     def _has_scope(self, *scopes: Scope) -> bool:
-        """Whether the token of a request has one of these scopes; a person has all."""
+        """Whether the token has one of these scopes; without a token, all scopes apply."""
         return self.scopes is None or not self.scopes.isdisjoint(scopes)
 
     def is_member(self, team_id: int) -> bool:
-        """Whether this person is in this team."""
+        """Whether the actor is a member of this team."""
         return self.is_logged_in and team_id in self.teams
 
     def runs(self, challenge_id: int) -> bool:
-        """Whether this person runs this challenge: its organisers and every admin."""
+        """Whether the actor organises this challenge, as one of its organisers or as an admin."""
         return self.is_admin or (self._may_organise and challenge_id in self.organises)
 
 
@@ -165,7 +165,7 @@ _READING = frozenset(
     {Action.READ_PUBLIC, Action.READ_OWN, Action.READ_UPLOAD, Action.READ_SUBMISSION, Action.READ_TEAM}
 )
 _ORGANISING = _READING | {Action.ORGANISE, Action.WITHDRAW, Action.READ_AUDIT}
-# accounts, people, organisers and roles are in no scope: a token that leaks can neither make another nor take an account over
+# no scope covers accounts, people, organisers and roles: a leaked token can neither create another nor take over an account
 SCOPES: Mapping[Scope, frozenset[Action]] = {
     Scope.READ: _READING,
     Scope.SUBMIT: _READING
@@ -186,7 +186,7 @@ SCOPES: Mapping[Scope, frozenset[Action]] = {
 
 
 def scopes_for(owner: Actor) -> tuple[Scope, ...]:
-    """What somebody may make a token for.
+    """The scopes that this user may give to a new token.
 
     >>> [scope.value for scope in scopes_for(Actor(user_id=1, organises=frozenset({7})))]
     ['read', 'submit', 'organise']
@@ -196,7 +196,7 @@ def scopes_for(owner: Actor) -> tuple[Scope, ...]:
 
 
 def in_scope(actor: Actor, action: Action) -> bool:
-    """Whether the token of a request, if it has one, may be used for `action`.
+    """Whether the token, if there is one, may be used for `action`.
 
     >>> in_scope(Actor(user_id=1, scopes=frozenset({Scope.READ})), Action.SUBMIT)
     False
@@ -205,7 +205,7 @@ def in_scope(actor: Actor, action: Action) -> bool:
 
 
 def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
-    """Whether somebody who stands so to something in this state may do `action` to it.
+    """Whether someone with these relations to a thing in this state may do `action`.
 
     >>> may(frozenset({Relation.ANYBODY}), Action.READ_SUBMISSION, State.PRIVATE)
     False
@@ -214,7 +214,7 @@ def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
 
 
 def relations(actor: Actor, *, team_id: int, challenge_id: int) -> frozenset[Relation]:
-    """How an actor stands to something of this team in this challenge."""
+    """The actor's relations to a thing of this team in this challenge."""
     return _relations(actor, is_member=actor.is_member(team_id), is_organiser=actor.runs(challenge_id))
 
 
@@ -229,7 +229,7 @@ def _relations(actor: Actor, *, is_member: bool, is_organiser: bool) -> frozense
 
 
 def allowed(actor: Actor, action: Action) -> bool:
-    """Whether `actor` may do `action` to anything at all; which rows these are is said by app/core/access.py.
+    """Whether `actor` may do `action` to anything at all; `rows_for` selects the rows.
 
     >>> allowed(Actor(), Action.READ_PUBLIC), allowed(Actor(), Action.UPLOAD)
     (True, False)
@@ -239,16 +239,16 @@ def allowed(actor: Actor, action: Action) -> bool:
 
 
 def only_for_admins(action: Action) -> bool:
-    """Whether organisers may never do `action`."""
+    """Whether only admins may do `action`."""
     return all(relations == {Relation.ADMIN} for relations in PERMISSIONS[action].values())
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a request."""
+    """The actor of a request, and whether a login is incomplete."""
 
     actor: Actor
-    awaits_code: bool = False  # the password was right, and the second factor is missing
+    awaits_code: bool = False  # the password was correct; the second factor is still missing
 
 
 Number = InstrumentedAttribute[int] | InstrumentedAttribute[int | None]
@@ -263,10 +263,10 @@ def rows_for(
     challenge: Number | None = None,
     states: Mapping[State, ColumnElement[bool]] = NO_STATES,
 ) -> ColumnElement[bool]:
-    """The rows that `actor` may do `action` to, being in the teams that they are in at the time of the query.
+    """The condition for rows to which `actor` may do `action`; team membership is as of the query.
 
-    team, challenge: the columns of the team and of the challenge that a row belongs to, where it does; states: what tells
-    that a row is in a state, where the table of permissions asks for it; a row can be in several.
+    team, challenge: the columns with the team and the challenge of a row, if it has them; states: the condition for each
+    state, needed if the permissions differ by state. A row can be in several states.
     """
     if not states:
         [relations] = set(PERMISSIONS[action].values())
@@ -282,7 +282,7 @@ def rows_for(
 def _relates(
     actor: Actor, relations: frozenset[Relation], team: Number | None, challenge: Number | None
 ) -> ColumnElement[bool]:
-    """Whether the actor stands to a row in one of these relations."""
+    """The condition that the actor has one of these relations to a row."""
     found: list[ColumnElement[bool]] = [false()]
     if (
         Relation.ANYBODY in relations

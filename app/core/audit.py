@@ -1,4 +1,4 @@
-"""The audit log: records are added and never changed."""
+"""The audit log: records are added, never changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,16 +16,20 @@ LARGEST_ID = 2**63 - 1
 
 
 class Search(BaseModel):
-    """Which records are asked for; an empty field asks for all."""
+    """Filters for audit records; an empty field matches all."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
     action: Annotated[
         str, Field(max_length=80, description="an action or its beginning: role, result.withdraw")
     ] = ""
-    subject: Annotated[str, Field(max_length=80, description="what it was done to: person 7, result 12")] = ""
+    subject: Annotated[
+        str, Field(max_length=80, description="the object of the action: person 7, result 12")
+    ] = ""
     by: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="id of the person who did it")] = None
-    before: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the page before")] = None
+    before: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the previous page")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class Record:
 
     id: int
     at: datetime
-    by: int | None  # none: from the command line
+    by: int | None  # None for the command line
     name: str | None  # of that person
     action: str
     subject: str
@@ -47,38 +51,38 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """A page of the audit, newest first; `next` is the `before` of the next page."""
+    """A page of the audit log, newest first; `next` is the `before` of the following page."""
 
     records: tuple[Record, ...]
     next: int | None
 
 
 class Facts(TypedDict, total=False):
-    """What else a record says."""
+    """The optional fields of a record."""
 
-    challenge_id: int | None  # whose organisers may read it; none: admins alone
+    challenge_id: int | None  # its organisers may read the record; None for admins only
     reason: str
-    before: Mapping[str, Any]  # what changed, as it was
-    after: Mapping[str, Any]  # and as it is
+    before: Mapping[str, Any]  # the old values of what changed
+    after: Mapping[str, Any]  # the new values
     details: Mapping[str, Any]
 
 
 def record(session: Session, by: int | None, action: str, subject: str, **facts: Unpack[Facts]) -> None:
-    """Write down, in the transaction of the change itself, who did what to what, and why.
+    """Add an audit record in the transaction of the change itself.
 
-    by: the id of a person, None for the command line; action: "noun.verb" such as "role.grant"; subject: "noun id" such
+    by: the id of a person, None for the command line; action: "noun.verb", such as "role.grant"; subject: "noun id", such
     as "result 7".
     """
     session.add(AuditRecord(user_id=by, action=action, subject=subject, **facts))
 
 
 def visible_records(actor: Actor) -> ColumnElement[bool]:
-    """The records that somebody may read: admins all, organisers those of their challenges."""
+    """The condition for records that an actor may read: admins all, organisers those of their challenges."""
     return rows_for(actor, Action.READ_AUDIT, challenge=AuditRecord.challenge_id)
 
 
 def records(session: Session, actor: Actor, search: Search, limit: int) -> list[Record]:
-    """Records that somebody may read, newest first."""
+    """Return the matching records that the actor may read, newest first."""
     found = [visible_records(actor)]
     if search.action:
         found.append(AuditRecord.action.startswith(search.action, autoescape=True))

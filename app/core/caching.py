@@ -1,4 +1,4 @@
-"""Rendered pages of this process: made once per version, kept compressed, with an ETag."""
+"""Per-process cache of rendered pages: rendered once per version, stored compressed, with an ETag."""
 
 import gzip
 import threading
@@ -15,31 +15,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 MAX_BYTES = 32 << 20
-VARIANT_BYTES = 8 << 20  # of pages that addresses ask for beside the usual one
-MOST_VERSIONS = 1000  # what was not asked for longest goes first
-FRESH = 1.0  # seconds for which a version is used without reading it again
-LONGEST_WAIT = 60.0  # seconds for somebody else's rendering; then one makes it oneself
+VARIANT_BYTES = 8 << 20  # for pages that depend on query parameters
+MOST_VERSIONS = 1000  # the least recently used go first
+FRESH = 1.0  # seconds for which a version is used before it is read again
+LONGEST_WAIT = 60.0  # seconds to wait for another thread's computation before starting one's own
 Version = TypeVar("Version", bound=Hashable)
 
-SPLICED_LEVEL = 1  # of compression, where a page is made for one person
+SPLICED_LEVEL = 1  # gzip level for pages that are made for one user
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A page or a document, compressed, and the name of its content."""
+    """A compressed page or document with its ETag."""
 
     compressed: bytes
     etag: str
 
     @classmethod
     def of(cls, content: bytes) -> "Rendered":
-        """Compress a content; the same content has the same ETag in every process."""
+        """Compress content; the same content has the same ETag in every process."""
         return cls(gzip.compress(content, mtime=0), f'W/"{sha256(content).hexdigest()[:24]}"')
 
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """What was read, and until when it is used; one that lasts survives changes of other things."""
+    """A cached value and its expiry; one that `lasts` survives `forget_versions()`."""
 
     value: Hashable
     until: float
@@ -47,10 +47,10 @@ class _Version:
 
 
 class Cache:
-    """Versions and renderings, each computed by one thread while others wait for it.
+    """Thread-safe cache of versions and renderings; concurrent requests for the same key share one computation.
 
-    A version is read again after a second, and at once after this process itself has changed something. Variants are renderings
-    of which an address can ask for any number; whoever asks for many displaces only other variants.
+    A version is read again after a second, or at once after this process itself has changed something. Variants are
+    renderings that depend on query parameters, so a client can request any number of them; they only evict each other.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES, variant_bytes: int = VARIANT_BYTES) -> None:
@@ -71,10 +71,10 @@ class Cache:
         *,
         patience: float = LONGEST_WAIT,
     ) -> Version:
-        """The version of what `key` names, at most a second old.
+        """Return the version for `key`, read at most a second ago.
 
-        lasting: seconds for which a version is used that this process does not change, whatever else it changes.
-        patience: seconds for which one waits for somebody else's reading before one reads oneself.
+        lasting: seconds for which to use a version that changes made by this process do not affect.
+        patience: seconds to wait for another thread's read before reading in this one.
         """
         with self._lock:
             epoch, known = self._epoch, self._versions.get(key)
@@ -93,9 +93,9 @@ class Cache:
         return result
 
     def forget_versions(self, kind: str | None = None) -> None:
-        """Read every version again at its next use; the results of reads that are under way are dropped.
+        """Expire all versions but `lasting` ones; the results of reads in progress are dropped.
 
-        kind: of which alone, a read that is under way excepted; the name with which their keys begin.
+        kind: expire only versions whose key starts with this name; reads in progress are then kept.
         """
         with self._lock:
             self._epoch += kind is None
@@ -105,31 +105,31 @@ class Cache:
                     self._versions.pop(key, None)
 
     def has_variant(self, key: Hashable) -> bool:
-        """Whether a variant is there, and costs nothing to ask for."""
+        """Whether a variant is cached and so costs nothing to request."""
         with self._lock:
             return key in self._variants
 
     def rendered(self, key: Hashable, make: Callable[[], bytes], *, is_variant: bool = False) -> Rendered:
-        """What was made for `key`, which names its version, too; made now if it is not there."""
-        shelf = self._variants if is_variant else self._rendered
+        """Return the rendering for `key`, which includes its version; `make` it if it is not cached."""
+        renderings = self._variants if is_variant else self._rendered
         with self._lock:
-            known = shelf.get(key)
+            known = renderings.get(key)
         if known is not None:
             return known
 
         def make_and_keep() -> Rendered:
             rendered = Rendered.of(make())
-            with self._lock, suppress(ValueError):  # larger than the whole shelf
-                shelf[key] = rendered
+            with self._lock, suppress(ValueError):  # larger than the whole cache
+                renderings[key] = rendered
             return rendered
 
         result: Rendered = self._once(("rendered", key), make_and_keep)
         return result
 
     def _once(self, key: Hashable, work: Callable[[], Any], patience: float = LONGEST_WAIT) -> Any:
-        """The result of `work`, which one thread does while those who want the same wait; also its exception.
+        """Return the result of `work`, or raise its exception; one thread computes it while the others wait.
 
-        patience: seconds for which one waits for somebody else before one does it oneself.
+        patience: seconds to wait for another thread before computing it in this one.
         """
         with self._lock:
             flight = self._flights.get(key)
@@ -161,9 +161,9 @@ def conditional_response(
     splice: "Splice | None" = None,
     filename: str | None = None,
 ) -> Response:
-    """The rendering, or 304 for a browser that has it. With a splice, a page for one person is made from it.
+    """Return the rendering, or 304 if the browser has it. A splice turns it into a page for one user.
 
-    filename: under which a browser saves it.
+    filename: the name under which a browser saves it.
     """
     etag = rendered.etag if splice is None else splice.etag(rendered)
     headers = {
@@ -176,27 +176,27 @@ def conditional_response(
     known = request.headers.get("if-none-match", "")
     if known.strip() == "*" or etag in (each.strip() for each in known.split(",")):
         return Response(status_code=304, headers=headers)
-    takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
-    if splice is None and takes_gzip:
+    accepts_gzip = "gzip" in request.headers.get("accept-encoding", "")
+    if splice is None and accepts_gzip:
         body = rendered.compressed
     else:
         body = gzip.decompress(rendered.compressed)
         if splice is not None:
             body = body.replace(splice.marker, splice.content, 1)
-            body = gzip.compress(body, SPLICED_LEVEL, mtime=0) if takes_gzip else body
-    if takes_gzip:
+            body = gzip.compress(body, SPLICED_LEVEL, mtime=0) if accepts_gzip else body
+    if accepts_gzip:
         headers["Content-Encoding"] = "gzip"
     return Response(body, headers=headers, media_type=media_type)
 
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """What stands in a page in place of a marker for one person."""
+    """Content for one user that replaces a marker in a shared page."""
 
     marker: bytes
     content: bytes
 
     def etag(self, rendered: Rendered) -> str:
-        """The name of the page with this content in it."""
+        """The ETag of the page with this content inserted."""
         digest = sha256(rendered.etag.encode() + b"\0" + self.content).hexdigest()[:24]
         return f'W/"{digest}"'

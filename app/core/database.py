@@ -1,4 +1,4 @@
-"""Engines and pools, errors of the database in our words, and the lock between removals and backups."""
+"""Statement time limits, classification of database errors, and the lock between removals and backups."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +14,12 @@ from sqlalchemy.orm import Session
 
 
 class BoundedConnection(psycopg.Connection[Any]):
-    """A connection whose statements take a limited time."""
+    """A connection that limits how long a statement may take."""
 
     seconds = 3.0
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """Wait for a response; raises OperationalError when the time is up."""
+        """Wait for a response. Raises OperationalError when the time is up."""
         try:
             return super().wait(gen, interval, timeout or self.seconds)
         except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - psycopg says callers should convert it
@@ -28,9 +28,9 @@ class BoundedConnection(psycopg.Connection[Any]):
 
 
 def limit_response_time(engine: Engine, seconds: float) -> None:
-    """Let every statement of this engine fail after so many seconds without a response, and close its connection.
+    """Make statements of this engine fail after so many seconds without a response, and close their connection.
 
-    The server's own time-outs do nothing while the server is stopped, and TCP's nothing while its machine lives.
+    The server's own timeouts do nothing while the server is frozen, and TCP's do nothing while its machine is up.
     """
 
     @event.listens_for(engine, "do_connect")
@@ -42,36 +42,36 @@ def limit_response_time(engine: Engine, seconds: float) -> None:
 
 log = structlog.get_logger()
 
-DISCONNECTING = ("25006", "25P03")  # a read-only server after a fail-over; idle in a transaction for too long
+DISCONNECTING = ("25006", "25P03")  # a read-only server after a failover; idle in a transaction for too long
 
 
 def is_unavailable(error: Exception) -> bool:
-    """Whether the database is away, too busy, or was shut down in the middle."""
+    """Whether the database is unreachable, too busy, or was shut down during the request."""
     if isinstance(error, InternalError):
         return sqlstate(error) in DISCONNECTING
     return isinstance(error, OperationalError | InterfaceError | PoolTimeoutError)
 
 
 def sqlstate(error: Exception) -> str | None:
-    """What PostgreSQL calls an error; none if it is not one of its own."""
+    """The SQLSTATE of an error; None if it does not come from PostgreSQL."""
     return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
 
 
 def violated_constraint(error: IntegrityError) -> str | None:
-    """The name of the constraint that refused a row, as the database reports it; message texts are translated."""
+    """The name of the violated constraint, from the diagnostics: message texts may be translated."""
     diagnostics = getattr(error.orig, "diag", None)
     return getattr(diagnostics, "constraint_name", None)
 
 
 class OutageLog:
-    """Logs an outage of the database once in this process, and its end; not at each attempt."""
+    """Logs the start and the end of a database outage once per process, not at each attempt."""
 
     def __init__(self) -> None:
         self.is_away = False
 
     @contextmanager
     def forgiving(self, event: str) -> Iterator[None]:
-        """Leave a block whose database is away, as if it had ended; it is tried again later."""
+        """Suppress database outages in a block, which the caller will run again later."""
         try:
             yield
         except Exception as error:
@@ -86,23 +86,23 @@ class OutageLog:
             self.is_away = False
 
 
-HOLD = 0x4B45_4550  # any number of our own: the advisory lock of the connection that takes a backup
+HOLD = 0x4B45_4550  # an arbitrary number: the advisory lock of the connection that takes a backup
 
 
 def are_allowed(session: Session) -> bool:
-    """Whether what no row names in this transaction may be removed once it has ended.
+    """Whether content that this transaction leaves unreferenced may be removed after it ends.
 
-    A backup takes the lock before it looks at the database. So what is decided here is seen by a later one, and what a
-    backup has seen is not removed before it is complete.
+    A backup takes the lock before it reads the database. So a later backup sees what was decided here, and nothing that a
+    backup has seen is removed before the backup is complete.
     """
     return bool(session.scalar(select(func.pg_try_advisory_xact_lock_shared(HOLD))))
 
 
 def hold(connection: Connection) -> bool:
-    """Hold all removals until `release`, or until this connection ends; false while another one does."""
+    """Suspend all removals until `release` or the end of this connection; False if another connection does so already."""
     return bool(connection.scalar(select(func.pg_try_advisory_lock(HOLD))))
 
 
 def release(connection: Connection) -> None:
-    """Allow removals again. Raises OperationalError where the connection has ended, and they were not held until now."""
+    """Allow removals again. Raises OperationalError if the connection was lost, in which case they were not suspended until now."""
     connection.execute(select(func.pg_advisory_unlock(HOLD)))

@@ -1,7 +1,7 @@
-"""Everything that can be wrong with a request: one tree, from which the table of problem codes is made.
+"""Everything that can be wrong with a request: one tree of errors, from which the table of problem codes is made.
 
-Each class says how it is answered (`code`, `status`, `title`), and its docstring explains it to people who call the API. The message of
-an error says what happened.
+Each class defines its response (`code`, `status`, `title`), and its docstring explains it to users of the API. The message
+of an error says what happened.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 
 class Kind:
-    """A kind of problem; `code` is what programs can rely on."""
+    """A kind of problem; its `code` is stable, for programs."""
 
     code: ClassVar[str]
     status: ClassVar[int]
@@ -20,17 +20,17 @@ class Kind:
 
     @classmethod
     def address(cls) -> str:
-        """The page that explains it, which `application/problem+json` carries as the type."""
+        """The path of the page that explains it, which is the `type` in `application/problem+json`."""
         return f"/problems/{cls.code}"
 
     @classmethod
     def meaning(cls) -> str:
-        """What the documentation says of it."""
+        """The explanation in the documentation."""
         return cleandoc(cls.__doc__ or "")
 
 
 class DomainError(Kind, Exception):
-    """An error on our side. Nothing was lost or counted. Report the reference if it happens again."""
+    """An error on our side. Nothing was lost or counted. If it happens again, please report the reference."""
 
     code = "server-error"
     status = 500
@@ -38,7 +38,7 @@ class DomainError(Kind, Exception):
 
 
 class NotFoundError(DomainError):
-    """There is nothing at this address, or you may not see it."""
+    """There is nothing at this address, or you are not allowed to see it."""
 
     code = "not-found"
     status = 404
@@ -46,7 +46,7 @@ class NotFoundError(DomainError):
 
 
 class ForbiddenError(DomainError):
-    """Your account may not do this."""
+    """Your account is not allowed to do this."""
 
     code = "forbidden"
     status = 403
@@ -54,7 +54,7 @@ class ForbiddenError(DomainError):
 
 
 class WithheldError(ForbiddenError):
-    """The message says why it is hidden, and until when."""
+    """What you asked for is hidden at the moment; the message says why and until when."""
 
     code = "withheld"
     status = 403
@@ -70,7 +70,7 @@ class LoginNeededError(DomainError):
 
 
 class PasswordsOffError(DomainError):
-    """Log in by one of the providers on the login page; this server takes no passwords."""
+    """Log in with one of the providers on the login page; this server does not use passwords."""
 
     code = "passwords-off"
     status = 403
@@ -78,7 +78,7 @@ class PasswordsOffError(DomainError):
 
 
 class RegistrationClosedError(DomainError):
-    """Accounts are not made this way here. The login page has the ways that there are, or the organisers can help."""
+    """Accounts cannot be created this way on this server. The login page shows other ways, or ask the organisers."""
 
     code = "registration-closed"
     status = 403
@@ -86,7 +86,7 @@ class RegistrationClosedError(DomainError):
 
 
 class RecentLoginNeededError(ForbiddenError):
-    """Confirm your password, and send it again."""
+    """Confirm your password, then send the request again."""
 
     code = "recent-login-required"
     status = 403
@@ -102,7 +102,7 @@ class SecondFactorNeededError(ForbiddenError):
 
 
 class ConflictError(DomainError):
-    """The request does not fit the present state; the message says why."""
+    """The request conflicts with the current state; the message says why."""
 
     code = "conflict"
     status = 409
@@ -110,7 +110,7 @@ class ConflictError(DomainError):
 
 
 class OffsetError(ConflictError):
-    """The upload has another number of bytes; continue at the offset in the header Upload-Offset."""
+    """The upload has a different number of bytes; continue at the offset in the Upload-Offset header."""
 
     code = "upload-offset"
     status = 409
@@ -122,7 +122,7 @@ class OffsetError(ConflictError):
 
 
 class LengthRequiredError(DomainError):
-    """The size of an archive has to be known before it arrives. Send it in the header Content-Length."""
+    """The size of an archive must be known in advance. Send it in the Content-Length header."""
 
     code = "length-required"
     status = 411
@@ -138,7 +138,7 @@ class TooLargeError(DomainError):
 
 
 class MalformedError(DomainError):
-    """The request cannot be understood. The list of problems names each field."""
+    """The request is not valid. The list of problems names each field."""
 
     code = "malformed"
     status = 422
@@ -146,7 +146,7 @@ class MalformedError(DomainError):
 
 
 class ChecksumError(MalformedError):
-    """The bytes that arrived do not have the expected checksum. Send the archive again as a new upload."""
+    """The received bytes do not have the expected checksum. Send the archive again as a new upload."""
 
     code = "checksum-mismatch"
     status = 422
@@ -154,7 +154,7 @@ class ChecksumError(MalformedError):
 
     def __init__(self, *, expected: str, found: str) -> None:
         super().__init__(
-            f"the bytes that arrived have sha256 {found}, expected {expected}; send the archive again"
+            f"the received bytes have sha256 {found}, expected {expected}; send the archive again"
         )
 
 
@@ -167,7 +167,7 @@ class BadRequestError(DomainError):
 
 
 class CrossSiteError(DomainError):
-    """A page of another site sent this request. Open the form on this site and send it from there."""
+    """The request was sent from another website. Open the form on this site and send it from there."""
 
     code = "cross-site"
     status = 403
@@ -175,7 +175,7 @@ class CrossSiteError(DomainError):
 
 
 class StorageUnavailableError(DomainError):
-    """Stored files cannot be read or written at the moment. Send the request again after Retry-After seconds."""
+    """Stored files cannot be read or written at the moment. Try again after Retry-After seconds."""
 
     code = "storage-unavailable"
     status = 503
@@ -188,25 +188,23 @@ class StorageUnavailableError(DomainError):
 
 
 class StorageFullError(StorageUnavailableError):
-    """The server or its database has no space left. Bytes of an upload that have arrived are kept; resume it
+    """The server or its database is out of disk space. The bytes of an upload received so far are kept; resume it
     later.
     """
 
     code = "storage-full"
     status = 507
     title = "Insufficient storage"
-    message = "Storage is full at the moment. What has arrived is kept, and an upload can be resumed once there is space"
+    message = "Storage is full at the moment. Bytes received so far are kept, and an upload can be resumed once there is space"
 
 
 class StorageDamagedError(StorageUnavailableError):
-    """A stored file has other bytes than were stored: an error on our side. Send the request again after
-    Retry-After seconds.
-    """
+    """The content of a stored file has changed: an error on our side. Try again after Retry-After seconds."""
 
     code = "storage-damaged"
     status = 503
     title = "Stored file damaged"
-    message = "A file that is stored here is damaged. This is an error on our side: nothing was counted, and the admins see it. Please try again later"
+    message = "A stored file is damaged. This is an error on our side: nothing was counted, and the admins can see it. Please try again later"
     retry_after = 600  # seconds
 
     def __init__(self, key: str) -> None:
@@ -215,7 +213,7 @@ class StorageDamagedError(StorageUnavailableError):
 
 
 class UnsupportedTypeError(DomainError):
-    """The body has another media type than this address takes."""
+    """The address does not accept the media type of the body."""
 
     code = "unsupported-type"
     status = 415
@@ -223,7 +221,7 @@ class UnsupportedTypeError(DomainError):
 
 
 class ProtocolVersionError(DomainError):
-    """The client speaks another version of tus. The header Tus-Version names the one to use."""
+    """The client uses a different version of tus. The Tus-Version header has the one to use."""
 
     code = "tus-version"
     status = 412
@@ -239,7 +237,7 @@ class RemovedError(DomainError):
 
 
 class StoredBytesError(DomainError):
-    """Your uploads that are not confirmed take all the space that one person has. Delete or confirm some."""
+    """Your unconfirmed uploads use all the space that one person has. Delete or confirm some of them."""
 
     code = "stored-bytes"
     status = 413
@@ -247,8 +245,8 @@ class StoredBytesError(DomainError):
 
 
 class CheckBusyError(DomainError):
-    """One archive of a team, and of a person, is checked at a time, and only a few of all. This one is stored;
-    ask for its check again after Retry-After seconds.
+    """Only one archive of each team and each person is checked at a time, and only a few in total. This one is
+    stored; request its check again after Retry-After seconds.
     """
 
     code = "check-busy"
@@ -258,7 +256,7 @@ class CheckBusyError(DomainError):
 
 
 class BusyError(DomainError):
-    """Send the request again after Retry-After seconds."""
+    """Try again after Retry-After seconds."""
 
     code = "busy"
     status = 429
@@ -267,7 +265,7 @@ class BusyError(DomainError):
 
 
 class RateLimitedError(DomainError):
-    """Send the request again after Retry-After seconds."""
+    """Try again after Retry-After seconds."""
 
     code = "rate-limit"
     status = 429
@@ -280,14 +278,14 @@ class RateLimitedError(DomainError):
 
 
 class RangeError(DomainError):
-    """The range is not within the content."""
+    """The requested range is not within the content."""
 
     code = "range"
     status = 416
     title = "Range not satisfiable"
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"The archive has {size} bytes; the range is not within them")
+        super().__init__(f"The archive has {size} bytes; the requested range is not within them")
         self.size = size
 
 
@@ -300,9 +298,7 @@ class MethodNotAllowedError(DomainError):
 
 
 class UnavailableError(DomainError):
-    """The database cannot be reached at the moment, or the server is being restarted. Send the request again
-    after Retry-After seconds.
-    """
+    """The database cannot be reached at the moment, or the server is restarting. Try again after Retry-After seconds."""
 
     code = "unavailable"
     status = 503
@@ -311,14 +307,14 @@ class UnavailableError(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Refusal(Kind):
-    """A reason of the rules not to take a request, with its message for people."""
+    """A reason why the rules do not allow a request, with a message for the user."""
 
     message: str
-    retry_at: datetime | None = None  # when the same would be accepted
+    retry_at: datetime | None = None  # when the same request would be accepted
 
 
 class PhaseNotOpen(Refusal):
-    """The phase opens later; the message says when."""
+    """The phase is not open yet; the message says when it opens."""
 
     code = "not-open"
     status = 403
@@ -334,7 +330,7 @@ class PhaseClosed(Refusal):
 
 
 class NotChecked(Refusal):
-    """Complete the upload, and have it checked."""
+    """Complete the upload and have it checked first."""
 
     code = "not-checked"
     status = 409
@@ -342,7 +338,7 @@ class NotChecked(Refusal):
 
 
 class InvalidArchive(Refusal):
-    """Fix the problems in its report, and upload it again."""
+    """The archive is invalid. Fix the problems in its report and upload it again."""
 
     code = "invalid"
     status = 422
@@ -366,7 +362,7 @@ class NotInArchive(Refusal):
 
 
 class OneResult(Refusal):
-    """A method has one result in a competition. Another method needs a name of its own."""
+    """A method has only one result in each competition. Submit another method under its own name."""
 
     code = "one-result"
     status = 409
@@ -374,8 +370,8 @@ class OneResult(Refusal):
 
 
 class NameRetired(Refusal):
-    """A method of this name was withdrawn from the competition; its name cannot be used again there. Choose
-    another.
+    """A method with this name was withdrawn from the competition, where its name cannot be used again. Choose
+    another name.
     """
 
     code = "name-retired"
@@ -384,8 +380,8 @@ class NameRetired(Refusal):
 
 
 class NameTaken(Refusal):
-    """Names of methods and of teams are unique in a challenge, and none may look like another. Choose one that
-    cannot be mistaken for it.
+    """The names of methods and of teams are unique in a challenge, and no two may look alike. Choose a name that
+    cannot be confused with another.
     """
 
     code = "name-taken"
@@ -394,7 +390,7 @@ class NameTaken(Refusal):
 
 
 class NameFixed(Refusal):
-    """The abbreviation of a method can be changed until its first score, the name of a team until its first
+    """The abbreviation of a method cannot be changed after its first score, nor the name of a team after its first
     public result.
     """
 
@@ -404,7 +400,7 @@ class NameFixed(Refusal):
 
 
 class TrainingStatement(Refusal):
-    """Every competition asks which data a method was trained on. The message says what is missing."""
+    """Each competition requires a statement about the training data. The message says what is missing."""
 
     code = "training-statement"
     status = 409
@@ -412,7 +408,7 @@ class TrainingStatement(Refusal):
 
 
 class DescriptionTooShort(Refusal):
-    """A method is described in at least 500 characters before it becomes public."""
+    """A method needs a description of at least 500 characters before it becomes public."""
 
     code = "description-too-short"
     status = 409
@@ -420,7 +416,7 @@ class DescriptionTooShort(Refusal):
 
 
 class NoLink(Refusal):
-    """A result has anonymous links while it has a score and its method is not public; ten at most."""
+    """A result can have anonymous links while it has a score and its method is not public, ten at most."""
 
     code = "no-link"
     status = 409
@@ -428,7 +424,7 @@ class NoLink(Refusal):
 
 
 class QuotaUsed(Refusal):
-    """The quota of the phase is used up. The header Retry-After has the seconds until the next free slot."""
+    """The quota of the phase is used up. The Retry-After header has the seconds until the next free slot."""
 
     code = "quota"
     status = 429
@@ -436,7 +432,7 @@ class QuotaUsed(Refusal):
 
 
 class PhaseBroken(Refusal):
-    """Dates and quotas of a phase have to fit together; the message says which do not."""
+    """The dates and quotas of the phase contradict each other; the message says which."""
 
     code = "phase-broken"
     status = 422
@@ -444,7 +440,7 @@ class PhaseBroken(Refusal):
 
 
 class PhaseUnfair(Refusal):
-    """The change of a phase would be unfair to people who rely on its dates; the message says why."""
+    """The change of the phase would be unfair to people who rely on its dates; the message says why."""
 
     code = "phase-unfair"
     status = 409
@@ -452,7 +448,7 @@ class PhaseUnfair(Refusal):
 
 
 class AddressNotConfirmed(Refusal):
-    """Open the link in the mail to your address; /account/address sends it again."""
+    """Open the link in the mail that was sent to you; /account/address sends it again."""
 
     code = "address-not-confirmed"
     status = 403
@@ -460,7 +456,7 @@ class AddressNotConfirmed(Refusal):
 
 
 class TeamSuspended(Refusal):
-    """An organiser has suspended the team; the message has the reason."""
+    """An organiser has suspended the team; the message gives the reason."""
 
     code = "team-suspended"
     status = 403
@@ -468,7 +464,7 @@ class TeamSuspended(Refusal):
 
 
 class TeamNotApproved(Refusal):
-    """Only teams that an organiser has approved are scored on held-out annotation of this challenge."""
+    """In this challenge, an organiser must approve a team before it is scored on held-out annotation."""
 
     code = "team-not-approved"
     status = 403
@@ -476,7 +472,7 @@ class TeamNotApproved(Refusal):
 
 
 class InTeam(Refusal):
-    """A person is in one team of a challenge."""
+    """You can be a member of only one team in each challenge."""
 
     code = "in-team"
     status = 409
@@ -484,7 +480,7 @@ class InTeam(Refusal):
 
 
 class LastOwner(Refusal):
-    """A team with several members keeps an owner. Make another member one first."""
+    """A team with several members needs an owner. Make another member an owner first."""
 
     code = "last-owner"
     status = 409
@@ -492,7 +488,7 @@ class LastOwner(Refusal):
 
 
 class InvitationEnded(Refusal):
-    """The invitation was used up or revoked, or has expired."""
+    """The invitation has been used up or revoked, or it has expired."""
 
     code = "invitation-ended"
     status = 410
@@ -500,7 +496,7 @@ class InvitationEnded(Refusal):
 
 
 class TermsNotAccepted(Refusal):
-    """A person reads and accepts the terms of the challenge, in the browser at the address in the message."""
+    """Read and accept the terms of the challenge in a browser, at the address in the message."""
 
     code = "terms-not-accepted"
     status = 403
@@ -508,23 +504,23 @@ class TermsNotAccepted(Refusal):
 
 
 class RefusedError(Exception):
-    """The rules do not take a request; all the reasons at once."""
+    """The rules do not allow a request; carries all reasons at once."""
 
     def __init__(self, refusals: Sequence[Refusal], fields: Mapping[str, str] | None = None) -> None:
-        """`fields` tells programs more, such as what is left of a limit."""
+        """`fields` are further response headers, such as what is left of a limit."""
         super().__init__("; ".join(refusal.message for refusal in refusals))
         self.refusals = tuple(refusals)
         self.fields = dict(fields or {})
 
 
 def refuse(refusals: Iterable[Refusal]) -> None:
-    """Raise RefusedError if there is a reason."""
+    """Raise RefusedError if there are any refusals."""
     if found := tuple(refusals):
         raise RefusedError(found)
 
 
 def kinds() -> dict[str, type[Kind]]:
-    """Every kind of problem by its code, by status and name."""
+    """Return every kind of problem by code, sorted by status and code."""
     found = {each.code: each for each in _below(Kind) if "code" in vars(each)}
     return dict(sorted(found.items(), key=lambda row: (row[1].status, row[0])))
 

@@ -1,4 +1,4 @@
-"""How this program logs: one line of JSON per event."""
+"""Logging: one line of JSON per event."""
 
 import logging
 import re
@@ -10,29 +10,28 @@ from typing import Any, TextIO, cast
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
-ROW_VALUES = re.compile(
-    r"\s*DETAIL: .*?(?=\n\[SQL|\n\(Background|\Z)", re.DOTALL
-)  # which PostgreSQL's errors repeat
+# PostgreSQL's errors repeat the values of rows
+ROW_VALUES = re.compile(r"\s*DETAIL: .*?(?=\n\[SQL|\n\(Background|\Z)", re.DOTALL)
 EMAIL = re.compile(r"[^\s@'\"(<=]+@[^\s@'\")>]+")
 
 
 class StandardError(TextIOBase):
-    """The standard error output, without what cannot be written: a full disk under the log fails no request and no run."""
+    """Standard error that ignores write errors: a full disk under the log must not fail a request or a run."""
 
     def write(self, text: str) -> int:
-        """Write it if that is possible, as `logging` does."""
+        """Write the text if possible, as `logging` does."""
         with suppress(OSError):
             return sys.stderr.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Write what is buffered, likewise."""
+        """Flush the buffer if possible."""
         with suppress(OSError):
             sys.stderr.flush()
 
 
 def configure() -> None:
-    """Log our events, and warnings of the libraries, to the standard error output."""
+    """Log our events, and warnings of libraries, to standard error."""
     shared = processors()
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
@@ -54,19 +53,19 @@ def configure() -> None:
 
 
 def processors() -> list[structlog.typing.Processor]:
-    """What happens to every event before it is written."""
+    """The processors that every event passes before it is written."""
     return [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        # without the values of variables, which hold passwords and hidden labels
+        # without the values of local variables, which may hold passwords and hidden labels
         structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
         _without_personal_data,
     ]
 
 
 def _without_personal_data(_logger: object, _method: str, event: structlog.typing.EventDict) -> Any:
-    """Leave out e-mail addresses and the values of rows, wherever an exception or a path brought them along."""
+    """Redact e-mail addresses and row values, which exceptions and paths may contain."""
     return _redacted(event)
 
 

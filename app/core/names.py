@@ -1,4 +1,4 @@
-"""Names and addresses as people spell them."""
+"""Validation and comparison of names and e-mail addresses."""
 
 import re
 import unicodedata
@@ -8,14 +8,14 @@ from typing import Annotated, Final
 from confusable_homoglyphs.confusables import confusables_data
 from pydantic import AfterValidator
 
-# the dot-atom of RFC 5322 and a domain of two labels or more: no quotes, comments, brackets, lists or line breaks
+# the dot-atom of RFC 5322 and a domain of two or more labels: no quotes, comments, brackets, lists or line breaks
 LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 ADDRESS = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){LOCAL}@{LABEL}(?:\.{LABEL})+")
 
 
 def is_mail_address(text: str) -> bool:
-    r"""Whether mail can be sent to this address, and to nobody else.
+    r"""Whether this is a single e-mail address that mail can be sent to.
 
     >>> is_mail_address("ash.grove+voc@example.org"), is_mail_address("ash@localhost")
     (True, False)
@@ -25,13 +25,12 @@ def is_mail_address(text: str) -> bool:
     return ADDRESS.fullmatch(text) is not None
 
 
-_ONE_STROKE: Final = str.maketrans(
-    {"i": "l"}
-)  # a capital i and a small L are alike, and so is what differs only in case
+# a capital i and a small L look alike, and names that differ only in case count as alike
+_ONE_STROKE: Final = str.maketrans({"i": "l"})
 
 
 def folded(text: str) -> str:
-    """The form under which two spellings of a name are one: NFKC, case folded, trimmed.
+    """Normalise a name so that spellings of it compare equal: NFKC, case folded, trimmed.
 
     >>> folded(" ADMIN ") == folded("admin")
     True
@@ -40,9 +39,10 @@ def folded(text: str) -> str:
 
 
 def lookalike_key(name: str) -> str:
-    r"""The form that all names have in common which look the same: folded, and one character for all that look like it.
+    r"""Return a key that is the same for all names that look the same: folded, with look-alike characters merged.
 
-    Characters are compared as in Unicode Technical Standard 39, section 4, spaces as one. The form is for comparing only.
+    Characters are compared as in Unicode Technical Standard 39, section 4; runs of spaces count as one space. The key is
+    for comparison only.
 
     >>> lookalike_key("Oak") == lookalike_key("\u041eAK") == lookalike_key("0ak")  # a Cyrillic letter, a digit
     True
@@ -59,7 +59,7 @@ def _plain(text: str) -> str:
 
 @cache
 def _prototype(character: str) -> str:
-    """What stands for all characters that look like this one; a character that has one look-alike is not the one that stands."""
+    """The representative of all characters that look like this one: the one with several look-alikes, if there is one."""
     alike = _alike(character)
     if len(alike) != 1:
         return character
@@ -72,7 +72,7 @@ def _alike(character: str) -> list[str]:
 
 
 def is_visible(name: str) -> bool:
-    r"""Whether a name shows what it is: something to see, no control, format or unassigned characters.
+    r"""Whether a name has visible characters and no control, format or unassigned ones.
 
     >>> is_visible("LEAR_flat"), is_visible("admin\u200b"), is_visible("  "), is_visible("\u202egro.evil")
     (True, False, False, False)

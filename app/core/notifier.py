@@ -1,4 +1,4 @@
-"""Messages that wake workers; the rows in the database say what there is to do."""
+"""Messages that wake workers; the job rows in the database say what there is to do."""
 
 import os
 import threading
@@ -17,17 +17,17 @@ from app.models import Queue
 
 log = structlog.get_logger()
 
-MAX_PENDING = 1000  # messages that wait for a slow broker; more are dropped, the sweeper sends others
-MAX_AGE = 3600  # seconds after which a message that no worker has taken is dropped
+MAX_PENDING = 1000  # messages that wait for a slow broker; more are dropped, and the sweeper sends new ones
+MAX_AGE = 3600  # seconds after which a message that no worker has received is dropped
 
 
-# the broker hands out the lowest first: a backlog of figures delays no score, and a backlog of runs no mail
+# the broker delivers the lowest first: a backlog of figures delays no score, and a backlog of runs no mail
 PRIORITIES: Mapping[Queue, int] = {Queue.MAIL: 0, Queue.RUNS: 3, Queue.FOLLOW_UPS: 6}
-TASK = "work"  # the one task: do the next job of a queue
+TASK = "work"  # the only task: do the next job of a queue
 
 
 def celery_of(settings: Settings) -> Celery:
-    """The Celery application of web and workers alike."""
+    """Return the Celery application that web processes and workers share."""
     celery = Celery("heldout", broker=settings.broker_url)
     celery.conf.update(
         broker_connection_retry_on_startup=True,
@@ -37,7 +37,7 @@ def celery_of(settings: Settings) -> Celery:
         broker_transport_options={
             "socket_timeout": 2,
             "socket_connect_timeout": 2,
-            "health_check_interval": 5,  # a connection that hangs is dropped after twice that
+            "health_check_interval": 5,  # a hanging connection is dropped after twice that
             "visibility_timeout": 4 * settings.scoring_seconds,
             # kombu looks for unacknowledged messages only every 100 s by default
             "unacked_restore_interval": 5,
@@ -50,7 +50,7 @@ def celery_of(settings: Settings) -> Celery:
         task_default_queue=worker_queue(scoring.SCORER),
         task_time_limit=2 * settings.scoring_seconds,
         worker_prefetch_multiplier=1,
-        # a worker listens for commands on a connection whose reads have no time limit: one that went silent blocked it for ever
+        # workers would listen for commands on a connection without read timeouts; when it went silent, they hung forever
         worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
     )
@@ -58,13 +58,13 @@ def celery_of(settings: Settings) -> Celery:
 
 
 def worker_queue(scorer: str) -> str:
-    """The broker's queue for workers with this scorer version, so that no other version takes a message away from them."""
+    """The broker queue for workers with this scorer version, so that workers with another one do not receive its messages."""
     return f"runs-{scorer}"
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The queue of jobs to look at, and the version of the workers that should."""
+    """The job queue to look at, and the scorer version of the workers that should do so."""
 
     queue: Queue
     scorer: str
@@ -72,7 +72,7 @@ class Message:
 
 @dataclass(slots=True)
 class Notifier:
-    """Sends messages from a thread of its own, so that a stopped broker blocks nobody."""
+    """Sends messages from its own thread, so that a stopped broker does not block callers."""
 
     celery: Celery
     pending: Pending[Message] = field(default_factory=lambda: Pending(MAX_PENDING))
@@ -82,7 +82,7 @@ class Notifier:
     def wake_workers(
         self, queue: Queue = Queue.RUNS, *, count: int = 1, scorer: str = scoring.SCORER
     ) -> None:
-        """Wake up to `count` workers, soon; never waits and never fails."""
+        """Wake up to `count` workers in the background; never blocks and never raises."""
         self._start()
         try:
             for _ in range(count):
@@ -91,12 +91,12 @@ class Notifier:
             log.warning("notification dropped", queue=queue)
 
     def flush(self, timeout: float) -> None:
-        """Wait until all messages have been sent, at most `timeout` seconds: for programs that end right after."""
+        """Wait at most `timeout` seconds until all messages are sent, for programs that exit right after."""
         with self.pending.all_tasks_done:
             self.pending.all_tasks_done.wait_for(lambda: not self.pending.unfinished_tasks, timeout)
 
     def _start(self) -> None:
-        """A thread does not survive a fork, so each process starts its own."""
+        """Start the thread of this process: threads do not survive a fork."""
         with self.lock:
             if self.process != os.getpid():
                 self.process = os.getpid()
@@ -120,5 +120,5 @@ class Notifier:
                 expires=MAX_AGE,
                 retry=False,
             )
-        except Exception as error:  # noqa: BLE001 - whatever the broker's client raises, the sweeper notifies again
+        except Exception as error:  # noqa: BLE001 - whatever the broker's client raises, the sweeper will notify again
             log.warning("notification failed", queue=message.queue, error=str(error))

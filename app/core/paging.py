@@ -1,4 +1,4 @@
-"""Pages of rows, the latest first, each of which begins behind the last row of the page before."""
+"""Keyset pagination, newest first: each page starts after the last row of the previous one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,22 +9,23 @@ from fastapi import Query
 
 Row = TypeVar("Row")
 Before = Annotated[
-    int | None, Query(ge=1, le=2**63 - 1, description="the number of the last one of the page before")
+    int | None, Query(ge=1, le=2**63 - 1, description="the number of the last row of the previous page")
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class RowPage(Generic[Row]):
-    """Some rows; `next` is the number of the last of them, if others follow."""
+    """A page of rows; `next` is the number of its last row if more rows follow."""
 
     rows: tuple[Row, ...] = ()
     next: int | None = None
 
 
 def page_of(rows: Sequence[Row], most: int, number: Callable[[Row], int]) -> RowPage[Row]:
-    """The first of these rows, at most `most`; rows of one number, which follow one another, are not parted.
+    """Return a page of at most `most` rows that does not split consecutive rows with the same number.
 
-    rows: more than `most` of them where others follow; number: by which the next page is asked for; fewer than `most` share one.
+    rows: more than `most` if there is another page; number: the key of a row by which the next page is requested. Fewer than
+    `most` rows may share a number.
 
     >>> page_of([9, 8, 8, 7], 2, number=lambda row: row)
     RowPage(rows=(9,), next=9)

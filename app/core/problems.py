@@ -1,4 +1,4 @@
-"""How a problem is written for programs: `application/problem+json`, and what the documentation shows of it."""
+"""Problems as `application/problem+json`, and their description in the API documentation."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -23,7 +23,7 @@ from app.core.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_AFTER = 10  # seconds, when the database or the storage is away
+RETRY_AFTER = 10  # seconds, if the database or the storage is unavailable
 PROBLEMS = kinds()
 BY_STATUS: Mapping[int, type[Kind]] = {
     each.status: each
@@ -43,7 +43,7 @@ BY_STATUS: Mapping[int, type[Kind]] = {
 
 
 def kind_of_status(status: int) -> type[Kind]:
-    """The kind of an error that a library raised with nothing but an HTTP status.
+    """The kind of problem for an error of which only the HTTP status is known.
 
     >>> kind_of_status(404).code, kind_of_status(408).code, kind_of_status(408).title
     ('not-found', 'bad-request', 'Request timeout')
@@ -64,17 +64,17 @@ class ProblemItem(BaseModel):
 class Problem(BaseModel):
     """The body of every response with a status of 400 or more."""
 
-    type: Annotated[str, Field(description="address of the page that explains the code")]
-    code: Annotated[str, Field(description="stable; decide by this")]
+    type: Annotated[str, Field(description="URL of the page that explains the code")]
+    code: Annotated[str, Field(description="stable; use this in programs")]
     title: Annotated[str, Field(description="the same for every problem of this code")]
     status: int
     detail: Annotated[str, Field(description="what happened, for people; the wording may change")]
-    reference: Annotated[str, Field(description="to be given when you ask for help")]
-    problems: Annotated[list[ProblemItem], Field(description="each of several problems")]
+    reference: Annotated[str, Field(description="give this when you ask for help")]
+    problems: Annotated[list[ProblemItem], Field(description="the individual problems, if there are several")]
 
 
 def problem_of(kind: type[Kind], detail: str, reference: str, problems: list[ProblemItem]) -> Problem:
-    """A problem of this kind."""
+    """Return a problem of this kind."""
     return Problem(
         type=kind.address(),
         code=kind.code,
@@ -87,14 +87,14 @@ def problem_of(kind: type[Kind], detail: str, reference: str, problems: list[Pro
 
 
 def example_problem() -> dict[str, Any]:
-    """A problem as the documentation shows it."""
+    """Return the problem that the documentation shows as an example."""
     detail = "2 of 2 detection results in 7 days are used; the next slot is free at 2026-11-24 14:00 UTC"
     items = [ProblemItem(code=QuotaUsed.code, message=detail)]
     return problem_of(QuotaUsed, detail, "5f2b9c0d1e7a", items).model_dump()
 
 
 def problem_responses() -> dict[int | str, dict[str, Any]]:
-    """What the OpenAPI description says of errors."""
+    """Return the description of error responses for OpenAPI."""
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     item = schema.pop("$defs")["ProblemItem"]
     schema["properties"]["problems"]["items"] = item

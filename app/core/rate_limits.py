@@ -1,4 +1,4 @@
-"""How often something may be asked for: one limiter for all web processes, on the broker."""
+"""Rate limits, counted on the broker for all web processes."""
 
 import enum
 import math
@@ -27,14 +27,14 @@ Answer = TypeVar("Answer")
 
 
 class Limited(enum.StrEnum):
-    """What is counted; its rates are the setting `limit_…` of this name."""
+    """What is limited; the setting `limit_…` of the same name has the rates."""
 
-    LOGIN = "login"  # by client address, and by account from browsers that are new to it
+    LOGIN = "login"  # by client address, and by account for browsers new to it
     GUESS = "guess"  # passwords by account and client address, codes by account
     REGISTER = "register"  # by client address
     UPLOAD = "upload"  # by person: uploads, checks and submissions
     CHANGE = "change"  # by person
-    VIEW = "view"  # by person or client address: what takes long to make
+    VIEW = "view"  # by person or client address: expensive pages
 
 
 SUBJECTS = {
@@ -46,21 +46,21 @@ SUBJECTS = {
     Limited.VIEW: "pages with images, curves, figures, comparisons or selections",
 }
 
-RESPONSE_SECONDS = 0.25  # within which the broker has to respond
-PAUSE = 10  # seconds for which a broker that did not respond is not asked
+RESPONSE_SECONDS = 0.25  # timeout for responses of the broker
+PAUSE = 10  # seconds before an unresponsive broker is tried again
 
 
 @dataclass(slots=True)
 class RateLimiter:
-    """Counts on the broker; in this process while the broker is away, so that nobody waits for it or gets an error."""
+    """Counts on the broker, or in this process while the broker is unavailable, so that requests neither wait nor fail."""
 
     rates: dict[Limited, list[limits.RateLimitItem]]
     shared: FixedWindowRateLimiter
     own: FixedWindowRateLimiter = field(default_factory=lambda: FixedWindowRateLimiter(MemoryStorage()))
-    is_away_until: float = 0.0  # by the clock of this process
+    unavailable_until: float = 0.0  # as time.monotonic()
 
     def hit(self, what: Limited, *who: str) -> None:
-        """Count one more of `what` by somebody; raises RateLimitedError when that is too many."""
+        """Count one more of `what` for this client. Raises RateLimitedError if that is too many."""
         for rate in self.rates[what]:
             wait = self._with_storage(_hit, rate, what, *who)
             if wait:
@@ -68,31 +68,31 @@ class RateLimiter:
                 raise RateLimitedError(SUBJECTS[what], wait)
 
     def clear(self, what: Limited, *who: str) -> None:
-        """Count from zero again."""
+        """Reset the count."""
         for rate in self.rates[what]:
             self._with_storage(FixedWindowRateLimiter.clear, rate, what, *who)
 
     def _with_storage(
         self, ask: Callable[..., Answer], rate: limits.RateLimitItem, what: Limited, *who: str
     ) -> Answer:
-        if time.monotonic() >= self.is_away_until:
+        if time.monotonic() >= self.unavailable_until:
             try:
                 return ask(self.shared, rate, what, *who)
             except StorageError as error:
-                self.is_away_until = time.monotonic() + PAUSE
-                log.warning("limits are counted in this process", error=str(error.storage_error))
+                self.unavailable_until = time.monotonic() + PAUSE
+                log.warning("rate limits counted in this process", error=str(error.storage_error))
         return ask(self.own, rate, what, *who)
 
 
 def _hit(limiter: FixedWindowRateLimiter, rate: limits.RateLimitItem, *who: str) -> int:
-    """Seconds until one more is allowed; 0 if this one is, which is counted."""
+    """Count one more; return 0 if it is allowed, otherwise the seconds until it is."""
     if limiter.hit(rate, *who):
         return 0
     return max(1, math.ceil(limiter.get_window_stats(rate, *who).reset_time - time.time()))
 
 
 def limiter_of(settings: LoginSettings, broker_url: str) -> RateLimiter:
-    """The limiter that the settings describe; nothing is connected yet."""
+    """Return a limiter with the rates of the settings; it does not connect yet."""
     pool = redis.ConnectionPool.from_url(
         broker_url,
         socket_timeout=RESPONSE_SECONDS,
@@ -107,7 +107,7 @@ def limiter_of(settings: LoginSettings, broker_url: str) -> RateLimiter:
 
 
 def client_of(address: str) -> str:
-    """Who is counted for a client address: an IPv6 network of 64 bits is one client, as it is one household's.
+    """The client to count for an IP address: an IPv6 /64 network is one client, because it is one household's.
 
     >>> client_of("2001:db8::7:1"), client_of("192.0.2.7")
     ('2001:db8::/64', '192.0.2.7')

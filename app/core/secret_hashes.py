@@ -1,13 +1,13 @@
-"""Hashes of tokens that are random already."""
+"""Hashes of random tokens."""
 
 import hashlib
 
 
 def hash_of_token(token: str) -> bytes:
-    """How a token of a session, a program or a link is stored.
+    """Return the hash under which a session, API or link token is stored.
 
     >>> len(hash_of_token("secret"))
     32
     """
-    # a token is 178 random bits or more, so one round of a plain hash is enough
+    # a token has at least 178 random bits, so one round of a plain hash is enough
     return hashlib.sha256(token.encode()).digest()

@@ -1,4 +1,4 @@
-"""Settings of an installation: the only place that reads the environment."""
+"""The settings of an installation; only this module reads the environment."""
 
 import json
 import os
@@ -31,13 +31,13 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 class MailEncryption(StrEnum):
     """How a connection to a mail server is encrypted."""
 
-    STARTTLS = "starttls"  # after a greeting in the clear, before anything else is sent
-    TLS = "tls"  # from the first byte
+    STARTTLS = "starttls"  # encrypted after an unencrypted greeting
+    TLS = "tls"  # encrypted from the first byte
     NONE = "none"
 
 
 def _absolute(path: Path) -> Path:
-    return path.absolute()  # processes of one installation run in different folders
+    return path.absolute()  # the processes of an installation run in different folders
 
 
 def _database_url(url: str) -> str:
@@ -85,7 +85,7 @@ def _issuer_url(url: str) -> str:
 
 
 def addresses(text: str) -> list[str]:
-    """The parts of a list with commas."""
+    """Split a comma-separated list."""
     return [address.strip() for address in text.split(",") if address.strip()]
 
 
@@ -111,7 +111,7 @@ Rates = Annotated[str, AfterValidator(_rates)]
 
 
 class Registration(StrEnum):
-    """Who may make an account."""
+    """Who may create an account."""
 
     OPEN = "open"
     PROVIDERS = "providers"
@@ -119,16 +119,16 @@ class Registration(StrEnum):
 
 
 class LoginProvider(BaseModel):
-    """Where people can show who they are: an OpenID Connect provider, or GitHub."""
+    """An OpenID Connect provider, or GitHub, that people can log in with."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    id: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,30}$")]  # in addresses
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,30}$")]  # in URLs
     name: Annotated[str, Field(min_length=1, max_length=40)]  # on buttons
     kind: Literal["openid", "github"] = "openid"
-    issuer: IssuerUrl = GITHUB  # as an OpenID Connect provider writes it; of a GitHub on premises its address
-    client_id: Annotated[str, Field(min_length=1)]  # how this server is registered there
-    client_secret: str | None = None  # none for a public client
+    issuer: IssuerUrl = GITHUB  # the OpenID Connect issuer, or the URL of a GitHub Enterprise server
+    client_id: Annotated[str, Field(min_length=1)]  # of this server at the provider
+    client_secret: str | None = None  # None for a public client
 
     @model_validator(mode="after")
     def _has_issuer(self) -> Self:
@@ -138,12 +138,12 @@ class LoginProvider(BaseModel):
 
     @property
     def api(self) -> str:
-        """Where GitHub says who somebody is."""
+        """The base URL of GitHub's API."""
         return "https://api.github.com/" if self.issuer == GITHUB else f"{self.issuer}/api/v3/"
 
 
 def _providers(found: object) -> object:
-    """Providers from JSON; errors quote nothing, because secrets are in it."""
+    """Parse providers from JSON; errors do not quote it, because it contains secrets."""
     if not isinstance(found, str):
         return found
     try:
@@ -155,7 +155,7 @@ def _providers(found: object) -> object:
 def _distinct(providers: tuple[LoginProvider, ...]) -> tuple[LoginProvider, ...]:
     for values in ([each.id for each in providers], [each.issuer for each in providers]):
         if len(set(values)) < len(values):
-            raise ValueError("expected each id and each issuer once")
+            raise ValueError("expected each id and each issuer only once")
     return providers
 
 
@@ -165,47 +165,45 @@ LoginProviders = Annotated[
 
 
 class LoginSettings(BaseSettings):
-    """Who gets in and for how long, and the limits of requests; `app/core/rate_limits.py` says who is counted."""
+    """Logins, sessions and rate limits; `app/core/rate_limits.py` says who is counted."""
 
     login_providers: Annotated[
         LoginProviders,
         Field(description="providers that people can log in with, as JSON; see *Logging in by a provider*"),
     ] = ()
     passwords: Annotated[
-        bool, Field(description="whether people may log in with passwords; otherwise by providers alone")
+        bool, Field(description="whether people may log in with passwords; otherwise only with providers")
     ] = True
     registration: Annotated[
         Registration,
         Field(
-            description="who may make an account: `open` everybody, `providers` by a provider alone, `closed` nobody"
+            description="who may create an account: `open` everyone, `providers` only with a provider, `closed` no one"
         ),
     ] = Registration.OPEN
 
     metrics_token: Annotated[
         str | None,
         Field(
-            description="what a monitoring server sends to read /metrics; without it nobody can",
+            description="token with which a monitoring server reads /metrics; without it, no one can",
             min_length=20,
         ),
     ] = None
 
     session_days: Annotated[int, Field(description="how long a login lasts", gt=0)] = 14
-    session_idle_hours: Annotated[int, Field(description="how long a login lasts that nobody uses", gt=0)] = (
-        72
-    )
+    session_idle_hours: Annotated[int, Field(description="how long an unused login lasts", gt=0)] = 72
     recent_login_minutes: Annotated[
-        int, Field(description="how long after a login nothing asks for the password again", gt=0)
+        int, Field(description="how long after a login no page asks for the password again", gt=0)
     ] = 30
 
     limit_login: Annotated[
         Rates,
-        Field(description="logins from one address, and to one account from browsers that are new to it"),
+        Field(description="logins from one address, and to one account from browsers new to it"),
     ] = "30/minute;300/hour"
     limit_guess: Annotated[
         Rates,
         Field(
             description="passwords for one account from one address, and codes for one account; "
-            "each rate is a longer pause"
+            "each rate enforces a longer pause"
         ),
     ] = "5/minute;10/10 minutes;20/hour;50/day"
     limit_register: Annotated[Rates, Field(description="registrations from one address")] = "30/hour;100/day"
@@ -219,8 +217,8 @@ class LoginSettings(BaseSettings):
     limit_view: Annotated[
         Rates,
         Field(
-            description="pages that take long to make, of one person or address: submissions, images, curves, "
-            "figures, comparisons, searches, selections of leaderboards not in memory, downloads of personal data"
+            description="expensive pages, for one person or address: submissions, images, curves, "
+            "figures, comparisons, searches, leaderboard selections that are not cached, downloads of personal data"
         ),
     ] = "200/minute;3000/hour"
 
@@ -232,22 +230,22 @@ class LoginSettings(BaseSettings):
 
     @property
     def may_register_with_password(self) -> bool:
-        """Whether everybody may make an account with a password."""
+        """Whether anyone may create an account with a password."""
         return self.passwords and self.registration is Registration.OPEN
 
     @property
     def session_lifetime(self) -> timedelta:
-        """How long a login lasts at most."""
+        """The maximum duration of a login."""
         return timedelta(days=self.session_days)
 
     @property
     def session_idle(self) -> timedelta:
-        """How long a login lasts that nobody uses."""
+        """How long an unused login lasts."""
         return timedelta(hours=self.session_idle_hours)
 
     @property
     def recent_login(self) -> timedelta:
-        """How long after a login sensitive acts are allowed without the password."""
+        """How long after a login sensitive actions are allowed without the password."""
         return timedelta(minutes=self.recent_login_minutes)
 
 
@@ -261,143 +259,142 @@ SECRETS = {
     "broker_password", "s3_secret_key", "s3_private_secret_key", "smtp_password", "login_providers",
     "metrics_token",
 }  # fmt: skip
-WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - where such a server is reached
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - addresses at which such a server can be reached
 
 
 class SettingsError(ValueError):
-    """Settings that cannot be used; names each variable, what was found and what is expected."""
+    """Invalid settings; the message names each variable, what was found and what was expected."""
 
 
 class Settings(LoginSettings):
-    """Read from variables `HELDOUT_…` or files that `HELDOUT_…_FILE` name; docs/operating.md lists each."""
+    """Settings from `HELDOUT_…` variables, or from the files that `HELDOUT_…_FILE` name; docs/operating.md lists them."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore", validate_default=True
     )
 
-    data: Annotated[
-        AbsolutePath, Field(description="folder of everything an embedded installation keeps")
-    ] = ROOT / "heldout-data"
+    data: Annotated[AbsolutePath, Field(description="folder for all data of an embedded installation")] = (
+        ROOT / "heldout-data"
+    )
     database_url: Annotated[
-        DatabaseUrl | None, Field(description="PostgreSQL to use; without it one is started")
+        DatabaseUrl | None, Field(description="PostgreSQL server to use; without it, one is started")
     ] = None
     database_password: Annotated[
-        str | None, Field(description="password of the database's user, where the address has none")
+        str | None, Field(description="password of the database user, if the URL has none")
     ] = None
     migration_database_url: Annotated[
         DatabaseUrl | None,
-        Field(description="the same database with the role that owns the tables; for `migrate` alone"),
+        Field(description="the same database with the role that owns the tables; only for `migrate`"),
     ] = None
     migration_database_password: Annotated[
-        str | None, Field(description="password of that role, where the address has none")
+        str | None, Field(description="password of that role, if the URL has none")
     ] = None
     broker_url: Annotated[
-        BrokerUrl | None, Field(description="Redis or Valkey to use; without it one is started")
+        BrokerUrl | None, Field(description="Redis or Valkey server to use; without it, one is started")
     ] = None
     broker_password: Annotated[
-        str | None, Field(description="password of the broker, where the address has none")
+        str | None, Field(description="password of the broker, if the URL has none")
     ] = None
     storage: Annotated[
         AbsolutePath | None,
-        Field(description="folder of archives, public descriptions and artefacts; default data/storage"),
+        Field(description="folder for archives, public descriptions and artefacts; default data/storage"),
     ] = None
     private_storage: Annotated[
         AbsolutePath | None,
-        Field(description="folder of ground truth; set for workers and commands, never for the web"),
+        Field(description="folder for ground truth; set for workers and commands, never for the web"),
     ] = None
     s3_bucket: Annotated[
-        str | None, Field(description="bucket to use in place of the folder of HELDOUT_STORAGE")
+        str | None, Field(description="bucket to use instead of the folder of HELDOUT_STORAGE")
     ] = None
-    s3_endpoint: Annotated[
-        str | None, Field(description="address of an S3-compatible service; default that of AWS")
-    ] = None
+    s3_endpoint: Annotated[str | None, Field(description="URL of an S3-compatible service; default AWS")] = (
+        None
+    )
     s3_region: Annotated[str, Field(description="region of the service")] = "us-east-1"
     s3_access_key: Annotated[str | None, Field(description="access key for that bucket")] = None
     s3_secret_key: Annotated[str | None, Field(description="secret key for that bucket")] = None
     s3_private_bucket: Annotated[
         str | None,
-        Field(description="bucket of ground truth; set for workers and commands, never for the web"),
+        Field(description="bucket for ground truth; set for workers and commands, never for the web"),
     ] = None
     s3_private_access_key: Annotated[
-        str | None, Field(description="access key for that bucket, which opens no other to the web")
+        str | None,
+        Field(description="access key for that bucket; the key of the other bucket must not open it"),
     ] = None
     s3_private_secret_key: Annotated[str | None, Field(description="secret key for that bucket")] = None
 
     host: Annotated[str, Field(description="address the web server listens on")] = "127.0.0.1"
     port: Annotated[
-        int, Field(description="port the web server listens on; 0 takes a free one", ge=0, le=65535)
+        int, Field(description="port the web server listens on; 0 chooses a free one", ge=0, le=65535)
     ] = 8000
     web_processes: Annotated[
         int,
-        Field(description="web processes that share the port; each checks archives of its own", ge=1, le=64),
+        Field(description="web processes that share the port; each checks its own archives", ge=1, le=64),
     ] = 1
     public_url: Annotated[
-        str | None, Field(description="address that people use, for links; default from host and port")
+        str | None, Field(description="URL that people use, for links; default from host and port")
     ] = None
     trusted_hosts: Annotated[
         str,
         Field(
-            description="further names of this server, with commas; public address, localhost and IPs need none"
+            description="further names of this server, comma-separated; the public URL, localhost and IPs are implied"
         ),
     ] = ""
     secure_cookies: Annotated[
-        bool, Field(description="cookies over HTTPS only, also where no trusted proxy says https")
+        bool, Field(description="send cookies over HTTPS only, even if no trusted proxy says https")
     ] = False
     trusted_proxies: Annotated[
         Proxies,
-        Field(description="addresses or networks of proxies whose X-Forwarded-For and -Proto count"),
+        Field(description="addresses or networks of proxies whose X-Forwarded-For and -Proto are trusted"),
     ] = ""
     stop_seconds: Annotated[
         int,
         Field(
-            description="how long a web process that is stopped waits for its requests; the rest get a 503",
+            description="how long a stopping web process waits for its requests; the rest get a 503",
             gt=0,
         ),
     ] = 30
     workers: Annotated[int, Field(description="scoring processes of one worker", ge=1)] = 2
 
     smtp_host: Annotated[
-        str | None, Field(description="mail server; without it mail is written into the folder data/mail")
+        str | None, Field(description="mail server; without it, mail is written to the folder data/mail")
     ] = None
     smtp_port: Annotated[int, Field(description="port of the mail server", ge=1, le=65535)] = 587
     smtp_tls: Annotated[
         MailEncryption, Field(description="how the connection to the mail server is encrypted")
     ] = MailEncryption.STARTTLS
-    smtp_user: Annotated[str | None, Field(description="name to log in with at the mail server")] = None
-    smtp_password: Annotated[str | None, Field(description="password of that name")] = None
+    smtp_user: Annotated[str | None, Field(description="user name for the mail server")] = None
+    smtp_password: Annotated[str | None, Field(description="password of that user")] = None
     mail_sender: Annotated[
         MailSender | None,
-        Field(description="address that mail comes from; default heldout@ the host of the public address"),
+        Field(description="sender of mail; default heldout@ the host of the public URL"),
     ] = None
 
     max_upload: Annotated[
         int, Field(description="largest archive in bytes; at most 5 GiB in a bucket", gt=0)
     ] = 2048 * MiB
     max_stored: Annotated[
-        int, Field(description="bytes that one person's uploads may take until they are confirmed", gt=0)
+        int, Field(description="bytes that one person's unconfirmed uploads may use", gt=0)
     ] = 10240 * MiB
     max_stored_team: Annotated[
-        int, Field(description="bytes that one team's uploads may take until they are confirmed", gt=0)
+        int, Field(description="bytes that one team's unconfirmed uploads may use", gt=0)
     ] = 20480 * MiB
     keep_unconfirmed_days: Annotated[
-        int, Field(description="how long a valid archive is kept that nobody confirms", gt=0)
+        int, Field(description="how long a valid, unconfirmed archive is kept", gt=0)
     ] = 7
-    keep_invalid_days: Annotated[
-        int, Field(description="how long an archive with problems is kept", gt=0)
-    ] = 2
+    keep_invalid_days: Annotated[int, Field(description="how long an invalid archive is kept", gt=0)] = 2
     keep_partial_days: Annotated[int, Field(description="how long an upload may take to arrive", gt=0)] = 2
     requests_at_once: Annotated[
         int,
         Field(
-            description="requests of one address, or of one account, that a web process handles at the same time; others wait",
+            description="requests from one address, or of one account, that a web process handles at the same time; others wait",
             ge=1,
         ),
     ] = 2
     checks: Annotated[
         int, Field(description="archives that one web process checks at the same time", ge=1)
     ] = 2
-    check_seconds: Annotated[int, Field(description="longest check of an archive", gt=0)] = 120
-    scoring_seconds: Annotated[int, Field(description="longest scoring of a run", gt=0)] = 900
+    check_seconds: Annotated[int, Field(description="time limit for checking an archive", gt=0)] = 120
+    scoring_seconds: Annotated[int, Field(description="time limit for scoring a run", gt=0)] = 900
     child_memory: Annotated[
         int, Field(description="address space of a check or a scoring, in bytes", gt=0)
     ] = 8192 * MiB
@@ -405,25 +402,26 @@ class Settings(LoginSettings):
     lease_seconds: Annotated[
         int, Field(description="how long a claimed job may go without a heartbeat", gt=0)
     ] = 30
-    sweep_seconds: Annotated[int, Field(description="how often lost runs are looked for", gt=0)] = 15
+    sweep_seconds: Annotated[int, Field(description="interval between sweeps for lost runs", gt=0)] = 15
     delivery_seconds: Annotated[int, Field(description="how long a job other than a run may take", gt=0)] = (
         120
     )
     stall_seconds: Annotated[
         int,
-        Field(description="how long a worker waits for its database before it gives up the connection", gt=0),
+        Field(description="how long a worker waits for the database before it drops the connection", gt=0),
     ] = 75
     attempts: Annotated[
-        int, Field(description="how often the scoring of a run may crash before it has failed", ge=1)
+        int,
+        Field(description="how many times the scoring of a run may crash before the run has failed", ge=1),
     ] = 3
     retry_seconds: Annotated[
-        float, Field(description="first pause before a run is tried again; grows to ten minutes", gt=0)
+        float, Field(description="pause before the first retry of a run; grows to ten minutes", gt=0)
     ] = 5
 
     @model_validator(mode="before")
     @classmethod
     def _with_passwords(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Put passwords that were given apart into their addresses."""
+        """Put passwords that are set separately into their URLs."""
         for name in ("database", "migration_database", "broker"):
             url, password = values.get(f"{name}_url"), values.get(f"{name}_password")
             if url and password:
@@ -436,7 +434,7 @@ class Settings(LoginSettings):
 
     @property
     def lease(self) -> timedelta:
-        """How long a claim holds without a heartbeat."""
+        """How long a claim is valid without a heartbeat."""
         return timedelta(seconds=self.lease_seconds)
 
     @property
@@ -446,27 +444,27 @@ class Settings(LoginSettings):
 
     @property
     def public_storage(self) -> Path:
-        """The folder of every store but that of ground truth."""
+        """The folder of all stores except that of ground truth."""
         return self.storage or self.data / "storage"
 
     @property
     def local_address(self) -> str:
-        """The address of the web server on this machine."""
+        """The URL of the web server on this machine."""
         return f"http://{_in_url(WILDCARDS.get(self.host, self.host))}:{self.port}"
 
     @property
     def address(self) -> str:
-        """The address that people use, without a slash at the end."""
+        """The URL that people use, without a trailing slash."""
         return (self.public_url or f"http://{_in_url(self.host)}:{self.port}").rstrip("/")
 
     @property
     def sender(self) -> str:
-        """The address that mail comes from."""
+        """The sender of mail."""
         return self.mail_sender or f"heldout@{urlsplit(self.address).hostname}"
 
     @property
     def host_names(self) -> frozenset[str]:
-        """The names of this server that a request may have in its header Host; addresses are good, too."""
+        """The names of this server that a Host header may have; IP addresses are allowed, too."""
         names = {
             urlsplit(self.address).hostname or "",
             "localhost",
@@ -477,14 +475,14 @@ class Settings(LoginSettings):
 
     @property
     def proxies(self) -> list[str]:
-        """The addresses and networks of proxies whose forwarded headers count."""
+        """The addresses and networks of trusted proxies."""
         return addresses(self.trusted_proxies)
 
     @classmethod
     def read(cls) -> Self:
-        """The settings of the environment.
+        """Read the settings from the environment.
 
-        Raises SettingsError with a line for each variable that cannot be used.
+        Raises SettingsError with a line for each invalid variable.
         """
         try:
             return cls(**_from_files(cls))
@@ -493,18 +491,18 @@ class Settings(LoginSettings):
 
 
 def variable(name: str) -> str:
-    """The environment variable of a setting."""
+    """Return the environment variable of a setting."""
     return PREFIX + name.upper()
 
 
 def named_files(settings: type[BaseSettings] = Settings) -> dict[str, Path]:
-    """The files that variables `HELDOUT_…_FILE` name, by setting."""
+    """Return the files that `HELDOUT_…_FILE` variables name, by setting."""
     files = {name: os.environ.get(variable(name) + FILE_SUFFIX) for name in settings.model_fields}
     return {name: Path(file) for name, file in files.items() if file}
 
 
 def _from_files(settings: type[BaseSettings]) -> dict[str, Any]:
-    """The contents of those files, by setting; an empty file sets nothing, as an empty variable does."""
+    """The contents of those files, by setting; like an empty variable, an empty file sets nothing."""
     found = {}
     for name, file in named_files(settings).items():
         if os.environ.get(variable(name)):
@@ -520,10 +518,10 @@ def _from_files(settings: type[BaseSettings]) -> dict[str, Any]:
 
 
 def _message(problem: Mapping[str, Any]) -> str:
-    """The message for one problem that pydantic found; secrets are not repeated."""
+    """The message for one problem that pydantic found; it does not quote secrets."""
     expected = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
     if not problem["loc"]:
-        return expected  # of several variables
+        return expected  # about several variables
     name = str(problem["loc"][0])
     found = "its value" if name in SECRETS else repr(problem["input"])
     return f"{variable(name)}: found {found}, {expected}"

@@ -1,4 +1,4 @@
-"""Mail: requested in a transaction, rendered and handed over by a worker, limited in number."""
+"""Mail: requested in a transaction, rendered and sent by a worker, rate-limited."""
 
 import hashlib
 import os
@@ -31,18 +31,18 @@ from app.jobs import queue
 from app.models import JobKind, MailLink, MailRequest, User
 from app.platform import Platform
 
-PATIENCE = 20  # seconds for each answer of the mail server
-MAX_FILES = 1000  # messages that a folder keeps
+TIMEOUT = 20  # seconds, for each response of the mail server
+MAX_FILES = 1000  # messages kept in the mail folder
 
 
 class MailError(Exception):
-    """A message could not be handed over; says why without naming anybody."""
+    """A message could not be sent; says why, without personal data."""
 
 
 def hand_over(settings: Settings, message: EmailMessage) -> Path | None:
-    """Send a message to its one recipient; the file where it lies instead, without a mail server.
+    """Send a message to its only recipient; without a mail server, write it to a file and return its path.
 
-    Raises MailError, so that it is tried again.
+    Raises MailError, so that it is retried.
     """
     with _mail_errors(settings, "refused a message"):
         if settings.smtp_host is None:
@@ -53,7 +53,7 @@ def hand_over(settings: Settings, message: EmailMessage) -> Path | None:
 
 
 def greet(settings: Settings) -> None:
-    """Log in at the mail server, if there is one, and send nothing.
+    """Log in to the mail server, if there is one, without sending anything.
 
     Raises MailError.
     """
@@ -72,18 +72,18 @@ def _mail_errors(settings: Settings, what: str) -> Iterator[None]:
     except smtplib.SMTPException as error:
         raise MailError(f"the mail server {what}: {type(error).__name__} {_code(error)}") from None
     except OSError as error:
-        where = settings.smtp_host or "the folder of mail"
+        where = settings.smtp_host or "the mail folder"
         raise MailError(f"{where} cannot be used: {error.strerror or type(error).__name__}") from None
 
 
 @contextmanager
 def _connected(settings: Settings, host: str) -> Iterator[smtplib.SMTP]:
-    """A connection to the mail server, encrypted and logged in as the settings say."""
+    """Connect to the mail server, with encryption and login as set."""
     context = ssl.create_default_context()
     if settings.smtp_tls is MailEncryption.TLS:
-        server: smtplib.SMTP = smtplib.SMTP_SSL(host, settings.smtp_port, timeout=PATIENCE, context=context)
+        server: smtplib.SMTP = smtplib.SMTP_SSL(host, settings.smtp_port, timeout=TIMEOUT, context=context)
     else:
-        server = smtplib.SMTP(host, settings.smtp_port, timeout=PATIENCE)
+        server = smtplib.SMTP(host, settings.smtp_port, timeout=TIMEOUT)
     with server:
         if settings.smtp_tls is MailEncryption.STARTTLS:
             server.starttls(context=context)
@@ -93,7 +93,7 @@ def _connected(settings: Settings, host: str) -> Iterator[smtplib.SMTP]:
 
 
 def _code(error: smtplib.SMTPException) -> str:
-    """The numbers in a refusal; its words may repeat the address."""
+    """The status codes in an SMTP error; its text may contain the address."""
     if isinstance(error, smtplib.SMTPResponseException):
         return str(error.smtp_code)
     if isinstance(error, smtplib.SMTPRecipientsRefused):
@@ -102,7 +102,7 @@ def _code(error: smtplib.SMTPException) -> str:
 
 
 def _write(folder: Path, message: EmailMessage) -> Path:
-    """Put a message into a folder that only we can read, and forget the oldest there."""
+    """Write a message to a folder that only this user can read, and delete the oldest ones."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in sorted(folder.glob("*.eml"))[: -MAX_FILES + 1]:
         old.unlink(missing_ok=True)
@@ -142,7 +142,7 @@ class Letter(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The page that a letter's link leads to, and how long the link works."""
+    """The page that the link in a mail leads to, and how long it is valid."""
 
     path: str
     lifetime: timedelta
@@ -150,7 +150,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many in a span of time."""
+    """At most `count` mails within `window`."""
 
     count: int
     window: timedelta
@@ -158,7 +158,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """What was asked for in the last day: for this letter and address, for this person, and by all in the last hour."""
+    """Mail requests of the last day: for this kind and address, by this person, and by everyone in the last hour."""
 
     now: datetime
     to_address: tuple[datetime, ...]  # oldest first
@@ -168,18 +168,18 @@ class Requested:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A person as far as mail needs them."""
+    """What mail needs to know about a person."""
 
     user_id: int
     address: str
     new_address: str | None  # not confirmed yet
     is_verified: bool
-    is_taken: bool  # somebody else has confirmed the address
+    is_taken: bool  # another account has confirmed the address
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A letter in words."""
+    """The text of a mail."""
 
     subject: str
     body: str
@@ -187,7 +187,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where people find their mail: where it is sent to, or in a folder of this machine."""
+    """Where people find their mail: in their mailbox, or in a folder of this machine."""
 
     is_sent: bool
     folder: str | None = None
@@ -195,13 +195,13 @@ class Place:
 
 DAY = timedelta(days=1)
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-# of one letter to one address, whoever asks; the links of the last day all work, so that nobody can be locked out
+# mails of one kind to one address, whoever requests them; all links of the last day work, so no one can be locked out
 TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
-# a login link lasts 15 minutes: while no other is sent, the last one works for five more, so no stranger can use up the mail
-# that lets an owner in; a limit by day would let them
+# a login link is valid for 15 minutes: when the next one may be sent, the last one still works for five minutes, so a
+# stranger cannot use up an owner's links, which a daily limit would allow
 TO_ADDRESS_OF: Mapping[Letter, tuple[Limit, ...]] = {Letter.LOGIN_LINK: (Limit(1, timedelta(minutes=10)),)}
 BY_PERSON = (Limit(20, DAY),)
-PER_HOUR = 500  # of the whole installation
+PER_HOUR = 500  # by the whole installation
 
 LINKS: Mapping[Letter, Link] = {
     Letter.CONFIRM_ADDRESS: Link("/confirm-address", timedelta(days=7)),
@@ -209,12 +209,12 @@ LINKS: Mapping[Letter, Link] = {
     Letter.RESET_PASSWORD: Link("/reset-password", DAY),
     Letter.LOGIN_LINK: Link("/login-link", timedelta(minutes=15)),
 }
-# lines of up to 998 characters are legal, and links stay in one piece; names of any alphabet pass every server
+# lines may have up to 998 characters, so links are not broken; with 7 bits, every server accepts names in any alphabet
 POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
 
 
 def next_allowed(letter: Letter, requested: Requested) -> datetime | None:
-    """When one more mail of this kind may be sent; none: now."""
+    """Return when one more mail of this kind may be sent; None for now."""
     times = [
         *_waits(requested.now, requested.to_address, TO_ADDRESS_OF.get(letter, TO_ADDRESS)),
         *_waits(requested.now, requested.by_person, BY_PERSON),
@@ -225,7 +225,7 @@ def next_allowed(letter: Letter, requested: Requested) -> datetime | None:
 
 
 def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) -> list[datetime]:
-    """For each limit that is reached, when it is not reached any more."""
+    """For each limit that is reached, when it ends."""
     waits = []
     for limit in limits:
         recent = sorted(time for time in times if time > now - limit.window)
@@ -235,7 +235,7 @@ def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) ->
 
 
 def place_of(mail_server: str | None, address: str, folder: str) -> Place:
-    """Where people find their mail; the folder is shown only where they use the server at the machine that it runs on.
+    """Return where people find their mail; the folder is shown only if the server is used on its own machine.
 
     >>> place_of(None, "http://127.0.0.1:8000", "/home/ash/heldout-data/mail").folder
     '/home/ash/heldout-data/mail'
@@ -247,9 +247,9 @@ def place_of(mail_server: str | None, address: str, folder: str) -> Place:
 
 
 def letter_for(letter: Letter, recipient: Recipient) -> Letter | None:
-    """What is really sent: to an address that another account has confirmed, a hint instead of a link.
+    """Return the mail that is actually sent: a hint instead of a link if another account has confirmed the address.
 
-    None where the letter has no point any more.
+    None if the mail is no longer needed.
     """
     match letter:
         case Letter.CONFIRM_ADDRESS if recipient.is_verified:
@@ -262,14 +262,14 @@ def letter_for(letter: Letter, recipient: Recipient) -> Letter | None:
 
 
 def address_for(letter: Letter, recipient: Recipient) -> str:
-    """Which address of a person a letter goes to."""
+    """Return the address of a person to which a mail goes."""
     if letter is Letter.CONFIRM_NEW_ADDRESS and recipient.new_address is not None:
         return recipient.new_address
     return recipient.address
 
 
 def parted(text: str) -> Text:
-    r"""The subject, in the first line of a drawn template, and the rest.
+    r"""Split a rendered template into the subject, which is in its first line, and the body.
 
     >>> parted("Subject: Confirm\n\nHello,\n")
     Text(subject='Confirm', body='Hello,\n')
@@ -279,12 +279,12 @@ def parted(text: str) -> Text:
 
 
 def _single_line(text: str) -> str:
-    """A text with every run of white space and control characters as one space, so that it stays in its header."""
+    """Collapse white space and control characters to single spaces, so that the text is safe in a header."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def message_of(text: Text, *, sender: str, to: str, now: datetime) -> EmailMessage:
-    """A message to exactly one address; raises ValueError for what is no address."""
+    """Create a message to exactly one address. Raises ValueError if it is invalid."""
     local, _, domain = to.rpartition("@")
     message = EmailMessage(policy=POLICY)
     message["From"] = Address("Heldout", addr_spec=sender)
@@ -292,18 +292,18 @@ def message_of(text: Text, *, sender: str, to: str, now: datetime) -> EmailMessa
     message["Subject"] = text.subject
     message["Date"] = format_datetime(now)
     message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
-    message["Auto-Submitted"] = "auto-generated"  # no notes of absence in reply
+    message["Auto-Submitted"] = "auto-generated"  # suppresses out-of-office replies
     message.set_content(text.body)
     return message
 
 
 def hash_of_address(address: str) -> bytes:
-    """How an address stands in the count of mail."""
+    """Return the hash under which requests for an address are counted."""
     return hashlib.sha256(address.encode()).digest()
 
 
 def requested(session: Session, letter: Letter, address: str, user_id: int | None) -> Requested:
-    """What was asked for in the last day; until the end of the transaction nobody else asks for this address."""
+    """Return the requests of the last day, and lock this address until the end of the transaction."""
     hashed = hash_of_address(address)
     session.execute(select(func.pg_advisory_xact_lock(int.from_bytes(hashed[:8], signed=True))))
     now = session.execute(select(func.clock_timestamp())).scalar_one()
@@ -319,7 +319,7 @@ def _times(session: Session, now: datetime, *conditions: ColumnElement[bool]) ->
 
 
 def count_request(session: Session, letter: Letter, address: str, user_id: int | None) -> None:
-    """Note that a mail was asked for."""
+    """Record a request for a mail."""
     row = MailRequest(
         at=func.clock_timestamp(), letter=letter.value, address_hash=hash_of_address(address), user_id=user_id
     )
@@ -327,7 +327,7 @@ def count_request(session: Session, letter: Letter, address: str, user_id: int |
 
 
 def find_recipient(session: Session, user_id: int) -> Recipient | None:
-    """A person as far as mail needs them; none for an account that is gone."""
+    """Return what mail needs to know about a person; None if the account was deleted."""
     other = aliased(User)
     is_taken = exists().where(
         other.email == func.coalesce(User.new_email, User.email),
@@ -342,12 +342,12 @@ def find_recipient(session: Session, user_id: int) -> Recipient | None:
 
 
 def add_link(session: Session, link: MailLink) -> None:
-    """Note a link that is about to be mailed."""
+    """Store a link that is about to be mailed."""
     session.add(link)
 
 
 def link_of(session: Session, token_hash: bytes, purposes: Collection[str]) -> MailLink | None:
-    """A link that works, locked until the end of the transaction."""
+    """Return a valid link, locked until the end of the transaction."""
     statement = select(MailLink).where(
         MailLink.token_hash == token_hash,
         MailLink.purpose.in_([str(purpose) for purpose in purposes]),
@@ -357,7 +357,7 @@ def link_of(session: Session, token_hash: bytes, purposes: Collection[str]) -> M
 
 
 def drop_links(session: Session, user_id: int, purpose: Letter | None = None) -> None:
-    """Make every link that was mailed to this person useless, or those for one purpose."""
+    """Invalidate all links that were mailed to this person, or only those for one purpose."""
     dropped = delete(MailLink).where(MailLink.user_id == user_id)
     if purpose is not None:
         dropped = dropped.where(MailLink.purpose == purpose.value)
@@ -365,7 +365,7 @@ def drop_links(session: Session, user_id: int, purpose: Letter | None = None) ->
 
 
 def forget(session: Session) -> None:
-    """Delete requests that no limit counts any more, and links that have expired."""
+    """Delete requests that no longer count towards a limit, and expired links."""
     session.execute(delete(MailRequest).where(MailRequest.at < func.now() - DAY))
     session.execute(delete(MailLink).where(MailLink.expires_at < func.now()))
 
@@ -376,10 +376,10 @@ log = structlog.get_logger()
 def ask_for(
     session: Session, letter: Letter, *, address: str, user_id: int | None, asked_by: int | None
 ) -> datetime | None:
-    """Have a letter sent to a person once this transaction has committed; returns when, if the limits forbid it now.
+    """Queue a mail to a person, to be sent after this transaction; if limits forbid it, return when it is allowed.
 
-    `address` and `asked_by` are what is counted. Without a person nothing is sent, which nobody can tell from the time
-    taken. The worker looks for it within seconds.
+    The limits count `address` and `asked_by`. Without `user_id` nothing is sent, but the request takes the same time, so
+    that it does not reveal whether an account exists. A worker sends the mail within seconds.
     """
     wait = next_allowed(letter, requested(session, letter, address, asked_by))
     if wait is not None:
@@ -391,26 +391,26 @@ def ask_for(
 
 
 def tell(session: Session, letter: Letter, *, address: str, **fields: str | int) -> None:
-    """Have a letter sent that says what has just been done to an account; every one arrives.
+    """Queue a notification about a change to an account; no limit applies.
 
-    The address goes with it, because the account may not have it any more.
+    `address` is part of the job, because the account may no longer have it.
     """
     queue.add(session, JobKind.MAIL, {"letter": letter.value, "address": address, "fields": fields})
 
 
 def tell_owner(session: Session, letter: Letter, user: User, **fields: str | int) -> None:
-    """Tell the owner of an account what has just been done to it, if the address is known to be theirs."""
+    """Notify the owner of an account about a change to it, if the address is confirmed."""
     if user.verified_at is not None:
         tell(session, letter, address=user.email, **fields)
 
 
 def place_of_mail(settings: Settings) -> Place:
-    """Where people find their mail."""
+    """Return where people find their mail."""
     return place_of(settings.smtp_host, settings.address, str(settings.data / "mail"))
 
 
 def deliver(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Write a letter and hand it over. Raises MailError, so that it is tried again."""
+    """Render and send a mail. Raises MailError, so that it is retried."""
     letter, fields = Letter(payload["letter"]), dict(payload["fields"])
     if "address" in payload:
         _hand_over(platform.settings, letter, payload["address"], fields)
@@ -431,7 +431,7 @@ def _deliver_to_person(platform: Platform, asked: Letter, user_id: int, fields: 
 
 
 def _link(session: Session, settings: Settings, letter: Letter, user_id: int, address: str) -> str:
-    """A new link; its secret is in the mail alone, here is only its hash."""
+    """Create a link; its secret is only in the mail, the database has its hash."""
     token, link = secrets.token_urlsafe(32), LINKS[letter]
     row = MailLink(
         token_hash=hash_of_token(token),
@@ -452,7 +452,7 @@ def _hand_over(settings: Settings, letter: Letter, address: str, fields: Mapping
 
 
 def draw(letter: Letter, *, server: str, passwords: bool, **fields: Any) -> Text:
-    """A letter in words; passwords: whether this server takes them."""
+    """Render a mail; passwords: whether this server uses them."""
     way_back = f"log in and end all logins at {server}/account/sessions"
     if passwords:
         way_back = f"choose a new password at {server}/forgot-password, which logs out everybody else"
@@ -473,6 +473,6 @@ def _templates() -> Environment:
 
 
 def sweep(platform: Platform) -> None:
-    """Forget what no limit counts any more, and links that have expired."""
+    """Delete requests that no longer count towards a limit, and expired links."""
     with platform.transaction() as session:
         forget(session)

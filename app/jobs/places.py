@@ -1,4 +1,4 @@
-"""Where queued runs stand: their place, how long they wait, and how often a page asks."""
+"""The positions of queued runs, their expected waiting time, and how often pages poll."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -15,10 +15,10 @@ from app.jobs.queue import CLAIM_ORDER, is_held, is_waiting
 from app.models import DamagedContent, Job, Queue, Run, RunState
 from app.platform import Platform
 
-MAX_PLACE = 1000  # runs further behind in the queue have no place yet
+MAX_PLACE = 1000  # runs further back in the queue have no place yet
 RECENT_RUNS = 50
-FAR: Final = 20  # runs before one's own, from which on nothing happens within seconds
-PAUSES: Final = (  # for how long somebody has waited, and the seconds between two questions until then
+LONG_QUEUE: Final = 20  # with this many runs ahead, nothing changes within seconds
+PAUSES: Final = (  # seconds between two polls until the page has waited for so long
     (timedelta(seconds=20), 1),
     (timedelta(minutes=2), 2),
     (timedelta(minutes=10), 5),
@@ -27,29 +27,29 @@ LONGEST_PAUSE: Final = 15
 
 
 def pause_between_questions(waited: timedelta, place: int | None) -> int:
-    """Seconds after which a page asks again: more of them the longer it has waited; place: in the queue, none for a run under way.
+    """Return the seconds until a page polls again, which grow with its waiting time; place: None if the run has started.
 
     >>> pause_between_questions(timedelta(seconds=5), 1), pause_between_questions(timedelta(hours=1), 1)
     (1, 15)
     """
     pause = next((seconds for end, seconds in PAUSES if waited < end), LONGEST_PAUSE)
-    return max(pause, 5) if place is not None and place > FAR else pause
+    return max(pause, 5) if place is not None and place > LONG_QUEUE else pause
 
 
-class Placed(Protocol):
-    """A run, as far as the queue has something to say of it."""
+class RunLike(Protocol):
+    """The attributes of a run that `Places` uses."""
 
     @property
     def id(self) -> int:
-        """Of the run."""
+        """The id of the run."""
 
     @property
     def state(self) -> RunState:
-        """Whether it is queued."""
+        """The state of the run."""
 
     @property
     def scorer(self) -> str:
-        """The version that it is scored by."""
+        """The scorer version of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +58,29 @@ class Waiting:
 
     scorer: str
     is_held: bool  # its team is suspended
-    damaged: str | None  # what has to be repaired before it can be scored, e.g. "stored archive"
+    damaged: str | None  # what must be repaired before it can be scored, e.g. "stored archive"
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the runs of a page stand in the queue now."""
+    """The current state of a page's runs in the queue."""
 
-    places: Mapping[int, int]  # by run, 1 for the next; only as far as they were counted
+    places: Mapping[int, int]  # by run id, 1 for the next; without runs beyond `MAX_PLACE`
     slots: Mapping[str, int]  # by scorer version, how many runs are scored at the same time
-    seconds: float | None  # that a run usually takes; none: no run has been scored yet
+    seconds: float | None  # that a run usually takes; None if no run has been scored yet
     held: frozenset[int] = frozenset()  # runs that wait because their team is suspended
-    damaged: Mapping[int, str] = field(default_factory=dict)  # by run that waits for a repair, of what
+    damaged: Mapping[int, str] = field(default_factory=dict)  # by run id, what must be repaired first
 
-    def place(self, run: Placed) -> int | None:
-        """1 for the run that is taken next."""
+    def place(self, run: RunLike) -> int | None:
+        """Return the place of a run, 1 for the next; None if it is unknown."""
         return self.places.get(run.id)
 
-    def has_worker(self, run: Placed) -> bool:
-        """Whether a worker that can score a queued run is alive."""
+    def has_worker(self, run: RunLike) -> bool:
+        """Whether the run is not queued, or a worker that can score it is alive."""
         return run.state is not RunState.QUEUED or self.slots.get(run.scorer, 0) > 0
 
-    def wait_seconds(self, run: Placed) -> int | None:
-        """Seconds until a queued run is scored, if that can be known, in full minutes: fewer would time single runs."""
+    def wait_seconds(self, run: RunLike) -> int | None:
+        """Return the estimated seconds until a queued run is scored, if known, rounded up to minutes to hide single runs' times."""
         place, slots = self.place(run), self.slots.get(run.scorer, 0)
         if not place or not slots or self.seconds is None:
             return None
@@ -91,12 +91,12 @@ EMPTY = Places({}, {}, None)
 
 
 def places_of(platform: Platform, session: Session, run_ids: Collection[int]) -> Places:
-    """The queue as far as it concerns these runs; its order is at most a second old, read once for all who wait."""
+    """Return the places of these runs; the order is cached for a second and shared by all requests."""
     return places_among(platform, session, _waiting(session, run_ids) if run_ids else {})
 
 
 def places_among(platform: Platform, session: Session, waiting: Mapping[int, Waiting]) -> Places:
-    """As `places_of` for runs that are known to be queued."""
+    """Like `places_of`, for runs that are known to be queued."""
     if not waiting:
         return EMPTY
     cache, places = platform.cache, dict[int, int]()
@@ -110,19 +110,19 @@ def places_among(platform: Platform, session: Session, waiting: Mapping[int, Wai
 
 
 def slots_of(platform: Platform, session: Session) -> dict[str, int]:
-    """By scorer version, how many runs the workers that are alive score at the same time; at most a second old."""
+    """Return the slots of live workers by scorer version, cached for a second."""
     found = platform.cache.version("slots", lambda: tuple(workers.slots_by_scorer(session).items()))
     return dict(found)
 
 
 def damaged_content() -> ScalarSelect[str]:
-    """What a job waits for until it is repaired; none where it does not."""
+    """The description of the damaged content that a job waits for, if any."""
     what = select(DamagedContent.what).where(DamagedContent.id == Job.damaged_content_id)
     return what.correlate(Job).scalar_subquery()
 
 
 def _waiting(session: Session, run_ids: Collection[int]) -> dict[int, Waiting]:
-    """Those of these runs that are queued."""
+    """The queued ones of these runs."""
     statement = select(Job.run_id, Job.scorer, is_held(), damaged_content()).where(
         Job.run_id == func.any(list(run_ids)), is_waiting()
     )
@@ -131,7 +131,7 @@ def _waiting(session: Session, run_ids: Collection[int]) -> dict[int, Waiting]:
 
 
 def _order(session: Session, scorer: str) -> tuple[int, ...]:
-    """The runs in the order in which workers claim them, as far as `MAX_PLACE`."""
+    """The first `MAX_PLACE` runs in the order in which workers claim them."""
     statement = select(Job.run_id).where(
         is_waiting(),
         Job.queue == Queue.RUNS,
@@ -143,7 +143,7 @@ def _order(session: Session, scorer: str) -> tuple[int, ...]:
 
 
 def _typical_run_seconds(session: Session) -> float | None:
-    """How long the latest scored runs took from claim to end, on average."""
+    """The average duration of recently scored runs, from claim to end."""
     recent = (
         select(func.extract("epoch", Run.finished_at - Run.claimed_at).label("seconds"))
         .where(Run.state == RunState.SCORED, Run.finished_at.is_not(None))

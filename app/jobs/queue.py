@@ -1,6 +1,6 @@
-"""The table of jobs: add, claim, extend, postpone, give up, delete.
+"""The job table: add, claim, extend, postpone, give up, delete.
 
-Locks are taken in one order: a job before the run that it is about, a run before its result.
+Lock order: a job before its run, a run before its result.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,19 +31,19 @@ from sqlalchemy.orm import Session, aliased
 from app.core.paging import RowPage, page_of
 from app.models import DamagedContent, Job, JobKind, Queue, Result, Run, Team
 
-LIVE, SHADOW = 0, 10  # priorities: participants' runs go before those of a re-scoring
-CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue; `ix_job_waiting` has it
+LIVE, SHADOW = 0, 10  # priorities: participants' runs before those of a re-scoring
+CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue, as in `ix_job_waiting`
 
 PAUSES = (1, 6, 24, 120)  # in units of the first pause: 5 s, 30 s, 2 min, 10 min
 LONGEST_PAUSE = timedelta(minutes=10)
 
-MAX_LOST = 1000  # jobs of one sweep
-MOST_DEAD = 100  # on a page
-HIDDEN = {"address", "fields"}  # of a mail: where it goes, and what it says
+MAX_LOST = 1000  # lost jobs handled per sweep
+MOST_DEAD = 100  # jobs on a page
+HIDDEN = {"address", "fields"}  # personal data in the payload of mail jobs
 
 
 def pause_before_retry(retries: int, first: timedelta) -> timedelta:
-    """How long a job waits before it is tried again, after that many attempts of this kind, counted from 1.
+    """Return the pause before the next attempt; retries: unsuccessful attempts of this kind so far, from 1.
 
     >>> [pause_before_retry(retries, timedelta(seconds=5)).seconds for retries in (1, 2, 3, 4, 5, 100)]
     [5, 30, 120, 600, 600, 600]
@@ -52,7 +52,7 @@ def pause_before_retry(retries: int, first: timedelta) -> timedelta:
 
 
 def pause_between_looks(first: timedelta) -> timedelta:
-    """After how long a damaged content is looked at again.
+    """Return how often damaged content is checked again.
 
     >>> pause_between_looks(timedelta(seconds=5)).seconds
     600
@@ -64,11 +64,10 @@ def pause_between_looks(first: timedelta) -> timedelta:
 
 
 def add(session: Session, kind: JobKind, payload: dict[str, Any], *, key: str | None = None) -> None:
-    """Add a job that any worker does once this transaction has committed.
+    """Add a job, which any worker can do once this transaction has committed.
 
-    With a key, it is done together with all jobs of its kind and key that wait by then: what follows from a thousand changes
-    of a board is done once, after the last of them. Nothing is locked, so transactions with the same key do not wait for
-    each other.
+    Waiting jobs with the same kind and key are coalesced when one of them is claimed: a thousand changes to a board cause
+    only one update, after the last of them. Nothing is locked, so transactions with the same key do not wait for each other.
     """
     session.add(Job(kind=kind, queue=_queue_of(kind), key=key, payload=payload))
 
@@ -78,20 +77,20 @@ def _queue_of(kind: JobKind) -> Queue:
 
 
 def add_board(session: Session, phase_id: int, competition: int) -> None:
-    """Draw again what a board shows beside its rows, because the rows have changed."""
+    """Add a job to update the figures and groups of a board, because its rows have changed."""
     payload = {"phase_id": phase_id, "competition": competition}
     add(session, JobKind.BOARD, payload, key=f"{phase_id}/{competition}")
 
 
 def add_boards(session: Session, *which: ColumnElement[bool]) -> None:
-    """Do so for every board with results that these conditions choose."""
+    """Call `add_board` for every board with results that match these conditions."""
     boards = select(Result.phase_id, Result.competition).where(Result.published_run_id.is_not(None), *which)
     for phase_id, competition in session.execute(boards.distinct()).all():
         add_board(session, phase_id, competition)
 
 
 def add_runs(session: Session, run_ids: Collection[int]) -> None:
-    """Queue runs, those of a team in turns one after the other."""
+    """Add jobs for runs; those of one team get consecutive turns."""
     priority = case((Run.rescore_id.is_(None), LIVE), else_=SHADOW)
     place = func.row_number().over(partition_by=(Run.team_id, Run.scorer, priority), order_by=Run.id)
     chosen = (
@@ -111,10 +110,10 @@ def add_runs(session: Session, run_ids: Collection[int]) -> None:
 def _next_turn(
     team_id: SQLColumnExpression[int], scorer: SQLColumnExpression[str], priority: SQLColumnExpression[int]
 ) -> ColumnElement[int]:
-    """The round of a queue in which a team's next run is claimed: after its own last one, and no earlier than the present round.
+    """The turn of a team's next run: after the team's last one, and no earlier than the current turn of the queue.
 
-    Runs of one team are in rounds one after the other and every team has at most one run in a round, so claiming in the order
-    of rounds is a round robin over teams (start-time fair queueing with one unit per run, Goyal, Vin and Cheng 1996).
+    Every team has at most one run per turn, so claiming in the order of turns is a round robin over teams (start-time fair
+    queueing with one unit per run, Goyal, Vin and Cheng 1996).
     """
     job = aliased(Job)
     same_queue = and_(job.queue == Queue.RUNS, job.scorer == scorer, job.priority == priority)
@@ -134,26 +133,26 @@ def _next_turn(
 
 
 def is_waiting() -> ColumnElement[bool]:
-    """Whether a job is neither claimed nor given up."""
+    """The condition that a job is neither claimed nor given up."""
     return and_(Job.lease_until.is_(None), Job.dead_at.is_(None))
 
 
 def is_held(job: type[Job] = Job) -> ColumnElement[bool]:
-    """Whether a run waits because its team is suspended; re-scorings are not held, since boards wait for them."""
-    # one look at the index of suspended teams for each run, while a list of them would be made anew for each claim
+    """The condition that a run is held because its team is suspended; re-scorings are not, because boards wait for them."""
+    # one index lookup per run, whereas a list of suspended teams would be built again for each claim
     suspended = exists().where(Team.id == job.team_id, Team.suspended_at.is_not(None)).correlate(job)
     return and_(job.priority == LIVE, suspended)
 
 
 def is_asked_for(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnElement[bool]:
-    """Whether a job of this kind and one of these keys is still to be done."""
+    """The condition that a job of this kind with one of these keys is still to be done."""
     return exists().where(Job.kind == kind, Job.key.in_(keys), Job.dead_at.is_(None)).correlate_except(Job)
 
 
 def _is_due() -> ColumnElement[bool]:
-    """Waiting, of no suspended team, for no repair, past its pause, and with no other of its key under way.
+    """The condition that a job waits, is not held, needs no repair, is past its pause, and is the only one of its key.
 
-    A pause longer than the longest is from before the clock was set back.
+    A pause longer than the longest one was set before the clock was set back, and is ignored.
     """
     now = func.clock_timestamp()
     past_pause = or_(Job.not_before.is_(None), Job.not_before <= now, Job.not_before > now + LONGEST_PAUSE)
@@ -168,7 +167,7 @@ def _is_due() -> ColumnElement[bool]:
 
 
 def count_due(session: Session, queue: Queue, most: int, scorer: str = "") -> int:
-    """How many jobs of a queue could be claimed now; counts no further than `most`."""
+    """Count the jobs of a queue that could be claimed now, up to `most`."""
     due = select(Job.id).where(_is_due(), Job.queue == queue, Job.scorer == scorer).limit(most).subquery()
     return session.execute(select(func.count()).select_from(due)).scalar_one()
 
@@ -178,7 +177,7 @@ def count_due(session: Session, queue: Queue, most: int, scorer: str = "") -> in
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A job that a worker does now; `attempt` fences every write, so that only the latest claim counts."""
+    """A claimed job; `attempt` is a fencing token, so that only the latest claim can write."""
 
     id: int
     attempt: int
@@ -188,14 +187,14 @@ class Claim:
 
     @property
     def run(self) -> int:
-        """The run that the job is about."""
+        """The id of the job's run. Raises ValueError if the job has none."""
         if self.run_id is None:
             raise ValueError(f"a job of kind {self.kind} has no run")
         return self.run_id
 
 
 def first_due(queue: Queue, scorer: str = "") -> Select[int]:
-    """The job of a queue that is claimed next, locked; `ix_job_waiting` has this order."""
+    """The query for the next job of a queue, which it locks; `ix_job_waiting` has this order."""
     return (
         select(Job.id)
         .where(_is_due(), Job.queue == queue, Job.scorer == scorer)
@@ -208,8 +207,8 @@ def first_due(queue: Queue, scorer: str = "") -> Select[int]:
 def claim_next(session: Session, queue: Queue, lease: timedelta, scorer: str = "") -> Claim | None:
     """Claim the next job of a queue; two workers never claim the same one.
 
-    Those of the same key that wait with it are deleted: all of them are committed, so whoever does this one sees what they are
-    about. One that is added later is done later.
+    Waiting jobs with the same key are deleted: they are committed, so the claimed job will see the changes they are about.
+    Jobs that are added later are done later.
     """
     statement = (
         update(Job)
@@ -223,12 +222,12 @@ def claim_next(session: Session, queue: Queue, lease: timedelta, scorer: str = "
     *claimed, key = row
     claim = Claim(*claimed)
     if key is not None:
-        _absorb(session, claim, key)
+        _coalesce(session, claim, key)
     return claim
 
 
-def _absorb(session: Session, claim: Claim, key: str) -> None:
-    """Delete the jobs that wait with the same key; one that another process has locked is left to it."""
+def _coalesce(session: Session, claim: Claim, key: str) -> None:
+    """Delete waiting jobs with the same key, except those that another process has locked."""
     waiting = (
         select(Job.id)
         .where(Job.kind == claim.kind, Job.key == key, Job.id != claim.id, Job.attempt == 0, is_waiting())
@@ -238,36 +237,36 @@ def _absorb(session: Session, claim: Claim, key: str) -> None:
     session.execute(statement, execution_options={"synchronize_session": False})
 
 
-def _is_mine(claim: Claim) -> ColumnElement[bool]:
+def _holds_lease(claim: Claim) -> ColumnElement[bool]:
     return and_(Job.id == claim.id, Job.attempt == claim.attempt, Job.lease_until.is_not(None))
 
 
 def extend(session: Session, claim: Claim, lease: timedelta) -> bool:
-    """Extend the lease; whether the claim still holds."""
-    statement = update(Job).where(_is_mine(claim)).values(lease_until=func.clock_timestamp() + lease)
+    """Extend the lease; return whether the claim still holds."""
+    statement = update(Job).where(_holds_lease(claim)).values(lease_until=func.clock_timestamp() + lease)
     return session.scalar(statement.returning(Job.id)) is not None
 
 
 def lock_claimed(session: Session, claim: Claim) -> Job | None:
-    """The claimed job, locked; none if the claim was lost."""
-    return session.scalar(select(Job).where(_is_mine(claim)).with_for_update())
+    """Lock the claimed job; None if the claim was lost."""
+    return session.scalar(select(Job).where(_holds_lease(claim)).with_for_update())
 
 
 def complete(session: Session, claim: Claim) -> None:
-    """Delete a job that is done, if the claim still holds."""
-    session.execute(delete(Job).where(_is_mine(claim)))
+    """Delete a finished job if the claim still holds."""
+    session.execute(delete(Job).where(_holds_lease(claim)))
 
 
 def postpone(job: Job, pause: timedelta, error: str) -> None:
-    """Have a claimed job done again after a pause."""
+    """Release a claimed job, to be done again after a pause."""
     job.lease_until, job.not_before, job.error = None, func.clock_timestamp() + pause, error
 
 
 def lost_jobs(session: Session, lease: timedelta) -> Sequence[Job]:
-    """Jobs whose worker has not extended its lease in time, locked; those that somebody holds locked are left for the next sweep.
+    """Lock and return jobs whose lease has expired; those locked by others are left to the next sweep.
 
-    A lease that ends later than any worker could have written is left from before the clock was set back; the second
-    lease of tolerance keeps live jobs from being lost to small corrections of the clock.
+    A lease that ends later than any worker could have set it dates from before the clock was set back. The tolerance of a
+    second lease keeps small clock corrections from taking live jobs away.
     """
     now = func.clock_timestamp()
     is_lost = or_(Job.lease_until < now, Job.lease_until > now + 2 * lease)
@@ -276,9 +275,9 @@ def lost_jobs(session: Session, lease: timedelta) -> Sequence[Job]:
 
 
 def end_pauses(session: Session) -> int:
-    """Make jobs due that were put back because something of ours was away; how many.
+    """Make jobs due that were postponed because of an outage; return how many.
 
-    Those that somebody has locked are being ended by another sweeper.
+    Locked jobs are skipped: another sweeper is doing the same.
     """
     pausing = select(Job.id).where(
         is_waiting(), Job.postponements > 0, Job.not_before > func.clock_timestamp()
@@ -289,7 +288,7 @@ def end_pauses(session: Session) -> int:
 
 
 def count_claimed(session: Session) -> dict[str, int]:
-    """By scorer version, how many runs are being scored."""
+    """Count the runs being scored, by scorer version."""
     statement = select(Job.scorer, func.count()).where(Job.queue == Queue.RUNS, Job.lease_until.is_not(None))
     return dict(session.execute(statement.group_by(Job.scorer)).all())
 
@@ -298,13 +297,13 @@ def count_claimed(session: Session) -> dict[str, int]:
 
 
 def lock_jobs_of_result(session: Session, result_id: int) -> list[Job]:
-    """The jobs of a result's runs, locked."""
+    """Lock and return the jobs of a result's runs."""
     statement = select(Job).join(Run, Job.run_id == Run.id).where(Run.result_id == result_id).order_by(Job.id)
     return list(session.scalars(statement.with_for_update(of=Job)))
 
 
 def delete_runs(session: Session, *which: ColumnElement[bool]) -> None:
-    """Take runs that conditions choose out of the queue; what is under way loses its claim."""
+    """Remove matching runs from the queue; those in progress lose their claim."""
     runs = select(Run.id).where(*which)
     session.execute(delete(Job).where(Job.run_id.in_(runs)), execution_options={"synchronize_session": False})
 
@@ -313,13 +312,13 @@ def delete_runs(session: Session, *which: ColumnElement[bool]) -> None:
 
 
 def damaged_content(session: Session, key: str) -> int | None:
-    """A content that was noted as damaged, so that it stays noted until the end of the transaction."""
+    """Return the id of content recorded as damaged, and lock its record until the end of the transaction."""
     statement = select(DamagedContent.id).where(DamagedContent.key == key).limit(1)
     return session.scalar(statement.with_for_update(read=True, key_share=True))
 
 
 def claim_damaged(session: Session, stores: Collection[str], every: timedelta) -> list[DamagedContent]:
-    """The damaged contents of these stores that nobody has looked at for so long; nobody else looks at them now."""
+    """Return the damaged contents of these stores that are due for a check, and mark them as checked now."""
     now = func.clock_timestamp()
     due = select(DamagedContent.id).where(
         DamagedContent.store.in_(stores), not_(DamagedContent.checked_at.between(now - every, now))
@@ -330,7 +329,7 @@ def claim_damaged(session: Session, stores: Collection[str], every: timedelta) -
 
 
 def forget_damaged(session: Session, damaged_id: int) -> None:
-    """Note that a content is not damaged any more; jobs that wait for it can be claimed again."""
+    """Delete the record of damaged content; jobs that wait for it can be claimed again."""
     session.execute(delete(DamagedContent).where(DamagedContent.id == damaged_id))
 
 
@@ -356,7 +355,7 @@ class DeadJob:
 
 
 def dead_jobs(session: Session, before: int | None = None) -> RowPage[DeadJob]:
-    """A page of the jobs that were given up, the latest first; before: the last one of the page before, if it is still one of them."""
+    """Return a page of the jobs that were given up, newest first; before: the last job of the previous page, if it still exists."""
     order = (Job.dead_at, Job.id)
     last = session.execute(select(*order).where(Job.id == before, order[0].is_not(None))).one_or_none()
     statement = (
@@ -373,7 +372,7 @@ def dead_jobs(session: Session, before: int | None = None) -> RowPage[DeadJob]:
 
 
 def revive(session: Session, job_id: int) -> bool:
-    """Let a job that was given up be done again; whether there was one."""
+    """Queue a job that was given up again; return whether there was one."""
     statement = (
         update(Job)
         .where(Job.id == job_id, Job.dead_at.is_not(None))
@@ -383,6 +382,6 @@ def revive(session: Session, job_id: int) -> bool:
 
 
 def discard(session: Session, job_id: int) -> bool:
-    """Delete a job that was given up; whether there was one."""
+    """Delete a job that was given up; return whether there was one."""
     statement = delete(Job).where(Job.id == job_id, Job.dead_at.is_not(None))
     return session.scalar(statement.returning(Job.id)) is not None

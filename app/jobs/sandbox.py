@@ -1,4 +1,4 @@
-"""Child processes with limits, for everything that opens what participants sent."""
+"""Child processes with resource limits, for everything that opens participants' files."""
 
 import base64
 import errno
@@ -48,7 +48,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and
 
 
 def check(archive: Path, filename: str, description: Path, competitions: tuple[int, ...] | None) -> bytes:
-    """The validation report, as JSON, of an archive uploaded as `filename` for some competitions or for all."""
+    """Return the validation report, as JSON, of an archive uploaded as `filename`, for some competitions or all."""
     public = Description.from_json(description.read_text())
     return json.dumps(validate(archive, public, competitions=competitions, name=filename).as_json()).encode()
 
@@ -56,9 +56,9 @@ def check(archive: Path, filename: str, description: Path, competitions: tuple[i
 def score(
     archive: Path, truth: Path, competition: int, protocol: str, statistics: Path, limits: Limits
 ) -> bytes:
-    """The report of an archive as JSON, or the first problem of a refused one after a `!`.
+    """Score an archive and return the report as JSON, or `!` followed by the first problem of an invalid one.
 
-    The per-image statistics are written to `statistics`; `limits` are those that the archive was checked under.
+    statistics: the file to which the per-image statistics are written; limits: those under which the archive was checked.
     """
     ground_truth = GroundTruth.open(truth)
     try:
@@ -76,13 +76,13 @@ def score(
 
 
 def intervals(statistics: Path, truth: Path, report: str) -> bytes:
-    """The confidence intervals of a report (its exhibits are not needed) as JSON of an `IntervalTable`."""
+    """Return the confidence intervals of a report (exhibits not needed) as JSON of an `IntervalTable`."""
     table = intervals_of(_result(report, statistics), GroundTruth.open(truth), statistics=statistics)
     return json.dumps(to_plain(table)).encode()
 
 
 def _result(report: str, statistics: Path) -> scoring.Result:
-    """A report from the database, which lacks what identifies the ground truth, with that of its statistics."""
+    """A report from the database, completed with the identity of the ground truth from its statistics."""
     origin, _ = open_matches(statistics)
     return replace(scoring.Result.from_json(report), truth=origin.truth, receipt=origin.receipt)
 
@@ -90,9 +90,9 @@ def _result(report: str, statistics: Path) -> scoring.Result:
 def analyse(
     archive: Path, limits: Limits, statistics: Path, truth: Path, report: str, truth_id: str
 ) -> bytes:
-    """The analysis of a report (its exhibits are not needed) as JSON: its diagnosis; replicates and outcomes by image in base64.
+    """Return the analysis of a report (exhibits not needed) as JSON: diagnosis, and replicates and image outcomes in base64.
 
-    The replicates name the ground truth by `truth_id` in place of its fingerprint, because the database keeps them.
+    The replicates identify the ground truth by `truth_id` instead of its fingerprint, because they go into the database.
     """
     ground_truth, result = GroundTruth.open(truth), _result(report, statistics)
     replicates = bootstrap(result, ground_truth, statistics=statistics)
@@ -109,10 +109,10 @@ def analyse(
 
 
 def groups(replicates: tuple[tuple[int, bytes], ...]) -> bytes:
-    """The letters of runs that cannot be told apart by their headlines, by run, as JSON; runs without a headline have none.
+    """Return the compact letter display of runs by their headline scores, by run, as JSON; runs without one get no letters.
 
-    replicates: the number of each run, and its replicates as they are kept. Only runs that are paired with most others are
-    compared: the same ground truth, protocol and classes.
+    replicates: the id of each run and its stored replicates. Only the largest set of comparable runs is compared: those with
+    the same ground truth, protocol and classes.
     """
     drawn = {str(run): read_replicates(content) for run, content in replicates}
     comparable = {run: each for run, each in drawn.items() if each.scores[-1] is not None}
@@ -127,7 +127,7 @@ def groups(replicates: tuple[tuple[int, bytes], ...]) -> bytes:
 
 
 def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str]]) -> bytes:
-    """The standard error of the difference of two results' means as JSON; each is its statistics and its report as JSON."""
+    """Return the standard error of the difference of two results' means as JSON; each is given as (statistics, report JSON)."""
     ground_truth = GroundTruth.open(truth)
     one, other = (
         bootstrap(_result(report, statistics), ground_truth, statistics=statistics)
@@ -137,36 +137,34 @@ def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str
 
 
 def sketch(archive: Path, description: Path, competition: int) -> bytes:
-    """The sketch of an archive's results of a competition, which hidden annotation has no part in."""
+    """Return the sketch of an archive's results in a competition; it does not depend on hidden annotation."""
     return sketch_of(archive, Description.from_json(description.read_text()), competition)
 
 
 def likeness(one: Path, other: Path, description: Path, competition: int) -> bytes:
-    """How alike two archives' results of a competition are, as JSON of a `Likeness`."""
+    """Return the similarity of two archives' results in a competition, as JSON of a `Likeness`."""
     public = Description.from_json(description.read_text())
     return json.dumps(asdict(compare_archives(one, other, public, competition))).encode()
 
 
 log = structlog.get_logger()
 
-FORK_SERVER_PAUSE = 0.2  # seconds until a fork server that has closed its connections has ended, too
+FORK_SERVER_PAUSE = 0.2  # seconds until a fork server that has closed its connections has exited, too
 CRASHED, OUT_OF_MEMORY, FILE_ERROR = 1, 77, 78  # exit codes of children
 
-# A fork server has imported the library once, so a child costs milliseconds; it never holds sockets of ours.
+# The fork server imports the library only once, so a child starts within milliseconds; it never inherits our sockets.
 _context = multiprocessing.get_context("forkserver")
-# What the library imports when it first needs it is imported once, not in each child: polars took ten times as long as checking a
-# small archive. It starts its pools when it is first used, which the fork server never does.
-_context.set_forkserver_preload(
-    ["app.jobs.sandbox", "app.jobs.sandbox", "polars", "numpy.ma", "numpy.random"]
-)
+# Lazily imported modules are preloaded, too: importing polars in each child took ten times as long as checking a small
+# archive. Polars starts its thread pools on first use, which never happens in the fork server.
+_context.set_forkserver_preload(["app.jobs.sandbox", "polars", "numpy.ma", "numpy.random"])
 
 
 class ChildError(Exception):
-    """The child ended without a result; the message may be shown to anybody."""
+    """The child ended without a result; the message may be shown to anyone."""
 
 
 class LimitExceededError(ChildError):
-    """The child went over a limit: its input is to blame."""
+    """The child exceeded a limit, because of its input."""
 
 
 class ChildFileError(ChildError):
@@ -175,7 +173,7 @@ class ChildFileError(ChildError):
 
 @dataclass(frozen=True, slots=True)
 class ChildLimits:
-    """Limits of a child: seconds on the clock (and of processor, per core), bytes of address space."""
+    """Limits of a child: seconds of wall time (and of CPU time, per core), bytes of address space."""
 
     seconds: int
     memory: int
@@ -183,17 +181,17 @@ class ChildLimits:
 
 
 def warm_up() -> None:
-    """Start the fork server now, in the background, so that the first child need not wait for its imports."""
+    """Start the fork server in the background, so that the first child does not wait for its imports."""
     forkserver.ensure_running()
 
 
 def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *arguments: object) -> bytes:
-    """Compute `work(*arguments)` in a child under `limits`.
+    """Return `work(*arguments)`, computed in a child process with limits.
 
-    `work` is a function of a module, its arguments can be pickled; only bytes come back, so that a child that was
-    taken over has nothing to send but text. What it logs names the request or the run that it works for.
-    Raises LimitExceededError over a limit, ChildFileError when a file could not be read or written, ChildError when
-    the child dies in another way.
+    `work` must be a module-level function, its arguments picklable. It returns only bytes, so that a compromised child
+    cannot send pickles. The child's log events include the logging context of the caller.
+    Raises LimitExceededError if a limit is exceeded, ChildFileError if a file cannot be read or written, ChildError if the
+    child dies in another way.
     """
     receiver, sender = _context.Pipe(duplex=False)
     child = _started((sender, limits, get_contextvars(), work, arguments))
@@ -214,7 +212,7 @@ def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *argument
 
 
 def _started(inherited: tuple[object, ...]) -> ForkServerProcess:
-    """A child; should the fork server die at this moment, another one is started for it."""
+    """Start a child; if the fork server dies at that moment, try once more with a new one."""
     for is_last in (False, True):
         child = _context.Process(target=_serve, args=inherited, daemon=True)
         try:
@@ -230,7 +228,7 @@ def _started(inherited: tuple[object, ...]) -> ForkServerProcess:
 
 
 def _error_of_exit(exit_code: int | None, limits: ChildLimits) -> ChildError:
-    """Why a child ended; a SIGKILL is none of our limits, it comes from outside whatever the archive."""
+    """The error for the exit code of a child; a SIGKILL comes from outside, not from our limits."""
     if exit_code == -signal.SIGXCPU:
         return LimitExceededError(f"it took more than {limits.seconds} seconds")
     if exit_code == OUT_OF_MEMORY:
@@ -260,7 +258,7 @@ def _serve(
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except OSError as error:
-        # an allocation that the limit refuses may come as an error of the operating system
+        # a failed allocation may surface as an OSError
         if error.errno == errno.ENOMEM:
             os._exit(OUT_OF_MEMORY)
         log.warning("child could not use a file", error=str(error))

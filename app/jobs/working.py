@@ -1,4 +1,4 @@
-"""Doing jobs: claim, work, complete; what is interrupted in between is done again."""
+"""Doing jobs: claim, work, complete; interrupted jobs are done again."""
 
 import threading
 import time
@@ -28,18 +28,16 @@ from app.storage import Storage, is_intact
 log = structlog.get_logger()
 
 MAX_FAILURES = 5
-MAX_LOST_LEASES = (
-    10  # with the pauses between them more than an hour, so that it is not one bad moment of ours
-)
-MAX_WOKEN = 10  # workers woken by one sweep for a queue other than that of runs
+MAX_LOST_LEASES = 10  # takes over an hour with the pauses in between, so a short outage is not enough
+MAX_WOKEN = 10  # workers woken per sweep for each queue other than that of runs
 LONGEST_ERROR = 500  # characters
 
 
-def nothing(_session: Session, _about: Claim | Job) -> None:
-    """Change nothing beside the job."""
+def _do_nothing(_session: Session, _job: Claim | Job) -> None:
+    pass
 
 
-def keep_dead(_session: Session, job: Job) -> None:
+def _mark_dead(_session: Session, job: Job) -> None:
     """Keep a job that was given up, for admins to see."""
     log.error("job given up", job=job.id, kind=job.kind.value, error=job.error)
     job.dead_at = func.clock_timestamp()
@@ -47,27 +45,27 @@ def keep_dead(_session: Session, job: Job) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """How jobs of a kind are done, and what changes beside them; everything but `work` happens in the job's own transaction.
+    """How jobs of a kind are done; the callbacks other than `work` run in the transaction that changes the job.
 
-    A process that dies leaves the job to the next one, so `work` must give the same result twice. It may complete the job
-    itself, in the transaction that writes its result. After the given number of its own failures a job is given up; none: as
-    the settings say.
+    If a process dies, another one does the job again, so `work` must be idempotent. It may complete the job itself, in the
+    transaction that writes its result. failures: how many of its own failures a job may have before it is given up; None for
+    the setting.
     """
 
     work: Callable[[Platform, Claim], None]
     failures: int | None = MAX_FAILURES
-    claimed: Callable[[Session, Claim], None] = nothing
-    queued_again: Callable[[Session, Job], None] = nothing
-    given_up: Callable[[Session, Job], None] = keep_dead
+    claimed: Callable[[Session, Claim], None] = _do_nothing
+    queued_again: Callable[[Session, Job], None] = _do_nothing
+    given_up: Callable[[Session, Job], None] = _mark_dead
 
 
 Handlers = Mapping[JobKind, Handler]
 
 
 def do_next(platform: Platform, which: Queue, handlers: Handlers) -> bool:
-    """Do the next job of a queue that is due; whether there was one.
+    """Do the next due job of a queue; return whether there was one.
 
-    One that finds storage or database away waits, however long that lasts; only failures of its own count against it.
+    A job waits out any outage of storage or database; only its own failures count against it.
     """
     scorer = scoring.SCORER if which is Queue.RUNS else ""
     with platform.transaction() as session:
@@ -104,7 +102,7 @@ def _do(platform: Platform, claim: Claim, handler: Handler) -> None:
 
 
 def _is_infrastructure(error: Exception) -> bool:
-    """Whether something was unavailable that every job needs: storage, ground truth, database."""
+    """Whether the error is an outage of something that all jobs need: storage, ground truth, database."""
     if isinstance(error, (IntegrityError, DataError)):  # the database refused the values of this job
         return False
     return isinstance(error, (SQLAlchemyError, OSError, StorageUnavailableError, ChildFileError))
@@ -112,10 +110,10 @@ def _is_infrastructure(error: Exception) -> bool:
 
 @contextmanager
 def _extended(platform: Platform, claim: Claim) -> Iterator[None]:
-    """Extend the lease while the block runs, from a thread: three times in its length, until the claim is lost."""
+    """Extend the lease from a thread while the block runs, three times per lease, until the claim is lost."""
     done, lease = threading.Event(), platform.settings.lease
 
-    def beat() -> None:
+    def send_heartbeats() -> None:
         while not done.wait(lease.total_seconds() / 3):
             try:
                 with platform.transaction() as session:
@@ -124,7 +122,7 @@ def _extended(platform: Platform, claim: Claim) -> Iterator[None]:
             except SQLAlchemyError:
                 log.warning("heartbeat failed", of=claim.id)
 
-    thread = threading.Thread(target=beat, name=f"heartbeat of job {claim.id}", daemon=True)
+    thread = threading.Thread(target=send_heartbeats, name=f"heartbeat of job {claim.id}", daemon=True)
     thread.start()
     try:
         yield
@@ -137,7 +135,7 @@ Settle = Callable[[Session, Job, Handler, Settings], None]
 
 
 def _settle(platform: Platform, claim: Claim, handler: Handler, settle: Settle) -> None:
-    """Settle a job that was not done; should the database be unavailable, its lease runs out."""
+    """Apply `settle` to a job that was not done; if the database is unavailable, its lease expires."""
     try:
         with platform.transaction() as session:
             job = queue.lock_claimed(session, claim)
@@ -147,8 +145,8 @@ def _settle(platform: Platform, claim: Claim, handler: Handler, settle: Settle) 
         log.warning("job not settled", error=str(error))
 
 
-def _words_of(job: Job, error: Exception) -> str:
-    """What admins read of an error. Of a run it is the kind alone: its words may speak of hidden annotation."""
+def _error_text(job: Job, error: Exception) -> str:
+    """The text of an error for admins. For runs only its type: the message may reveal hidden annotation."""
     if job.kind is JobKind.RUN:
         return type(error).__name__
     cause = error.cause if isinstance(error, StorageUnavailableError) else error
@@ -156,15 +154,15 @@ def _words_of(job: Job, error: Exception) -> str:
 
 
 def _wait(session: Session, job: Job, handler: Handler, settings: Settings, *, error: Exception) -> None:
-    """Queue a job again because something of ours is unavailable."""
+    """Queue a job again because of an outage."""
     job.postponements += 1
-    _queue_again(session, job, handler, settings, job.postponements, _words_of(job, error))
+    _queue_again(session, job, handler, settings, job.postponements, _error_text(job, error))
 
 
 def _wait_for_repair(
     session: Session, job: Job, handler: Handler, settings: Settings, *, error: StorageDamagedError
 ) -> None:
-    """Queue a job again that nobody claims until a damaged content is repaired."""
+    """Queue a job again, to be claimed only after damaged content is repaired."""
     _wait(session, job, handler, settings, error=error)
     job.damaged_content_id = queue.damaged_content(session, error.key)
     if job.damaged_content_id is not None:
@@ -174,23 +172,23 @@ def _wait_for_repair(
 
 
 def _fail(session: Session, job: Job, handler: Handler, settings: Settings, *, error: Exception) -> None:
-    """Queue a job again that failed, or give it up after too many failures."""
+    """Queue a failed job again, or give it up after too many failures."""
     job.failures += 1
     most = settings.attempts if handler.failures is None else handler.failures
     if job.failures < most:
-        _queue_again(session, job, handler, settings, job.failures, _words_of(job, error))
+        _queue_again(session, job, handler, settings, job.failures, _error_text(job, error))
     else:
-        _give_up(session, job, handler, _words_of(job, error))
+        _give_up(session, job, handler, _error_text(job, error))
 
 
 def _lose(session: Session, job: Job, handler: Handler, settings: Settings) -> None:
-    """Queue a job again whose worker was lost, or give it up: it may be the one that kills its workers."""
+    """Queue a job again whose worker was lost, or give it up, because it may be what kills workers."""
     job.lost_leases += 1
-    words = "the worker that did it was lost each time"
+    error = "the worker was lost each time"
     if job.lost_leases < MAX_LOST_LEASES:
-        _queue_again(session, job, handler, settings, job.lost_leases, words)
+        _queue_again(session, job, handler, settings, job.lost_leases, error)
     else:
-        _give_up(session, job, handler, words)
+        _give_up(session, job, handler, error)
 
 
 def _queue_again(
@@ -206,7 +204,7 @@ def _give_up(session: Session, job: Job, handler: Handler, error: str) -> None:
 
 
 def sweep(platform: Platform, handlers: Handlers) -> None:
-    """Put lost jobs back into the queue or give them up, and wake workers that have nothing to do though jobs are due."""
+    """Queue lost jobs again or give them up, and wake idle workers if jobs are due."""
     with platform.transaction() as session:
         for job in queue.lost_jobs(session, platform.settings.lease):
             log.warning("job lost", job=job.id, kind=job.kind.value, run=job.run_id, attempt=job.attempt)
@@ -223,7 +221,7 @@ def sweep(platform: Platform, handlers: Handlers) -> None:
 
 
 def retry(platform: Platform, job_id: int) -> None:
-    """Do a job again that was given up. Raises NotFoundError."""
+    """Retry a job that was given up. Raises NotFoundError if there is no such job."""
     with platform.transaction() as session:
         if not queue.revive(session, job_id):
             raise NotFoundError(f"no job {job_id} was given up")
@@ -232,7 +230,7 @@ def retry(platform: Platform, job_id: int) -> None:
 
 
 def discard(platform: Platform, actor: Actor, job_id: int) -> None:
-    """Delete a job that was given up. Raises NotFoundError."""
+    """Delete a job that was given up. Raises NotFoundError if there is no such job."""
     with platform.transaction() as session:
         if not queue.discard(session, job_id):
             raise NotFoundError(f"no job {job_id} was given up")
@@ -248,21 +246,21 @@ def has_its_stores(platform: Platform) -> bool:
         for store in platform.stores:
             store.check()
     except StorageUnavailableError as error:
-        log.warning("store away", error=error.cause)
+        log.warning("store unavailable", error=error.cause)
         return False
     return True
 
 
 def end_pauses(platform: Platform) -> None:
-    """Let jobs be done at once that wait because something of ours was away; the next sweep wakes workers."""
+    """End the pauses of jobs that were postponed because of an outage; the next sweep wakes workers."""
     with platform.transaction() as session:
-        log.info("stores back", jobs=queue.end_pauses(session))
+        log.info("stores available again", jobs=queue.end_pauses(session))
 
 
 def look_at_damaged(platform: Platform) -> None:
-    """Look every ten minutes whether damaged contents have been repaired; jobs that wait for one go on once it has.
+    """Check every ten minutes whether damaged contents have been repaired, and release the jobs that wait for them.
 
-    Every sweeper looks, also without the turn: not all of them know the store of ground truth.
+    Every sweeper does this, even if it is another one's turn to sweep: not all of them have the store of ground truth.
     """
     every, stores = pause_between_looks(platform.settings.first_pause), platform.stores_by_name
     with platform.transaction() as session:
@@ -275,7 +273,7 @@ def look_at_damaged(platform: Platform) -> None:
 
 
 def _is_repaired(platform: Platform, store: Storage, damaged: DamagedContent) -> bool:
-    """Whether a content is intact, or was removed and nothing waits for it."""
+    """Whether the content is intact, or was removed and no job waits for it."""
     try:
         if store.exists(damaged.key):
             return is_intact(store, damaged.key)
@@ -286,5 +284,5 @@ def _is_repaired(platform: Platform, store: Storage, damaged: DamagedContent) ->
 
 
 def on_payload(work: Callable[[Platform, Mapping[str, Any]], None]) -> Handler:
-    """The handler of jobs that say all they need in their payload."""
+    """Return a handler for jobs whose work depends only on their payload."""
     return Handler(lambda platform, claim: work(platform, claim.payload))

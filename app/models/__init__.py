@@ -1,4 +1,4 @@
-"""The schema."""
+"""The database schema."""
 
 from app.models.challenges import (
     Board,

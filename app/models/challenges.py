@@ -1,4 +1,4 @@
-"""Challenges, phases, competitions, quotas, published tables."""
+"""Tables of challenges, phases, ground truth, leaderboards and published challenges."""
 
 import uuid
 from collections.abc import Iterable
@@ -15,18 +15,18 @@ from app.models.table import Base, Disclosure, key_column, now_column
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many results of one task may be scored within a window that rolls over this many days."""
+    """How many results of one task may be scored within a sliding window of this many days."""
 
     results: int
     days: int
 
     @property
     def window(self) -> timedelta:
-        """How far back results count."""
+        """The length of the window."""
         return timedelta(days=self.days)
 
     def __str__(self) -> str:
-        """As people write it.
+        """Format the quota for people.
 
         >>> print(Quota(2, 7))
         2 in 7 days
@@ -35,25 +35,25 @@ class Quota:
 
 
 def in_order(quotas: Iterable[Quota]) -> tuple[Quota, ...]:
-    """Quotas, the shortest window first; of two with the same window the smaller one alone counts."""
+    """Sort quotas by window, shortest first; of several with the same window, keep only the smallest."""
     least = {quota.days: quota for quota in sorted(quotas, key=lambda quota: -quota.results)}
     return tuple(least[days] for days in sorted(least))
 
 
 def stored(quotas: Iterable[Quota]) -> list[dict[str, Any]]:
-    """Quotas as JSON."""
+    """Convert quotas to JSON."""
     return [asdict(quota) for quota in in_order(quotas)]
 
 
 class Challenge(Base):
-    """A year's challenge."""
+    """A challenge, such as VOC2007: a data set with its phases."""
 
     __tablename__ = "challenge"
     id: Mapped[int] = key_column()
-    code: Mapped[str] = mapped_column(unique=True)  # in addresses: VOC2007, sample
+    code: Mapped[str] = mapped_column(unique=True)  # in URLs: VOC2007, sample
     title: Mapped[str]
     dataset: Mapped[str]  # the kit's folder: results/<dataset>/Main
-    approves_teams: Mapped[bool] = mapped_column(default=False)  # only approved ones score on held-out phases
+    approves_teams: Mapped[bool] = mapped_column(default=False)  # whether held-out phases require approval
     created_at: Mapped[datetime] = now_column()
 
 
@@ -76,27 +76,26 @@ class Phase(Base):
     challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id))
     image_set: Mapped[str]
     disclosure: Mapped[Disclosure]
-    details_at_close: Mapped[bool] = mapped_column(
-        default=False
-    )  # a held-out phase shows them once it is over
-    only_complete: Mapped[bool] = mapped_column(default=False)  # values of classes of complete results only
+    # whether a held-out phase shows details once it is over
+    details_at_close: Mapped[bool] = mapped_column(default=False)
+    # whether boards show class scores of complete results only
+    only_complete: Mapped[bool] = mapped_column(default=False)
     protocol: Mapped[str]
     description_key: Mapped[str]  # the public description in storage
     opens_at: Mapped[datetime]
     closes_at: Mapped[datetime | None]
     grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
-    embargo: Mapped[bool] = mapped_column(default=False)  # others see results once the phase is over
-    shows_exposure: Mapped[bool] = mapped_column(
-        default=False
-    )  # the challenge's page says how much was disclosed
+    # whether others see results only once the phase is over
+    embargo: Mapped[bool] = mapped_column(default=False)
+    # whether the challenge's page says how much was disclosed
+    shows_exposure: Mapped[bool] = mapped_column(default=False)
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
-    not_offered: Mapped[dict[str, Any]] = mapped_column(
-        default=dict
-    )  # competition number: why it has no board
+    # by competition number: why it has no board
+    not_offered: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
     @property
     def quotas(self) -> tuple[Quota, ...]:
-        """How many results of each task a team and a person may have scored, the shortest window first."""
+        """The quotas for each task, per team and per person, shortest window first."""
         return tuple(Quota(**quota) for quota in self.stored_quotas)
 
     @quotas.setter
@@ -105,10 +104,10 @@ class Phase(Base):
 
 
 class GroundTruth(Base):
-    """One imported version of a phase's annotation, which never changes.
+    """One imported version of a phase's annotation; immutable.
 
-    public_id: random, what people see of it and the name of its file. fingerprint: HMAC-SHA-256 of its content under the key
-    that only workers can read; the same annotation has the same one in every phase.
+    public_id: random, shown to people and used as the name of its file. fingerprint: HMAC-SHA-256 of its content with a key
+    that only workers can read; the same annotation has the same fingerprint in every phase.
     """
 
     __tablename__ = "ground_truth"
@@ -127,7 +126,7 @@ class GroundTruth(Base):
 
     @hybrid_property
     def key(self) -> str:
-        """Where private storage has its content: `storage.content_key` of the fingerprint and the public id."""
+        """The key of its content in private storage: `storage.content_key` of fingerprint and public id."""
         return f"{self.fingerprint}-{self.public_id.hex}"
 
     @key.inplace.expression
@@ -137,18 +136,19 @@ class GroundTruth(Base):
 
 
 class TruthKey(Base):
-    """The key under which hidden annotation is hashed: one row, made with the key and never changed.
+    """The name of the key with which hidden annotation is hashed: one row, written with the key and never changed.
 
-    The key itself lies in private storage, where only workers can read it, under the name that stands here.
+    The key itself is in private storage under this name, where only workers can read it.
     """
 
     __tablename__ = "truth_key"
-    name: Mapped[str] = mapped_column(primary_key=True)  # its sha256, which says nothing of 256 random bits
+    # the key's sha256, which reveals nothing about 256 random bits
+    name: Mapped[str] = mapped_column(primary_key=True)
     created_at: Mapped[datetime] = now_column()
 
 
 class Board(Base):
-    """A leaderboard: what is scored how in one competition of a phase, under one ground truth and scorer."""
+    """A leaderboard: one competition of a phase with its active protocol, ground truth and scorer version."""
 
     __tablename__ = "board"
     __table_args__ = (CheckConstraint("competition BETWEEN 1 AND 12", name="competition_known"),)
@@ -157,13 +157,13 @@ class Board(Base):
     protocol: Mapped[str]
     ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
     scorer: Mapped[str]
-    generation: Mapped[int] = mapped_column(default=1)  # grows with every switch to other versions
-    activated_at: Mapped[datetime] = now_column()  # since when these versions count
+    generation: Mapped[int] = mapped_column(default=1)  # incremented with every change of these versions
+    activated_at: Mapped[datetime] = now_column()  # when these versions became active
 
 
 class PublishedChallenge(Base):
-    """A challenge whose results this server shows as a paper printed them; the numbers are in the program."""
+    """A past challenge whose published results this server shows; the numbers are part of the program."""
 
     __tablename__ = "published_challenge"
-    code: Mapped[str] = mapped_column(primary_key=True)  # in addresses: voc2007
+    code: Mapped[str] = mapped_column(primary_key=True)  # in URLs: voc2007
     added_at: Mapped[datetime] = now_column()

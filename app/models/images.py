@@ -1,4 +1,4 @@
-"""Pictures of a phase."""
+"""Tables of the images of a phase."""
 
 from sqlalchemy import CheckConstraint, ForeignKey, ForeignKeyConstraint, Index
 from sqlalchemy.orm import Mapped, mapped_column
@@ -8,36 +8,34 @@ from app.models.table import Base, ImageMode
 
 
 class PictureSource(Base):
-    """Where workers find the pictures of a phase, and who sees them; a phase without a row has none."""
+    """Where workers find the images of a phase, and who may see them; a phase without a row has no images."""
 
     __tablename__ = "picture_source"
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id, ondelete="CASCADE"), primary_key=True)
     mode: Mapped[ImageMode]
-    folder: Mapped[str]  # opened by workers alone, and only where mode is link
-    is_public: Mapped[bool] = mapped_column(
-        default=False
-    )  # everybody sees them while the annotation is hidden
-    draws_truth: Mapped[bool] = mapped_column(
-        default=False
-    )  # organisers see hidden annotation drawn over them
-    problem: Mapped[str | None]  # why the rest cannot be made, such as a folder that is away
+    folder: Mapped[str]  # opened only by workers, and only if mode is link
+    # whether everyone sees them while the annotation is hidden
+    is_public: Mapped[bool] = mapped_column(default=False)
+    # whether organisers see hidden annotation drawn over them
+    draws_truth: Mapped[bool] = mapped_column(default=False)
+    problem: Mapped[str | None]  # why the rest cannot be made, such as an unavailable folder
 
 
 class PictureBatch(Base):
-    """Some pictures that follow each other, made and kept together."""
+    """Consecutive images that are made and stored together."""
 
     __tablename__ = "picture_batch"
     phase_id: Mapped[int] = mapped_column(
         ForeignKey(PictureSource.phase_id, ondelete="CASCADE"), primary_key=True
     )
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    fingerprint: Mapped[str]  # of the files and how they are made
-    copy_key: Mapped[str | None]  # the files themselves in private storage
+    fingerprint: Mapped[str]  # of the files and of how they are rendered
+    copy_key: Mapped[str | None]  # of the original files in private storage
     made: Mapped[str | None]  # the fingerprint of what has been made
 
 
 class Picture(Base):
-    """A picture of a phase, by its place in the order of the image sets."""
+    """An image of a phase, by its position in the order of the image sets."""
 
     __tablename__ = "picture"
     __table_args__ = (
@@ -51,8 +49,8 @@ class Picture(Base):
     phase_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # from 0
     batch: Mapped[int]
-    name: Mapped[str]  # as result files call the image
-    width: Mapped[int | None]  # in pixels; none: not known before the picture is opened
+    name: Mapped[str]  # as in result files
+    width: Mapped[int | None]  # in pixels; None until the image is opened
     height: Mapped[int | None]
-    file: Mapped[str | None]  # below the folder; none: there is no file
-    problem: Mapped[str | None]  # why there is nothing to show
+    file: Mapped[str | None]  # path within the folder; None if there is no file
+    problem: Mapped[str | None]  # why it cannot be shown

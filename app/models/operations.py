@@ -1,4 +1,4 @@
-"""Audit records, heartbeats, jobs, mail."""
+"""Tables of audit records, heartbeats, jobs and mail."""
 
 from datetime import datetime
 from typing import Any
@@ -19,13 +19,13 @@ class Heartbeat(Base):
     __tablename__ = "heartbeat"
     name: Mapped[str] = mapped_column(primary_key=True)  # host and process
     service: Mapped[Service]
-    scorer: Mapped[str | None]  # which version a worker scores
-    slots: Mapped[int] = mapped_column(default=0)  # runs a worker scores at the same time
+    scorer: Mapped[str | None]  # the scorer version of a worker
+    slots: Mapped[int] = mapped_column(default=0)  # how many runs a worker scores at the same time
     seen_at: Mapped[datetime] = now_column()
 
 
 class DamagedContent(Base):
-    """A stored content that was found with other bytes than were stored, until a sweep finds it repaired."""
+    """Stored content whose bytes have changed, until a sweep finds it repaired."""
 
     __tablename__ = "damaged_content"
     __table_args__ = (UniqueConstraint("store", "key"),)
@@ -38,7 +38,7 @@ class DamagedContent(Base):
 
 
 class AuditRecord(Base):
-    """Who did what, when and why; the application can add rows and never change them."""
+    """Who did what, when and why; the application can add rows but not change them."""
 
     __tablename__ = "audit"
     __table_args__ = (
@@ -47,17 +47,14 @@ class AuditRecord(Base):
     )
     id: Mapped[int] = key_column()
     at: Mapped[datetime] = now_column()
-    user_id: Mapped[int | None] = mapped_column(
-        ForeignKey(User.id)
-    )  # none: from the command line, or a sweep
+    user_id: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # None: command line or sweep
     action: Mapped[str]
-    subject: Mapped[str]  # what it was done to, e.g. "result 7"
+    subject: Mapped[str]  # the object of the action, e.g. "result 7"
     reason: Mapped[str] = mapped_column(default="")
-    challenge_id: Mapped[int | None] = mapped_column(
-        ForeignKey(Challenge.id)
-    )  # its organisers read this record
-    before: Mapped[dict[str, Any] | None]  # what changed, as it was
-    after: Mapped[dict[str, Any] | None]  # and as it is
+    # its organisers can read this record
+    challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))
+    before: Mapped[dict[str, Any] | None]  # the old values of what changed
+    after: Mapped[dict[str, Any] | None]  # the new values
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
@@ -65,14 +62,14 @@ WAITING = "lease_until IS NULL AND dead_at IS NULL"
 
 
 class Job(Base):
-    """Work that has to be done after a change, written in its transaction and deleted once it is done.
+    """Work to be done after a change; added in the transaction of the change and deleted when done.
 
-    The row is the truth; messages only wake workers.
+    The rows are authoritative; messages only wake workers.
     """
 
     __tablename__ = "job"
     __table_args__ = (
-        Index(  # the whole order in which jobs are claimed
+        Index(  # the order in which jobs are claimed
             "ix_job_waiting",
             "queue",
             "scorer",
@@ -83,7 +80,7 @@ class Job(Base):
             postgresql_where=text(WAITING),
         ),
         Index("ix_job_claimed", "queue", "scorer", postgresql_where=text("lease_until IS NOT NULL")),
-        Index(  # the last turn that a team has in a queue
+        Index(  # the last turn of a team in a queue
             "ix_job_team",
             "team_id",
             "scorer",
@@ -107,33 +104,30 @@ class Job(Base):
     id: Mapped[int] = key_column()
     kind: Mapped[JobKind]
     queue: Mapped[Queue]
-    scorer: Mapped[str] = mapped_column(
-        default=""
-    )  # the version that a worker needs; empty: any worker will do
+    scorer: Mapped[str] = mapped_column(default="")  # the required scorer version; empty: any worker
     run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id, ondelete="CASCADE"), unique=True)
-    key: Mapped[str | None]  # waiting jobs of a kind with the same key are done together
+    key: Mapped[str | None]  # waiting jobs with the same kind and key are coalesced
     payload: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    priority: Mapped[int] = mapped_column(default=0)  # smaller goes first
+    priority: Mapped[int] = mapped_column(default=0)  # lower numbers first
     team_id: Mapped[int | None] = mapped_column(ForeignKey(Team.id))  # teams take turns within a priority
-    turn: Mapped[int] = mapped_column(default=0)  # the round of the queue in which it is claimed
+    turn: Mapped[int] = mapped_column(default=0)  # the round in which it is claimed
     queued_at: Mapped[datetime] = now_column()
-    not_before: Mapped[datetime | None]  # end of the pause before a retry; none: at once
-    damaged_content_id: Mapped[int | None] = mapped_column(  # it waits until this is repaired
+    not_before: Mapped[datetime | None]  # end of the pause before a retry; None: immediately
+    damaged_content_id: Mapped[int | None] = mapped_column(  # the job waits until this is repaired
         ForeignKey(DamagedContent.id, ondelete="SET NULL")
     )
     lease_until: Mapped[datetime | None]  # a worker has claimed it until then
-    attempt: Mapped[int] = mapped_column(default=0)  # only grows: the fence of every write
-    failures: Mapped[int] = mapped_column(default=0)  # attempts that ended with an error of its own
-    postponements: Mapped[int] = mapped_column(
-        default=0
-    )  # attempts that ended because something of ours was away
-    lost_leases: Mapped[int] = mapped_column(default=0)  # attempts that ended with the worker
-    dead_at: Mapped[datetime | None]  # given up; admins see it
+    attempt: Mapped[int] = mapped_column(default=0)  # only ever incremented: a fencing token for all writes
+    failures: Mapped[int] = mapped_column(default=0)  # attempts that failed because of the job itself
+    # attempts that ended because the database or storage was unavailable
+    postponements: Mapped[int] = mapped_column(default=0)
+    lost_leases: Mapped[int] = mapped_column(default=0)  # attempts that ended because the worker was lost
+    dead_at: Mapped[datetime | None]  # when it failed for good; admins see it
     error: Mapped[str | None]  # of the last attempt
 
 
 class MailRequest(Base):
-    """A mail that was asked for, counted against the limits for a day; the address is kept as a hash."""
+    """A requested mail, counted towards limits for a day; the address is stored as a hash."""
 
     __tablename__ = "mail_request"
     __table_args__ = (
@@ -149,13 +143,13 @@ class MailRequest(Base):
 
 
 class MailLink(Base):
-    """A link that was mailed to a person; it works once, and only who reads the mail knows it."""
+    """A single-use link that was mailed to a person."""
 
     __tablename__ = "mail_link"
     __table_args__ = (Index("ix_mail_link_expires_at", "expires_at"),)
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     purpose: Mapped[str]
-    address: Mapped[str]  # where it was mailed to, which using it proves
+    address: Mapped[str]  # where it was mailed to; using the link confirms this address
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]

@@ -1,4 +1,4 @@
-"""People, logins, roles, terms they accepted."""
+"""Tables of accounts, logins, organisers, tokens and terms."""
 
 from datetime import datetime
 from typing import Any
@@ -26,24 +26,23 @@ class User(Base):
         ),
     )
     id: Mapped[int] = key_column()
-    email: Mapped[str]  # NFKC, case folded; of one account once it is confirmed
+    email: Mapped[str]  # NFKC, case folded; unique among confirmed addresses
     name: Mapped[str]
     affiliation: Mapped[str] = mapped_column(default="")
-    homepage: Mapped[str] = mapped_column(
-        default=""
-    )  # https://…, shown where a team names the person publicly
+    # https://…, shown where a team names the person publicly
+    homepage: Mapped[str] = mapped_column(default="")
     orcid: Mapped[str] = mapped_column(default="")  # such as 0000-0002-1825-0097, shown likewise
-    password_hash: Mapped[str | None]  # none: this account acts with tokens only
+    password_hash: Mapped[str | None]  # None: no login with a password
     role: Mapped[Role] = mapped_column(default=Role.PARTICIPANT)
     created_at: Mapped[datetime] = now_column()
-    suspended_at: Mapped[datetime | None]  # an admin has; neither sessions nor tokens open anything
-    verified_at: Mapped[datetime | None]  # since when it is known that the address is theirs
-    new_email: Mapped[str | None]  # an address that takes the place of the other once it is confirmed
-    deleted_at: Mapped[datetime | None]  # the row stays, without personal data, for what names it
+    suspended_at: Mapped[datetime | None]  # by an admin; its sessions and tokens are rejected
+    verified_at: Mapped[datetime | None]  # when the address was confirmed
+    new_email: Mapped[str | None]  # replaces the other address once it is confirmed
+    deleted_at: Mapped[datetime | None]  # the row stays, without personal data, because others refer to it
 
 
 class ChallengeOrganiser(Base):
-    """Somebody who runs a challenge."""
+    """An organiser of a challenge."""
 
     __tablename__ = "challenge_organiser"
     challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
@@ -58,26 +57,25 @@ class OneTimeLink(Base):
 
     __tablename__ = "one_time_link"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
-    challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))  # none: it makes an admin
+    challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))  # None: it makes an admin
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
 
 
 class LoginSession(Base):
-    """A browser that is logged in; the cookie's hash names it."""
+    """A logged-in browser, identified by the hash of its cookie."""
 
     __tablename__ = "login_session"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     browser: Mapped[str]  # such as "Firefox on Linux"
     created_at: Mapped[datetime] = now_column()
-    authenticated_at: Mapped[datetime] = now_column()  # when its person last showed that it is them
-    last_seen_at: Mapped[datetime] = now_column()  # to the minute
+    authenticated_at: Mapped[datetime] = now_column()  # when the user last authenticated
+    last_seen_at: Mapped[datetime] = now_column()  # accurate to the minute
     expires_at: Mapped[datetime]
-    awaits_code: Mapped[bool] = mapped_column(
-        default=False
-    )  # opens nothing before the second factor was given
+    # True until the second factor is given; the session has no rights before that
+    awaits_code: Mapped[bool] = mapped_column(default=False)
 
 
 class SecondFactor(Base):
@@ -87,25 +85,25 @@ class SecondFactor(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), primary_key=True)
     secret: Mapped[str]
     created_at: Mapped[datetime] = now_column()
-    confirmed_at: Mapped[datetime | None]  # none: a code of it was never given, and logins do not ask for one
-    last_step: Mapped[int] = mapped_column(BigInteger, default=0)  # of the last code; none is taken twice
+    confirmed_at: Mapped[datetime | None]  # when the first code was given; None: logins do not ask for one
+    last_step: Mapped[int] = mapped_column(BigInteger, default=0)  # of the last code, to reject reuse
 
 
 class Identity(Base):
-    """A login by an OpenID Connect provider that opens an account."""
+    """A provider identity that is linked to an account for login."""
 
     __tablename__ = "identity"
     __table_args__ = (UniqueConstraint("user_id", "issuer", name="uq_identity_user_id_issuer"),)
     issuer: Mapped[str] = mapped_column(primary_key=True)
-    subject: Mapped[str] = mapped_column(primary_key=True)  # who it is, for this provider
+    subject: Mapped[str] = mapped_column(primary_key=True)  # the user's id at this provider
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"))
-    email: Mapped[str]  # as the provider said when it was linked; it opens nothing
+    email: Mapped[str]  # as reported by the provider when linked; informational only
     linked_at: Mapped[datetime] = now_column()
     last_used_at: Mapped[datetime] = now_column()
 
 
 class ProviderLogin(Base):
-    """A login by a provider that has begun, for a few minutes; the cookie's hash names it."""
+    """A provider login in progress, valid for a few minutes, identified by the hash of its cookie."""
 
     __tablename__ = "provider_login"
     __table_args__ = (Index("ix_provider_login_expires_at", "expires_at"),)
@@ -115,7 +113,7 @@ class ProviderLogin(Base):
 
 
 class RecoveryCode(Base):
-    """What replaces a code of the app, once."""
+    """A single-use replacement for a code of the authenticator app."""
 
     __tablename__ = "recovery_code"
     id: Mapped[int] = key_column()
@@ -125,14 +123,14 @@ class RecoveryCode(Base):
 
 
 class ApiToken(Base):
-    """A program that acts for a person; shown once, kept as a hash."""
+    """An API token of a person; shown once, stored as a hash."""
 
     __tablename__ = "api_token"
     id: Mapped[int] = key_column()
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     name: Mapped[str]
     token_hash: Mapped[bytes] = mapped_column(unique=True)
-    hint: Mapped[str]  # the first characters, to distinguish tokens
+    hint: Mapped[str]  # the first characters, to tell tokens apart
     scopes: Mapped[list[str]]
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
@@ -141,7 +139,7 @@ class ApiToken(Base):
 
 
 class Terms(Base):
-    """One version of what participants of a challenge agree to; a later one takes its place and never changes it."""
+    """One version of the terms of a challenge; immutable, superseded by later versions."""
 
     __tablename__ = "terms"
     __table_args__ = (
@@ -157,7 +155,7 @@ class Terms(Base):
 
 
 class TermsAcceptance(Base):
-    """That a person has accepted a version of the terms."""
+    """A person's acceptance of a version of the terms."""
 
     __tablename__ = "terms_acceptance"
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), primary_key=True)

@@ -1,4 +1,4 @@
-"""Runs, scores, artefacts, re-scorings, similar results, anonymous links."""
+"""Tables of runs, scores, artefacts, re-scorings, similar results and anonymous links."""
 
 from datetime import datetime
 from typing import Any
@@ -22,34 +22,34 @@ from app.models.teams import Team
 
 
 class Rescore(Base):
-    """Results being scored again in the shadow, to be shown all at once."""
+    """A re-scoring of results in the background; all new scores are published at once."""
 
     __tablename__ = "rescore"
     id: Mapped[int] = key_column()
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id), index=True)
-    result_id: Mapped[int | None] = mapped_column(ForeignKey(Result.id))  # none: the whole phase
+    result_id: Mapped[int | None] = mapped_column(ForeignKey(Result.id))  # None: the whole phase
     ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
     scorer: Mapped[str]
-    requested_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # none: from the command line
+    requested_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # None: command line
     created_at: Mapped[datetime] = now_column()
     activated_at: Mapped[datetime | None]
     abandoned_at: Mapped[datetime | None]
 
 
 class Run(Base):
-    """One scoring of a result under a ground truth and a scorer; until it has ended, a job has it done."""
+    """One scoring of a result with a ground truth and a scorer version; it has a job until it has ended."""
 
     __tablename__ = "run"
     __table_args__ = (
         Index("uq_run_rescore", "rescore_id", "result_id", unique=True),
-        Index(  # what a re-scoring still waits for
+        Index(  # runs that a re-scoring still waits for
             "ix_run_rescore_open",
             "rescore_id",
             postgresql_where=text(
                 "state IN ('queued', 'running', 'refused', 'failed') AND decision IS NULL AND rescore_id IS NOT NULL"
             ),
         ),
-        Index(  # scored runs whose plain receipt is not published
+        Index(  # scored runs without a published plain receipt
             "ix_run_plain_receipt_missing",
             "ground_truth_id",
             postgresql_where=text(
@@ -70,25 +70,24 @@ class Run(Base):
     scorer: Mapped[str]
     team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))  # of its method
     state: Mapped[RunState] = mapped_column(default=RunState.QUEUED)
-    attempt: Mapped[int] = mapped_column(default=0)  # how often workers began it
+    attempt: Mapped[int] = mapped_column(default=0)  # how many times workers have started it
     queued_at: Mapped[datetime] = now_column()
     claimed_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
     failure_message: Mapped[str | None]  # why it was refused or failed
     measure: Mapped[str | None]
-    receipt: Mapped[str | None]  # keyed, so that it tells nothing of hidden annotation
-    plain_receipt: Mapped[str | None]  # that anyone can compute; none while the annotation is hidden
+    receipt: Mapped[str | None]  # keyed, so that it reveals nothing about hidden annotation
+    plain_receipt: Mapped[str | None]  # one that anyone can compute; None while the annotation is hidden
     statistics_key: Mapped[str | None]  # per-image statistics in private storage
-    ladder_run_id: Mapped[int | None] = mapped_column(
-        ForeignKey("run.id")
-    )  # whose mean the ladder shows for this one; none: its own
-    decision: Mapped[Decision | None]  # of an organiser, where a re-scoring could not score the result
+    # the run whose mean the ladder shows for this one; None: its own
+    ladder_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
+    decision: Mapped[Decision | None]  # of an organiser, if a re-scoring could not score the result
     decision_reason: Mapped[str | None]
     decided_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
 
 
 class ClassScore(Base):
-    """One class of a run; the headline is the row without a class."""
+    """The score of a run for one class; the row without a class is the headline score."""
 
     __tablename__ = "class_score"
     __table_args__ = (
@@ -103,7 +102,7 @@ class ClassScore(Base):
     class_name: Mapped[str | None]
     position: Mapped[int]
     value: Mapped[float | None]
-    held_out_value: Mapped[float | None]  # what readers see of hidden annotation, but for digits
+    held_out_value: Mapped[float | None]  # the value shown while the annotation is hidden, before rounding
     reason: Mapped[str | None]  # why there is no value
     positives: Mapped[int | None]
     predictions: Mapped[int | None]
@@ -112,30 +111,30 @@ class ClassScore(Base):
 
 
 class Exhibit(Base):
-    """A piece of a run's report that a page can show."""
+    """A part of a run's report that a page can show."""
 
     __tablename__ = "exhibit"
     run_id: Mapped[int] = mapped_column(ForeignKey(Run.id, ondelete="CASCADE"), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     kind: Mapped[str]
-    content: Mapped[dict[str, Any]]  # as scoring's exhibits write themselves down
+    content: Mapped[dict[str, Any]]  # the JSON of scoring's exhibits
 
 
 class RunAnalysis(Base):
-    """What is analysed of a scored run once its intervals are known; it has no row before."""
+    """The analysis of a scored run; the row is added once its intervals are known."""
 
     __tablename__ = "run_analysis"
     run_id: Mapped[int] = mapped_column(ForeignKey(Run.id, ondelete="CASCADE"), primary_key=True)
-    diagnosis: Mapped[dict[str, Any]]  # as scoring's diagnosis writes itself down
-    replicates: Mapped[bytes]  # of the bootstrap: two runs are compared by subtracting them
+    diagnosis: Mapped[dict[str, Any]]  # the JSON of scoring's diagnosis
+    replicates: Mapped[bytes]  # of the bootstrap; subtract those of two runs to compare them
     image_outcomes: Mapped[bytes]  # what was found in each image
     created_at: Mapped[datetime] = now_column()
 
 
 class Publication(Base):
-    """From when a result, or its absence, stands on a board; only ever appended.
+    """The time from which a board shows a result, or no longer shows it; append-only.
 
-    A board's version, its history and its ETag derive from these rows.
+    The version, the history and the ETag of a board are derived from these rows.
     """
 
     __tablename__ = "publication"
@@ -144,27 +143,27 @@ class Publication(Base):
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
     result_id: Mapped[int] = mapped_column(ForeignKey(Result.id), index=True)
-    run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id))  # none: the result left the board
+    run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id))  # None: the result left the board
     generation: Mapped[int]  # of the board when this was written
     published_at: Mapped[datetime] = now_column()
 
 
 class AnonymousLink(Base):
-    """An address under which anybody reads one scoring of a result, and not whose it is."""
+    """A link under which anyone can see one run of a result, but not whose it is."""
 
     __tablename__ = "anonymous_link"
     id: Mapped[int] = key_column()
-    token: Mapped[str] = mapped_column(unique=True)  # readable: its team copies it again from the page
+    token: Mapped[str] = mapped_column(unique=True)  # not hashed, so that the team can copy it again
     result_id: Mapped[int] = mapped_column(ForeignKey(Result.id), index=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey(Run.id))  # what it shows, whatever is scored later
+    run_id: Mapped[int] = mapped_column(ForeignKey(Run.id))  # the run it shows, even if there are later ones
     created_by: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))
     created_at: Mapped[datetime] = now_column()
     revoked_at: Mapped[datetime | None]
-    revealed_at: Mapped[datetime | None]  # since when it leads to the page of the submission
+    revealed_at: Mapped[datetime | None]  # when it started to redirect to the page of the submission
 
 
 class BoardGroups(Base):
-    """The compact letter display of a board's public methods, from the paired bootstrap over images."""
+    """The compact letter display of a board's public methods, from a paired bootstrap over images."""
 
     __tablename__ = "board_groups"
     __table_args__ = (
@@ -175,12 +174,12 @@ class BoardGroups(Base):
     phase_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     competition: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     version: Mapped[str]  # of the runs that were compared
-    letters: Mapped[dict[str, Any]]  # by number of the run; for those alone who see details
+    letters: Mapped[dict[str, Any]]  # by run id; only for people who see details
     as_of: Mapped[datetime]  # when the runs were read
 
 
 class Sketch(Base):
-    """A kilobyte that says roughly what a result predicts, to find those that are alike."""
+    """A rough summary of a result's predictions in a kilobyte, to find similar results."""
 
     __tablename__ = "sketch"
     __table_args__ = (Index("ix_sketch_board", "phase_id", "competition", "result_id"),)
@@ -191,7 +190,7 @@ class Sketch(Base):
 
 
 class AlikePair(Base):
-    """Two results of a board that are as alike as if one method had other parameters: a hint to organisers."""
+    """Two results of a board as similar as if they came from one method with different parameters: a hint for organisers."""
 
     __tablename__ = "alike_pair"
     __table_args__ = (
@@ -209,22 +208,22 @@ class AlikePair(Base):
     common_boxes: Mapped[float | None]
     common_pixels: Mapped[float | None]
     found_at: Mapped[datetime] = now_column()
-    dismissed_at: Mapped[datetime | None]  # an organiser knows why they are alike
+    dismissed_at: Mapped[datetime | None]  # when an organiser explained the similarity
     dismissed_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
     dismiss_reason: Mapped[str | None]
 
 
 class Artefact(Base):
-    """A file that a worker made for pages: a row names its content in the artefact store, and from what it was made."""
+    """A file that a worker made for pages: the key of its content in the artefact store, and what it was made from."""
 
     __tablename__ = "artefact"
     __table_args__ = (UniqueConstraint("kind", "subject"),)
     id: Mapped[int] = key_column()
     kind: Mapped[str]
-    subject: Mapped[str]  # what it shows, e.g. "7/3/median" of a board
-    version: Mapped[str]  # of what it was made from; the same version need not be made again
-    key: Mapped[str] = mapped_column(index=True)  # of its content, which no other row names
+    subject: Mapped[str]  # what it shows, e.g. "7/3/median" for a board
+    version: Mapped[str]  # of its inputs; if unchanged, it need not be made again
+    key: Mapped[str] = mapped_column(index=True)  # of its content, which no other row refers to
     media_type: Mapped[str]
     size: Mapped[int] = mapped_column(BigInteger)
-    as_of: Mapped[datetime]  # when the data were read from which it was made
+    as_of: Mapped[datetime]  # when its input data was read
     created_at: Mapped[datetime] = now_column()

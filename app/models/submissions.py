@@ -1,4 +1,4 @@
-"""Methods, uploads, submissions and results."""
+"""Tables of methods, uploads, submissions and results."""
 
 import uuid
 from datetime import datetime
@@ -14,14 +14,13 @@ from app.models.teams import Team
 
 
 class Method(Base):
-    """What a team enters, as it stands on the board."""
+    """A method of a team, with its description on the board."""
 
     __tablename__ = "method"
     __table_args__ = (
         UniqueConstraint("challenge_id", "name_key"),
-        Index(
-            "ix_method_name_key", "name_key", postgresql_ops={"name_key": "text_pattern_ops"}
-        ),  # beginnings
+        # for searches by prefix
+        Index("ix_method_name_key", "name_key", postgresql_ops={"name_key": "text_pattern_ops"}),
     )
     id: Mapped[int] = key_column()
     challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id))
@@ -35,24 +34,24 @@ class Method(Base):
     paper_url: Mapped[str] = mapped_column(default="")
     code_url: Mapped[str] = mapped_column(default="")
     is_baseline: Mapped[bool] = mapped_column(default=False)
-    public_at: Mapped[datetime | None]  # since when everybody sees it on the boards
-    revision: Mapped[int] = mapped_column(default=0)  # grows with every change of what boards show of it
+    public_at: Mapped[datetime | None]  # when it became visible to everyone on the boards
+    revision: Mapped[int] = mapped_column(default=0)  # incremented when what boards show of it changes
     created_at: Mapped[datetime] = now_column()
 
 
 class MethodChange(Base):
-    """What a public method said of itself before somebody changed it; only ever appended."""
+    """A change to the details of a public method; append-only."""
 
     __tablename__ = "method_change"
     id: Mapped[int] = key_column()
     method_id: Mapped[int] = mapped_column(ForeignKey(Method.id), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id))
     changed_at: Mapped[datetime] = now_column()
-    before: Mapped[dict[str, Any]]  # the fields that were changed, with their values before
+    before: Mapped[dict[str, Any]]  # the changed fields with their old values
 
 
 class Upload(Base):
-    """Bytes that arrived. Not yet a submission, costs nothing."""
+    """A received or partly received archive. Not a submission yet, so it does not count against quotas."""
 
     __tablename__ = "upload"
     __table_args__ = (
@@ -76,15 +75,15 @@ class Upload(Base):
     size: Mapped[int] = mapped_column(BigInteger)  # as declared
     received: Mapped[int] = mapped_column(BigInteger, default=0)
     expected_sha256: Mapped[str | None]
-    competitions: Mapped[list[int] | None]  # for these alone; none: for all that it has files for
-    sha256: Mapped[str | None]  # of the archive that is stored; with the id, its key in the archive store
+    competitions: Mapped[list[int] | None]  # only these; None: all for which it has files
+    sha256: Mapped[str | None]  # of the stored archive; with the id, its key in the archive store
     state: Mapped[UploadState] = mapped_column(default=UploadState.RECEIVING)
     valid: Mapped[bool | None]
     report: Mapped[dict[str, Any] | None]
     started_at: Mapped[datetime] = now_column()
     received_at: Mapped[datetime | None]
     checked_at: Mapped[datetime | None]
-    check_until: Mapped[datetime | None]  # a check is under way until then at most
+    check_until: Mapped[datetime | None]  # a check in progress ends by then
     removed_at: Mapped[datetime | None]
 
 
@@ -100,12 +99,12 @@ class Submission(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id))
     idempotency_key: Mapped[str | None]
     request_digest: Mapped[bytes]
-    training: Mapped[dict[str, Any]]  # what the team stated of the data that the method was trained on
+    training: Mapped[dict[str, Any]]  # the team's statement about the training data
     created_at: Mapped[datetime] = now_column()
 
 
 class ExtraSlot(Base):
-    """A result that an organiser lets a team have scored beyond its quotas."""
+    """An additional submission slot that an organiser grants a team beyond its quotas."""
 
     __tablename__ = "extra_slot"
     __table_args__ = (Index("ix_extra_slot_team", "phase_id", "team_id"),)
@@ -120,7 +119,7 @@ class ExtraSlot(Base):
 
 
 class Result(Base):
-    """The one result of a method in a competition of a phase; where the annotation is open, one after the other."""
+    """The score of a submission in one competition: one per method, or one at a time if the annotation is open."""
 
     __tablename__ = "result"
     __table_args__ = (
@@ -133,7 +132,7 @@ class Result(Base):
             postgresql_where=text("state IN ('pending', 'scored') AND NOT is_replaceable"),
         ),
         *(
-            Index(  # a newer result takes the place of the scored one once it is scored itself
+            Index(  # a newer result replaces the scored one once it is scored itself
                 f"uq_result_one_{state}",
                 "method_id",
                 "phase_id",
@@ -152,7 +151,7 @@ class Result(Base):
         Index("ix_result_board", "phase_id", "competition", "published_generation"),
         Index("ix_result_fingerprint", "fingerprint", postgresql_where=text("fingerprint <> ''")),
         *(
-            Index(  # the first rows of a board without reading the others
+            Index(  # to read the first rows of a board without the others
                 f"ix_result_{key}",
                 "phase_id",
                 "competition",
@@ -176,25 +175,20 @@ class Result(Base):
     method_id: Mapped[int] = mapped_column(ForeignKey(Method.id), index=True)
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
-    is_complete: Mapped[bool] = mapped_column(default=True)  # it has all predictions that the phase asks for
-    fingerprint: Mapped[str] = mapped_column(
-        default=""
-    )  # equal for equal predictions, however they are packed
-    constant_lists: Mapped[list[str]] = mapped_column(
-        default=list
-    )  # classes with one confidence for everything
+    is_complete: Mapped[bool] = mapped_column(default=True)  # has all predictions that the phase requires
+    # equal for equal predictions, however they are packed
+    fingerprint: Mapped[str] = mapped_column(default="")
+    # classes whose predictions all have the same confidence
+    constant_lists: Mapped[list[str]] = mapped_column(default=list)
     partial_lists: Mapped[list[str]] = mapped_column(default=list)  # classes with few predictions
-    is_replaceable: Mapped[bool] = mapped_column(
-        default=False
-    )  # the annotation was open when it was confirmed
+    # whether the annotation was open when it was confirmed
+    is_replaceable: Mapped[bool] = mapped_column(default=False)
     state: Mapped[ResultState] = mapped_column(default=ResultState.PENDING)
     published_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id", use_alter=True))
-    published_generation: Mapped[int | None]  # of the board; the result stands while it is the board's own
-    rank_key: Mapped[int | None]  # the published mean in tenths of a percent, as ranks are told; -1: no mean
-    ladder_rank_key: Mapped[
-        int | None
-    ]  # the same of the mean that the ladder shows; none: there is no ladder
+    published_generation: Mapped[int | None]  # the board shows the result while this is its generation
+    rank_key: Mapped[int | None]  # for ranking: the published mean in tenths of a percent; -1: no mean
+    ladder_rank_key: Mapped[int | None]  # the same for the mean that the ladder shows; None: no ladder
     withdrawn_at: Mapped[datetime | None]
     withdrawn_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
     withdraw_reason: Mapped[str | None]
-    extra_slot_id: Mapped[int | None] = mapped_column(ForeignKey(ExtraSlot.id))  # none: within the quotas
+    extra_slot_id: Mapped[int | None] = mapped_column(ForeignKey(ExtraSlot.id))  # None: within the quotas

@@ -1,4 +1,4 @@
-"""What all tables share: names of constraints, types of columns."""
+"""The base of all tables: naming conventions, column types, enumerations."""
 
 import enum
 from datetime import datetime, timedelta
@@ -10,14 +10,14 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class Role(enum.StrEnum):
-    """The role of a person on this server; organisers are organisers of challenges and have rows of their own."""
+    """The role of a person on this server; organisers of challenges have their own table."""
 
     PARTICIPANT = "participant"
     ADMIN = "admin"
 
 
 class Approval(enum.StrEnum):
-    """What an organiser decided about a team, where the challenge asks for it."""
+    """An organiser's decision about a team, in challenges that require approval."""
 
     WAITING = "waiting"
     APPROVED = "approved"
@@ -25,74 +25,74 @@ class Approval(enum.StrEnum):
 
 
 class Disclosure(enum.StrEnum):
-    """What participants see of scores until a phase is over; all but the first are for annotation that is held out."""
+    """What participants see of scores until a phase is over; all but `FULL` are for held-out annotation."""
 
     FULL = "full"  # the annotation is public: every digit, curves, counts
     CLASSES = "classes"  # each class and the mean, three decimals
     MEAN = "mean"  # the mean alone, three decimals
-    LADDER = "ladder"  # a new mean only where it beats the team's best by a standard error
+    LADDER = "ladder"  # a new mean only if it beats the team's best by a standard error
     AT_CLOSE = "at close"  # nothing
 
 
 class UploadState(enum.StrEnum):
-    """How far the bytes have come; the last two hold no bytes any more."""
+    """The state of an upload; in the last two, its bytes have been removed."""
 
     RECEIVING = "receiving"
     RECEIVED = "received"
     CHECKED = "checked"
-    REJECTED = "rejected"  # the bytes did not have the expected checksum
+    REJECTED = "rejected"  # wrong checksum
     EXPIRED = "expired"  # removed by the retention rules
 
 
 class RunState(enum.StrEnum):
-    """Where one scoring stands; the last four are final."""
+    """The state of a run; the last four are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
     SCORED = "scored"
-    REFUSED = "refused"  # the participant's: the message says what to fix
-    FAILED = "failed"  # ours: costs nothing
+    REFUSED = "refused"  # the participant's error: the message says what to fix
+    FAILED = "failed"  # our error: does not count against quotas
     ABANDONED = "abandoned"  # its re-scoring was abandoned, or its result withdrawn
 
 
 class ResultState(enum.StrEnum):
-    """Where a method's result in a competition stands."""
+    """The state of a result."""
 
     PENDING = "pending"
     SCORED = "scored"
     REFUSED = "refused"
     FAILED = "failed"
     WITHDRAWN = "withdrawn"
-    REPLACED = "replaced"  # by a newer result of its method; only where the annotation is open
+    REPLACED = "replaced"  # by a newer result of its method; only if the annotation is open
 
 
 class Decision(enum.StrEnum):
-    """What an organiser decided about a result that a re-scoring could not score."""
+    """An organiser's decision about a result that a re-scoring could not score."""
 
     KEEP = "keep"
     WITHDRAW = "withdraw"
 
 
 class ImageMode(enum.StrEnum):
-    """Where workers read the pictures of a phase."""
+    """Where workers read the images of a phase from."""
 
-    LINK = "link"  # in the folder that was imported
-    COPY = "copy"  # in the private store
+    LINK = "link"  # the imported folder
+    COPY = "copy"  # the private store
 
 
 class Queue(enum.StrEnum):
-    """Queues of jobs; their messages are sent to workers in this order."""
+    """Queues of jobs, in the order in which their messages are delivered to workers."""
 
     MAIL = "mail"
     RUNS = "runs"
-    FOLLOW_UPS = "follow-ups"  # what follows from a score and may come later: intervals, figures, pictures
+    FOLLOW_UPS = "follow-ups"  # work after scoring that may come later: intervals, figures, images
 
 
 class JobKind(enum.StrEnum):
     """What a job does."""
 
     RUN = "run"
-    BOARD = "board"  # what boards show beside their rows
+    BOARD = "board"  # figures and groups of a leaderboard
     INTERVALS = "intervals"
     ANALYSIS = "analysis"
     SIMILARITY = "similarity"
@@ -102,7 +102,7 @@ class JobKind(enum.StrEnum):
 
 
 class Service(enum.StrEnum):
-    """Kinds of processes that report that they are alive."""
+    """Kinds of processes that send heartbeats."""
 
     WORKER = "worker"
     SWEEPER = "sweeper"
@@ -116,14 +116,14 @@ TYPES: dict[Any, Any] = {
     list[int]: JSONB(none_as_null=True),
     list[str]: JSONB(none_as_null=True),
     list[dict[str, Any]]: JSONB(),
-    **{  # a state is stored as its word, so that plain SQL can be read
+    **{  # enumerations are stored as their values, so that plain SQL is readable
         kind: Enum(
             kind,
             native_enum=False,
             length=20,
             create_constraint=True,
             name=kind.__name__.lower(),
-            values_callable=lambda words: [word.value for word in words],
+            values_callable=lambda kind: [member.value for member in kind],
         )
         for kind in (
             Role,
@@ -143,7 +143,7 @@ TYPES: dict[Any, Any] = {
 
 
 class Base(DeclarativeBase):
-    """Names constraints, so that migrations can speak of them."""
+    """The base class of all tables; it names constraints, so that migrations can refer to them."""
 
     metadata = MetaData(
         naming_convention={
@@ -158,10 +158,10 @@ class Base(DeclarativeBase):
 
 
 def key_column() -> Mapped[int]:
-    """An id that the database counts up."""
+    """Return an auto-incremented primary key column."""
     return mapped_column(BigInteger, primary_key=True)
 
 
 def now_column() -> Mapped[datetime]:
-    """The database's time when the row was written."""
+    """Return a column with the database's time when the row was inserted."""
     return mapped_column(server_default=func.now())

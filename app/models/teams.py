@@ -1,4 +1,4 @@
-"""Teams of a challenge, their members and invitations."""
+"""Tables of teams, their members and invitations."""
 
 from datetime import datetime
 
@@ -19,12 +19,12 @@ from app.models.table import Approval, Base, key_column, now_column
 
 
 class Team(Base):
-    """Who enters the competitions of a challenge: one person or several."""
+    """A participant in a challenge: one or more people."""
 
     __tablename__ = "team"
     __table_args__ = (
         UniqueConstraint("challenge_id", "name_key"),
-        UniqueConstraint("id", "challenge_id"),  # what a member refers to
+        UniqueConstraint("id", "challenge_id"),  # the target of the members' foreign key
         Index("ix_team_suspended", "id", postgresql_where=text("suspended_at IS NOT NULL")),
         Index("ix_team_hidden", "id", postgresql_where=text("hides_results")),
         CheckConstraint("suspended_at IS NOT NULL OR NOT hides_results", name="hidden_is_suspended"),
@@ -38,12 +38,12 @@ class Team(Base):
     approval_reason: Mapped[str] = mapped_column(default="")
     suspended_at: Mapped[datetime | None]
     suspension_reason: Mapped[str] = mapped_column(default="")
-    hides_results: Mapped[bool] = mapped_column(default=False)  # of a suspended team: boards do not show them
+    hides_results: Mapped[bool] = mapped_column(default=False)  # of a suspended team, on boards
     created_at: Mapped[datetime] = now_column()
 
 
 class Member(Base):
-    """A person in a team; nobody is in two teams of a challenge."""
+    """A member of a team; a person is in at most one team of a challenge."""
 
     __tablename__ = "member"
     __table_args__ = (
@@ -56,12 +56,12 @@ class Member(Base):
     )
     challenge_id: Mapped[int] = mapped_column(BigInteger)
     is_owner: Mapped[bool] = mapped_column(default=False)
-    is_named: Mapped[bool] = mapped_column(default=False)  # agreed to be named on the public page of the team
+    is_named: Mapped[bool] = mapped_column(default=False)  # agreed to be named on the team's public page
     joined_at: Mapped[datetime] = now_column()
 
 
 class Invitation(Base):
-    """A link that makes whoever accepts it a member; kept as a hash."""
+    """A link with which people can join a team; stored as a hash."""
 
     __tablename__ = "invitation"
     __table_args__ = (CheckConstraint("uses_left >= 0", name="uses_left_not_negative"),)

@@ -1,4 +1,4 @@
-"""Where bytes are stored, named by the hash of their content; no other room sees a path or a bucket."""
+"""Content-addressed storage in folders and buckets; no other package handles paths or buckets."""
 
 from app.storage.base import (
     Catalogue,

@@ -1,4 +1,4 @@
-"""What every store promises, and what all of them do alike: keys, errors, and the comparison of what is read with its hash."""
+"""The interface of all stores, and what they share: keys, errors, and verification of content against its hash."""
 
 import errno
 import hashlib
@@ -31,7 +31,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def checked_key(key: str) -> str:
-    """The key itself; raises ValueError for a text that could be a path.
+    """Return the key. Raises ValueError for text that is not a key and could be a path.
 
     >>> checked_key("../../etc/passwd")
     Traceback (most recent call last):
@@ -43,7 +43,7 @@ def checked_key(key: str) -> str:
 
 
 def content_key(sha256: str, owner: uuid.UUID | None) -> str:
-    """The key of a content: its sha256, with the owner that has it alone if there is one.
+    """Return the key of content: its sha256, followed by its owner if it belongs to one.
 
     >>> content_key("ab" * 32, uuid.UUID(int=7))[60:]
     'abab-00000000000000000000000000000007'
@@ -52,7 +52,7 @@ def content_key(sha256: str, owner: uuid.UUID | None) -> str:
 
 
 def digest_of(key: str) -> str:
-    """The sha256 of the content under a key.
+    """Return the sha256 in a key.
 
     >>> digest_of(content_key("ab" * 32, uuid.UUID(int=7))) == "ab" * 32
     True
@@ -61,7 +61,7 @@ def digest_of(key: str) -> str:
 
 
 def owner_of(key: str) -> uuid.UUID | None:
-    """The owner that has a content alone, if there is one.
+    """Return the owner in a key; None for shared content.
 
     >>> owner_of(content_key("ab" * 32, uuid.UUID(int=7))).int, owner_of("ab" * 32)
     (7, None)
@@ -71,7 +71,7 @@ def owner_of(key: str) -> uuid.UUID | None:
 
 
 def is_upload_id(name: str) -> bool:
-    """Whether a name is that of an upload, and not of something that a person or a file system put there.
+    """Whether a name is that of an upload, rather than of something that a person or the file system put there.
 
     >>> is_upload_id("7f3c2a51-9d4e-4b8a-b1c0-2f6e8d9a7c35"), is_upload_id("lost+found")
     (True, False)
@@ -81,7 +81,7 @@ def is_upload_id(name: str) -> bool:
 
 @contextmanager
 def storage_errors() -> Iterator[None]:
-    """Turn errors of files into those that every store raises."""
+    """Turn OSError into the errors that every store raises."""
     try:
         yield
     except OSError as error:
@@ -91,7 +91,7 @@ def storage_errors() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Something stored for good; `key` begins with the sha256 of its bytes, which in private storage is a keyed one."""
+    """Permanently stored content; `key` starts with the sha256 of its bytes, which is an HMAC in private storage."""
 
     key: str
     size: int
@@ -100,40 +100,40 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """An upload whose bytes are still arriving, or were left behind by one that ended."""
+    """An upload that is still in progress, or what a finished one has left behind."""
 
     upload_id: uuid.UUID
     size: int
     changed_at: datetime
 
 
-def _note_nowhere(_key: str) -> None:
-    """Nobody keeps a list of damaged contents."""
+def _ignore_damage(_key: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What is known of a store's contents elsewhere; by default nothing but their keys.
+    """What the rest of the server knows about a store; by default nothing.
 
-    has_contents: whether something was stored before. new_digest: makes the hash objects whose digest a key begins with.
-    note_damage: takes the key of a content that turned out to have another one.
+    has_contents: whether anything was stored before. new_digest: creates hash objects for keys. note_damage: called with
+    the key of content whose bytes no longer match it.
     """
 
     has_contents: Callable[[], bool] = bool  # bool() is False
     new_digest: NewDigest = hashlib.sha256
-    note_damage: Callable[[str], None] = _note_nowhere
+    note_damage: Callable[[str], None] = _ignore_damage
 
 
 @dataclass(frozen=True, slots=True)
 class Storage(ABC):
     """Immutable contents, and partial uploads that become contents.
 
-    A content is never replaced by another, and once its key was returned it survives a power cut. Any number of processes
-    may call any method at the same time. Every method raises StorageUnavailableError while the store is away, and
-    StorageFullError when it has no space. Bytes that have changed since they were stored raise StorageDamagedError; storing
-    the right ones again repairs them. Stores at the same place are equal, so that what was read from one can be cached.
+    A content is never replaced by another, and it survives a power cut once its key has been returned. Any number of
+    processes may call any method concurrently. Every method raises StorageUnavailableError while the store is unavailable,
+    and StorageFullError when it is out of space. Reading bytes that have changed raises StorageDamagedError; storing the
+    right ones again repairs the content. Stores at the same location compare equal, so that reads can be cached.
 
-    piece_size: how many bytes one `append` should bring; the last may bring fewer.
+    piece_size: how many bytes each `append` should add; the last one may add fewer.
     """
 
     piece_size: int = field(default=MiB, kw_only=True)
@@ -141,36 +141,36 @@ class Storage(ABC):
 
     @property
     def new_digest(self) -> NewDigest:
-        """Makes the hash objects whose digest a key begins with."""
+        """The factory of hash objects for keys."""
         return self.catalogue.new_digest
 
     @abstractmethod
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
-        """Add all of `stream`, which can seek, to a partial upload that ends at `offset`; returns the new end.
+        """Append all of the seekable `stream` to a partial upload that ends at `offset`; return the new end.
 
-        Raises OffsetError when the end is elsewhere, ConflictError when another process has the upload or it is
-        complete. What was added before an error stays.
+        Raises OffsetError if the upload ends elsewhere, ConflictError if another process is writing to it or it is
+        complete. Bytes appended before an error are kept.
         """
 
     @abstractmethod
     def length(self, upload_id: uuid.UUID) -> int:
-        """How many bytes of a partial upload have arrived; 0 for an unknown one."""
+        """Return the number of bytes received of a partial upload; 0 if it is unknown."""
 
     @abstractmethod
     def commit(self, upload_id: uuid.UUID, size: int, sha256: str | None = None) -> str:
-        """Store a partial upload of `size` bytes under a key of its own; no byte can be added to it any more.
+        """Store a partial upload of `size` bytes and return its key; nothing can be appended to it afterwards.
 
-        The key is that of no other upload with the same bytes, and never used again after the content was deleted.
-        The bytes of the partial upload stay until `discard`, so that a commit can be repeated after a crash.
-        Raises OffsetError for another size, ChecksumError when the content is not the one with this `sha256`.
+        The key is unique to this upload, even if another has the same bytes, and is never reused after the content is
+        deleted. The bytes of the partial upload stay until `discard`, so that a commit can be repeated after a crash.
+        Raises OffsetError if the size differs, ChecksumError if the content does not have this `sha256`.
         """
 
     @abstractmethod
     def discard(self, upload_id: uuid.UUID) -> None:
-        """Remove a partial upload, if it is there."""
+        """Remove a partial upload if it exists."""
 
     def put(self, content: bytes | Path, owner: uuid.UUID | None = None) -> str:
-        """Store `content`, or the content of a file, under its key: one of this owner alone, where one is given."""
+        """Store `content`, or the content of a file, and return its key, which includes the owner if there is one."""
         with self.draft() as draft:
             if isinstance(content, Path):
                 shutil.copyfile(content, draft)
@@ -181,73 +181,73 @@ class Storage(ABC):
         return key
 
     def put_back(self, content: Path, key: str) -> None:
-        """Store the content of a file, which was compared with its hash, under the key that it had in another store."""
+        """Store the content of a verified file under the key that it had in another store."""
         with self.draft() as draft:
             shutil.copyfile(content, draft)
             self._store(draft, key)
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
-        """A stream of a content from the byte `start` on.
+        """Open a content as a stream that begins at the byte `start`.
 
-        One from the first byte is verified: whoever reads it to its end gets StorageDamagedError in place of that end if the
-        bytes are not those that were stored.
+        A stream from byte 0 is verified: reading to its end raises StorageDamagedError if the bytes are not those that were
+        stored.
         """
         stream = self._open(key, start)
         return stream if start else io.BufferedReader(_Verified(stream, key, self.catalogue), MiB)
 
     @abstractmethod
     def materialise(self, key: str) -> AbstractContextManager[Path]:
-        """A file with this content for the length of the block, which a child process can read.
+        """Provide a file with this content inside the block; child processes can read it.
 
-        Raises StorageDamagedError, at the latest at the end of the block and in place of what the block raises: nothing that
-        came of the file may be used before.
+        Raises StorageDamagedError, at the latest at the end of the block and in place of the block's own error. Do not use
+        anything computed from the file before that.
         """
 
     @abstractmethod
     def draft(self) -> AbstractContextManager[Path]:
-        """A path where something to `put` can be written, also by a child process; removed at the end of the block.
+        """Provide a path to write content for `put`, also from a child process; removed at the end of the block.
 
-        Errors of the operating system inside the block become those of storage.
+        An OSError inside the block becomes a storage error.
         """
 
     @abstractmethod
     def exists(self, key: str) -> bool:
-        """Whether a content is stored."""
+        """Whether the content is stored."""
 
     @abstractmethod
     def size(self, key: str) -> int:
-        """Bytes of a content."""
+        """Return the size of a content in bytes."""
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Remove a content, if it is there."""
+        """Remove a content if it exists."""
 
     @abstractmethod
     def contents(self) -> Iterator[Content]:
-        """Every content of the store, in no particular order."""
+        """Iterate over all contents, in no particular order."""
 
     @abstractmethod
     def partials(self) -> Iterator[Partial]:
-        """Every partial upload of the store, in no particular order."""
+        """Iterate over all partial uploads, in no particular order."""
 
     @abstractmethod
     def sweep(self, age: timedelta) -> int:
-        """Remove drafts and half-written contents that a crash left behind longer ago than `age`; how many."""
+        """Remove what crashes left behind longer than `age` ago: drafts and half-written contents. Return how many."""
 
     @abstractmethod
     def check(self) -> None:
-        """Raise StorageUnavailableError when the store cannot be written to and read."""
+        """Raise StorageUnavailableError if the store cannot be written to and read."""
 
     @abstractmethod
     def _open(self, key: str, start: int) -> BinaryIO:
-        """The bytes of a content from `start` on, as they are."""
+        """Open a content at `start` without verification."""
 
     @abstractmethod
     def _store(self, path: Path, key: str) -> None:
-        """Store a complete file under its key for good, unless the content is there and intact."""
+        """Store a complete file under its key permanently, unless the content exists and is intact."""
 
     def _store_upload(self, path: Path, upload_id: uuid.UUID, sha256: str | None) -> str:
-        """Store the file of a complete upload under its key; raises ChecksumError if another one was declared."""
+        """Store the file of a complete upload and return its key. Raises ChecksumError if its hash differs from `sha256`."""
         digest = self._digest(path)
         if sha256 not in (None, digest):
             raise ChecksumError(expected=sha256 or "", found=digest)
@@ -261,7 +261,7 @@ class Storage(ABC):
 
 
 class _Verified(io.RawIOBase):
-    """A whole content, whose end raises StorageDamagedError where the bytes before it were not those of the key."""
+    """A stream of a whole content that raises StorageDamagedError at its end if the bytes do not match the key."""
 
     def __init__(self, stream: BinaryIO, key: str, catalogue: Catalogue) -> None:
         self._stream, self._key, self._catalogue = stream, key, catalogue
@@ -287,14 +287,14 @@ class _Verified(io.RawIOBase):
 
 
 def verify(store: Storage, key: str) -> None:
-    """Read a content to its end. Raises StorageDamagedError, and StorageUnavailableError where it cannot be read."""
+    """Read a content completely. Raises StorageDamagedError, or StorageUnavailableError if it cannot be read."""
     with store.open(key) as stream:
         while stream.read(MiB):
             pass
 
 
 def is_intact(store: Storage, key: str) -> bool:
-    """Whether a content has the bytes that were stored. Raises StorageUnavailableError where it cannot be read."""
+    """Whether a content has the bytes that were stored. Raises StorageUnavailableError if it cannot be read."""
     try:
         verify(store, key)
     except StorageDamagedError:

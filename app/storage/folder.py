@@ -1,4 +1,4 @@
-"""A store in a folder of the local disk, or of one that several machines mount."""
+"""A store in a folder, on a local disk or on a volume shared by several machines."""
 
 import fcntl
 import os
@@ -26,35 +26,35 @@ from app.storage.base import (
 
 MiB = 1 << 20
 
-SEALED = ".sealed"  # ending of a partial upload that takes no more bytes
+SEALED = ".sealed"  # suffix of a partial upload that accepts no more bytes
 DRAFT = ".draft"
 LOCK_SECONDS = 10.0  # a commit of 2 GiB holds its lock for about 2 seconds
 
 
 @dataclass(frozen=True, slots=True)
 class FolderStorage(Storage):
-    """Contents lie in `content/ab/abcd…`, partial uploads and drafts in `incoming`.
+    """Stores contents in `content/ab/abcd…`, partial uploads and drafts in `incoming`.
 
-    Where the catalogue says that something was stored here before, neither folder is made: their volume is not mounted.
+    If both folders are missing although the catalogue has contents, they are not created: the volume is not mounted.
     """
 
     root: Path
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
-        """Add `stream` under a lock on the file, whose length is read inside the lock."""
+        """Append under a lock on the file; its length is read while the lock is held."""
         with storage_errors(), self._writable(upload_id, create=offset == 0) as file:
             end = _length(file)
             if offset != end:
                 raise OffsetError(end)
             while block := stream.read(MiB):
                 rest = memoryview(block)
-                while rest:  # what was written before the disk is full stays, and counts
+                while rest:  # bytes written before the disk is full are kept and counted
                     written = file.write(rest) or 0
                     rest, end = rest[written:], end + written
             return end
 
     def length(self, upload_id: uuid.UUID) -> int:
-        """The size of the file, which is what `append` goes by."""
+        """Return the size of the file."""
         with storage_errors():
             self._expect_mounted()
             for path in (self._sealed(upload_id), self._partial(upload_id)):
@@ -65,11 +65,11 @@ class FolderStorage(Storage):
             return 0
 
     def commit(self, upload_id: uuid.UUID, size: int, sha256: str | None = None) -> str:
-        """Seal the file, hash it and link it to its place, all under the lock that `append` takes.
+        """Seal the file, hash it and link it to its final path, all under the lock of `append`.
 
-        Sealing is renaming: a process that opened the file before and gets the lock afterwards sees that it has moved.
+        Sealing is a rename: a process that opened the file earlier and gets the lock later sees that the file has moved.
         """
-        with storage_errors(), self._last_seen(upload_id) as file:
+        with storage_errors(), self._completed(upload_id) as file:
             if _length(file) != size:
                 raise OffsetError(_length(file))
             sealed = self._sealed(upload_id)
@@ -78,14 +78,14 @@ class FolderStorage(Storage):
             return self._store_upload(sealed, upload_id, sha256)
 
     def discard(self, upload_id: uuid.UUID) -> None:
-        """Remove the file; a content that was made of it stays."""
+        """Remove the file; content committed from it stays."""
         with storage_errors():
             self._partial(upload_id).unlink(missing_ok=True)
             self._sealed(upload_id).unlink(missing_ok=True)
 
     @contextmanager
     def materialise(self, key: str) -> Iterator[Path]:
-        """The file itself, without a copy; verified after the block, so that a change during it is noticed, too."""
+        """Provide the file itself, without a copy; verified after the block, to notice changes during it, too."""
         path = self._path(key)
         with storage_errors():
             path.stat()
@@ -96,7 +96,7 @@ class FolderStorage(Storage):
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """A path beside the partial uploads, on the disk where the content will lie."""
+        """Provide a path next to the partial uploads, on the same disk as the contents."""
         with storage_errors():
             path = self._incoming() / f"{uuid.uuid4()}{DRAFT}"
         try:
@@ -107,13 +107,13 @@ class FolderStorage(Storage):
                 path.unlink(missing_ok=True)
 
     def exists(self, key: str) -> bool:
-        """Whether the file is there."""
+        """Whether the file exists."""
         with storage_errors():
             self._expect_mounted()
             return self._path(key).exists()
 
     def size(self, key: str) -> int:
-        """The size of the file."""
+        """Return the size of the file."""
         with storage_errors():
             return self._path(key).stat().st_size
 
@@ -124,7 +124,7 @@ class FolderStorage(Storage):
             self._path(key).unlink(missing_ok=True)
 
     def contents(self) -> Iterator[Content]:
-        """One for each file below `content`."""
+        """Iterate over the files in `content`."""
         for path in self._files(self.root / "content", "*/*"):
             with storage_errors():
                 found = _stat(path)
@@ -132,7 +132,7 @@ class FolderStorage(Storage):
                 yield Content(path.name, found.st_size, _changed_at(found))
 
     def partials(self) -> Iterator[Partial]:
-        """One for each file of `incoming` that an upload has left."""
+        """Iterate over the files of uploads in `incoming`."""
         for path in self._files(self.root / "incoming", "*"):
             with storage_errors():
                 found = _stat(path)
@@ -160,19 +160,19 @@ class FolderStorage(Storage):
         return self.root / "content" / key[:2] / checked_key(key)
 
     def _expect_mounted(self) -> None:
-        """Raise StorageUnavailableError for an empty folder in the place of a store with contents.
+        """Raise StorageUnavailableError if the store should have contents but its folder is empty.
 
-        It is left where a volume is not mounted; what is written to it would vanish when the volume is back.
+        That is the mount point of an unmounted volume; anything written there would vanish when the volume is mounted.
         """
         folders = (self.root / "incoming", self.root / "content")
         if not any(map(_stat, folders)) and self.catalogue.has_contents():
             raise StorageUnavailableError(
                 f"{self.root} is empty, though contents were stored there: is its volume mounted? "
-                f"If they are lost for good, make the folder {folders[0]}"
+                f"If they are lost for good, create the folder {folders[0]}"
             )
 
     def _incoming(self) -> Path:
-        """Where everything is written first."""
+        """The folder where everything is written first."""
         self._expect_mounted()
         folder = self.root / "incoming"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -186,10 +186,10 @@ class FolderStorage(Storage):
 
     @contextmanager
     def _writable(self, upload_id: uuid.UUID, *, create: bool) -> Iterator[FileIO]:
-        """The file of an upload that takes bytes, locked."""
+        """Open and lock the file of an upload that accepts bytes."""
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT if create else 0)
         path = self._incoming() / str(upload_id)
-        if self._sealed(upload_id).exists():  # asked again below; this alone would be too early
+        if self._sealed(upload_id).exists():  # checked again below, under the lock
             raise ConflictError("another request has completed or removed this upload")
         try:
             descriptor = os.open(path, flags, 0o600)
@@ -202,8 +202,8 @@ class FolderStorage(Storage):
             yield file
 
     @contextmanager
-    def _last_seen(self, upload_id: uuid.UUID) -> Iterator[FileIO]:
-        """The file of an upload, wherever a commit has left it, locked."""
+    def _completed(self, upload_id: uuid.UUID) -> Iterator[FileIO]:
+        """Open and lock the file of an upload, whether or not a commit has sealed it."""
         for path in (self._sealed(upload_id), self._partial(upload_id), self._sealed(upload_id)):
             try:
                 descriptor = os.open(path, os.O_RDONLY)
@@ -217,29 +217,28 @@ class FolderStorage(Storage):
         raise OffsetError(0)
 
     def _open(self, key: str, start: int) -> BinaryIO:
-        """The file itself."""
         with storage_errors():
             file = self._path(key).open("rb")
             file.seek(start)
             return file
 
     def _store(self, path: Path, key: str) -> None:
-        """Flush the file and link it to its place; an existing content stays as it is, unless it is damaged."""
+        """Flush the file and link it to its final path; existing content is replaced only if it is damaged."""
         with path.open("rb") as file:
-            os.fchmod(file.fileno(), 0o400)  # nobody is to add any bytes
+            os.fchmod(file.fileno(), 0o400)  # immutable from now on
             os.fsync(file.fileno())
-        home = self._path(key)
-        for folder in (home.parent.parent, home.parent):
+        target = self._path(key)
+        for folder in (target.parent.parent, target.parent):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            os.link(path, home)
+            os.link(path, target)
         except FileExistsError:
             if not is_intact(self, key):
                 with self.draft() as link:
                     os.link(path, link)
-                    link.replace(home)
-        for folder in (home.parent, home.parent.parent, self.root):
-            # also behind a process that has just linked it and may not have come this far
+                    link.replace(target)
+        for folder in (target.parent, target.parent.parent, self.root):
+            # also if another process has just linked it, since it may not have flushed yet
             _flush(folder)
 
     def _files(self, folder: Path, pattern: str) -> Iterator[Path]:
@@ -249,13 +248,13 @@ class FolderStorage(Storage):
 
 
 def _lock(file: FileIO) -> None:
-    """Wait for the lock, but not for a process that stands still while it has it."""
-    give_up = time.monotonic() + LOCK_SECONDS
+    """Wait for the lock, but not forever: the process that holds it may be frozen."""
+    deadline = time.monotonic() + LOCK_SECONDS
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > give_up:
+            if time.monotonic() > deadline:
                 raise ConflictError("another request is writing to this upload") from None
             time.sleep(0.01)
         else:
@@ -272,7 +271,7 @@ def _length(file: FileIO) -> int:
 
 
 def _stat(path: Path) -> os.stat_result | None:
-    """What is known of a file, if it has not been removed in the meantime."""
+    """The status of a file; None if it does not exist."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -280,12 +279,12 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _changed_at(found: os.stat_result) -> datetime:
-    """When a file was changed last, in UTC."""
+
     return datetime.fromtimestamp(found.st_mtime, UTC)
 
 
 def _flush(folder: Path) -> None:
-    """Write the names of a folder to the disk; without that a power cut may take them back."""
+    """Flush the names in a folder to disk; without that, they may be lost in a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Which store is where, as the settings say."""
+"""Create the stores that the settings describe."""
 
 from pathlib import Path
 
@@ -6,14 +6,14 @@ from app.core.settings import Settings, SettingsError
 from app.storage.base import Catalogue, Storage
 from app.storage.folder import FolderStorage
 
-NOTHING_KNOWN = Catalogue()
+NO_CATALOGUE = Catalogue()
 LARGEST_OBJECT = 5 << 30  # bytes
 
 
-def public_store(settings: Settings, name: str, catalogue: Catalogue = NOTHING_KNOWN) -> Storage:
-    """One of the stores that web processes and workers use, in a folder or below a prefix of its own.
+def public_store(settings: Settings, name: str, catalogue: Catalogue = NO_CATALOGUE) -> Storage:
+    """Return a store that web processes and workers use, with its own folder or prefix.
 
-    Raises SettingsError for half a pair of keys, or an address that is none.
+    Raises SettingsError if one of a pair of keys is missing, or the endpoint is not a URL.
     """
     if settings.s3_bucket is None:
         return FolderStorage(settings.public_storage / name, catalogue=catalogue)
@@ -22,17 +22,17 @@ def public_store(settings: Settings, name: str, catalogue: Catalogue = NOTHING_K
     return _in_bucket(settings, settings.s3_bucket, f"{name}/", keys, catalogue)
 
 
-def private_store(settings: Settings, catalogue: Catalogue = NOTHING_KNOWN) -> Storage | None:
-    """The store of ground truth and matches; none in a process that does not know where it is.
+def private_store(settings: Settings, catalogue: Catalogue = NO_CATALOGUE) -> Storage | None:
+    """Return the store of ground truth and matches; None in a process without its settings.
 
-    catalogue: hashes under a key wherever something is stored, so that names in this store and in the database tell nothing.
-    Raises SettingsError for half a pair of keys, or an address that is none.
+    catalogue: must hash with a secret key if anything is to be stored, so that keys in this store and in the database reveal
+    nothing. Raises SettingsError if one of a pair of keys is missing, or the endpoint is not a URL.
     """
     return _private(settings, Path(), "truths/", catalogue)
 
 
-def key_store(settings: Settings, catalogue: Catalogue = NOTHING_KNOWN) -> Storage | None:
-    """The store of the key under which ground truth is hashed, beside it in private storage."""
+def key_store(settings: Settings, catalogue: Catalogue = NO_CATALOGUE) -> Storage | None:
+    """Return the store of the key with which ground truth is hashed, which is also in private storage."""
     return _private(settings, Path("keys"), "keys/", catalogue)
 
 
@@ -55,13 +55,13 @@ def _expect_pair(name: str, access_key: str | None, secret_key: str | None) -> N
 def _in_bucket(
     settings: Settings, bucket: str, prefix: str, keys: tuple[str | None, str | None], catalogue: Catalogue
 ) -> Storage:
-    # not needed where stores are folders, and half a second to import
+    # not needed if stores are folders, and takes half a second to import
     from app.storage.s3 import Account, Bucket, S3Storage, client_of  # noqa: PLC0415
 
     if settings.max_upload > LARGEST_OBJECT:
         raise SettingsError(
             f"HELDOUT_MAX_UPLOAD: found {settings.max_upload}, expected at most {LARGEST_OBJECT}, "
-            "the largest object that S3 services take at once"
+            "the largest object that S3 services accept at once"
         )
     account = Account(settings.s3_endpoint, settings.s3_region, *keys)
     try:

@@ -1,7 +1,7 @@
-"""A store in a bucket of an S3-compatible service that knows conditional writes.
+"""A store in a bucket of an S3-compatible service that supports conditional writes.
 
-There is no lock; instead every object is written once. The bytes of a partial upload are pieces named by their offset, so
-of two writers at one offset the service lets one through.
+There are no locks; instead, every object is written only once. A partial upload consists of pieces named by their offset, so
+the service accepts only one of two writers at the same offset.
 """
 
 import io
@@ -37,12 +37,12 @@ SCRATCH = "heldout-scratch-"
 
 
 class PresentError(Exception):
-    """An object of this name exists, or is being written at this moment."""
+    """An object with this name exists or is being written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where a service is, and who we are there; without keys the configuration of the machine counts."""
+    """The endpoint and credentials of a service; without keys, the configuration of the machine applies."""
 
     endpoint: str | None
     region: str
@@ -60,7 +60,7 @@ class Object:
 
 
 def client_of(account: Account) -> "S3Client":
-    """A client, which threads may share; it opens no connection yet."""
+    """Return a client that threads may share; it does not connect yet."""
     return boto3.client(
         "s3",
         endpoint_url=account.endpoint,
@@ -69,11 +69,11 @@ def client_of(account: Account) -> "S3Client":
         aws_secret_access_key=account.secret_key,
         config=Config(
             connect_timeout=3,
-            read_timeout=9,  # a service that goes silent costs two of them, as long as a silent database
+            read_timeout=9,  # a service that does not respond costs two of them, as long as a silent database
             retries={"mode": "standard", "total_max_attempts": 2},
             max_pool_connections=32,
             s3={"addressing_style": "path"},
-            request_checksum_calculation="when_required",  # other services than the first do not know the newer ones
+            request_checksum_calculation="when_required",  # only AWS supports the newer ones
             response_checksum_validation="when_required",
         ),
     )
@@ -81,14 +81,14 @@ def client_of(account: Account) -> "S3Client":
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket, or the part of one below a prefix that ends with a slash or is empty."""
+    """A bucket, or the part of it under a prefix, which ends with a slash or is empty."""
 
     name: str
     prefix: str
     client: "S3Client" = field(hash=False, compare=False, repr=False)
 
     def create(self, name: str, stream: BinaryIO) -> bool:
-        """Write all of `stream` to an object; false where one of this name exists already."""
+        """Write all of `stream` to a new object; return False if one with this name exists already."""
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
         try:
@@ -99,14 +99,14 @@ class Bucket:
         return True
 
     def open(self, name: str, start: int = 0) -> BinaryIO:
-        """The bytes of an object from `start` on."""
+        """Open an object at `start`."""
         part: dict[str, Any] = {"Range": f"bytes={start}-"} if start else {}
         with _s3_errors():
             response = self.client.get_object(**self._at(name), **part)
         return io.BufferedReader(_Body(response["Body"]), MiB)
 
     def size(self, name: str) -> int | None:
-        """The size of an object, if there is one."""
+        """Return the size of an object; None if it does not exist."""
         try:
             with _s3_errors():
                 return self.client.head_object(**self._at(name))["ContentLength"]
@@ -114,12 +114,12 @@ class Bucket:
             return None
 
     def delete(self, name: str) -> None:
-        """Delete an object, if there is one."""
+        """Delete an object if it exists."""
         with _s3_errors():
             self.client.delete_object(**self._at(name))
 
     def objects(self, start: str) -> Iterator[Object]:
-        """The objects whose names begin so, in the order of their names."""
+        """Iterate over the objects whose names start with `start`, in order of their names."""
         with _s3_errors():
             pages = self.client.get_paginator("list_objects_v2").paginate(
                 Bucket=self.name, Prefix=self.prefix + start
@@ -139,12 +139,12 @@ def _s3_errors() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise _meaning_of(error) from error
+        raise _translated(error) from error
     except BotoCoreError as error:
         raise StorageUnavailableError(str(error)) from error
 
 
-def _meaning_of(error: ClientError) -> Exception:
+def _translated(error: ClientError) -> Exception:
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     if status in (409, 412):
         return PresentError(str(error))
@@ -181,9 +181,9 @@ class _Body(io.RawIOBase):
 
 @dataclass(frozen=True, slots=True)
 class _Progress:
-    """The pieces of a partial upload that follow each other without a gap."""
+    """The contiguous pieces of a partial upload."""
 
-    pieces: tuple[tuple[int, str], ...]  # where each ends, and the name of its object
+    pieces: tuple[tuple[int, str], ...]  # the end of each, and the name of its object
     is_sealed: bool
 
     @property
@@ -193,13 +193,13 @@ class _Progress:
 
 @dataclass(frozen=True, slots=True)
 class S3Storage(Storage):
-    """Contents are objects `content/<key>`, pieces `incoming/<upload>/<offset>`."""
+    """Stores contents as objects `content/<key>`, pieces as `incoming/<upload>/<offset>`."""
 
     bucket: Bucket
     piece_size: int = field(default=16 * MiB, kw_only=True)
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
-        """Write the stream as a piece; the service refuses the second writer at an offset."""
+        """Write the stream as a piece; the service rejects the second writer at an offset."""
         progress = self._progress(upload_id)
         if progress.is_sealed:
             raise ConflictError("another request has completed or removed this upload")
@@ -211,11 +211,11 @@ class S3Storage(Storage):
         return offset + size
 
     def length(self, upload_id: uuid.UUID) -> int:
-        """Where the last piece ends."""
+        """Return the end of the last piece."""
         return self._progress(upload_id).end
 
     def commit(self, upload_id: uuid.UUID, size: int, sha256: str | None = None) -> str:
-        """Seal the upload, copy its pieces into a file, and store that file: what is hashed is what is stored."""
+        """Seal the upload, copy its pieces into a file, then hash and store that file."""
         progress = self._progress(upload_id)
         ends = [end for end, _ in progress.pieces]
         if size not in ends or (size != progress.end and not progress.is_sealed):
@@ -226,13 +226,13 @@ class S3Storage(Storage):
             return self._store_upload(draft, upload_id, sha256)
 
     def discard(self, upload_id: uuid.UUID) -> None:
-        """Delete the pieces, the seal last: after a crash in between the upload still takes no bytes."""
+        """Delete the pieces, the seal last: after a crash in between, the upload still accepts no bytes."""
         for each in self.bucket.objects(f"incoming/{upload_id}/"):
             self.bucket.delete(each.name)
 
     @contextmanager
     def materialise(self, key: str) -> Iterator[Path]:
-        """A download, verified before the block."""
+        """Provide a download, verified before the block."""
         with self.draft() as draft:
             with self.open(key) as stream, storage_errors(), draft.open("wb") as file:
                 shutil.copyfileobj(stream, file, MiB)
@@ -240,7 +240,7 @@ class S3Storage(Storage):
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """A path in a folder of the machine's temporary files that nobody else can read."""
+        """Provide a path in a temporary folder that no other user can read."""
         with storage_errors():
             folder = tempfile.mkdtemp(prefix=SCRATCH)
         try:
@@ -250,14 +250,14 @@ class S3Storage(Storage):
             shutil.rmtree(folder, ignore_errors=True)
 
     def exists(self, key: str) -> bool:
-        """Whether the object is there."""
+        """Whether the object exists."""
         return self.bucket.size(_content(key)) is not None
 
     def size(self, key: str) -> int:
-        """The size of the object."""
+        """Return the size of the object."""
         size = self.bucket.size(_content(key))
         if size is None:
-            raise StorageUnavailableError(f"there is no content {key} in {self.bucket.name}")
+            raise StorageUnavailableError(f"content {key} does not exist in {self.bucket.name}")
         return size
 
     def delete(self, key: str) -> None:
@@ -265,12 +265,12 @@ class S3Storage(Storage):
         self.bucket.delete(_content(key))
 
     def contents(self) -> Iterator[Content]:
-        """One for each object below `content/`."""
+        """Iterate over the objects in `content/`."""
         for each in self.bucket.objects("content/"):
             yield Content(each.name.removeprefix("content/"), each.size, each.changed_at)
 
     def partials(self) -> Iterator[Partial]:
-        """One for each upload below `incoming/`."""
+        """Iterate over the uploads in `incoming/`."""
         for name, found in groupby(self.bucket.objects("incoming/"), lambda each: each.name.split("/")[1]):
             objects = list(found)
             if is_upload_id(name):
@@ -278,7 +278,7 @@ class S3Storage(Storage):
                 yield Partial(uuid.UUID(name), sum(each.size for each in objects), changed_at)
 
     def sweep(self, age: timedelta) -> int:
-        """Remove old drafts of this machine and what a check could not delete any more."""
+        """Remove old drafts of this machine, and leftovers of checks."""
         before, removed = datetime.now(UTC) - age, 0
         for each in self.bucket.objects("check/"):
             if each.changed_at < before:
@@ -292,7 +292,7 @@ class S3Storage(Storage):
         return removed
 
     def check(self) -> None:
-        """Write an object twice: the second time must be refused, or this service cannot be used."""
+        """Write an object twice: the service must reject the second write, or it cannot be used."""
         name = f"check/{uuid.uuid4()}"
         self.bucket.create(name, io.BytesIO(b"check"))
         was_replaced = self.bucket.create(name, io.BytesIO(b"check"))
@@ -318,11 +318,10 @@ class S3Storage(Storage):
                     shutil.copyfileobj(stream, file, MiB)
 
     def _open(self, key: str, start: int) -> BinaryIO:
-        """The body of the response; errors while it is read are errors of storage, too."""
         return self.bucket.open(_content(key), start)
 
     def _store(self, path: Path, key: str) -> None:
-        """Write a file to its key, unless the content is there and intact."""
+        """Write a file to its key, unless the content exists and is intact."""
         if self.exists(key):
             if is_intact(self, key):
                 return

@@ -1,8 +1,8 @@
-"""The key under which hidden annotation is hashed.
+"""The secret key with which hidden annotation is hashed.
 
-A plain hash of hidden annotation settles guesses at its last unknown labels offline, so everything computed from annotation
-is computed under this key: 256 random bits in private storage, which only workers and commands can read. The first of them
-makes it; the database remembers its name, so that another one is never used without anybody noticing.
+With a plain hash of hidden annotation, guesses at its last unknown labels could be checked offline. So everything derived
+from annotation is keyed: with 256 random bits in private storage, which only workers and commands can read. The first
+process that needs the key creates it. The database has its name, so that a different key is never used unnoticed.
 """
 
 import hmac
@@ -17,13 +17,13 @@ from app import models
 from app.core.errors import StorageUnavailableError
 from app.storage import Storage
 
-LOCK = 0x4B_4559  # advisory lock of the process that makes the key
-MISSING = "the key under which ground truth is hashed is missing in private storage: restore it from the workers' backup"
+LOCK = 0x4B_4559  # advisory lock of the process that creates the key
+MISSING = "the key with which ground truth is hashed is missing from private storage: restore it from the workers' backup"
 
 
 @dataclass(slots=True)
 class TruthKey:
-    """The key of an installation, read when it is first needed. Raises StorageUnavailableError where it is missing."""
+    """The key of an installation, read on first use. Raises StorageUnavailableError if it is missing."""
 
     engine: Engine
     store: Storage
@@ -31,11 +31,11 @@ class TruthKey:
     _lock: Lock = field(default_factory=Lock)
 
     def fingerprint(self) -> hmac.HMAC:
-        """A hash object for contents of private storage, in place of `hashlib.sha256()`."""
+        """Return a hash object for contents of private storage, to replace `hashlib.sha256()`."""
         return hmac.new(self._derived("fingerprint"), digestmod="sha256")
 
     def receipt(self, plain: str) -> str:
-        """What people see in place of a plain receipt while the annotation is hidden."""
+        """Return the receipt that people see instead of the plain one while the annotation is hidden."""
         return hmac.new(self._derived("receipt"), plain.encode(), digestmod="sha256").hexdigest()
 
     def _derived(self, purpose: str) -> bytes:
@@ -52,7 +52,7 @@ class TruthKey:
             return stream.read()
 
     def _name(self) -> str:
-        """The name of the key, which is made if there is none."""
+        """The name of the key, which is created if there is none."""
         with Session(self.engine) as session, session.begin():
             session.execute(select(func.pg_advisory_xact_lock(LOCK)))
             name = session.scalar(select(models.TruthKey.name))

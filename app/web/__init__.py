@@ -1,4 +1,4 @@
-"""HTTP without domain words: middleware, dependencies of routes, forms, answers to errors, tables, charts.
+"""HTTP code without domain knowledge: middleware, route dependencies, forms, error responses, tables, charts.
 
-Routes elsewhere use `dependencies` (platform, actor, permissions, limits, `render`) and `forms`.
+Routes of other packages use `dependencies` (platform, actor, permissions, limits, `render`) and `forms`.
 """

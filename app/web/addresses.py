@@ -1,4 +1,4 @@
-"""Which page an address belongs to."""
+"""From the path of a request to pages of this site."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -8,21 +8,21 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Match
 
-OF_PAGES = frozenset(
+PAGE_WORDS = frozenset(
     {"api", "v1", "challenges", "leaderboards", "competitions", "methods", "teams", "submissions", "help"}
 )
 LONGEST_SEARCH = 100  # characters
 
 
 def address_of(request: Request) -> str:
-    """The path of a request with its query."""
+    """Return the path of a request with its query."""
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def local_path(address: str) -> str:
-    r"""Where to go next: always a path of this site.
+    r"""Return `address` if it is a path of this site, otherwise the home page; for redirects.
 
-    Browsers take a backslash for a slash, and drop tabs and line ends wherever they stand.
+    Browsers treat a backslash as a slash and ignore tabs and line breaks.
 
     >>> local_path("/submissions"), local_path("//evil.example"), local_path("/\t/evil.example")
     ('/submissions', '/', '/')
@@ -32,7 +32,7 @@ def local_path(address: str) -> str:
 
 
 def nearest_page(request: Request) -> str:
-    """The page at this address or, for an address that only takes forms, the nearest one above it."""
+    """Return the page at this address or, if the address only accepts forms, its nearest parent page."""
     path = request.url.path
     while path not in ("", "/"):
         if _is_page(request, path):
@@ -42,9 +42,9 @@ def nearest_page(request: Request) -> str:
 
 
 def page_above(request: Request, *, without_query: bool = False) -> str | None:
-    """The nearest page whose address this one begins with; none where only home is left.
+    """Return the nearest parent page; None if that is the home page.
 
-    without_query: this page itself counts, if what its address asks for is dropped.
+    without_query: if the request is a GET with a query, return the same page without it.
     """
     if without_query and request.method == "GET" and request.url.query:
         return request.url.path
@@ -57,27 +57,27 @@ def page_above(request: Request, *, without_query: bool = False) -> str | None:
 
 
 def words_of(path: str) -> str:
-    """What somebody may have looked for at an address: its parts without numbers and the names of our pages.
+    """Return search terms for a path that was not found: its parts without numbers and page names.
 
     >>> words_of("/leaderboards/VOC2O12/test/3"), words_of("/nowhere")
     ('VOC2O12 test', 'nowhere')
     """
     parts = [part for part in path.split("/")[1:] if part and not part.isdigit()]
-    return " ".join(part for part in parts if part not in OF_PAGES)[:LONGEST_SEARCH]
+    return " ".join(part for part in parts if part not in PAGE_WORDS)[:LONGEST_SEARCH]
 
 
 def without_slash(request: Request) -> str | None:
-    """The address without the slash at its end, if there is something at it; never one of another host."""
+    """Return the address without its trailing slash if a route exists there; always on this host."""
     path = request.url.path.rstrip("/")
     scope = {**request.scope, "path": path}
-    routes: Iterable[BaseRoute] = (route for room in request.app.state.routers for route in room.routes)
+    routes: Iterable[BaseRoute] = (route for router in request.app.state.routers for route in router.routes)
     if path == request.url.path or all(route.matches(scope)[0] is Match.NONE for route in routes):
         return None
     return "/" + quote(path.lstrip("/")) + (f"?{request.url.query}" if request.url.query else "")
 
 
 def page_of_form(request: Request) -> str:
-    """The page whose form was sent: the one that the browser names, if it is ours, else the nearest."""
+    """Return the page whose form was sent: the referring page if it is ours, otherwise the nearest."""
     referrer = parts_of(request.headers.get("referer", ""))
     if referrer.netloc == request.headers.get("host") and _is_page(request, referrer.path):
         return referrer.path + (f"?{referrer.query}" if referrer.query else "")
@@ -85,7 +85,7 @@ def page_of_form(request: Request) -> str:
 
 
 def parts_of(address: str) -> SplitResult:
-    """The parts of an address that a header names; all empty where it is none.
+    """Split a URL from a header; all parts are empty if it is invalid.
 
     >>> parts_of("http://127.0.0.1:8000/login").netloc, parts_of("http://[").netloc
     ('127.0.0.1:8000', '')

@@ -1,4 +1,4 @@
-"""Dependencies of routes: platform, actor, permission, limits; and rendering pages."""
+"""Route dependencies (platform, actor, permissions, limits), and rendering of pages."""
 
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
@@ -30,13 +30,13 @@ SESSION_COOKIE = "heldout_session"
 
 
 def platform_of_request(request: Request) -> Platform:
-    """The platform that this process was started with."""
+    """Return the platform of this process."""
     platform: Platform = request.app.state.platform
     return platform
 
 
 def actor_of_request(request: Request) -> Actor:
-    """Who this request comes from, as the middleware found out."""
+    """Return the actor that the middleware has identified."""
     actor: Actor = request.state.actor
     return actor
 
@@ -54,7 +54,7 @@ CurrentActor = Annotated[Actor, Depends(_actor)]
 
 
 def requires(action: Action) -> Dependency:
-    """The permission of a route; named once, on the route."""
+    """Require the permission for `action` on a route."""
 
     async def check(actor: CurrentActor) -> None:
         if not allowed(actor, action):
@@ -65,8 +65,8 @@ def requires(action: Action) -> Dependency:
                 raise ForbiddenError(f"This token may not do this; its scope is {scopes}")
             if actor.must_enrol:
                 raise SecondFactorNeededError("Admins need a second factor; set it up first")
-            whose = "admins" if only_for_admins(action) else "organisers"
-            raise ForbiddenError(f"Only {whose} may do this")
+            allowed_role = "admins" if only_for_admins(action) else "organisers"
+            raise ForbiddenError(f"Only {allowed_role} may do this")
 
     check.action = action  # type: ignore[attr-defined]  # read by the API page and by tests/architecture
     permission: Dependency = Depends(check)
@@ -74,7 +74,7 @@ def requires(action: Action) -> Dependency:
 
 
 def recently_logged_in() -> Dependency:
-    """What a route needs that changes who can log in: a login, or the password once more, within the last minutes."""
+    """Require a login or a confirmed password within the last minutes, for routes that change who can log in."""
 
     async def check(actor: CurrentActor) -> None:
         if not actor.is_recent:
@@ -85,31 +85,31 @@ def recently_logged_in() -> Dependency:
 
 
 def needs_passwords() -> Dependency:
-    """What a route needs that takes a password, or replaces one."""
+    """Require that this server uses passwords, for routes that accept or replace one."""
 
     async def check(platform: ThePlatform) -> None:
         if not platform.settings.passwords:
-            raise PasswordsOffError("This server takes no passwords; log in by a provider")
+            raise PasswordsOffError("This server does not use passwords; log in with a provider")
 
     permission: Dependency = Depends(check)
     return permission
 
 
 def client_of_request(request: Request) -> str:
-    """The client that is counted for this request: an address, behind trusted proxies that of their client."""
+    """Return the client to count for this request: its IP address; behind a trusted proxy, that of the proxy's client."""
     return client_of(request.client.host if request.client else "")
 
 
 def who_is_counted(request: Request) -> str:
-    """Whose requests a limit counts together: a person's, or those of a client address where nobody is logged in."""
+    """Return the key of rate limits: the user, or the client address if no one is logged in."""
     actor = actor_of_request(request)
     return f"person {actor.user_id}" if actor.is_logged_in else client_of_request(request)
 
 
 def limited(what: Limited) -> Dependency:
-    """The limit of a route, by person, or by client address for who is not logged in."""
+    """Apply a rate limit to a route, per user, or per client address if no one is logged in."""
 
-    def count(request: Request, platform: ThePlatform) -> None:  # in a thread: it asks the broker
+    def count(request: Request, platform: ThePlatform) -> None:  # in a thread: it queries the broker
         platform.limiter.hit(what, who_is_counted(request))
 
     permission: Dependency = Depends(count)
@@ -117,18 +117,18 @@ def limited(what: Limited) -> Dependency:
 
 
 def action_of(dependencies: list[Dependency]) -> Action | None:
-    """The permission that a route names."""
+    """Return the action that a route requires."""
     found = (getattr(dependency.dependency, "action", None) for dependency in dependencies)
     return next((action for action in found if action is not None), None)
 
 
 def wants_json(request: Request) -> bool:
-    """Whether an error is answered to a program: in the API, and where HTML is not accepted."""
+    """Whether to answer errors with JSON: in the API, and if the client does not accept HTML."""
     return request.url.path.startswith("/api/v1/") or "text/html" not in request.headers.get("accept", "")
 
 
 def templates() -> Environment:
-    """Jinja2 with our filters; a variable that is missing is an error."""
+    """Return the Jinja2 environment with our filters; undefined variables are errors."""
     environment = Environment(
         loader=FileSystemLoader(ROOT / "templates"),
         autoescape=True,
@@ -144,17 +144,17 @@ _templates = templates()
 
 
 def draw(template: str, **context: Any) -> str:
-    """A page, or a part of one, that depends on nothing but its context."""
+    """Render a template that depends only on its context."""
     everywhere = {"actor": Actor(), "settings": None}
     return _templates.get_template(template).render(everywhere | context)
 
 
 Render = Callable[..., HTMLResponse]
-ACCOUNT: Final = "<!-- account -->"  # where pages that are shared have the links of their reader
+ACCOUNT: Final = "<!-- account -->"  # marks where shared pages show the links of the logged-in user
 
 
 def render(request: Request, template: str, *, code: int = 200, **context: Any) -> HTMLResponse:
-    """A page, with what every page shows."""
+    """Render a page with the variables that all pages use."""
     platform = platform_of_request(request)
     path = address_of(request)
     everywhere = {
@@ -170,22 +170,22 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
 def render_shared(
     request: Request, template: str, key: Hashable, read: Callable[[], dict[str, Any]]
 ) -> Response:
-    """A page that says the same to everybody, drawn once a second at most; the account of its reader is put into it.
+    """Render a page that is the same for everyone, at most once a second, and insert the links of the logged-in user.
 
-    key: what of the address the page depends on; read: what it is drawn with. Raises what `read` raises.
+    key: what the page depends on; read: returns its context. Raises what `read` raises.
     """
     actor = actor_of_request(request)
     account = draw("account.html", actor=actor, path=request.url.path)
     if actor.is_logged_in and not actor.is_verified:
-        own = render(request, template, **read())  # which says what this person has to do
+        own = render(request, template, **read())  # tells the user to confirm their address
         return HTMLResponse(bytes(own.body).decode().replace(ACCOUNT, account, 1))
 
-    def drawn() -> Rendered:
+    def render_once() -> Rendered:
         platform = platform_of_request(request)
         here = {"now": datetime.now(UTC), "path": request.url.path, "address": platform.settings.address}
         page = draw(template, **here, **read())
         return Rendered.of((page if actor.is_logged_in else page.replace(ACCOUNT, account, 1)).encode())
 
-    page = platform_of_request(request).cache.version((template, key, actor.is_logged_in), drawn)
+    page = platform_of_request(request).cache.version((template, key, actor.is_logged_in), render_once)
     splice = Splice(ACCOUNT.encode(), account.encode()) if actor.is_logged_in else None
     return conditional_response(request, page, "text/html", is_private=actor.is_logged_in, splice=splice)

@@ -1,4 +1,4 @@
-"""How errors are answered: as a page to a browser, as `application/problem+json` to a program."""
+"""Error responses: a page for browsers, `application/problem+json` for programs."""
 
 import math
 from collections.abc import Mapping
@@ -42,19 +42,19 @@ from app.web.dependencies import render, wants_json
 
 log = structlog.get_logger()
 
-FULL = "53100"  # its disk
+DISK_FULL = "53100"  # SQLSTATE
 TUS_VERSION = "1.0.0"
 
 Problems = list[ProblemItem]
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Answer what routes raise; what this leaves over reaches the middleware, which calls `answer_error` too."""
+    """Handle the errors that routes raise; any others reach the middleware, which calls `answer_error` too."""
     for kind in (DomainError, RefusedError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _handle)
 
 
-# the pages that ask who sends a form, each with its status; they carry the form
+# the pages that ask for authentication when a form is sent, and their status; they carry the form
 LOGIN_PAGES: Mapping[type[Exception], tuple[str, int]] = {
     LoginNeededError: ("sessions/login.html", 401),
     RecentLoginNeededError: ("sessions/confirm.html", 403),
@@ -65,7 +65,7 @@ async def _handle(request: Request, error: Exception) -> Response:
     page = LOGIN_PAGES.get(type(error))
     if page and request.method == "POST" and not wants_json(request):
         template, code = page
-        await request.form()  # a browser reads no response while it is still sending
+        await request.form()  # a browser does not read the response while it is still sending
         return render(
             request,
             template,
@@ -79,7 +79,7 @@ async def _handle(request: Request, error: Exception) -> Response:
 
 
 def answer_error(request: Request, error: Exception) -> Response:
-    """The response to any exception; unexpected ones are logged."""
+    """Return the response to any exception; unexpected ones are logged."""
     match error:
         case RefusedError():
             return _answer_refused(request, error)
@@ -99,9 +99,9 @@ def _answer_failure(request: Request, error: Exception) -> Response:
             return respond(request, NotFoundError, "There is nothing at this address")
         detail = "The request has a value that cannot be stored: a NUL character, or a number out of range"
         return respond(request, MalformedError, detail)
-    if sqlstate(error) == FULL:
-        log.error("the database has no space", path=_logged_path(request))
-        detail = "The database has no space left. Nothing of this request was stored or counted; please try again later"
+    if sqlstate(error) == DISK_FULL:
+        log.error("database disk full", path=_logged_path(request))
+        detail = "The database is out of disk space. Nothing was saved or counted; please try again later"
         return respond(request, StorageFullError, detail)
     if is_unavailable(error):
         log.warning("database unavailable", path=_logged_path(request), error=type(error).__name__)
@@ -113,17 +113,17 @@ def _answer_failure(request: Request, error: Exception) -> Response:
 
 
 def answer_interrupted(request: Request) -> Response:
-    """The response to a request that the server does not finish because it is being stopped."""
-    log.warning("request interrupted by a stop", path=_logged_path(request))
+    """Return the response to a request that was interrupted because the server is stopping."""
+    log.warning("request interrupted by shutdown", path=_logged_path(request))
     detail = (
-        "The server is being restarted and did not finish this request. What has arrived of an upload is stored; "
+        "The server is restarting and did not finish this request. Bytes of an upload received so far are stored; "
         "please try again in a few seconds"
     )
     return respond(request, UnavailableError, detail, headers={"Connection": "close"})
 
 
 def _logged_path(request: Request) -> str:
-    """The address of a route without its parameters, which may be a one-time link's."""
+    """The path of a route without its parameters, which may be secrets such as the token of a one-time link."""
     route = request.scope.get("route")
     return getattr(route, "path", "/" + request.url.path.split("/")[1])
 
@@ -135,7 +135,7 @@ def respond(
     problems: Problems | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The response to a problem, as a page or as JSON."""
+    """Return the response for a problem, as a page or as JSON."""
     response = _json(request, kind, detail, problems or [])
     if not wants_json(request):
         response = _page(request, kind, detail, problems or [])
@@ -167,15 +167,15 @@ def _page(request: Request, kind: type[Kind], detail: str, problems: Problems) -
 
 
 def _answer_domain_error(request: Request, error: DomainError) -> Response:
-    if request.method == "GET" and not wants_json(request) and (page := _page_that_helps(request, error)):
+    if request.method == "GET" and not wants_json(request) and (page := _login_page(request, error)):
         return RedirectResponse(f"{page}?next={quote(address_of(request))}", status_code=303)
     if isinstance(error, StorageUnavailableError):
         log.warning("storage unavailable", path=_logged_path(request), cause=error.cause)
     return respond(request, type(error), str(error), headers=_headers_of(error))
 
 
-def _page_that_helps(request: Request, error: DomainError) -> str | None:
-    """Where somebody shows who they are, so that the address opens."""
+def _login_page(request: Request, error: DomainError) -> str | None:
+    """The page where the user can authenticate as this address requires."""
     match error:
         case LoginNeededError():
             return "/login/code" if request.state.awaits_code else "/login"
@@ -206,9 +206,9 @@ def _headers_of(error: DomainError) -> dict[str, str]:
 
 def _answer_refused(request: Request, error: RefusedError) -> Response:
     problems = [ProblemItem(code=refusal.code, message=refusal.message) for refusal in error.refusals]
-    free = [refusal.retry_at for refusal in error.refusals if refusal.retry_at is not None]
-    is_waiting_enough = len(free) == len(error.refusals)
-    headers = {"Retry-After": str(_seconds_until(max(free)))} if is_waiting_enough else {}
+    times = [refusal.retry_at for refusal in error.refusals if refusal.retry_at is not None]
+    all_retryable = len(times) == len(error.refusals)
+    headers = {"Retry-After": str(_seconds_until(max(times)))} if all_retryable else {}
     return respond(request, type(error.refusals[0]), str(error), problems, {**error.fields, **headers})
 
 
@@ -227,14 +227,13 @@ def _answer_malformed(request: Request, error: RequestValidationError) -> Respon
 
 
 def _answer_http(request: Request, error: HTTPException) -> Response:
-    if isinstance(error.__cause__, DomainError):  # raised while a form was read
+    if isinstance(error.__cause__, DomainError):  # raised while reading a form
         return answer_error(request, error.__cause__)
     if error.status_code == 404 and (address := without_slash(request)):
         return RedirectResponse(address, status_code=307)
     if error.status_code == 405 and request.method == "GET" and not wants_json(request):
-        return RedirectResponse(
-            nearest_page(request), status_code=303
-        )  # e.g. the address of a form, reloaded
+        # e.g. the address of a form, reloaded
+        return RedirectResponse(nearest_page(request), status_code=303)
     details = {404: "There is nothing at this address", 405: f"This address does not accept {request.method}"}
     detail = details.get(error.status_code, str(error.detail))
     return respond(request, kind_of_status(error.status_code), detail, headers=error.headers)

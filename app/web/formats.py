@@ -1,4 +1,4 @@
-"""How pages write numbers, times, sizes and names."""
+"""Formats of numbers, times, sizes and names on pages."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from markupsafe import Markup
 from app.web.charts.shapes import place
 
 UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-SHORT: Final = {  # VOC's long names as its own tables print them; the title attribute has the full name
+SHORT: Final = {  # VOC's long class names as in its own tables; the title attribute has the full name
     "aeroplane": "aero",
     "background": "back",
     "bicycle": "bike",
@@ -30,11 +30,11 @@ SHORT: Final = {  # VOC's long names as its own tables print them; the title att
 
 
 MINUS: Final = "\N{MINUS SIGN}"
-Values = Sequence[float | None]  # in [0, 1]; none where there is nothing to draw
+Values = Sequence[float | None]  # in [0, 1]; None if there is nothing to draw
 
 
 def score(value: float | None, decimals: int = 1) -> str:
-    """A value in [0, 1] in percent; blank where there is none.
+    """Format a value in [0, 1] in percent; None is blank.
 
     >>> score(0.648), score(0.0), score(None)
     ('64.8', '0.0', '')
@@ -43,7 +43,7 @@ def score(value: float | None, decimals: int = 1) -> str:
 
 
 def signed(value: float) -> str:
-    """A difference in [-1, 1] in percentage points, with its sign.
+    """Format a difference in [-1, 1] in percentage points with its sign.
 
     >>> signed(0.031), signed(0.0001), signed(-0.25)[1:]
     ('+3.1', '0.0', '25.0')
@@ -53,7 +53,7 @@ def signed(value: float) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """A p-value to three digits behind the point; blank where there is none.
+    """Format a p-value to three decimal places; None is blank.
 
     >>> p_value(0.0312), p_value(1e-9), p_value(None)
     ('0.031', '< 0.001', '')
@@ -64,7 +64,7 @@ def p_value(value: float | None) -> str:
 
 
 def shade(value: float | None) -> str:
-    """The class of a cell by its value in [0, 1]: eleven steps of one hue, none for a blank.
+    """Return the CSS class of a cell for a value in [0, 1]: one of eleven shades, or none if it is blank.
 
     >>> shade(0.648), shade(1.0), shade(None)
     ('shade-6', 'shade-10', '')
@@ -73,7 +73,7 @@ def shade(value: float | None) -> str:
 
 
 def short(name: str) -> str:
-    """A name for a narrow column.
+    """Shorten a name for a narrow column.
 
     >>> short("aeroplane"), short("person"), short("triangle")
     ('aero', 'person', 'trian.')
@@ -82,7 +82,7 @@ def short(name: str) -> str:
 
 
 def columns(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Names with those for narrow columns; longer ones where those could not be told apart.
+    """Return each name with its form for a narrow column, which is longer if the short forms are ambiguous.
 
     >>> columns(["aeroplane", "triangle"]), columns(["class_1", "class_2"])
     ([('aeroplane', 'aero'), ('triangle', 'trian.')], [('class_1', 'class_1'), ('class_2', 'class_2')])
@@ -96,12 +96,12 @@ def _longer(name: str) -> str:
 
 
 def when(moment: datetime | None) -> str:
-    """A moment in UTC to the minute, for people and for programs; blank where it has not come."""
+    """Format a time in UTC to the minute as a <time> element; None is blank."""
     return _time(moment, "%Y-%m-%d %H:%M UTC")
 
 
 def local(moment: datetime | None) -> str:
-    """A moment in UTC with the day of the week, to which a script adds the time in the viewer's zone.
+    """Format a time in UTC with the weekday; a script adds the time in the viewer's time zone.
 
     >>> print(local(datetime(2026, 11, 24, 14, tzinfo=UTC)))
     <time datetime="2026-11-24T14:00:00Z" data-local>Tue 24 Nov 2026 14:00 UTC</time>
@@ -110,12 +110,12 @@ def local(moment: datetime | None) -> str:
 
 
 def day(moment: datetime | None) -> str:
-    """The day of a moment in UTC, for narrow columns."""
+    """Format the date in UTC, for narrow columns."""
     return _time(moment, "%Y-%m-%d")
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """How far a moment lies from `now`, rounded, in the largest unit of which it is at least one and a half."""
+    """Format a time relative to `now`, rounded, in the largest unit of which it is at least one and a half."""
     seconds = (now - moment).total_seconds()
     if abs(seconds) < 60:
         return "just now" if seconds >= 0 else "in a moment"
@@ -125,7 +125,7 @@ def ago(moment: datetime, now: datetime) -> str:
 
 
 def duration(length: timedelta | float) -> str:
-    """A length of time in its two largest units.
+    """Format a duration in its two largest units.
 
     >>> duration(timedelta(days=7)), duration(5400), duration(0.2)
     ('7 days', '1 hour 30 minutes', 'less than a second')
@@ -135,7 +135,7 @@ def duration(length: timedelta | float) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes in units of 1024.
+    """Format a number of bytes in units of 1024.
 
     >>> size(1), size(1536), size(5 * 1024**3)
     ('1 byte', '1.5 KiB', '5.0 GiB')
@@ -144,14 +144,14 @@ def size(count: int) -> str:
         return plural(count, "byte")
     amount, unit = count / 1024, "KiB"
     for larger in ("MiB", "GiB", "TiB"):
-        if amount < 1023.95:  # what would print as 1024.0
+        if amount < 1023.95:  # otherwise it would print as 1024.0
             break
         amount, unit = amount / 1024, larger
     return f"{amount:.1f} {unit}"
 
 
 def number(count: int) -> str:
-    """A count with its thousands apart.
+    """Format a count with thousands separators.
 
     >>> number(12032)
     '12,032'
@@ -160,7 +160,7 @@ def number(count: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """A count with its noun.
+    """Format a count with its noun.
 
     >>> plural(1, "file"), plural(1200, "file"), plural(2, "entry"), plural(20, "class")
     ('1 file', '1,200 files', '2 entries', '20 classes')
@@ -173,7 +173,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
-    """A report's problems grouped by file in the order of the report; those of no file first, under ""."""
+    """Group a report's problems by file, in the order of the report; those without a file come first, under ""."""
     groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for problem in problems:
         groups[problem["file"] or ""].append(problem)
@@ -181,7 +181,7 @@ def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mappi
 
 
 def problem_count(report: Mapping[str, Any]) -> int:
-    """How many problems a report speaks of, also those that it only counts.
+    """Count the problems in a report, including those it only counts.
 
     >>> problem_count({"problems": [{"code": "field-count"}], "unlisted": {"field-count": 3, "folder": 9}})
     4
@@ -192,9 +192,9 @@ def problem_count(report: Mapping[str, Any]) -> int:
 
 
 def points(across: Values, up: Values) -> str:
-    """A curve, both ways in [0, 1], as the points of an SVG polyline in a square of 100 by 100, the origin below on the left.
+    """Convert a curve, both coordinates in [0, 1], to points of an SVG polyline in a 100 by 100 square, origin at bottom left.
 
-    Long curves are thinned to what half a unit shows: for each place the first, lowest, highest and last value.
+    Long curves are thinned to a resolution of half a unit: for each column the first, lowest, highest and last value.
 
     >>> points((0.0, 0.5, 1.0), (1.0, 0.8, 0.25))
     '0,0 50,20 100,75'
@@ -207,7 +207,7 @@ def points(across: Values, up: Values) -> str:
 
 
 def bars(values: Values) -> str:
-    """Values in [0, 1] as the path of upright bars, one beside the other, in a drawing 10 units high; nothing where there is none.
+    """Convert values in [0, 1] to the SVG path of vertical bars in a drawing 10 units high; None has no bar.
 
     >>> bars((0.5, None, 1.0))
     'M.5 10v-5M2.5 10v-10'

@@ -1,4 +1,4 @@
-"""Forms of pages: what was sent for the fields of a model of the API, and messages beside the fields."""
+"""HTML forms: the submitted values of an API model's fields, and error messages for fields."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
@@ -32,12 +32,12 @@ async def _sent(request: Request) -> FormData:
 
 SentForm = Annotated[FormData, Depends(_sent)]
 
-# a field that may stay empty: a form sends "" where a program sends null
+# an optional field: a form sends "" where a program sends null
 OrBlank = Annotated[Value | None, BeforeValidator(lambda value: None if value == "" else value)]
 
 
 def values_of(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:
-    """What was sent for each field of a model, to check it and to show it again: text, or whether a box is ticked.
+    """Return the submitted value of each field of a model, to validate and to show again: text, or whether a box is ticked.
 
     >>> class Terms(BaseModel):
     ...     reason: str
@@ -52,7 +52,7 @@ def values_of(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:
 
 
 def field_errors(error: ValidationError) -> Mapping[str, str]:
-    """For each invalid field of a form, by its innermost name, what is wrong with it."""
+    """Return an error message for each invalid field of a form, by its innermost name."""
     return {_field(problem["loc"]): _message(problem) for problem in error.errors()}
 
 

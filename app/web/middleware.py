@@ -1,4 +1,4 @@
-"""What happens to every request before and after its route: caller, limits, checks, headers."""
+"""Request middleware: identifies the caller, applies limits and checks, adds headers, answers errors."""
 
 import asyncio
 import time
@@ -33,42 +33,42 @@ from app.web.addresses import parts_of
 from app.web.dependencies import SESSION_COOKIE, client_of_request
 from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupted
 
-MOST_WAITING = 25  # requests of one client or account that wait for each that is handled
+MOST_WAITING = 25  # requests of one client or account that may wait for each one being handled
 
 
 class Turns:
-    """So many requests of each client at a time, in the order in which they came; for one event loop.
+    """Limits the concurrent requests of each client, first come, first served; for one event loop.
 
-    `whose` ends the sentence that refuses more: "from your address".
+    `whose` completes the error message about too many requests: "from your address".
     """
 
     def __init__(self, at_once: int, whose: str) -> None:
         self.at_once = at_once
         self.whose = whose
-        self._places: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
+        self._semaphores: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def of(self, client: str) -> AsyncIterator[None]:
-        """Wait for a turn and hold it; raises RateLimitedError where too many of this client wait."""
-        places = self._places.get(client)
-        if places is None:
-            places = self._places[client] = anyio.Semaphore(self.at_once)
-        if places.statistics().tasks_waiting >= MOST_WAITING * self.at_once:
+        """Wait for a slot and hold it. Raises RateLimitedError if too many requests of this client are waiting."""
+        semaphore = self._semaphores.get(client)
+        if semaphore is None:
+            semaphore = self._semaphores[client] = anyio.Semaphore(self.at_once)
+        if semaphore.statistics().tasks_waiting >= MOST_WAITING * self.at_once:
             counters.count_refusal("turns")
             raise RateLimitedError(f"requests at the same time {self.whose}", 1)
-        async with places:
+        async with semaphore:
             yield
 
 
 MAX_SMALL_BODY = 1 << 20  # largest body that is not an archive, in bytes
-BODY_SECONDS = 60  # between two pieces of a body
-FORM_OVERHEAD = 1 << 16  # what a form adds to its file
+BODY_SECONDS = 60  # timeout for the next chunk of a body
+FORM_OVERHEAD = 1 << 16  # bytes that a form may add to its file
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 HEALTH_PATHS = ("/health", "/ready", "/metrics")
-ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # answered without looking up who sends them
+ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # served without identifying the caller
 
-# what an admin without a second factor reaches
+# the paths that an admin without a second factor can reach
 ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", *ANONYMOUS_PATHS)
 
 SECURITY_HEADERS = {
@@ -82,11 +82,11 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-FindCaller = Callable[[str | None, str | None], Caller]  # by the cookie of a session, or a token
+FindCaller = Callable[[str | None, str | None], Caller]  # by session cookie or token
 
 
 class RequestMiddleware:
-    """Gives every request a reference and an actor, checks it, and answers every error; adds the security headers."""
+    """Gives every request a reference and an actor, checks it, answers all errors, and adds the security headers."""
 
     def __init__(self, app: ASGIApp, platform: Platform, find_caller: FindCaller) -> None:
         self.app = app
@@ -125,25 +125,25 @@ class RequestMiddleware:
             await answer_error(request, error)(scope, receive, send)
 
     async def _respond(self, request: Request, receive: Receive, send: Send) -> None:
-        """Find out who asks, wait for their turn, and have the route respond."""
+        """Identify the caller, wait for a slot, and call the route."""
         settings, state = self.platform.settings, request.state
         async with AsyncExitStack() as turn:
             if not request.url.path.startswith(HEALTH_PATHS):
                 await turn.enter_async_context(self.turns_of_clients.of(client_of_request(request)))
             caller = await self._identify(request)
-            if caller.actor.is_logged_in:  # who may come from many addresses
+            if caller.actor.is_logged_in:  # possibly from many addresses
                 account = str(caller.actor.user_id)
                 await turn.enter_async_context(self.turns_of_accounts.of(account))
             state.actor = caller.actor
             state.awaits_code = caller.awaits_code
             _check_second_factor(request, caller.actor)
             limit = check_request(request, caller.actor, settings.max_upload, settings.host_names)
-            if limit > MAX_SMALL_BODY and not _is_small(request):  # it comes slowly and is limited by itself
+            if limit > MAX_SMALL_BODY and not _is_small(request):  # slow to arrive, and has its own limit
                 await turn.aclose()
             await self.app(request.scope, bounded(receive, limit), send)
 
     async def _identify(self, request: Request) -> Caller:
-        """Who sends this request. A database that is away stops nobody from reading what needs none."""
+        """Identify the caller. Requests without credentials do not need the database."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else None
         cookie = request.cookies.get(SESSION_COOKIE)
@@ -153,22 +153,22 @@ class RequestMiddleware:
 
 
 def _is_small(request: Request) -> bool:
-    """Whether a body says that it is no larger than those that are not archives."""
+    """Whether the declared size of the body is within the limit for requests other than archives."""
     size = request.headers.get("content-length", "")
     return size.isdecimal() and int(size) <= MAX_SMALL_BODY
 
 
 def _check_second_factor(request: Request, actor: Actor) -> None:
-    """Lead an admin without a second factor to the page that sets one up; raises SecondFactorNeededError.
+    """Raise SecondFactorNeededError for an admin without a second factor, unless they are setting one up.
 
-    Programs of theirs go on with fewer rights (app/core/access.py).
+    Their API tokens keep working with fewer rights (app/core/access.py).
     """
     if actor.must_enrol and not actor.by_token and not request.url.path.startswith(ENROLMENT_PATHS):
         raise SecondFactorNeededError("Admins need a second factor; set it up first")
 
 
 def _count(scope: Scope, state: MutableMapping[str, Any], status: int | None = None) -> None:
-    """Count a request once: when its response begins, or when nobody is left to read one."""
+    """Count a request once: when its response starts, or when the client has disconnected."""
     if "status" not in state:
         counters.count_request(scope, status, time.monotonic() - state["started"])
 
@@ -179,11 +179,11 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
             headers = MutableHeaders(scope=message)
             for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
-            # what one person sees stays in no cache, not even after the logout
+            # pages for one user must not stay in any cache, not even after logout
             if state["actor"].is_logged_in:
                 headers.setdefault("Cache-Control", "no-store")
             headers["X-Request-Id"] = state["reference"]
-            if state["is_tus"]:  # tus asks for it in every response, errors included
+            if state["is_tus"]:  # tus requires it in every response, including errors
                 headers["Tus-Resumable"] = TUS_VERSION
             _count(scope, state, message["status"])
             state["status"] = message["status"]
@@ -193,14 +193,14 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
 
 
 def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozenset[str]) -> int:
-    """The largest body, in bytes, that this request may have.
+    """Check the headers of a request and return the largest body, in bytes, that it may have.
 
-    Raises CrossSiteError, BadRequestError, TooLargeError, LoginNeededError for an archive from nobody.
+    Raises CrossSiteError, BadRequestError, TooLargeError, and LoginNeededError for an archive from an anonymous client.
     """
     _refuse_other_host(request.headers.get("host", ""), hosts)
     if request.method not in SAFE_METHODS and not actor.by_token and _is_cross_site(request.headers):
         raise CrossSiteError(
-            "This request was sent by a page of another site; open the form on this site and send it from there"
+            "This request was sent from another website; open the form on this site and send it from there"
         )
     _refuse_ambiguous_length(request.headers)
     length = request.headers.get("content-length", "0")
@@ -216,19 +216,19 @@ def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozen
 
 
 def _refuse_ambiguous_length(headers: Headers) -> None:
-    """Raise BadRequestError where two servers could see two ends of a request, and a second request after the first."""
+    """Raise BadRequestError if two servers could disagree on where the request ends (request smuggling)."""
     if "content-length" in headers and "transfer-encoding" in headers:
         raise BadRequestError("Content-Length together with Transfer-Encoding")
 
 
 def _refuse_other_host(host: str, known: frozenset[str]) -> None:
-    """Raise BadRequestError for a name that this server does not have; addresses are its own.
+    """Raise BadRequestError unless the host is a known name of this server or an IP address.
 
-    A page of another site can have its name lead to our address, and then be of the same origin as we are.
+    Another site can point its own name to our IP address, so that its pages have the same origin as ours (DNS rebinding).
     """
     name = parts_of(f"//{host}").hostname or ""
     if host and name not in known and not _is_address(name):
-        raise BadRequestError("The header Host does not name this server")
+        raise BadRequestError("The Host header does not name this server")
 
 
 def _is_address(name: str) -> bool:
@@ -240,22 +240,22 @@ def _is_address(name: str) -> bool:
 
 
 def bounded(receive: Receive, limit: int) -> Receive:
-    """Count the bytes of a body as they arrive, whatever length was declared, and wait for each piece only so long.
+    """Limit the size of a body as it arrives, whatever length was declared, and the time to wait for each chunk.
 
-    Raises TooLargeError, HTTPException.
+    The returned function raises TooLargeError and HTTPException.
     """
     received, is_complete = 0, False
 
     async def counted() -> Message:
         nonlocal received, is_complete
-        if is_complete:  # what comes then says only that the client has left
+        if is_complete:  # the next message only says that the client has disconnected
             return await receive()
         try:
             with anyio.fail_after(BODY_SECONDS):
                 message = await receive()
         except TimeoutError as error:
-            sentence = f"Nothing of the request arrived for {BODY_SECONDS} seconds"
-            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, sentence) from error
+            detail = f"No data received for {BODY_SECONDS} seconds"
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from error
         is_complete = not message.get("more_body", False)
         received += len(message.get("body", b""))
         if received > limit:
@@ -270,15 +270,15 @@ def _takes_archives(path: str) -> bool:
 
 
 def _limit_message(limit: int) -> str:
-    """The limit as the sender knows it, without what a form adds to an archive."""
-    what, most = ("A request to this address", limit)
+    """The message about the limit, without the overhead of a form."""
+    subject, size = ("A request to this address", limit)
     if limit != MAX_SMALL_BODY:
-        what, most = ("An archive", limit - FORM_OVERHEAD)
-    return f"{what} may have at most {most} bytes ({most >> 20} MiB)"
+        subject, size = ("An archive", limit - FORM_OVERHEAD)
+    return f"{subject} may have at most {size} bytes ({size >> 20} MiB)"
 
 
 def _is_cross_site(headers: Headers) -> bool:
-    """Whether a browser says that a page of another site sent this.
+    """Whether the headers show that a browser sent this from another site.
 
     Every browser sends one of the two headers with a request that changes something; programs send neither.
     """

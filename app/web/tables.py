@@ -1,4 +1,4 @@
-"""Tables as CSV and LaTeX, citations as BibTeX: what people typed stays text."""
+"""Tables as CSV and LaTeX, citations as BibTeX, with user input escaped."""
 
 import csv
 import re
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Final
 
-FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes what begins so for a formula
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a cell that starts with one is a formula in a spreadsheet
 TEX: Final = {
     "\\": r"\textbackslash{}",
-    "{": r"\textbraceleft{}",  # BibTeX counts the braces of \{, too
+    "{": r"\textbraceleft{}",  # BibTeX would count the brace of \{
     "}": r"\textbraceright{}",
     "$": r"\$",
     "&": r"\&",
@@ -22,14 +22,14 @@ TEX: Final = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
 }
-UNSAFE: Final = re.compile(r"[{}\\%#\s]")  # in an address
+UNSAFE: Final = re.compile(r"[{}\\%#\s]")  # in a URL
 INITIALS: Final = re.compile(r"(?:\w\.[ -]?)+")
 
 Cell = str | float | None
 
 
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    r"""A table with a header; text that a spreadsheet would take for a formula begins with an apostrophe instead.
+    r"""Format a table with a header as CSV; text that a spreadsheet would read as a formula gets a leading apostrophe.
 
     >>> csv_of(["method", "mean"], [["=1+1", 0.5], ["b", None]])
     "method,mean\r\n'=1+1,0.5\r\nb,\r\n"
@@ -46,7 +46,7 @@ def _safe(cell: Cell) -> Cell:
 
 
 def tex_text(text: str) -> str:
-    r"""Text in one line for LaTeX: its special characters escaped, control characters left out, other alphabets as they are.
+    r"""Convert text to one line of LaTeX: special characters escaped, control characters removed, other alphabets unchanged.
 
     >>> print(tex_text("LEAR_flat 50%"))
     LEAR\_flat 50\%
@@ -56,7 +56,7 @@ def tex_text(text: str) -> str:
 
 
 def tex_table(comments: Iterable[str], header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table with the rules of the package booktabs: names on the left, values on the right; cells are LaTeX already."""
+    """Format a LaTeX table with booktabs rules: first column left-aligned, the others right-aligned; cells are LaTeX already."""
     notes = [f"% {' '.join(comment.split())}" for comment in ("needs \\usepackage{booktabs}", *comments)]
     lines = [
         *notes,
@@ -76,7 +76,7 @@ def _tex_row(cells: Iterable[str]) -> str:
 
 
 def bibtex(key: str, fields: Mapping[str, str]) -> str:
-    r"""An entry of the kind `misc`; fields: text but for the address, empty ones are left out.
+    r"""Format a BibTeX entry of type `misc`; fields: text, except for the URL in `howpublished`. Empty fields are left out.
 
     >>> print(bibtex("voc-7", {"title": "50% more", "year": "2026", "note": ""}))
     @misc{voc-7,
@@ -102,7 +102,7 @@ def _field(name: str, value: str) -> str:
 
 
 def bibtex_key(text: str) -> str:
-    """A key of letters, digits and hyphens.
+    """Convert text to a BibTeX key of letters, digits and hyphens.
 
     >>> bibtex_key("LEAR_flat, 2007")
     'LEAR-flat-2007'
@@ -111,7 +111,7 @@ def bibtex_key(text: str) -> str:
 
 
 def authors(text: str) -> str:
-    """The people whom free text names, for LaTeX; all of it as one group where names and initials cannot be told apart.
+    """Split free text into authors for BibTeX; keep it as one group if names and initials are ambiguous.
 
     >>> authors("Ada Byron, Alan Turing and Grace Hopper"), authors("Byron, A., Turing, A.")
     ('Ada Byron and Alan Turing and Grace Hopper', '{Byron, A., Turing, A.}')

@@ -36,7 +36,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a form from another site": (
         lambda scene: scene.visitor.post("/login", data=LOGIN, headers={"Sec-Fetch-Site": "cross-site"}),
-        403, "<h1>Forbidden</h1>", "This request was sent by a page of another site;",
+        403, "<h1>Forbidden</h1>", "This request was sent from another website;",
     ),
     "a wrong password": (
         lambda scene: scene.visitor.post("/login", data={**LOGIN, "password": "wrong"}),

@@ -68,7 +68,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a request from another site": (
         lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Origin": "https://evil.example"}),
-        403, "cross-site", "This request was sent by a page of another site; .*",
+        403, "cross-site", "This request was sent from another website; .*",
     ),
     "a login while too many others log in": (
         login_while_others_log_in,
@@ -119,7 +119,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a password where there are none": (
         login_with_password_where_there_are_none, 403, "passwords-off",
-        "This server takes no passwords; log in by a provider",
+        "This server does not use passwords; log in with a provider",
     ),
     "an account where none are made": (
         registration_where_it_is_closed, 403, "registration-closed", "Accounts with a password cannot be made here",
@@ -197,7 +197,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.program.get(
             f"/api/v1/uploads/{scene.upload('free')}/archive", headers={"Range": "bytes=9999999-"}
         ),
-        416, "range", r"The archive has \d+ bytes; the range is not within them",
+        416, "range", r"The archive has \d+ bytes; the requested range is not within them",
     ),
     "a single file that is no result": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=car.txt", content=b"x"),
@@ -232,7 +232,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a database that is full": (
         lambda scene: scene.stranger.get("/api/v1/test/full-database"), 507, "storage-full",
-        "The database has no space left. Nothing of this request was stored or counted; please try again later",
+        "The database is out of disk space. Nothing was saved or counted; please try again later",
     ),
     "a storage that is away": (
         without_storage, 503, "storage-unavailable",
@@ -240,12 +240,12 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a stored file that is damaged": (
         with_damaged_description, 503, "storage-damaged",
-        "A file that is stored here is damaged. This is an error on our side: nothing was counted, and the admins see it. Please try again later",
+        "A stored file is damaged. This is an error on our side: nothing was counted, and the admins can see it. Please try again later",
     ),
     "a storage that is full": (
         lambda scene: scene.stranger.get("/api/v1/test/full"),
         507, "storage-full",
-        "Storage is full at the moment. What has arrived is kept, and an upload can be resumed once there is space",
+        "Storage is full at the moment. Bytes received so far are kept, and an upload can be resumed once there is space",
     ),
 }  # fmt: skip
 

@@ -58,6 +58,6 @@ def test_a_client_without_requests_is_forgotten() -> None:
         turns = Turns(1, "of yours")
         async with turns.of("person"):
             pass
-        return len(turns._places)
+        return len(turns._semaphores)
 
     assert anyio.run(visit) == 0

@@ -125,7 +125,7 @@ def test_bytes_with_another_hash_than_declared_are_refused(oak: Client) -> None:
     assert response.status_code == 422
     arrived = hashlib.sha256(GOOD).hexdigest()
     assert response.json()["detail"] == (
-        f"the bytes that arrived have sha256 {arrived}, expected {declared}; send the archive again"
+        f"the received bytes have sha256 {arrived}, expected {declared}; send the archive again"
     )
     assert good(oak.http.get(where))["state"] == "rejected"
 

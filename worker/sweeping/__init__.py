@@ -1,1 +1,1 @@
-"""The sweeper as a process."""
+"""The sweeper as a program: `python -m worker.sweeping`."""

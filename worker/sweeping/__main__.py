@@ -1,6 +1,6 @@
-"""The sweeper: its command line.
+"""The command line of the sweeper.
 
-It is a module of this name because multiprocessing would import any other main program again in each child.
+It has to be a `__main__` module: multiprocessing would import any other main program again in each child.
 """
 
 from worker.sweeper import main

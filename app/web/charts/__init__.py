@@ -1,1 +1,1 @@
-"""Charts as geometry: pure functions from numbers to shapes, which a template writes as SVG."""
+"""Chart geometry: pure functions from numbers to shapes, which a template renders as SVG."""

@@ -1,4 +1,4 @@
-"""Horizontal bars: a score for each name, with its interval, and beside it others such as a median."""
+"""Horizontal bar charts: a score for each name, with its interval and other values such as a median."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from app.web.charts.shapes import Drawing, Line, Rect, Shape, Text, label, width
 
 WIDTH, ROW, TOP, BOTTOM = 560, 18, 22, 22
 LABELS, NUMBERS = 150, 44
-MOST_LETTERS = 19  # that fit beside a bar
+MOST_LETTERS = 19  # that fit next to a bar
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar, all in [0, 1]; low, high: its interval; inner: a second value inside it; mark: a third, as a line across."""
+    """A bar; all values in [0, 1]. low, high: its interval; inner: a second value, drawn inside; mark: a third, drawn as a line."""
 
     name: str
     value: float
@@ -21,12 +21,12 @@ class Bar:
     high: float | None = None
     inner: float | None = None
     mark: float | None = None
-    is_baseline: bool = False  # of the organisers, drawn quietly
+    is_baseline: bool = False  # a baseline of the organisers, in a muted style
 
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """What the parts of a bar are; none where it has no such part."""
+    """The labels of the parts of a bar; None if it does not have that part."""
 
     value: str
     inner: str | None = None
@@ -34,7 +34,7 @@ class Legend:
 
 
 def bar_chart(name: str, title: str, description: str, bars: Sequence[Bar], legend: Legend) -> Drawing:
-    """Bars from above down in the order given, on a scale from 0 to the next tenth above the largest."""
+    """Draw bars from top to bottom in the given order, on a scale from 0 to the largest value rounded up to a tenth."""
     bottom = TOP + ROW * len(bars)
     values = [each for bar in bars for each in (bar.value, bar.high) if each is not None]
     scale = Scale(0.0, top_of(values), LABELS, WIDTH - NUMBERS)
@@ -49,10 +49,10 @@ def bar_chart(name: str, title: str, description: str, bars: Sequence[Bar], lege
 
 def _bar(bar: Bar, y: float, scale: Scale) -> Iterator[Shape]:
     middle, end = y + ROW / 2, scale.at(bar.value)
-    said = f"{bar.name} {100 * bar.value:.1f}"
-    faint = "light" if bar.inner is not None else ("quiet" if bar.is_baseline else "")
+    title = f"{bar.name} {100 * bar.value:.1f}"
+    style = "light" if bar.inner is not None else ("quiet" if bar.is_baseline else "")
     yield label(LABELS - 6, middle + 4, bar.name, MOST_LETTERS, anchor="end")
-    yield Rect(LABELS, y + 3, end - LABELS, ROW - 6, f"bar {faint}".strip(), said)
+    yield Rect(LABELS, y + 3, end - LABELS, ROW - 6, f"bar {style}".strip(), title)
     if bar.inner is not None:
         inner = f"{bar.name} {100 * bar.inner:.1f}"
         yield Rect(LABELS, y + 6, scale.at(bar.inner) - LABELS, ROW - 12, "bar", inner)
@@ -72,12 +72,12 @@ def _legend(legend: Legend, *, has_baseline: bool) -> Iterator[Shape]:
         (legend.mark, "mark"),
         ("baseline" if has_baseline else None, "bar quiet"),
     )
-    for words, style in parts:
-        if words is None:
+    for text, style in parts:
+        if text is None:
             continue
         if style == "mark":
             yield Line(x + 5, 3, x + 5, 14, style)
         else:
             yield Rect(x, 4, 10, 9, style)
-        yield Text(x + 15, 13, words, style="quiet")
-        x += 15 + 6.6 * len(words) + 18
+        yield Text(x + 15, 13, text, style="quiet")
+        x += 15 + 6.6 * len(text) + 18

@@ -1,4 +1,4 @@
-"""An order in which what is similar stands together."""
+"""Ordering rows so that similar ones are adjacent."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ Row = Sequence[float | None]
 
 
 def similar_order(rows: Sequence[Row]) -> list[int]:
-    """The order of the leaves of average-linkage clustering of rows by their Euclidean distance.
+    """Return the leaf order of an average-linkage clustering of rows by Euclidean distance.
 
-    A missing value counts as the mean of its column. The first row stands in the first half. Source: Sokal and Michener,
+    A missing value counts as the mean of its column. The first row ends up in the first half. Source: Sokal and Michener,
     "A statistical method for evaluating systematic relationships", 1958.
 
     >>> similar_order([(0.1, 0.2), (0.9, 0.8), (0.12, 0.2), (0.85, 0.8)])

@@ -1,4 +1,4 @@
-"""Curves in a square, both ways from 0 to 1, with a legend beside them."""
+"""Curve charts: a unit square with curves, and a legend next to it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from app.web.charts.scales import Scale, score_axis, score_axis_upwards
 from app.web.charts.shapes import Drawing, Line, Plot, Polyline, Shape, Text, label
 
 WIDTH, LEFT, TOP, SIDE = 620, 50, 12, 300
-COLUMNS = 150  # places across at which a curve is drawn
-FEW_COLUMNS = 50  # the same for thin lines, which may be a hundred
+COLUMNS = 150  # horizontal resolution of a curve
+FEW_COLUMNS = 50  # the same for thin lines, of which there may be a hundred
 MOST_LETTERS = 20
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A curve with its score: float64 (n,) each, the first ascending; NaN is left out."""
+    """A curve with its score. across, up: float64 (n,), `across` ascending; points with NaN are left out."""
 
     name: str
     value: float | None
@@ -28,19 +28,19 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """What the axes show, and a level to compare with, in [0, 1]."""
+    """The labels of the axes, and a reference level in [0, 1]."""
 
     across: str
     up: str
     level: float | None = None
     level_name: str = ""
-    right: float = 1.0  # the end of the axis to the right
+    right: float = 1.0  # the end of the horizontal axis
 
 
 def curve_chart(
     name: str, title: str, description: str, curves: Sequence[Curve], axes: Axes, named: int = 5
 ) -> Drawing:
-    """The first `named` curves are drawn apart and stand in the legend; those after them are thin lines."""
+    """Draw the first `named` curves in their own colours with a legend, and the rest as thin lines."""
     across, up = Scale(0, axes.right, LEFT, LEFT + SIDE), Scale(0, 1, TOP + SIDE, TOP)
     shapes = [
         *score_axis(across, TOP, TOP + SIDE),
@@ -57,7 +57,7 @@ def curve_chart(
 
 
 def thinned(across: Floats, up: Floats, columns: int = COLUMNS) -> tuple[Floats, Floats]:
-    """A curve without the points that would not be seen: of each column the first, the highest and the lowest.
+    """Thin a curve to the points that are visible: the first, highest and lowest of each column.
 
     >>> [each.tolist() for each in thinned(np.array([0.0, 0.1, 0.2, 1.0]), np.array([1.0, 0.2, 0.7, 0.5]), 2)]
     [[0.0, 0.1, 1.0], [1.0, 0.2, 0.5]]
@@ -79,10 +79,10 @@ def _line(curve: Curve, across: Scale, up: Scale, style: str, columns: int = COL
     xs = across.start + (across.end - across.start) * right
     ys = up.start + (up.end - up.start) * high
     points = map("{:.1f},{:.1f}".format, xs.tolist(), ys.tolist())
-    return Polyline(" ".join(points), f"curve {style}", _said(curve))
+    return Polyline(" ".join(points), f"curve {style}", _title(curve))
 
 
-def _said(curve: Curve) -> str:
+def _title(curve: Curve) -> str:
     return curve.name if curve.value is None else f"{curve.name} {100 * curve.value:.1f}"
 
 

@@ -1,4 +1,4 @@
-"""Dots with intervals: for each row one dot for each series, on a common scale."""
+"""Dot charts with intervals: one dot per row and series, on a common scale."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from app.web.charts.scales import Scale, score_axis
 from app.web.charts.shapes import Circle, Drawing, Line, Shape, label, width_of
 
 WIDTH, LABELS, RIGHT, LEGEND = 620, 130, 600, 22
-ROW, SPACE = 11, 7  # of one dot, and around those of a row
+ROW, SPACE = 11, 7  # height of a dot, and space around the dots of a row
 MOST_LETTERS = 18
 
 
@@ -22,7 +22,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class DotRow:
-    """A name, and a dot for each series, or none."""
+    """A row with a dot for each series; None if it has no value there."""
 
     name: str
     dots: tuple[Dot | None, ...]
@@ -30,7 +30,7 @@ class DotRow:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What dots of one colour belong to; colour: the number of the series in the style sheet, from 0."""
+    """A series of dots of one colour; colour: its number in the style sheet, from 0."""
 
     name: str
     colour: int
@@ -38,7 +38,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What the axis spans; a line stands at 0 if that is inside."""
+    """The range of the axis; a line marks 0 if it is inside."""
 
     low: float
     high: float
@@ -47,7 +47,7 @@ class Range:
 def dot_chart(
     name: str, title: str, description: str, rows: Sequence[DotRow], series: Sequence[Series], spans: Range
 ) -> Drawing:
-    """Rows from above down, each with the dots of its series below each other; a legend stands above."""
+    """Draw rows from top to bottom, each with the dots of its series stacked, and a legend at the top."""
     height = SPACE + ROW * len(series)
     bottom = LEGEND + height * len(rows)
     scale = Scale(spans.low, spans.high, LABELS, RIGHT)
@@ -67,7 +67,7 @@ def dot_chart(
 
 
 def series_of(names: Sequence[str]) -> list[Series]:
-    """Series in the order of their colours.
+    """Return a series for each name, with consecutive colours.
 
     >>> [each.colour for each in series_of(["oak", "elm"])]
     [0, 1]
@@ -76,7 +76,7 @@ def series_of(names: Sequence[str]) -> list[Series]:
 
 
 def symmetric(values: Sequence[float]) -> Range:
-    """A range around 0 that holds all values, to the next twentieth.
+    """Return the range around 0 that contains all values, rounded up to a twentieth.
 
     >>> symmetric([0.03, -0.12]), symmetric([])
     (Range(low=-0.15, high=0.15), Range(low=-0.05, high=0.05))

@@ -1,4 +1,4 @@
-"""A heat map: a shaded cell for each row and column."""
+"""Heat maps: a shaded cell for each row and column."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MOST_WITH_NUMBERS = 30  # columns
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Values in [0, 1] by row and column; None where there is none."""
+    """Values in [0, 1] by row and column; None if there is no value."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -21,11 +21,10 @@ class Grid:
 
 
 def heat_map(name: str, title: str, description: str, grid: Grid) -> Drawing:
-    """Cells shaded by their value in eleven steps; with few columns their percentages are written into them."""
+    """Draw cells in eleven shades by value, with the percentages inside if there are few columns."""
     longest = max(map(len, grid.short_columns), default=0)
-    width = (
-        LABELS + CELL * len(grid.columns) + max(10, 4 * longest - 8)
-    )  # for the last head, which is slanted
+    slanted = max(10, 4 * longest - 8)  # the overhang of the last heading
+    width = LABELS + CELL * len(grid.columns) + slanted
     shapes = [
         *_heads(grid.columns, grid.short_columns),
         *(shape for place, row in enumerate(grid.rows) for shape in _row(grid, place, row)),
@@ -50,8 +49,8 @@ def _row(grid: Grid, place: int, row: str) -> Iterator[Shape]:
             yield Rect(x, y, CELL - 1, ROW - 1, "cell none", f"{row}, {grid.columns[number]}: no value")
             continue
         step = round(10 * min(max(value, 0.0), 1.0))
-        said = f"{row}, {grid.columns[number]}: {100 * value:.1f}"
-        yield Rect(x, y, CELL - 1, ROW - 1, f"cell shade-{step}", said)
+        title = f"{row}, {grid.columns[number]}: {100 * value:.1f}"
+        yield Rect(x, y, CELL - 1, ROW - 1, f"cell shade-{step}", title)
         if len(grid.columns) <= MOST_WITH_NUMBERS:
             style = "in-cell inverse" if step > 5 else "in-cell"
             yield Text(x + (CELL - 1) / 2, y + ROW / 2 + 3, f"{100 * value:.0f}", "middle", style)

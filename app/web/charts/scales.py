@@ -1,4 +1,4 @@
-"""From numbers to places: scales and their ticks."""
+"""Scales, which map values to positions, and their ticks."""
 
 import math
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ STEPS = (1, 2, 5, 10)
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps [low, high] to places from start to end, which may run backwards.
+    """Maps [low, high] to positions from start to end; start may be greater than end.
 
     >>> Scale(0, 1, 100, 300).at(0.5), Scale(0, 1, 100, 0).at(0.25)
     (200.0, 75.0)
@@ -23,7 +23,7 @@ class Scale:
     end: float
 
     def at(self, value: float) -> float:
-        """The place of a value; what lies outside stands at the border."""
+        """Return the position of a value; values outside the range are clamped."""
         if self.high == self.low:
             return (self.start + self.end) / 2
         share = (value - self.low) / (self.high - self.low)
@@ -31,7 +31,7 @@ class Scale:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers in [low, high], at most so many, a step of 1, 2 or 5 times a power of ten apart.
+    """Return at most `most` round numbers in [low, high], spaced by 1, 2 or 5 times a power of ten.
 
     >>> ticks(0, 1), ticks(0, 0.37, 5), ticks(3, 3)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 0.1, 0.2, 0.3], [3.0])
@@ -49,7 +49,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def top_of(values: list[float], least: float = 0.1) -> float:
-    """A round number in (0, 1] that no value exceeds, for the end of an axis of scores.
+    """Return a round number in (0, 1] that no value exceeds, for the end of a score axis.
 
     >>> top_of([0.31, 0.1]), top_of([]), top_of([0.97])
     (0.4, 0.1, 1.0)
@@ -59,7 +59,7 @@ def top_of(values: list[float], least: float = 0.1) -> float:
 
 
 def percent(value: float) -> str:
-    """A tick of a score in [0, 1], in percent.
+    """Format the tick of a score in [0, 1] in percent.
 
     >>> percent(0.2), percent(0.025)
     ('20', '2.5')
@@ -68,7 +68,7 @@ def percent(value: float) -> str:
 
 
 def score_axis(scale: Scale, top: float, bottom: float) -> Iterator[Shape]:
-    """Vertical lines with numbers in percent below them, for scores from left to right."""
+    """Draw vertical grid lines with percentages below them, for a horizontal axis of scores."""
     for tick in ticks(scale.low, scale.high):
         x = scale.at(tick)
         yield Line(x, top, x, bottom, "grid")
@@ -76,7 +76,7 @@ def score_axis(scale: Scale, top: float, bottom: float) -> Iterator[Shape]:
 
 
 def score_axis_upwards(scale: Scale, left: float, right: float) -> Iterator[Shape]:
-    """Horizontal lines with numbers in percent to their left, for scores from below upwards."""
+    """Draw horizontal grid lines with percentages to their left, for a vertical axis of scores."""
     for tick in ticks(scale.low, scale.high):
         y = scale.at(tick)
         yield Line(left, y, right, y, "grid")

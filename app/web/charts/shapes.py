@@ -1,4 +1,4 @@
-"""The shapes of a drawing, in units of its view box, the origin above on the left, and the table beside it."""
+"""The shapes of a drawing, in units of its view box with the origin at top left, and the table next to it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Value = str | float | None
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A word or number; anchor: which of its ends stands at x (start, middle, end); turned: in degrees, around its place."""
+    """A text; anchor: which part of it is at x (start, middle, end); turned: rotation in degrees."""
 
     kind: ClassVar[str] = "text"
     x: float
@@ -18,7 +18,7 @@ class Text:
     anchor: str = "start"
     style: str = ""
     turned: int = 0
-    title: str = ""  # the whole of what is shortened
+    title: str = ""  # the full text if it is shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Polyline:
-    """Connected points, as SVG writes them; title: what a pointer over it reads."""
+    """A line through points in SVG notation; title: its tooltip."""
 
     kind: ClassVar[str] = "polyline"
     points: str
@@ -73,9 +73,9 @@ Shape = Text | Line | Polyline | Rect | Circle
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Where the axes of a drawing are, for a script that reads values under the pointer.
+    """The position of the axes of a drawing, for the script that shows the values under the pointer.
 
-    box: left, top, width and height; across: what the axis to the right shows, from 0 to `right`.
+    box: left, top, width and height; across: the label of the horizontal axis, which runs from 0 to `right`.
     """
 
     box: str
@@ -85,16 +85,16 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What `figures/drawing.svg` writes; description: the same in words, for who does not see it."""
+    """The content of `figures/drawing.svg`; description: the same in words, for readers who cannot see it."""
 
-    name: str  # in addresses and identifiers: letters, digits and hyphens
+    name: str  # in URLs and identifiers: letters, digits and hyphens
     title: str
     description: str
     width: float
     height: float
     shapes: tuple[Shape, ...]
     plot: Plot | None = None
-    left: float = 0.0  # where it begins: what is before that is cut off
+    left: float = 0.0  # the left edge of the view box; anything before it is cut off
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers of a drawing, as far as they may be shown; None where there is none."""
+    """The numbers of a drawing that may be shown; None if there is no number."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -122,7 +122,7 @@ class Figure:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text that fits, with an ellipsis in place of its middle: names of variants differ at their ends.
+    """Shorten a text with an ellipsis in its middle, because names of variants differ at their ends.
 
     >>> shortened("INRIA_Genetic", 8), shortened("TKK", 8)
     ('INRI…tic', 'TKK')
@@ -131,13 +131,13 @@ def shortened(text: str, most: int) -> str:
 
 
 def label(x: float, y: float, text: str, most: int, **rest: str | int) -> Text:
-    """A text of at most so many characters, with the whole of it in its title."""
+    """Return a text of at most `most` characters, with the full text in its title."""
     short = shortened(text, most)
     return Text(x, y, short, title="" if short == text else text, **rest)  # type: ignore[arg-type]  # names of fields
 
 
 def width_of(texts: Iterable[str], most: int) -> float:
-    """The width that labels of at most so many characters take at most, in units of a drawing.
+    """Return an upper bound of the width of labels of at most `most` characters, in units of a drawing.
 
     >>> width_of(["car", "a very long name"], 10), width_of([], 10)
     (85.0, 0.0)
@@ -146,7 +146,7 @@ def width_of(texts: Iterable[str], most: int) -> float:
 
 
 def place(value: float) -> str:
-    """A coordinate as SVG writes it, to a tenth of a unit.
+    """Format a coordinate for SVG, to a tenth of a unit.
 
     >>> place(3.0), place(2.25), place(-0.01)
     ('3', '2.2', '0')
@@ -155,7 +155,7 @@ def place(value: float) -> str:
 
 
 def joined(points: list[tuple[float, float]]) -> str:
-    """Points as SVG writes them.
+    """Format points for SVG.
 
     >>> joined([(0, 1.5), (2, 3)])
     '0,1.5 2,3'
