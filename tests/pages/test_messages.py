@@ -122,7 +122,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         "This server takes no passwords; log in by a provider",
     ),
     "an account where none are made": (
-        registration_where_it_is_closed, 403, "registration-closed", "Accounts with a password cannot be made here",
+        registration_where_it_is_closed, 403, "registration-closed", "Registration with a password is closed on this server",
     ),
     "curves of a held-out phase": (hidden_curves, 403, "withheld", ".*"),
     "an idempotency key used for something else": (
@@ -156,10 +156,10 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a team that nobody has approved": (
         team_that_waits, 403, "team-not-approved",
-        "an organiser has to approve the team .* before anything of it is scored on held-out annotation.*",
+        "an organiser has to approve the team .* before it is scored on held-out annotation.*",
     ),
     "a team for who has one": (
-        second_team, 409, "in-team", "you are in the team .*, and a person is in one team of a challenge; leave or rename it",
+        second_team, 409, "in-team", "you are in the team .*, and you can be in only one team of a challenge; leave or rename it",
     ),
     "an invitation that is none any more": (
         lambda scene: scene.program.post("/api/v1/invitations/accept", json={"token": "used"}),
