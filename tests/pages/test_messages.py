@@ -105,7 +105,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an address that is not confirmed": (
         sent_without_confirmed_address,
-        403, "address-not-confirmed", "confirm your e-mail address before you send results to a phase .*",
+        403, "address-not-confirmed", "confirm your e-mail address before you submit to a phase .*",
     ),
     "terms that are not accepted": (
         sent_before_terms_are_accepted,
