@@ -218,10 +218,10 @@ def store_login(session: Session, cookie_hash: bytes, content: dict[str, Any], l
 
 def pop_login(session: Session, cookie_hash: bytes) -> dict[str, Any]:
     """Remove and return the state of this cookie's login; empty if it has expired, was used, or is another browser's."""
-    taken = delete(ProviderLogin).where(
+    statement = delete(ProviderLogin).where(
         ProviderLogin.cookie_hash == cookie_hash, ProviderLogin.expires_at > func.now()
     )
-    return session.scalar(taken.returning(ProviderLogin.content)) or {}
+    return session.scalar(statement.returning(ProviderLogin.content)) or {}
 
 
 def find_login(session: Session, cookie_hash: bytes) -> dict[str, Any]:
@@ -270,8 +270,8 @@ def select_links(session: Session, user_id: int) -> dict[str, LinkView]:
 
 def delete_link(session: Session, user_id: int, issuer: str) -> bool:
     """Unlink a provider's login from an account. Return whether it was linked."""
-    gone = delete(Identity).where(Identity.user_id == user_id, Identity.issuer == issuer)
-    return session.scalar(gone.returning(Identity.user_id)) is not None
+    statement = delete(Identity).where(Identity.user_id == user_id, Identity.issuer == issuer)
+    return session.scalar(statement.returning(Identity.user_id)) is not None
 
 
 def lock_user(session: Session, user_id: int) -> User:
@@ -334,21 +334,21 @@ async def arrive(
     from app.people.openid_client import come_back  # noqa: PLC0415 - see above
 
     provider = provider_of(platform, id_)
-    kept = await run_in_threadpool(take_login, platform, cookie)
-    if kept.get("provider") != id_ or "client" not in kept:
+    state = await run_in_threadpool(take_login, platform, cookie)
+    if state.get("provider") != id_ or "client" not in state:
         raise StaleError(STALE)
-    request.scope["session"] = kept["client"]
+    request.scope["session"] = state["client"]
     claims = await come_back(request, provider)
     started = Started(
         id_,
-        Purpose(kept["purpose"]),
-        datetime.fromisoformat(kept["started_at"]),
-        kept["user_id"],
-        kept["next_page"],
+        Purpose(state["purpose"]),
+        datetime.fromisoformat(state["started_at"]),
+        state["user_id"],
+        state["next_page"],
     )
     by = started.user_id if started.user_id == actor.user_id else None
     arrived = Arrived(provider, started, claims, browser, cookie, by)
-    return await run_in_threadpool(_follow, platform, arrived)
+    return await run_in_threadpool(_complete_login, platform, arrived)
 
 
 def started_now(id_: str, purpose: Purpose, next_page: str) -> Started:
@@ -356,10 +356,10 @@ def started_now(id_: str, purpose: Purpose, next_page: str) -> Started:
     return Started(id_, purpose, datetime.now(UTC), None, next_page)
 
 
-def _follow(platform: Platform, arrived: Arrived) -> Returned:
+def _complete_login(platform: Platform, arrived: Arrived) -> Returned:
     try:
         with platform.transaction() as session:
-            returned = _settle(session, platform, arrived)
+            returned = _apply_outcome(session, platform, arrived)
     except IntegrityError:  # the same person returned twice at once
         return Returned(Outcome.OF_ANOTHER)
     platform.notifier.wake_workers(Queue.MAIL)
@@ -369,7 +369,7 @@ def _follow(platform: Platform, arrived: Arrived) -> Returned:
     return returned
 
 
-def _settle(session: Session, platform: Platform, arrived: Arrived) -> Returned:
+def _apply_outcome(session: Session, platform: Platform, arrived: Arrived) -> Returned:
     """Carry out the outcome of a returned login in one transaction."""
     provider, started, claims = arrived.provider, arrived.started, arrived.claims
     known = find_known(session, provider.issuer, claims, arrived.started_by)
@@ -418,11 +418,11 @@ def newcomer(platform: Platform, cookie: str) -> Newcomer:
         return _newcomer(platform, find_login(session, hash_of_token(cookie)))
 
 
-def _newcomer(platform: Platform, kept: Mapping[str, Any]) -> Newcomer:
-    if "newcomer" not in kept:
+def _newcomer(platform: Platform, state: Mapping[str, Any]) -> Newcomer:
+    if "newcomer" not in state:
         raise StaleError(STALE)
-    provider = provider_of(platform, kept["newcomer"])
-    return Newcomer(provider, kept["subject"], kept["email"], kept["name"], kept["next_page"])
+    provider = provider_of(platform, state["newcomer"])
+    return Newcomer(provider, state["subject"], state["email"], state["name"], state["next_page"])
 
 
 def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser) -> Returned:

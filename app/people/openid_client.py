@@ -141,8 +141,13 @@ async def _github_claims(client: StarletteOAuth2App, token: Mapping[str, Any]) -
     number = person["id"]
     if type(number) is not int:
         raise ValueError(f"expected the number of an account, found {number!r}")
-    said = {"sub": number, "email": email, "email_verified": True, "name": person["name"] or person["login"]}
-    return _claims(said)
+    profile = {
+        "sub": number,
+        "email": email,
+        "email_verified": True,
+        "name": person["name"] or person["login"],
+    }
+    return _claims(profile)
 
 
 async def _json(client: StarletteOAuth2App, path: str, token: Mapping[str, Any]) -> Any:
@@ -151,17 +156,17 @@ async def _json(client: StarletteOAuth2App, path: str, token: Mapping[str, Any])
     return response.json()
 
 
-def _claims(said: Mapping[str, Any]) -> Claims:
-    authenticated_at = said.get("auth_time")
-    email = folded(str(said.get("email") or ""))
-    subject = str(said["sub"])
+def _claims(profile: Mapping[str, Any]) -> Claims:
+    authenticated_at = profile.get("auth_time")
+    email = folded(str(profile.get("email") or ""))
+    subject = str(profile["sub"])
     if not subject.isprintable() or len(subject) > LONGEST_SUBJECT:
         raise ValueError("the subject is too long or contains characters that cannot be stored")
     return Claims(
         subject=subject,
         email=email if is_mail_address(email) else "",
-        is_verified=said.get("email_verified") is True,
-        name=str(said.get("name") or ""),
+        is_verified=profile.get("email_verified") is True,
+        name=str(profile.get("name") or ""),
         authenticated_at=int(authenticated_at) if authenticated_at is not None else None,
     )
 

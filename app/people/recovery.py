@@ -71,7 +71,7 @@ def person(session: Session, user_id: int) -> User | None:
 
 
 def confirm_address(session: Session, user: User, link: MailLink) -> bool:
-    """Confirm the address of a link. Return whether that was news. Raises IntegrityError if another account has it."""
+    """Confirm the address of a link. Return whether it was unconfirmed before. Raises IntegrityError if another account has it."""
     if user.verified_at is not None or link.address != user.email:
         return False
     user.verified_at = func.now()

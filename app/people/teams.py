@@ -280,10 +280,10 @@ def standing_of(session: Session, team_id: int | None) -> Standing | None:
     """Return what organisers have decided about a team."""
     statement = select(Team, Challenge.approves_teams).join(Challenge).where(Team.id == team_id)
     row = session.execute(statement).one_or_none()
-    return _standing(*row) if row else None
+    return _status_of(*row) if row else None
 
 
-def _standing(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - a column
+def _status_of(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - a column
     return Standing(
         name=team.name,
         needs_approval=needs_approval,
@@ -520,15 +520,15 @@ def leave(platform: Platform, actor: Actor, team_id: int) -> None:
     assert actor.user_id is not None
     with platform.transaction() as session:
         lock_person(session, actor.user_id)
-        team = _own(session, actor, team_id)
+        team = _lock_own_team(session, actor, team_id)
         place = place_in(session, actor.user_id, team.challenge_id)
         assert place is not None
         refuse(leaving_refusals(place))
-        _take_out(session, team, actor.user_id)
+        _remove_person(session, team, actor.user_id)
         record(session, actor.user_id, "team.leave", team_id, challenge_id=team.challenge_id)
 
 
-def _own(session: Session, actor: Actor, team_id: int) -> Team:
+def _lock_own_team(session: Session, actor: Actor, team_id: int) -> Team:
     """Return a team of the reader, locked."""
     team = lock_team(session, team_id)
     if team is None or member(session, team_id, actor.user_id) is None:
@@ -536,7 +536,7 @@ def _own(session: Session, actor: Actor, team_id: int) -> Team:
     return team
 
 
-def _take_out(session: Session, team: Team, user_id: int) -> None:
+def _remove_person(session: Session, team: Team, user_id: int) -> None:
     remove_member(session, team.id, user_id)
     if has_unconfirmed(session, user_id, team.challenge_id):
         own = own_team(session, user_id, team.challenge_id)
@@ -579,7 +579,7 @@ def remove(platform: Platform, actor: Actor, team_id: int, user_id: int, reason:
         place = place_in(session, user_id, team.challenge_id)
         assert place is not None
         refuse(leaving_refusals(place))
-        _take_out(session, team, user_id)
+        _remove_person(session, team, user_id)
         revoke_invitations(session, Invitation.team_id == team_id)
         facts = {"challenge_id": team.challenge_id, "reason": reason, "details": {"person": user_id}}
         record(session, actor.user_id, "team.remove_member", team_id, **facts)
@@ -624,7 +624,7 @@ def hand_over(platform: Platform, actor: Actor, team_id: int, user_id: int) -> N
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        _own(session, actor, team_id)
+        _lock_own_team(session, actor, team_id)
         team = managed(session, actor, team_id)
         if user_id == actor.user_id:
             raise ConflictError("You own this team already")

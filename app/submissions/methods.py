@@ -433,15 +433,15 @@ def describe(
     is_same = found is not None and is_ours and folded(found.name) == folded(new.name)
     method = lock_method(session, actor, Action.CHANGE_METHOD, found.id) if found and is_same else None
     before = texts(method) if method else new
-    said = {field: value for field, value in new.model_dump(exclude={"name"}).items() if value}
-    after = before.model_copy(update=said)
+    changed = {field: value for field, value in new.model_dump(exclude={"name"}).items() if value}
+    after = before.model_copy(update=changed)
     is_public = make_public or (method is not None and method.public_at is not None)
-    against = (
+    reasons = (
         name_refusal(new.name, found.name, is_ours=is_ours) if found and not is_same else None,
         publication_refusal(after.description, is_baseline=after.is_baseline) if is_public else None,
     )
-    if any(against):
-        return None, tuple(each for each in against if each is not None)
+    if any(reasons):
+        return None, tuple(each for each in reasons if each is not None)
     if method is None:
         method = Method(challenge_id=challenge_id, team_id=team_id, revision=0, public_at=None)
         set_texts(method, new.model_dump())
@@ -462,11 +462,11 @@ def edit(platform: Platform, actor: Actor, method_id: int, edit: MethodEdit) -> 
             if method is None:
                 raise NotFoundError(f"your team has no method {method_id}")
             before = texts(method)
-            said = edit.model_dump(exclude_none=True)
-            after = before.model_copy(update=said)
-            against = [*_edit_refusals(session, method, before, after)]
-            if against:
-                raise RefusedError(against)
+            changed = edit.model_dump(exclude_none=True)
+            after = before.model_copy(update=changed)
+            reasons = [*_edit_refusals(session, method, before, after)]
+            if reasons:
+                raise RefusedError(reasons)
             _change(session, actor, method, before, after)
             view = method_view(method)
     except IntegrityError as error:

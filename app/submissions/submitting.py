@@ -195,7 +195,7 @@ def _confirm(
     prior = prior_results(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
     usage = quotas.usage(session, phase, team_id, actor.user_id)
-    method, against = methods.describe(
+    method, method_refusals = methods.describe(
         session, actor, (phase.challenge_id, team_id), requested.method, make_public=requested.make_public
     )
     now = challenges.now(session)
@@ -203,7 +203,7 @@ def _confirm(
         *terms.against_submission(session, actor, phase),
         *refusals(now, phase, archive, proposal, prior, usage),
         *statement_refusals(phase, proposal, requested.training),
-        *against,
+        *method_refusals,
     ]
     if found or method is None:
         lines = quota_lines(now, phase.quotas, [*wanted(proposal)], usage)
@@ -273,11 +273,11 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         now = challenges.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
     smallest = smallest_proposal(archive, tasks_of(phase))
-    against = (*personal, *refusals(now, phase, archive, smallest, prior, usage))
+    reasons = (*personal, *refusals(now, phase, archive, smallest, prior, usage))
     tasks = [smallest.tasks[number] for number in smallest.competitions]
     return Confirmation(
         phase=phase,
         methods=own,
         quota=quota_lines(now, phase.quotas, tasks, usage),
-        refusals=tuple(refusal.message for refusal in against),
+        refusals=tuple(refusal.message for refusal in reasons),
     )
