@@ -74,7 +74,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class LoginRedirect:
     """Where to send a browser, and the cookie that identifies it when it returns."""
 
     address: str
@@ -93,7 +93,7 @@ class Claims:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class CallbackContext:
     """A login that has returned from the provider, with its claims."""
 
     provider: LoginProvider
@@ -295,7 +295,7 @@ def _callback(platform: Platform, provider: LoginProvider) -> str:
     return f"{platform.settings.address}/login/providers/{provider.id}/callback"
 
 
-async def depart(request: Request, platform: Platform, actor: Actor, started: Started) -> Departure:
+async def depart(request: Request, platform: Platform, actor: Actor, started: Started) -> LoginRedirect:
     """Start a login at a provider. Raises ProviderError, NotFoundError."""
     # imported late: an installation without a provider need not spend the time and memory
     from app.people.openid_client import leave  # noqa: PLC0415
@@ -313,7 +313,7 @@ async def depart(request: Request, platform: Platform, actor: Actor, started: St
         "next_page": started.next_page,
     }
     await run_in_threadpool(_keep, platform, cookie, content)
-    return Departure(address, cookie)
+    return LoginRedirect(address, cookie)
 
 
 def _keep(platform: Platform, cookie: str, content: dict[str, Any]) -> None:
@@ -347,8 +347,8 @@ async def arrive(
         state["next_page"],
     )
     by = started.user_id if started.user_id == actor.user_id else None
-    arrived = Arrived(provider, started, claims, browser, cookie, by)
-    return await run_in_threadpool(_complete_login, platform, arrived)
+    context = CallbackContext(provider, started, claims, browser, cookie, by)
+    return await run_in_threadpool(_complete_login, platform, context)
 
 
 def started_now(id_: str, purpose: Purpose, next_page: str) -> Started:
@@ -356,23 +356,23 @@ def started_now(id_: str, purpose: Purpose, next_page: str) -> Started:
     return Started(id_, purpose, datetime.now(UTC), None, next_page)
 
 
-def _complete_login(platform: Platform, arrived: Arrived) -> Returned:
+def _complete_login(platform: Platform, context: CallbackContext) -> Returned:
     try:
         with platform.transaction() as session:
-            returned = _apply_outcome(session, platform, arrived)
+            returned = _apply_outcome(session, platform, context)
     except IntegrityError:  # the same person returned twice at once
         return Returned(Outcome.OF_ANOTHER)
     platform.notifier.wake_workers(Queue.MAIL)
     if returned.outcome is Outcome.CONFIRMED:
-        token = renew(platform, arrived.browser.cookie or "")
-        return Returned(Outcome.CONFIRMED, arrived.started.next_page, token)
+        token = renew(platform, context.browser.cookie or "")
+        return Returned(Outcome.CONFIRMED, context.started.next_page, token)
     return returned
 
 
-def _apply_outcome(session: Session, platform: Platform, arrived: Arrived) -> Returned:
+def _apply_outcome(session: Session, platform: Platform, context: CallbackContext) -> Returned:
     """Carry out the outcome of a returned login in one transaction."""
-    provider, started, claims = arrived.provider, arrived.started, arrived.claims
-    known = find_known(session, provider.issuer, claims, arrived.started_by)
+    provider, started, claims = context.provider, context.started, context.claims
+    known = find_known(session, provider.issuer, claims, context.started_by)
     found = outcome(started.purpose, claims, known, started.started_at)
     if found is Outcome.NEW and platform.settings.registration is Registration.CLOSED:
         return Returned(Outcome.CLOSED)
@@ -384,14 +384,14 @@ def _apply_outcome(session: Session, platform: Platform, arrived: Arrived) -> Re
             "name": claims.name,
             "next_page": started.next_page,
         }
-        store_login(session, hash_of_token(arrived.cookie), content, LIFETIME)
+        store_login(session, hash_of_token(context.cookie), content, LIFETIME)
         return Returned(found, started.next_page)
     if found is Outcome.LINKED and known.started_by is not None and known.owner is None:
         _link(session, provider, known.started_by, claims.subject, claims.email)
     if known.owner is not None and found in (Outcome.LOGGED_IN, Outcome.CONFIRMED):
         note_use(session, provider.issuer, claims.subject)
     if known.owner is not None and found is Outcome.LOGGED_IN:
-        token = _start_session(session, platform, arrived.browser, known.owner)
+        token = _start_session(session, platform, context.browser, known.owner)
         return Returned(found, started.next_page, token)
     return Returned(found, started.next_page)
 

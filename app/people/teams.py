@@ -192,10 +192,10 @@ def leaving_refusals(place: Place) -> Iterator[Refusal]:
     """Yield every reason why a person may not leave a team. Leaving does not escape a suspension."""
     if place.standing.is_suspended:
         yield _suspended(place.standing)
-    yield from giving_up_refusals(place)
+    yield from stepping_down_refusals(place)
 
 
-def giving_up_refusals(place: Place) -> Iterator[Refusal]:
+def stepping_down_refusals(place: Place) -> Iterator[Refusal]:
     """Yield every reason why a person may not stop being an owner."""
     if place.is_owner and place.others and not place.other_owners:
         message = f"the team {place.standing.name} has no other owner; make another member an owner first"
@@ -315,7 +315,7 @@ def place_in(session: Session, user_id: int | None, challenge_id: int) -> Place 
     return Place(team_id, found, is_owner, other_owners, others_count)
 
 
-def longest_member(session: Session, team_id: int, but: int) -> Member | None:
+def longest_serving_member(session: Session, team_id: int, but: int) -> Member | None:
     """Return the longest-standing member of a team, apart from one person."""
     statement = select(Member).where(Member.team_id == team_id, Member.user_id != but)
     return session.scalar(statement.order_by(Member.joined_at, Member.user_id).limit(1))
@@ -612,7 +612,7 @@ def _change_owner(session: Session, team: Team, user_id: int, *, is_owner: bool)
     if theirs is None or place is None:
         raise NotFoundError(f"the team has no member {user_id}")
     if not is_owner:
-        refuse(giving_up_refusals(place))
+        refuse(stepping_down_refusals(place))
     theirs.is_owner = is_owner or not place.others
     session.flush()
 
@@ -684,8 +684,8 @@ def leave_every_team(session: Session, user_id: int) -> None:
         team = lock_team(session, mine.id)
         assert team is not None
         place = place_in(session, user_id, team.challenge_id)
-        heir = longest_member(session, team.id, but=user_id)
-        if heir is not None and place is not None and any(True for _ in giving_up_refusals(place)):
+        heir = longest_serving_member(session, team.id, but=user_id)
+        if heir is not None and place is not None and any(True for _ in stepping_down_refusals(place)):
             heir.is_owner = True
         remove_member(session, team.id, user_id)
         _close_if_empty(session, team.id)
