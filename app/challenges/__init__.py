@@ -1,4 +1,4 @@
-"""Challenges, their phases, competitions, terms, what a phase discloses, and example archives.
+"""Challenges, their phases, competitions and terms, the disclosure of scores, and example archives.
 
-Others use `challenges` for phases and `disclosure` for what a reader may see of a score.
+Other packages use `challenges` for phases and `disclosure` for what a reader may see of a score.
 """

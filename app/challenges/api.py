@@ -1,4 +1,4 @@
-"""The terms of a challenge for programs."""
+"""JSON API: descriptions of phases and terms of challenges."""
 
 from fastapi import APIRouter
 from fastapi.responses import Response
@@ -16,7 +16,7 @@ router = APIRouter(
 
 @router.get("/{challenge}/{image_set}/description")
 def description(platform: ThePlatform, challenge: str, image_set: str) -> Response:
-    """Everything about a phase that participants may know: images with their sizes, classes, persons to look at."""
+    """Everything public about a phase: its images with their sizes, its classes, and the persons to predict for."""
     return Response(
         challenges.public_description(platform, challenge, image_set), media_type="application/json"
     )
@@ -24,7 +24,7 @@ def description(platform: ThePlatform, challenge: str, image_set: str) -> Respon
 
 @router.get("/{challenge}/terms")
 def terms(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Accepted:
-    """What participants of a challenge agree to, and whether you have; a person accepts them in the browser."""
+    """The terms of a challenge, and whether you have accepted them. Accepting them takes a person with a browser."""
     found = challenges_terms.terms_page(platform, actor, challenge)
     return Accepted(
         challenge=found.challenge,

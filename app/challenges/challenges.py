@@ -20,7 +20,7 @@ from scoring import Description
 
 
 class PhaseState(StrEnum):
-    """Whether a phase takes submissions now."""
+    """Whether a phase accepts submissions now."""
 
     UPCOMING = "upcoming"
     OPEN = "open"
@@ -39,42 +39,43 @@ class PhaseView:
     image_set: str
     disclosure: Disclosure
     details_at_close: bool
-    only_complete: bool  # the values of classes are shown of complete results only
+    only_complete: bool  # values of classes are shown only for complete results
     is_over: bool  # closed, and no upload can be scored any more
     protocol: str
     description_key: str
     opens_at: datetime
     closes_at: datetime | None
     grace: timedelta
-    quotas: tuple[Quota, ...]  # of a team and of a person, for each task, in force; the shortest window first
+    quotas: tuple[Quota, ...]  # in force for each team, person, and task; the shortest window first
     state: PhaseState
-    own_quotas: tuple[Quota, ...] = ()  # what its organisers chose
-    shares_quotas: bool = False  # another held-out phase has the same annotation: results count in both, and its quotas apply, too
-    shows_exposure: bool = False  # everybody sees how much can have been disclosed to any team
-    embargo: bool = False  # others than a result's team and organisers see it once the phase is over
+    own_quotas: tuple[Quota, ...] = ()  # chosen by its organisers
+    # another held-out phase has the same annotation: results count in both, and its quotas also apply
+    shares_quotas: bool = False
+    shows_exposure: bool = False  # how much can have been disclosed to any team is public
+    embargo: bool = False  # only a result's team and organisers see it until the phase is over
     not_offered: tuple[int, ...] = ()  # competitions without ground truth
-    has_images: bool = False  # pictures were imported
-    shows_images: bool = False  # everybody sees its pictures
-    draws_images: bool = False  # and annotation and predictions drawn over them
+    has_images: bool = False  # images were imported
+    shows_images: bool = False  # images are public
+    draws_images: bool = False  # annotation and predictions drawn over images are public
 
 
-HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # where an organiser sets nothing else
+HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # unless an organiser chooses others
 
 
 class Period(Protocol):
-    """Something that opens and closes."""
+    """A period that opens and may close."""
 
     @property
     def opens_at(self) -> datetime:
-        """When it begins."""
+        """When it opens."""
 
     @property
     def closes_at(self) -> datetime | None:
-        """When it ends, or never."""
+        """When it closes; None for never."""
 
 
 def state_of(period: Period, now: datetime) -> PhaseState:
-    """Whether submissions are taken at `now`; the moment of closing is closed."""
+    """Return the state of a phase at `now`. At the moment of closing it is closed."""
     if now < period.opens_at:
         return PhaseState.UPCOMING
     if period.closes_at is not None and now >= period.closes_at:
@@ -88,7 +89,7 @@ def is_over(period: Period, grace: timedelta, now: datetime) -> bool:
 
 
 def offered_competitions(phase: PhaseView) -> tuple[scoring.CompetitionInfo, ...]:
-    """The competitions of a phase that can be entered: this version scores them, and there is ground truth for them."""
+    """Return the competitions that accept results: this version can score them and has ground truth for them."""
     return tuple(
         each
         for each in scoring.competitions(phase.dataset)
@@ -97,12 +98,12 @@ def offered_competitions(phase: PhaseView) -> tuple[scoring.CompetitionInfo, ...
 
 
 def tasks_of(phase: PhaseView) -> dict[int, str]:
-    """The task of every competition of the challenge."""
+    """Return the task of every competition of the challenge, by number."""
     return {each.number: each.task for each in scoring.competitions(phase.dataset)}
 
 
 def quotas_of(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[Quota, ...]:
-    """The quotas of a new phase: a held-out one always has some, because every score reveals something of its labels.
+    """Return the quotas of a new phase. A held-out one always has some, because every score reveals something.
 
     >>> [str(quota) for quota in quotas_of(None, Disclosure.CLASSES)], quotas_of(None, Disclosure.FULL)
     (['2 in 7 days', '30 in 365 days'], ())
@@ -112,9 +113,9 @@ def quotas_of(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[
     return in_order(given)
 
 
-ANY_PHASE = aliased(Phase)  # made once: an alias costs more than the rest of a statement
+ANY_PHASE = aliased(Phase)  # created once: an alias costs more than the rest of a statement
 _OWN, _SAME, _OTHER = aliased(GroundTruth), aliased(GroundTruth), aliased(Phase)
-# held-out phases with the same annotation: what is scored in one of them tells about the others
+# held-out phases with the same annotation: a score in one of them reveals something about the others
 _SHARED_QUOTAS: Final = (
     select(func.jsonb_agg(_OTHER.stored_quotas))
     .where(
@@ -140,7 +141,7 @@ IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
 
 def now(session: Session) -> datetime:
-    """The database's clock, by which everything is decided."""
+    """Return the time of the database's clock, which decides all deadlines."""
     moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
     return moment
 
@@ -153,7 +154,7 @@ def _view(
     phase: Phase,
     challenge: Challenge,
     moment: datetime,
-    images: bool | None,  # noqa: FBT001 - None: no pictures
+    images: bool | None,  # noqa: FBT001 - None: no images
     others_quotas: list[list[dict[str, Any]]] | None,
 ) -> PhaseView:
     is_open = phase.disclosure is Disclosure.FULL and images is not None
@@ -189,66 +190,66 @@ def _view(
 
 
 def is_past_embargo(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
-    """Whether others than its team and organisers may see a result of a phase: always, or once the phase is over."""
+    """Whether a phase's embargo, if any, has ended, so that others than a result's team and organisers may see it."""
     is_over = func.coalesce(ANY_PHASE.closes_at + ANY_PHASE.grace <= func.clock_timestamp(), false())
     return phase_id.not_in(select(ANY_PHASE.id).where(ANY_PHASE.embargo, not_(is_over)))
 
 
 def phase_of(session: Session, challenge: str, image_set: str) -> PhaseView | None:
-    """A phase by what stands in its address."""
+    """Return a phase by the codes in its URL."""
     return next(
         iter(_phases(session, PHASES.where(Challenge.code == challenge, Phase.image_set == image_set))), None
     )
 
 
 def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
-    """A phase by its id."""
+    """Return a phase by its id."""
     return next(iter(_phases(session, PHASES.where(Phase.id == phase_id))), None)
 
 
 def all_phases(session: Session) -> list[PhaseView]:
-    """Every phase, the newest challenge first."""
+    """Return every phase, the newest challenge first."""
     return _phases(session, PHASES)
 
 
 def organised_by(actor: Actor) -> ColumnElement[bool]:
-    """The phases whose challenge somebody organises; for statements with Phase."""
+    """The phases that the reader organises, as a condition for statements with Phase."""
     return rows_for(actor, Action.ORGANISE, challenge=Phase.challenge_id)
 
 
 def organised_phases(session: Session, actor: Actor) -> list[PhaseView]:
-    """The phases of the challenges that somebody organises, the newest challenge first."""
+    """Return the phases that the reader organises, the newest challenge first."""
     return _phases(session, PHASES.where(organised_by(actor)))
 
 
 def phases_of(session: Session, challenge: str) -> list[PhaseView]:
-    """The phases of a challenge."""
+    """Return the phases of a challenge."""
     return _phases(session, PHASES.where(Challenge.code == challenge))
 
 
 def challenge_of(session: Session, code: str) -> Challenge | None:
-    """A challenge by its code."""
+    """Return a challenge by its code."""
     return session.scalar(select(Challenge).where(Challenge.code == code))
 
 
 def all_challenges(session: Session) -> list[Challenge]:
-    """Every challenge, the newest first."""
+    """Return every challenge, the newest first."""
     return list(session.scalars(select(Challenge).order_by(Challenge.id.desc())))
 
 
 def boards_of(session: Session, phase_ids: Sequence[int]) -> list[Board]:
-    """The boards of these phases, by competition."""
+    """Return the boards of these phases, by competition."""
     statement = select(Board).where(Board.phase_id.in_(phase_ids)).order_by(Board.phase_id, Board.competition)
     return list(session.scalars(statement))
 
 
 def board_of(session: Session, phase_id: int, competition: int) -> Board | None:
-    """The leaderboard of a competition in a phase."""
+    """Return the leaderboard of a competition in a phase."""
     return session.get(Board, (phase_id, competition))
 
 
 def board_versions(session: Session, phase_id: int, competition: int) -> tuple[Board, GroundTruth] | None:
-    """A leaderboard with the ground truth that it shows."""
+    """Return a leaderboard and the ground truth it uses."""
     statement = (
         select(Board, GroundTruth)
         .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
@@ -259,7 +260,7 @@ def board_versions(session: Session, phase_id: int, competition: int) -> tuple[B
 
 
 def newest_truth(session: Session, phase_id: int) -> GroundTruth | None:
-    """The version of the annotation that was imported last."""
+    """Return the version of the annotation that was imported last."""
     statement = (
         select(GroundTruth).where(GroundTruth.phase_id == phase_id).order_by(GroundTruth.version.desc())
     )
@@ -267,19 +268,19 @@ def newest_truth(session: Session, phase_id: int) -> GroundTruth | None:
 
 
 def lock_imports(session: Session) -> None:
-    """Make other imports wait until the end of the transaction."""
+    """Block other imports until the end of the transaction."""
     session.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
 
 
 def truth_of_fingerprint(session: Session, phase_id: int, fingerprint: str) -> GroundTruth | None:
-    """The version of the annotation with this content."""
+    """Return the version of the annotation with this content."""
     return session.scalar(
         select(GroundTruth).where(GroundTruth.phase_id == phase_id, GroundTruth.fingerprint == fingerprint)
     )
 
 
 def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str]:
-    """The other phases that hold this annotation, or one that the phase has had, as hidden."""
+    """Return the other phases for which this annotation, or an earlier version of this phase's, is hidden."""
     own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)
     statement = (
         select(Challenge.code + " " + Phase.image_set)
@@ -296,13 +297,13 @@ def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str
 
 
 def stored_phase(session: Session, challenge_id: int, image_set: str) -> Phase | None:
-    """The row of a phase, locked until the end of the transaction."""
+    """Return a phase's row, locked until the end of the transaction."""
     statement = select(Phase).where(Phase.challenge_id == challenge_id, Phase.image_set == image_set)
     return session.scalar(statement.with_for_update())
 
 
 def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
-    """By phase, the newest version of its ground truth, and the one that its boards show."""
+    """Return two mappings from phases: to the newest version of the ground truth, and to the one its boards use."""
     newest = select(GroundTruth.phase_id, func.max(GroundTruth.version)).group_by(GroundTruth.phase_id)
     shown = (
         select(Board.phase_id, func.min(GroundTruth.version))
@@ -313,13 +314,13 @@ def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def reasons_not_offered(session: Session) -> dict[int, dict[int, str]]:
-    """By phase, the competitions that are not offered, and what the annotation lacks."""
+    """Return the competitions that are not offered and what their annotation lacks, by phase."""
     rows = session.execute(select(Phase.id, Phase.not_offered))
     return {phase: {int(number): reason for number, reason in sorted(found.items())} for phase, found in rows}
 
 
 def find_phase(session: Session, challenge: str, image_set: str) -> PhaseView:
-    """A phase by what stands in its address.
+    """Return a phase by the codes in its URL.
 
     Raises NotFoundError.
     """
@@ -335,13 +336,13 @@ def _no_phase(challenge: str, image_set: str) -> NotFoundError:
 
 @lru_cache(maxsize=32)
 def description_of(descriptions: Storage, key: str) -> Description:
-    """The public description with this key; immutable, so a process reads each once."""
+    """Return the public description with this key. Descriptions are immutable, so each is read once per process."""
     with descriptions.open(key) as stream:
         return Description.from_json(stream.read().decode())
 
 
 def public_description(platform: Platform, challenge: str, image_set: str) -> str:
-    """The public description of a phase, as JSON.
+    """Return the public description of a phase as JSON.
 
     Raises NotFoundError.
     """
@@ -352,7 +353,7 @@ def public_description(platform: Platform, challenge: str, image_set: str) -> st
 
 
 def phase_description(platform: Platform, challenge: str, image_set: str) -> Description:
-    """The public description of a phase.
+    """Return the public description of a phase.
 
     Raises NotFoundError.
     """
@@ -362,7 +363,7 @@ def phase_description(platform: Platform, challenge: str, image_set: str) -> Des
 
 
 def phase_page(platform: Platform, challenge: str, image_set: str) -> PhaseView:
-    """A phase and its rules.
+    """Return a phase and its rules.
 
     Raises NotFoundError.
     """
@@ -371,9 +372,9 @@ def phase_page(platform: Platform, challenge: str, image_set: str) -> PhaseView:
 
 
 def organised_phase(platform: Platform, actor: Actor, challenge: str, image_set: str) -> PhaseView:
-    """A phase of a challenge that the actor organises.
+    """Return a phase that the reader organises.
 
-    Raises NotFoundError, for others as for what does not exist.
+    Raises NotFoundError, also for phases that others organise.
     """
     phase = phase_page(platform, challenge, image_set)
     if not actor.runs(phase.challenge_id):

@@ -1,4 +1,4 @@
-"""The disclosure policy: what a reader may see of the results of a phase. Pure functions."""
+"""The disclosure policy: what a reader may see of a phase's results. Pure functions."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
@@ -15,9 +15,10 @@ from scoring.tasks.outcome import NOT_ENTERED
 
 @dataclass(frozen=True, slots=True)
 class StoredScore:
-    """A score in [0, 1] with what readers see of it while the annotation is hidden; `reason` says why there is no value.
+    """A score in [0, 1]; `reason` says why there is no value.
 
-    low, high: its 95 % confidence interval, once it is computed.
+    held_out_value: what readers see while the annotation is hidden; low, high: the 95 % confidence interval, once it is
+    computed.
     """
 
     value: float | None
@@ -29,7 +30,7 @@ class StoredScore:
 
 @dataclass(frozen=True, slots=True)
 class RunScore:
-    """A score of a run, as `StoredScore`: of a class, or of all of them together where there is no name."""
+    """A score of a run, as `StoredScore`: of a class, or of all together if `class_name` is None."""
 
     class_name: str | None
     value: float | None
@@ -43,7 +44,7 @@ class RunScore:
 
 @dataclass(frozen=True, slots=True)
 class TermsChange:
-    """What of a phase's terms a change replaced, as it was; None for what it left alone."""
+    """The terms of a phase before a change; None for values that it left alone."""
 
     at: datetime
     disclosure: Disclosure | None
@@ -52,7 +53,7 @@ class TermsChange:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a team has had scored: results, the values of classes in them, and those that were steps of a ladder."""
+    """A team's scored output: the number of results, of values of classes in them, and of ladder steps."""
 
     results: int
     values: int
@@ -61,7 +62,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """How many lists of classes in a team's scored results had one confidence for everything, or few predictions; of how many classes."""
+    """How many of the lists of classes in a team's scored results look like probing, and of how many classes.
+
+    constant: one confidence for everything; partial: few predictions.
+    """
 
     constant: int
     partial: int
@@ -70,10 +74,10 @@ class Lists:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """How much a team can have learnt of a phase's hidden labels.
+    """How much a team can have learnt about a phase's hidden labels.
 
-    archives: scored; contents: different ones; incomplete: results that leave out predictions; lists: those that probe; bits: see
-    `bits_so_far`.
+    archives: scored; contents: distinct ones; incomplete: results that omit predictions; lists: those that look like probing;
+    bits: see `bits_so_far`.
     """
 
     team_id: int
@@ -88,10 +92,10 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A way to disclose scores as its page explains it.
+    """A level of disclosure, as explained on its page.
 
-    shown: what participants see until the phase is over; recovered: of all labels, what the best of the attackers in SECURITY.md
-    recovers in a year with the default quota at most, in percent; None where it is everything.
+    shown: what participants see until the phase is over; recovered: the percentage of all labels that the best attacker
+    of SECURITY.md recovers in a year with the default quota, at most; None if everything is shown.
     """
 
     shown: str
@@ -107,25 +111,25 @@ LEAKS: Final = {
     ),
     Disclosure.CLASSES: Leak(
         "Each class and the mean, in tenths of a percent.",
-        "The usual way of a held-out test set, as the PASCAL VOC server had it.",
+        "The usual rule for a held-out test set, as on the PASCAL VOC server.",
         1.42,
     ),
     Disclosure.MEAN: Leak(
-        "The mean alone, in tenths of a percent; the classes when the phase is over.",
-        "Test sets that are used for years.",
+        "Only the mean, in tenths of a percent; the classes when the phase is over.",
+        "Test sets that stay in use for years.",
         0.03,
     ),
     Disclosure.LADDER: Leak(
         "The mean of the team's best result so far, and a new one only where it beats that by a standard error; the classes"
         " when the phase is over.",
-        "Test sets that many tune their methods on.",
+        "Test sets on which many people tune their methods.",
         0.01,
     ),
     Disclosure.AT_CLOSE: Leak(
         "No scores until the phase is over; then each class and the mean.", "A challenge with a date.", 0.0
     ),
 }
-"""The rows of `Disclosure`; a test compares the figures with SECURITY.md."""
+"""The levels of `Disclosure`; a test compares the figures with SECURITY.md."""
 
 HELD_OUT_DECIMALS: Final = (
     3  # of values in [0, 1]; more would only help those who probe the hidden annotation
@@ -133,7 +137,7 @@ HELD_OUT_DECIMALS: Final = (
 
 
 class Scored(Protocol):
-    """A stored score of a class or of all: `held_out_value` is what readers see, but for digits, of hidden annotation."""
+    """A stored score of a class or of all; `held_out_value` is what readers see, before rounding, of hidden annotation."""
 
     @property
     def value(self) -> float | None:
@@ -141,7 +145,7 @@ class Scored(Protocol):
 
     @property
     def held_out_value(self) -> float | None:
-        """The same score with 0 where a class has no value because of what the ground truth holds."""
+        """The score, with 0 where a class has no value because of the contents of the ground truth."""
 
     @property
     def reason(self) -> str | None:
@@ -150,11 +154,11 @@ class Scored(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one reader sees of the results of one phase.
+    """What one reader sees of a phase's results.
 
-    means, classes: those values; details: every digit and moment, curves, intervals, counts, matrices, further tables, reasons
-    that depend on the ground truth; by_ladder: the mean is that of the ladder; only_complete: no values of classes from an
-    incomplete result; beyond_public: the reader sees what participants do not.
+    means, classes: these values; details: every digit and exact times, curves, intervals, counts, matrices, further tables,
+    and reasons that depend on the ground truth; by_ladder: the mean is the ladder's; only_complete: no values of classes
+    from an incomplete result; beyond_public: the reader sees more than participants do.
     """
 
     means: bool
@@ -166,33 +170,33 @@ class Sight:
 
     @property
     def decimals(self) -> int | None:
-        """Of the values in [0, 1] that are shown; none: every digit."""
+        """Decimals shown of values in [0, 1]; None for every digit."""
         return None if self.details else HELD_OUT_DECIMALS
 
     def of_result(self, *, is_complete: bool) -> "Sight":
-        """The sight of one result, which may lack predictions that the phase asks for."""
+        """Return what is visible of one result, which may lack predictions that the phase asks for."""
         return self if is_complete or not self.only_complete else replace(self, classes=False)
 
     def mean(self, own: Scored | None, ladder: Scored | None = None) -> float | None:
-        """The mean of a result; `ladder` is the score that the ladder shows for it, by default its own."""
+        """Return the mean of a result; `ladder` is the score that the ladder shows for it, by default its own."""
         if own is None or not self.means:
             return None
         return self._value((ladder or own) if self.by_ladder else own)
 
     def value(self, score: Scored) -> float | None:
-        """The value of a class."""
+        """Return the value of a class."""
         return self._value(score) if self.classes else None
 
     def interval(self, score: StoredScore) -> tuple[float | None, float | None]:
-        """The confidence interval of a score; a detail."""
+        """Return the confidence interval of a score, which is a detail."""
         return (score.low, score.high) if self.details else (None, None)
 
     def reason(self, score: Scored) -> str | None:
-        """Why there is no value; what depends on the ground truth is for those who see details."""
+        """Return why there is no value. Reasons that depend on the ground truth are details."""
         return score.reason if self.details or depends_on_archive(score.reason) else None
 
     def moment(self, moment: datetime) -> datetime:
-        """A moment: to the minute on a held-out phase, because a run takes longer the more it finds.
+        """Return a time, to the minute on a held-out phase, because a run takes longer the more it finds.
 
         >>> PUBLIC[Disclosure.CLASSES].moment(datetime(2026, 11, 21, 9, 30, 59, 999999)).isoformat()
         '2026-11-21T09:30:00'
@@ -212,16 +216,16 @@ PUBLIC: Final = {
     Disclosure.LADDER: Sight(means=True, classes=False, details=False, by_ladder=True),
     Disclosure.AT_CLOSE: Sight(means=False, classes=False, details=False),
 }
-"""What everybody sees while a phase is not over."""
+"""What everyone sees until a phase is over."""
 
 EVERYTHING: Final = PUBLIC[Disclosure.FULL]
 
 
 def public_sight(phase: PhaseView) -> Sight:
-    """What participants and everybody else see.
+    """Return what participants and the public see.
 
-    Once a held-out phase is over, the values of classes and the mean are shown, and the details if its organiser chose so:
-    from curves alone random rankings became 90 % mAP in three submissions, and test sets are used again.
+    Once a held-out phase is over, the mean and the values of classes are shown, and the details only if its organiser chose
+    so: with curves, random rankings reached 90 % mAP in three submissions, and test sets are used again.
     """
     if not phase.is_over:
         return replace(PUBLIC[phase.disclosure], only_complete=phase.only_complete)
@@ -231,7 +235,7 @@ def public_sight(phase: PhaseView) -> Sight:
 
 
 def sight_of(actor: Actor, phase: PhaseView) -> Sight:
-    """What this reader sees; organisers everything, always."""
+    """Return what this reader sees. Organisers always see everything."""
     public = public_sight(phase)
     if actor.runs(phase.challenge_id):
         return replace(EVERYTHING, beyond_public=not public.details)
@@ -248,7 +252,7 @@ HIDDEN: Final = {
 
 
 def withheld(phase: PhaseView, sight: Sight, *, is_complete: bool = True) -> str | None:
-    """What a reader does not see of a result, why, and until when; none if nothing is withheld."""
+    """Return what is hidden of a result, why, and until when; None if nothing is."""
     if sight.details:
         return None
     row = Disclosure.CLASSES if phase.is_over else phase.disclosure
@@ -271,7 +275,7 @@ def _until(phase: PhaseView) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an organiser chooses of a phase's disclosure."""
+    """An organiser's choice of a phase's disclosure."""
 
     disclosure: Disclosure
     details_at_close: bool
@@ -290,11 +294,11 @@ LEAST_FIRST: Final = (
 def change_refusal(
     before: Terms, after: Terms, *, closes: bool, has_results: bool, is_over: bool
 ) -> str | None:
-    """Why the disclosure of a phase may not change so; none if it may.
+    """Return why a phase's disclosure may not change like this, or None if it may.
 
-    closes: it has a closing date; has_results: something has been scored. Results that are there were entered under the
-    promise of the terms before, and a ladder has compared them or not, so until the phase is over less may be shown, and
-    everything where the annotation itself is public.
+    closes: it has a closing date; has_results: something has been scored. Existing results were submitted under the earlier
+    terms, and a ladder may have compared them. So until the phase is over, only less may be shown, or everything once the
+    annotation itself is public.
     """
     if after.disclosure is Disclosure.AT_CLOSE and not closes:
         return "a phase that discloses scores at its close needs a closing date"
@@ -303,21 +307,21 @@ def change_refusal(
     shows_more = LEAST_FIRST.index(after.disclosure) > LEAST_FIRST.index(before.disclosure)
     if shows_more or (before.only_complete and not after.only_complete):
         return (
-            "results have been entered while less was shown; until the phase is over its disclosure can only become stricter, or"
+            "results were submitted while less was shown; until the phase is over its disclosure can only become stricter, or"
             " full once the annotation is public"
         )
     return None
 
 
 def row_in_force(phase: PhaseView) -> Disclosure:
-    """What is disclosed of a phase now, which is more once it is over."""
+    """Return the disclosure that applies now, which is wider once the phase is over."""
     if not phase.is_over:
         return phase.disclosure
     return Disclosure.FULL if public_sight(phase).details else Disclosure.CLASSES
 
 
 def rows_so_far(phase: PhaseView, changes: Iterable[TermsChange]) -> frozenset[Disclosure]:
-    """What has been disclosed of the results of a phase, now and before each of these changes, which are newest first."""
+    """Return every disclosure that has applied to a phase: the current one and those before these changes, newest first."""
     rows = {row_in_force(phase)}
     for change in changes:
         phase = replace(
@@ -333,16 +337,16 @@ def rows_so_far(phase: PhaseView, changes: Iterable[TermsChange]) -> frozenset[D
 
 
 def bits_so_far(rows: Iterable[Disclosure], use: Use) -> float | None:
-    """What `bits_at_most` says of the row that tells most: all results may have been read before the others were chosen."""
+    """Return `bits_at_most` for the widest of these disclosures: all results may have been read while it applied."""
     bits = [bits_at_most(row, use) for row in rows]
     return None if None in bits else max(each for each in bits if each is not None)
 
 
 def bits_at_most(disclosure: Disclosure, use: Use) -> float | None:
-    """The information that the values disclosed to a team can have carried at most; none where everything is shown.
+    """Return the most information, in bits, that the values shown to a team can carry; None if everything is shown.
 
-    A value in tenths of a percent is one of 1001. Where classes are shown, the mean can be one of two neighbours, because it is
-    rounded after the values of classes are averaged. A ladder says for every result whether it moved, and where to.
+    A value in tenths of a percent is one of 1001. If classes are shown, the mean can be one of two neighbours, because it is
+    rounded after the values of classes are averaged. A ladder tells for every result whether it moved, and where to.
 
     >>> round(bits_at_most(Disclosure.CLASSES, Use(results=2, values=40, steps=1)))
     401
@@ -357,13 +361,13 @@ def bits_at_most(disclosure: Disclosure, use: Use) -> float | None:
             return use.results * a_value
         case Disclosure.LADDER:
             return use.results + use.steps * a_value
-    return 0.0  # at close nothing is shown before
+    return 0.0  # nothing is shown until the phase is over
 
 
 def most_bits(rows: Collection[Disclosure], uses: Iterable[Use]) -> int | None:
-    """What `bits_so_far` says of the team that has learnt the most, rounded up to two digits; none where everything was shown.
+    """Return `bits_so_far` of the team that can have learnt most, rounded up to two digits; None if everything was shown.
 
-    Rounded, so that nobody can count the results that others keep private.
+    Rounding keeps readers from counting results that others keep private.
 
     >>> most_bits({Disclosure.MEAN}, [Use(results=3, values=0, steps=0), Use(results=31, values=0, steps=0)])
     310
@@ -377,7 +381,7 @@ def most_bits(rows: Collection[Disclosure], uses: Iterable[Use]) -> int | None:
 
 
 def depends_on_archive(reason: str | None) -> bool:
-    """Whether a score has no value because of what was not entered, which its team knows; otherwise the truth decides it.
+    """Whether a score lacks a value because of missing predictions, which its team knows, not because of the ground truth.
 
     >>> depends_on_archive("not entered: cat"), depends_on_archive("a class has no value"), depends_on_archive(None)
     (True, False, False)
@@ -386,7 +390,7 @@ def depends_on_archive(reason: str | None) -> bool:
 
 
 def held_out_value(value: float | None, reason: str | None) -> float | None:
-    """A class's value as hidden annotation allows: 0 where the ground truth decides that there is none.
+    """Return a class's value to show for hidden annotation: 0 if there is none because of the ground truth.
 
     >>> held_out_value(0.5, None), held_out_value(None, "there is no such object in the set")
     (0.5, 0.0)
@@ -397,7 +401,7 @@ def held_out_value(value: float | None, reason: str | None) -> float | None:
 
 
 def held_out_mean(value: float | None, reason: str | None, classes: Iterable[float | None]) -> float | None:
-    """The mean as hidden annotation allows: of the classes' held-out values where the ground truth lets it have none.
+    """Return the mean to show for hidden annotation: of the held-out values if there is none because of the ground truth.
 
     >>> held_out_mean(None, "a class has no value", [0.5, 0.0]), held_out_mean(None, "not entered: cat", [0.5, None])
     (0.25, None)

@@ -1,4 +1,4 @@
-"""Downloads that help to make a first result."""
+"""Downloads for a first submission: example archives and image lists."""
 
 from typing import Annotated
 
@@ -16,14 +16,14 @@ router = APIRouter(prefix="/challenges", dependencies=[requires(Action.READ_PUBL
 def example(
     platform: ThePlatform, challenge: str, image_set: str, competition: Annotated[int, Query()] = 3
 ) -> Response:
-    """An archive that is valid, and holds the same prediction for every image."""
+    """Download a valid archive with the same prediction for every image."""
     content = examples.example(platform, challenge, image_set, competition)
     return Response(content, media_type="application/gzip", headers=_attachment("example.tar.gz"))
 
 
 @router.get("/{challenge}/{image_set}/images.txt")
 def images(platform: ThePlatform, challenge: str, image_set: str) -> Response:
-    """The names of the images, one a line."""
+    """Download the names of the images, one per line."""
     content = examples.image_list(platform, challenge, image_set)
     return Response(content, media_type="text/plain", headers=_attachment("images.txt"))
 

@@ -1,4 +1,4 @@
-"""Example archives of a phase, made from its public description."""
+"""Example archives of a phase, built from its public description."""
 
 import gzip
 import io
@@ -21,12 +21,12 @@ from scoring.data.description import UNKNOWN_SIDE
 from scoring.protocol_table import ProtocolDescription, TaskDescription, describe_protocols
 
 CONFIDENCE = 0.5
-WHOLE_IMAGE = 0  # object number of a person in a challenge whose layout set lists images only
-Files = Iterator[tuple[str, bytes]]  # of each file its name and its content
+WHOLE_IMAGE = 0  # object number of a person in a challenge whose layout set lists only images
+Files = Iterator[tuple[str, bytes]]  # the name and content of each file
 
 
 def example_files(description: Description, competition: scoring.CompetitionInfo) -> Files:
-    r"""The path below `results` and the content of every file of an example for one competition.
+    r"""Yield the path below `results` and the content of every file of an example for one competition.
 
     >>> phase = Description("VOC2012", "val", ("car",), (), (scoring.Image("2008_000001", 500, 375),))
     >>> list(example_files(phase, scoring.competition_of("VOC2012", 1)))
@@ -39,7 +39,7 @@ def example_files(description: Description, competition: scoring.CompetitionInfo
 
 
 def first_file(description: Description, competition: scoring.CompetitionInfo) -> tuple[str, bytes] | None:
-    r"""The first file of an example for the first two images; none where the phase has nothing to predict.
+    r"""Return the first file of an example for the first two images; None if the phase has nothing to predict.
 
     >>> phase = Description("VOC2012", "val", ("car",), (), tuple(scoring.Image(name, 500, 375) for name in "abc"))
     >>> first_file(phase, scoring.competition_of("VOC2012", 1))
@@ -55,18 +55,18 @@ def first_file(description: Description, competition: scoring.CompetitionInfo) -
 
 
 def line_grammar(task: str) -> str:
-    """What a result file of a task holds, as the submit page says it."""
+    """Return the format of a task's result files, as the submission page shows it."""
     return GRAMMARS[task]
 
 
 @cache
 def protocols() -> tuple[ProtocolDescription, ...]:
-    """Every protocol in words."""
+    """Return descriptions of all protocols."""
     return describe_protocols()
 
 
 def protocol_named(name: str) -> ProtocolDescription | None:
-    """The protocol of this name, or of this as another name.
+    """Return the protocol with this name or alias.
 
     >>> protocol_named("voc2012").title
     'PASCAL VOC 2012'
@@ -75,7 +75,7 @@ def protocol_named(name: str) -> ProtocolDescription | None:
 
 
 def task_rules(protocol: str, task: str) -> TaskDescription | None:
-    """How a protocol scores a task, in words.
+    """Return a description of how a protocol scores a task.
 
     >>> task_rules("voc2007", "detection").threshold, task_rules("none", "detection")
     ('IoU of at least 0.5', None)
@@ -126,12 +126,12 @@ def _layout(description: Description) -> Callable[[str], bytes]:
 
 
 def has_sizes(description: Description) -> bool:
-    """Whether the sizes of all images are known, without which there are no boxes and no masks."""
+    """Whether the sizes of all images are known, as boxes and masks require."""
     return all(image.width != UNKNOWN_SIDE for image in (*description.images, *description.further))
 
 
 def _sizes(description: Description) -> dict[str, tuple[int, int]]:
-    """Width and height of every image, in pixels."""
+    """Return the width and height of every image in pixels."""
     return {image.id: (image.width, image.height) for image in (*description.images, *description.further)}
 
 
@@ -156,7 +156,7 @@ def _coco_masks(description: Description) -> Callable[[str], bytes]:
 def _coco(
     description: Description, predict: Callable[[scoring.Image], Mapping[str, Any]]
 ) -> Callable[[str], bytes]:
-    """A detection of the first class in every image; of all classes they would be millions."""
+    """Predict one detection of the first class in every image; for all classes there would be millions."""
     category = next(iter(description.class_numbers), 0)
     found = [
         {"image_id": int(image.id), "category_id": category, **predict(image)} for image in description.images
@@ -192,19 +192,19 @@ GRAMMARS: Mapping[str, str] = {
 
 
 def example(platform: Platform, challenge: str, image_set: str, competition: int) -> bytes:
-    """A tar.gz with a valid result of one competition, that scores as badly as one can.
+    """Return a tar.gz with a valid result of one competition whose score is as low as possible.
 
-    Raises NotFoundError for a competition that the phase does not have.
+    Raises NotFoundError if the phase does not have the competition.
     """
     description = challenges.phase_description(platform, challenge, image_set)
     known = {each.number: each for each in scoring.competitions(description.dataset)}
     if competition not in known or not has_sizes(description):
-        raise NotFoundError(f"There is no example for a competition {competition} of {challenge} {image_set}")
+        raise NotFoundError(f"There is no example for competition {competition} of {challenge} {image_set}")
     return _packed(description, known[competition])
 
 
 def image_list(platform: Platform, challenge: str, image_set: str) -> str:
-    """The names of the images of a phase, one a line.
+    """Return the names of a phase's images, one per line.
 
     Raises NotFoundError.
     """
@@ -214,7 +214,7 @@ def image_list(platform: Platform, challenge: str, image_set: str) -> str:
 
 @lru_cache(maxsize=16)
 def _packed(description: Description, competition: CompetitionInfo) -> bytes:
-    """The same bytes for the same description."""
+    """Return an archive; the same description always gives the same bytes."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as compressed,

@@ -1,4 +1,4 @@
-"""The terms of a challenge: to read, to accept, to set."""
+"""Pages: reading, accepting and setting the terms of a challenge."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -19,7 +19,7 @@ router = APIRouter()
 
 @router.get("/challenges/{challenge}/terms", dependencies=[requires(Action.READ_PUBLIC)])
 def terms(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
-    """What participants of a challenge agree to."""
+    """Show the terms of a challenge."""
     return render(
         request, "participation/terms.html", terms=challenges_terms.terms_page(platform, actor, challenge)
     )
@@ -36,7 +36,7 @@ def accept(
 
 @router.get("/organise/challenges/{challenge}/terms", dependencies=[requires(Action.ORGANISE)])
 def terms_form(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
-    """The form that sets the terms."""
+    """Show the form that sets the terms."""
     _, known = challenges_terms.editable_terms(platform, actor, challenge)
     return _form(request, platform, actor, challenge, {"text": known.text if known else ""}, {})
 
@@ -70,7 +70,7 @@ def set_terms(
     challenge: str,
     text: Annotated[str, Form()] = "",
 ) -> Response:
-    """Give a challenge other terms."""
+    """Set the terms of a challenge."""
     try:
         challenges_terms.set_terms(platform, actor, challenge, NewTerms(text=text))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Terms of challenges, their acceptance, and what else a person needs before submitting."""
+"""Terms of challenges, their acceptance, and what else a person must do before submitting."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ SHORTEST = 20  # characters of terms
 
 @dataclass(frozen=True, slots=True)
 class TermsView:
-    """The terms of a challenge that hold now, and when the reader accepted them."""
+    """The current terms of a challenge, and when the reader accepted them."""
 
     id: int
     challenge_id: int
@@ -48,7 +48,7 @@ class TermsView:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a person does before their results are taken, and the page for it."""
+    """A step that a person must take before submitting, and the page for it."""
 
     title: str
     reason: str
@@ -68,34 +68,34 @@ class NewTerms(BaseModel):
 
     text: Annotated[
         str, Field(max_length=50_000, pattern="^[^\0]*$"), AfterValidator(_long_enough_or_none)
-    ]  # none: the challenge has no terms any more
+    ]  # an empty text removes the terms
 
 
 class Accepted(BaseModel):
-    """The terms of a challenge, as programs read them."""
+    """The terms of a challenge, as the API returns them."""
 
     challenge: str
     version: int
     text: str
     set_at: datetime
     accepted_at: Annotated[
-        datetime | None, Field(description="by you; none: not yet, or you are not logged in")
+        datetime | None, Field(description="by you; null if you have not accepted them or are not logged in")
     ]
     accept_at: Annotated[str, Field(description="the page where a person accepts them")]
 
 
 def address_refusals(actor: Actor, phase: PhaseView) -> Iterable[Refusal]:
-    """The reason why no results of a person are taken before their address is confirmed: where labels are hidden."""
+    """Yield a refusal if a phase's annotation is hidden and the person's address is not confirmed."""
     if phase.disclosure is not Disclosure.FULL and not actor.is_verified:
         message = (
-            "confirm your e-mail address before you send results to a phase whose annotation is hidden; "
+            "confirm your e-mail address before you submit to a phase whose annotation is hidden; "
             "the page /account/address says how"
         )
         yield AddressNotConfirmed(message)
 
 
 def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
-    """The reason why no results are taken before the terms that hold now are accepted; organisers set them themselves."""
+    """Yield a refusal if the current terms are not accepted. Organisers need not accept their own."""
     if terms is not None and terms.accepted_at is None and not actor.runs(terms.challenge_id):
         message = (
             f"accept version {terms.version} of the terms of {terms.challenge} first; "
@@ -105,7 +105,7 @@ def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
 
 
 def step_of(refusal: Refusal, phase: PhaseView) -> Step:
-    """Where a person does what a refusal asks for."""
+    """Return the step that resolves a refusal."""
     if isinstance(refusal, TermsNotAccepted):
         return Step(
             "Accept the terms",
@@ -120,13 +120,13 @@ def step_of(refusal: Refusal, phase: PhaseView) -> Step:
 
 
 def current_terms(session: Session, code: str, user_id: int | None) -> TermsView | None:
-    """The terms of a challenge, and when this person accepted them; none where there are none, or none any more."""
+    """Return the current terms of a challenge and when this person accepted them; None if there are no terms now."""
     newest = newest_terms(session, code, user_id)
     return newest if newest is not None and newest.text else None
 
 
 def newest_terms(session: Session, code: str, user_id: int | None) -> TermsView | None:
-    """The last version of a challenge's terms, whose text is empty where the challenge has none any more."""
+    """Return the last version of a challenge's terms, whose text is empty if they were removed."""
     accepted = and_(TermsAcceptance.terms_id == Terms.id, TermsAcceptance.user_id == user_id)
     statement = (
         select(
@@ -144,12 +144,12 @@ def newest_terms(session: Session, code: str, user_id: int | None) -> TermsView 
 
 
 def locked_challenge(session: Session, code: str) -> Challenge | None:
-    """A challenge, locked until the end of the transaction, so that versions are counted one by one."""
+    """Return a challenge, locked until the end of the transaction, so that versions are numbered one at a time."""
     return session.scalar(select(Challenge).where(Challenge.code == code).with_for_update())
 
 
 def insert_acceptance(session: Session, user_id: int, code: str, version: int) -> bool:
-    """Note that a person accepts this version; whether it is the newest. Accepting twice keeps the first date."""
+    """Record that a person accepts a version, and return whether it is the newest. The first acceptance keeps its date."""
     newest = select(func.max(Terms.version)).join(Challenge).where(Challenge.code == code).scalar_subquery()
     statement = select(Terms.id).join(Challenge)
     statement = statement.where(Challenge.code == code, Terms.version == newest, Terms.text != "")
@@ -162,7 +162,7 @@ def insert_acceptance(session: Session, user_id: int, code: str, version: int) -
 
 
 def against_submission(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
-    """Every reason in the person or their team why no results of theirs are taken."""
+    """Return every reason about the person or their team why their results are not accepted."""
     terms = current_terms(session, phase.challenge, actor.user_id)
     is_held_out = phase.disclosure is not Disclosure.FULL
     return (
@@ -177,12 +177,12 @@ def _team(session: Session, actor: Actor, phase: PhaseView) -> Standing | None:
 
 
 def against_upload(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
-    """Every reason in the person or their team why they may not upload."""
+    """Return every reason about the person or their team why they may not upload."""
     return (*address_refusals(actor, phase), *upload_refusals(_team(session, actor, phase)))
 
 
 def terms_page(platform: Platform, actor: Actor, code: str) -> TermsView:
-    """The terms of a challenge. Raises NotFoundError where it has none."""
+    """Return the terms of a challenge. Raises NotFoundError if it has none."""
     with platform.transaction() as session:
         terms = current_terms(session, code, actor.user_id)
     if terms is None:
@@ -191,9 +191,9 @@ def terms_page(platform: Platform, actor: Actor, code: str) -> TermsView:
 
 
 def accept(platform: Platform, actor: Actor, code: str, version: int) -> None:
-    """Note that a person accepts the terms.
+    """Record that a person accepts the terms.
 
-    Raises ConflictError for a version that is not the newest, so that nobody accepts what they have not read.
+    Raises ConflictError if the version is not the newest, so that nobody accepts what they have not read.
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
@@ -202,7 +202,7 @@ def accept(platform: Platform, actor: Actor, code: str, version: int) -> None:
 
 
 def editable_terms(platform: Platform, actor: Actor, code: str) -> tuple[str, TermsView | None]:
-    """The title of a challenge that this person runs, and the last version of its terms. Raises NotFoundError, ForbiddenError."""
+    """Return the title and last terms of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
         challenge = challenges.challenge_of(session, code)
         _require_organiser(actor, challenge.id if challenge else None, code)
@@ -211,9 +211,9 @@ def editable_terms(platform: Platform, actor: Actor, code: str) -> tuple[str, Te
 
 
 def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int:
-    """Give a challenge other terms, which everybody accepts before their next submission; returns the version.
+    """Set a challenge's terms, which everyone must accept before their next submission. Return the version.
 
-    No text ends them; nobody has to accept any. The same text again changes nothing. Raises NotFoundError, ForbiddenError.
+    An empty text removes the terms; the same text changes nothing. Raises NotFoundError, ForbiddenError.
     """
     with platform.transaction() as session:
         challenge = locked_challenge(session, code)

@@ -1,4 +1,4 @@
-"""Accounts, login, second factor, login providers, tokens, teams and invitations.
+"""Accounts, login, second factor, login providers, tokens, teams, and invitations.
 
-Others ask `teams` who is in which team; a page of a team with its results is in `boards`.
+Other packages ask `teams` who is in which team. The page of a team with its results is in `boards`.
 """

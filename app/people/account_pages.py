@@ -1,4 +1,4 @@
-"""The page of one's API tokens."""
+"""Pages: registration, the account's e-mail address, and API tokens."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -42,7 +42,7 @@ NextPage = Annotated[str, Form(alias="next")]
 def _form_page(
     request: Request, template: str, form: Mapping[str, str], problems: Mapping[str, str], code: int = 422
 ) -> Response:
-    """The form once more, with what was typed and what is wrong with it."""
+    """Show the form with what was typed and the problems found."""
     shown = {name: value for name, value in form.items() if name != "password"}
     return render(
         request,
@@ -57,7 +57,7 @@ def _form_page(
 
 @router.get("/register", dependencies=[requires(Action.REGISTER)])
 def registration(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
-    """The form for a new account."""
+    """Show the registration form."""
     return _form_page(request, "accounts/register.html", {"next": next_page}, {}, 200)
 
 
@@ -72,7 +72,7 @@ def register(
 ) -> Response:
     """Create an account and log in."""
     if not platform.settings.may_register_with_password:
-        raise RegistrationClosedError("Accounts with a password cannot be made here")
+        raise RegistrationClosedError("Registration with a password is closed on this server")
     form = {"email": email, "name": name, "password": password, "next": next_page}
     try:
         token = accounts.register(platform, Registration.model_validate(form), browser_of(request))
@@ -86,7 +86,7 @@ CODES = {Outcome.GONE: 410, Outcome.WRONG_PASSWORD: 401, Outcome.TAKEN: 409}
 
 @router.get("/confirm-address/{token}", dependencies=[requires(Action.REGISTER)])
 def offer(request: Request, token: str) -> Response:
-    """Ask before an address is confirmed: programs open the links of mail, too."""
+    """Ask before confirming an address, because programs open the links in mail, too."""
     return _offer(request, token, {}, 200)
 
 
@@ -103,10 +103,12 @@ def _offer(request: Request, token: str, problems: Mapping[str, str], code: int)
 def confirm(
     request: Request, platform: ThePlatform, actor: CurrentActor, token: str, password: TextField = ""
 ) -> Response:
-    """Confirm an address; whoever gave the password is logged in."""
+    """Confirm an address, and log in if the password was given."""
     used = accounts.confirm(platform, actor, token, password, browser_of(request))
     if used.outcome is Outcome.WRONG_PASSWORD:
-        return _offer(request, token, {"password": "is not the one of this account"}, CODES[used.outcome])
+        return _offer(
+            request, token, {"password": "is not the password of this account"}, CODES[used.outcome]
+        )
     if used.outcome is not Outcome.CONFIRMED:
         return render(
             request, "confirmation/unusable.html", code=CODES[used.outcome], outcome=used.outcome.value
@@ -118,7 +120,7 @@ def confirm(
 
 @router.get("/account/address", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def address(request: Request, platform: ThePlatform) -> Response:
-    """One's address, whether it is confirmed, and the form for another one."""
+    """Show the account's address, whether it is confirmed, and the form to change it."""
     return _address(request, platform)
 
 
@@ -147,7 +149,7 @@ def _address(
 
 @router.post("/account/address/resend", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def resend(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Have the link mailed once more."""
+    """Mail the confirmation link again."""
     return _sent(request, platform, accounts.resend(platform, actor))
 
 
@@ -159,7 +161,7 @@ def change(
     email: TextField = "",
     password: TextField = "",
 ) -> Response:
-    """Have a link mailed to another address."""
+    """Mail a confirmation link to a new address."""
     form = {"email": email}
     try:
         wait = accounts.change(platform, actor, NewAddress(email=email, password=password))
@@ -189,9 +191,9 @@ def tokens(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    password_changed: Annotated[bool, Query()] = False,  # noqa: FBT002 - of the address
+    password_changed: Annotated[bool, Query()] = False,  # noqa: FBT002 - a query parameter
 ) -> Response:
-    """One's tokens; also the page that follows a change of the password while some work."""
+    """List the reader's tokens. A password change leads here if tokens are still active."""
     return _page(request, platform, actor, EMPTY, {}, is_password_changed=password_changed)
 
 
@@ -233,11 +235,11 @@ def create_token(
     scope: Annotated[tuple[str, ...], Form()] = (),
     days: Annotated[int, Form()] = DEFAULT_LIFETIME,
 ) -> Response:
-    """Create a token and show it, once."""
+    """Create a token and show it once."""
     form = {"name": name, "scope": list(scope), "days": days}
     excessive = next((each for each in MADE_FOR if each in scope and each not in scopes_for(actor)), None)
     if excessive:
-        problem = f"{excessive} is for {MADE_FOR[excessive]}, once they are"
+        problem = f"{excessive} is only for {MADE_FOR[excessive]}"
         return _page(request, platform, actor, form, {"scope": problem})
     try:
         token = people_tokens.create_token(platform, actor.user_id, NewToken.model_validate(form))

@@ -1,4 +1,4 @@
-"""Accounts: registration, and proving or changing an address by a mailed link."""
+"""Accounts: registration, and confirming or changing an e-mail address by a mailed link."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ from app.people.sessions import Browser, check_owner, start_session, user_of_ema
 from app.people.tokens import NewToken, add_token
 from app.platform import Platform
 
-# not trimmed: a password is what was typed
+# not trimmed: a password is exactly what was typed
 Password = Annotated[
     str, StringConstraints(strip_whitespace=False), Field(description="at least 10 characters")
 ]
@@ -37,7 +37,7 @@ class Registration(BaseModel):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
     email: Annotated[MailAddress, Field(description="where we can reach you")]
-    name: Annotated[str, Field(min_length=2, max_length=80, description="as it is shown to others"), Visible]
+    name: Annotated[str, Field(min_length=2, max_length=80, description="as shown to others"), Visible]
     password: Password
 
     @field_validator("password")
@@ -47,10 +47,10 @@ class Registration(BaseModel):
 
 
 def register(platform: Platform, person: Registration, browser: Browser) -> str:
-    """Create an account; returns the token of a new session.
+    """Create an account and return the token of a new session.
 
-    The address is not confirmed yet. An address that somebody has confirmed makes an account like any other, whose
-    link is never mailed: so nobody learns who has an account. Raises BusyError.
+    The address is not confirmed yet. If another account has already confirmed it, this creates an account all the
+    same but its link is never mailed, so that nobody learns who has an account. Raises BusyError.
     """
     password_hash = hash_password(person.password)
     with platform.transaction() as session:
@@ -69,7 +69,7 @@ def create_person(
     *,
     is_verified: bool = False,
 ) -> User:
-    """A new person; without a password they act with tokens only."""
+    """Create a person. Without a password they can act only with tokens."""
     user = User(email=folded(email), name=name, password_hash=password_hash)
     user.verified_at = func.now() if is_verified else None
     session.add(user)
@@ -78,7 +78,7 @@ def create_person(
 
 
 def token_of_program(platform: Platform, email: str, name: str) -> str:
-    """A new token for an account that only programs use, created if needed; its earlier tokens are revoked."""
+    """Create a token for an account used only by programs, and revoke its earlier tokens; create the account if needed."""
     with platform.transaction() as session:
         user = user_of_email(session, email) or create_person(session, email, name, None, is_verified=True)
         for token in tokens.tokens_of(session, user.id):
@@ -91,14 +91,14 @@ class Outcome(StrEnum):
     """How the use of a link ended."""
 
     CONFIRMED = "confirmed"
-    GONE = "gone"  # used, expired, or for an address that the account does not have any more
+    GONE = "gone"  # used, expired, or for an address that the account no longer has
     WRONG_PASSWORD = "wrong-password"  # noqa: S105 - a name
     TAKEN = "taken"  # another account has confirmed the address
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a link can confirm; whoever is not logged in to its account gives the password."""
+    """What a link can confirm. A reader who is not logged in to the account needs its password."""
 
     address: str
     needs_password: bool
@@ -106,14 +106,14 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What came of a link: a new session for whoever gave the password."""
+    """The outcome of using a link, with a new session if the password was given."""
 
     outcome: Outcome
     session_token: str | None = None
 
 
 class NewAddress(BaseModel):
-    """The form for another address."""
+    """The form to change the address."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
@@ -122,18 +122,18 @@ class NewAddress(BaseModel):
 
 
 def person(session: Session, user_id: int) -> User | None:
-    """A person who is neither suspended nor gone, locked until the end of the transaction."""
+    """Return a person who is neither suspended nor deleted, locked until the end of the transaction."""
     statement = select(User).where(User.id == user_id, User.deleted_at.is_(None), User.suspended_at.is_(None))
     return session.scalar(statement.with_for_update())
 
 
 def claimed(user: User, link: MailLink) -> bool:
-    """Whether the address that a link was mailed to is still one that this account wants."""
+    """Whether the address a link was mailed to is still the account's own or pending address."""
     return link.address in (user.email, user.new_email)
 
 
-def take_address(session: Session, user: User, address: str) -> None:
-    """Note that an address is this person's; raises IntegrityError where another account has confirmed it."""
+def claim_address(session: Session, user: User, address: str) -> None:
+    """Record that an address belongs to this person. Raises IntegrityError if another account has confirmed it."""
     if user.new_email == address:
         user.email, user.new_email = address, None
     user.verified_at = func.now()
@@ -144,7 +144,7 @@ PURPOSES = (Letter.CONFIRM_ADDRESS, Letter.CONFIRM_NEW_ADDRESS)
 
 
 def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
-    """What a link can confirm; none if it has been used or has expired."""
+    """Return what a link can confirm, or None if it has been used or has expired."""
     with platform.transaction() as session:
         found = _find(session, token)
         if found is None:
@@ -155,7 +155,7 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
 
 
 def _check_login(platform: Platform, *, is_owner: bool) -> None:
-    """See that whoever opens a link is the owner, or can show it by the password. Raises LoginNeededError."""
+    """Check that the reader is the owner or can prove it with the password. Raises LoginNeededError."""
     if not (is_owner or platform.settings.passwords):
         raise LoginNeededError("Log in to this account first, then open the link again")
 
@@ -169,9 +169,10 @@ def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
 
 
 def confirm(platform: Platform, actor: Actor, token: str, password: str, browser: Browser) -> Used:
-    """Confirm an address by the link that was mailed to it, and log in whoever gave the account's password.
+    """Confirm an address by the link mailed to it, and start a session if the account's password was given.
 
-    Reading the mail is not enough: an account that a stranger made with this address has their password. Raises BusyError.
+    Reading the mail is not enough: if a stranger registered with this address, the account has the stranger's
+    password. Raises BusyError.
     """
     with platform.transaction() as session:
         found = _find(session, token)
@@ -191,14 +192,14 @@ def confirm(platform: Platform, actor: Actor, token: str, password: str, browser
 
 
 def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
-    """Confirm an address, and log its person in on this browser, if any."""
+    """Confirm an address, and log the person in if a browser is given."""
     with platform.transaction() as session:
-        found = _find(session, token)  # once more: another request may have used it meanwhile
+        found = _find(session, token)  # again: another request may have used it meanwhile
         if found is None:
             return Used(Outcome.GONE)
         user, link = found
         before, was_verified = user.email, user.verified_at is not None
-        take_address(session, user, link.address)
+        claim_address(session, user, link.address)
         mail.drop_links(session, user.id)
         audit.record(session, user.id, "account.confirm_address", f"person {user.id}")
         if was_verified and before != user.email:
@@ -209,7 +210,7 @@ def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
 
 
 def resend(platform: Platform, actor: Actor) -> datetime | None:
-    """Have the link mailed once more; returns when, if the limits forbid it now."""
+    """Mail the link again. Return when that will be possible if a limit forbids it now."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         user = person(session, actor.user_id)
@@ -226,9 +227,9 @@ def _ask(session: Session, user: User) -> datetime | None:
 
 
 def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None:
-    """Have a link mailed to another address, which takes the place of the present one once it is used.
+    """Mail a link to a new address, which replaces the current one once the link is used.
 
-    Returns when, if the limits forbid it now. Raises WrongPasswordError, BusyError.
+    Return when that will be possible if a limit forbids it now. Raises WrongPasswordError, BusyError.
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
@@ -246,7 +247,7 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
 
 
 def pending_address(platform: Platform, actor: Actor) -> str | None:
-    """The address that waits to be confirmed in place of the present one."""
+    """Return the new address that is waiting to be confirmed."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         user = person(session, actor.user_id)

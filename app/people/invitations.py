@@ -19,11 +19,11 @@ from app.platform import Platform
 
 
 class NewInvitation(BaseModel):
-    """How often and how long a new link may be used."""
+    """How often a new link may be used, and for how long."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    uses: Annotated[int, Field(ge=1, le=20, description="how many people may join by it")] = 1
+    uses: Annotated[int, Field(ge=1, le=20, description="how many people may join with it")] = 1
     days: Annotated[int, Field(ge=1, le=30, description="until it expires")] = 7
 
 
@@ -32,12 +32,12 @@ class Acceptance(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    token: Annotated[str, Field(max_length=100, description="what stands after /invitations/ in the link")]
+    token: Annotated[str, Field(max_length=100, description="the part of the link after /invitations/")]
 
 
 @dataclass(frozen=True, slots=True)
 class NewLink:
-    """A link that was just made; its secret is shown once."""
+    """A link that was just created. Its secret is shown only once."""
 
     id: int
     token: str
@@ -48,7 +48,7 @@ class NewLink:
 
 @dataclass(frozen=True, slots=True)
 class InvitationView:
-    """An invitation that can still be used, as the team's members see it."""
+    """A usable invitation, as shown to the team's members."""
 
     id: int
     uses_left: int
@@ -59,20 +59,20 @@ class InvitationView:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What somebody is invited to, and what joining means for them."""
+    """What an invitation offers, and what accepting it means for the reader."""
 
     team: str
     challenge: str
     challenge_title: str
     members: int
     invited_by: str
-    leaves: str | None  # the team that they are alone in and leave by joining
+    leaves: str | None  # the team that the reader leaves by joining, having been alone in it
     keeps_results: bool  # that team has results, which stay under its name
     refusals: tuple[str, ...]
 
 
 def is_usable() -> ColumnElement[bool]:
-    """Whether somebody can join by an invitation."""
+    """Whether an invitation can be used to join."""
     return and_(
         Invitation.uses_left > 0,
         Invitation.revoked_at.is_(None),
@@ -81,26 +81,26 @@ def is_usable() -> ColumnElement[bool]:
     )
 
 
-def usable(session: Session, token_hash: bytes) -> Invitation | None:
-    """An invitation that can be used."""
+def find_usable(session: Session, token_hash: bytes) -> Invitation | None:
+    """Return an invitation that can be used."""
     return session.scalar(select(Invitation).where(Invitation.token_hash == token_hash, is_usable()))
 
 
 def lock_usable(session: Session, token_hash: bytes) -> Invitation | None:
-    """An invitation that can be used, locked; others wait until it is known whether this use counts."""
+    """Return an invitation that can be used, locked so that other uses wait for the outcome of this one."""
     statement = select(Invitation).where(Invitation.token_hash == token_hash, is_usable())
     return session.scalar(statement.with_for_update().execution_options(populate_existing=True))
 
 
 def invitation_of(session: Session, team_id: int, invitation_id: int) -> Invitation | None:
-    """An invitation of a team."""
+    """Return an invitation of a team."""
     return session.scalar(
         select(Invitation).where(Invitation.id == invitation_id, Invitation.team_id == team_id)
     )
 
 
 def invitations_of(session: Session, team_id: int) -> tuple[InvitationView, ...]:
-    """The invitations of a team that can be used, newest first."""
+    """Return a team's usable invitations, newest first."""
     columns = (
         Invitation.id,
         Invitation.uses_left,
@@ -118,23 +118,23 @@ def invitations_of(session: Session, team_id: int) -> tuple[InvitationView, ...]
 
 
 def has_methods(session: Session, team_id: int) -> bool:
-    """Whether anything was entered in the name of a team."""
+    """Whether a team has methods."""
     return session.scalar(select(Method.id).where(Method.team_id == team_id).limit(1)) is not None
 
 
-MAX_OPEN = 20  # invitations of a team that can be used at the same time
+MAX_OPEN = 20  # usable invitations of a team at a time
 
 
 def invite(platform: Platform, actor: Actor, team_id: int, new: NewInvitation) -> NewLink:
-    """A link that lets people join a team; only its hash is kept.
+    """Create a link to join a team. Only its hash is stored.
 
-    Raises NotFoundError, ForbiddenError, ConflictError for too many at once.
+    Raises NotFoundError, ForbiddenError, ConflictError if the team has too many.
     """
     token = secrets.token_urlsafe(24)
     with platform.transaction() as session:
         team = managed(session, actor, team_id)
         if len(invitations_of(session, team_id)) >= MAX_OPEN:
-            raise ConflictError(f"A team has at most {MAX_OPEN} invitations at a time; revoke one")
+            raise ConflictError(f"A team can have at most {MAX_OPEN} open invitations; revoke one first")
         invitation = Invitation(
             team_id=team_id,
             token_hash=hash_of_token(token),
@@ -158,12 +158,12 @@ def invite(platform: Platform, actor: Actor, team_id: int, new: NewInvitation) -
 
 
 def open_invitations(session: Session, team_id: int) -> tuple[InvitationView, ...]:
-    """The invitations of a team that can be used."""
+    """Return a team's usable invitations."""
     return invitations_of(session, team_id)
 
 
 def revoke(platform: Platform, actor: Actor, team_id: int, invitation_id: int) -> None:
-    """End an invitation; who has joined by it stays.
+    """Revoke an invitation. People who have joined with it stay members.
 
     Raises NotFoundError, ForbiddenError.
     """
@@ -179,9 +179,9 @@ def revoke(platform: Platform, actor: Actor, team_id: int, invitation_id: int) -
 
 
 def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
-    """What a link offers to this reader; none if it cannot be used any more."""
+    """Return what a link offers this reader, or None if it can no longer be used."""
     with platform.snapshot() as session:
-        invitation = usable(session, hash_of_token(token))
+        invitation = find_usable(session, hash_of_token(token))
         if invitation is None:
             return None
         team = session.get_one(Team, invitation.team_id)
@@ -197,18 +197,18 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
             invited_by=inviter.name if inviter else "",
             leaves=alone.standing.name if alone else None,
             keeps_results=alone is not None and has_methods(session, alone.team_id),
-            refusals=tuple(each.message for each in _against(session, team, present)),
+            refusals=tuple(each.message for each in _refusals(session, team, present)),
         )
 
 
-def _against(session: Session, team: Team, present: Place | None) -> list[Refusal]:
+def _refusals(session: Session, team: Team, present: Place | None) -> list[Refusal]:
     standing = teams.standing_of(session, team.id)
     assert standing is not None
     return list(joining_refusals(team.id, standing, present))
 
 
 def accept(platform: Platform, actor: Actor, token: str) -> int:
-    """Join the team that a link invites to; returns its id.
+    """Join the team that a link invites to, and return its id.
 
     Raises RefusedError.
     """
@@ -216,7 +216,7 @@ def accept(platform: Platform, actor: Actor, token: str) -> int:
     with platform.transaction() as session:
         teams.lock_person(session, actor.user_id)
         invitation, team = _locked(session, actor.user_id, hash_of_token(token))
-        refuse(_against(session, team, teams.place_in(session, actor.user_id, team.challenge_id)))
+        refuse(_refusals(session, team, teams.place_in(session, actor.user_id, team.challenge_id)))
         invitation.uses_left -= 1
         join(session, team, actor.user_id)
         facts = {"challenge_id": team.challenge_id, "details": {"invitation": invitation.id}}
@@ -225,11 +225,11 @@ def accept(platform: Platform, actor: Actor, token: str) -> int:
 
 
 def _locked(session: Session, user_id: int, token_hash: bytes) -> tuple[Invitation, Team]:
-    """An invitation and its team, locked after the teams that joining changes, as everywhere.
+    """Lock an invitation and its team, after the teams that joining changes, in the usual order.
 
-    Raises RefusedError for an invitation that cannot be used.
+    Raises RefusedError if the invitation cannot be used.
     """
-    found = usable(session, token_hash)
+    found = find_usable(session, token_hash)
     if found is not None:
         team = session.get_one(Team, found.team_id)
         present = teams.team_in(session, user_id, team.challenge_id)

@@ -1,4 +1,4 @@
-"""The second half of a login, and the page where it is set up."""
+"""Pages: login, sessions, and the second factor."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -37,13 +37,13 @@ SessionKey = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
 
 def logged_in(request: Request, platform: Platform, token: str, address: str) -> Response:
-    """The way on after a login, with the cookie of the new session."""
+    """Redirect after a login, and set the cookie of the new session."""
     response = RedirectResponse(local_path(address), status_code=303)
     settings = platform.settings
     response.set_cookie(
         SESSION_COOKIE,
         token,
-        # longer than the session, so that a form that is sent after its end is known to be this person's
+        # outlives the session, so that a form sent after its end is still recognised as this person's
         max_age=round((settings.session_lifetime + KEEP_ENDED).total_seconds()),
         httponly=True,
         samesite="lax",
@@ -53,14 +53,14 @@ def logged_in(request: Request, platform: Platform, token: str, address: str) ->
 
 
 def browser_of(request: Request) -> Browser:
-    """Where a request comes from, for a login."""
+    """Return the browser and client that a login comes from."""
     name = browser_name(request.headers.get("user-agent", ""))
     return Browser(client_of_request(request), name, request.cookies.get(SESSION_COOKIE))
 
 
 @router.get("/login", dependencies=[requires(Action.REGISTER)])
 def login_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
-    """The login form."""
+    """Show the login form."""
     return _form_page(request, "sessions/login.html", {"next": next_page}, {}, 200)
 
 
@@ -83,7 +83,7 @@ def log_in(
         wrong = {"email": "no account has this e-mail address and password"}
         return _form_page(request, "sessions/login.html", form, wrong, 401)
     except people_sessions.SuspendedError:
-        suspended = {"email": "is of an account that is suspended; ask the admins"}
+        suspended = {"email": "belongs to a suspended account; ask the admins of this server"}
         return _form_page(request, "sessions/login.html", form, suspended, 403)
     if people_sessions.awaits_code(platform, token):
         next_page = f"/login/code?next={quote(local_path(next_page))}"
@@ -92,7 +92,7 @@ def log_in(
 
 @router.get("/login/confirm", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def confirmation_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
-    """Ask for the password once more, before something that a forgotten browser must not do."""
+    """Ask for the password again before an action that needs a recent login."""
     return _form_page(request, "sessions/confirm.html", {"next": next_page}, {}, 200)
 
 
@@ -107,7 +107,7 @@ def confirm(
     password: TextField = "",
     next_page: NextPage = "/",
 ) -> Response:
-    """Note that the person of this session has shown again that it is them."""
+    """Confirm the password, which makes this session recently authenticated."""
     try:
         token = people_sessions.confirm(platform, actor, password, browser_of(request))
     except (ValidationError, people_sessions.WrongPasswordError):
@@ -119,7 +119,7 @@ def confirm(
 def _form_page(
     request: Request, template: str, form: Mapping[str, str], problems: Mapping[str, str], code: int = 422
 ) -> Response:
-    """The form once more, with what was typed and what is wrong with it."""
+    """Show the form with what was typed and the problems found."""
     return render(
         request,
         template,
@@ -133,14 +133,14 @@ def _form_page(
 
 @router.post("/logout", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def log_out(request: Request, platform: ThePlatform) -> Response:
-    """End this session. The cookie stays and opens nothing; it says whose forms are still open in other tabs."""
+    """End this session. The cookie stays, without access, to recognise whose forms are still open in other tabs."""
     people_sessions.log_out(platform, request.cookies.get(SESSION_COOKIE, ""))
     return RedirectResponse("/", status_code=303)
 
 
 @router.get("/account/sessions", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def sessions(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Where one is logged in."""
+    """List the reader's sessions."""
     found = people_sessions.sessions_of(platform, actor, request.cookies.get(SESSION_COOKIE, ""))
     settings = platform.settings
     response = render(
@@ -175,7 +175,7 @@ NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
 
 @router.get("/login/code", dependencies=[requires(Action.REGISTER)])
 def code_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
-    """Ask for the code, after the password."""
+    """Ask for the code after the password."""
     return _code_page(request, next_page, {}, 200)
 
 
@@ -186,11 +186,11 @@ def enter_code(
     code: Code = "",
     next_page: Annotated[str, Form(alias="next")] = "/",
 ) -> Response:
-    """Finish a login."""
+    """Complete a login with a code."""
     try:
         token = people_second_factor.log_in(platform, browser_of(request), code)
     except WrongPasswordError:
-        wrong = {"code": "is not the present code, or was used before"}
+        wrong = {"code": "is wrong or has already been used"}
         return _code_page(request, next_page, wrong, 401)
     return logged_in(request, platform, token, next_page)
 
@@ -203,7 +203,7 @@ def _code_page(request: Request, next_page: str, problems: Mapping[str, str], co
 
 @router.get("/account/second-factor", dependencies=[ACCOUNT])
 def second_factor(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Whether one has a second factor, and how to set one up."""
+    """Show whether the reader has a second factor, and how to set one up."""
     return _page(request, platform, actor, NO_PROBLEMS)
 
 
@@ -229,7 +229,7 @@ def _page(
 
 @router.post("/account/second-factor/start", dependencies=[ACCOUNT, recently_logged_in()])
 def start(platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Begin to set up a second factor."""
+    """Start setting up a second factor."""
     people_second_factor.start(platform, actor)
     return RedirectResponse("/account/second-factor", status_code=303)
 
@@ -238,11 +238,11 @@ def start(platform: ThePlatform, actor: CurrentActor) -> Response:
 def confirm_second_factor(
     request: Request, platform: ThePlatform, actor: CurrentActor, code: Code = ""
 ) -> Response:
-    """Use the second factor from now on, and show the recovery codes, once."""
+    """Enable the second factor, and show the recovery codes once."""
     cookie = request.cookies.get(SESSION_COOKIE, "")
     codes = people_second_factor.confirm(platform, actor, code, cookie)
     if codes is None:
-        wrong = {"code": "is not the present code; is the clock of your device right?"}
+        wrong = {"code": "is wrong; check that the clock of your device is right"}
         return _page(request, platform, actor, wrong)
     token = renew(platform, cookie)
     response = _page(request, platform, actor, NO_PROBLEMS, codes)
@@ -252,13 +252,13 @@ def confirm_second_factor(
 
 @router.post("/account/second-factor/codes", dependencies=[ACCOUNT, recently_logged_in()])
 def renew_codes(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Make new recovery codes and show them, once."""
+    """Create new recovery codes and show them once."""
     return _page(request, platform, actor, NO_PROBLEMS, people_second_factor.renew_codes(platform, actor))
 
 
 @router.post("/account/second-factor/remove", dependencies=[ACCOUNT, recently_logged_in()])
 def remove(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Do without a second factor from now on."""
+    """Disable the second factor."""
     cookie = request.cookies.get(SESSION_COOKIE, "")
     people_second_factor.remove(platform, actor, cookie)
     return logged_in(request, platform, renew(platform, cookie), "/account/second-factor")

@@ -1,4 +1,4 @@
-"""Login by OpenID Connect providers and GitHub."""
+"""Login with OpenID Connect providers and GitHub."""
 
 import secrets
 from collections.abc import Mapping
@@ -29,26 +29,26 @@ from app.platform import Platform
 
 
 class ProviderError(DomainError):
-    """The provider is away, or what it said cannot be trusted; the message is for the log."""
+    """The provider is unavailable or its response cannot be trusted. The message is for the log."""
 
 
 class StaleError(DomainError):
-    """A login at the provider that is over, was used, or was begun in another browser."""
+    """A login at the provider that has ended, was already used, or was started in another browser."""
 
 
 class Purpose(StrEnum):
-    """Why somebody was sent to the provider."""
+    """Why a browser was sent to the provider."""
 
     LOG_IN = "log-in"
     LINK = "link"
-    CONFIRM = "confirm"  # that it is them, before something that a forgotten browser must not do
+    CONFIRM = "confirm"  # confirm one's identity before an action that needs a recent login
 
 
 class Outcome(StrEnum):
-    """What follows when somebody comes back from the provider."""
+    """What happens when a browser returns from the provider."""
 
     LOGGED_IN = "logged-in"
-    NEW = "new"  # an account can be made
+    NEW = "new"  # an account can be created
     LINKED = "linked"
     CONFIRMED = "confirmed"
     NO_ADDRESS = "no-address"
@@ -59,23 +59,23 @@ class Outcome(StrEnum):
     SESSION_OVER = "session-over"
     NOT_FRESH = "not-fresh"
     SUSPENDED = "suspended"
-    CLOSED = "closed"  # nobody can make an account here
+    CLOSED = "closed"  # registration is closed
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A login at a provider that has begun."""
+    """A login at a provider that has started."""
 
     provider: str  # its id
     purpose: Purpose
     started_at: datetime
-    user_id: int | None  # who is logged in here already
+    user_id: int | None  # the person already logged in here
     next_page: str
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
-    """Where a browser is sent, and the cookie by which it is known when it comes back."""
+class LoginRedirect:
+    """Where to send a browser, and the cookie that identifies it when it returns."""
 
     address: str
     cookie: str
@@ -83,41 +83,41 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What the provider says of a person."""
+    """What the provider says about a person."""
 
-    subject: str  # who it is, for this provider
+    subject: str  # the provider's identifier of the person
     email: str = ""  # case folded
-    is_verified: bool = False  # the provider knows that the address is theirs
+    is_verified: bool = False  # the provider has verified the address
     name: str = ""
     authenticated_at: int | None = None  # seconds since 1970
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """Somebody who has come back from the provider, with what it says of them."""
+class CallbackContext:
+    """A login that has returned from the provider, with its claims."""
 
     provider: LoginProvider
     started: Started
     claims: Claims
     browser: Browser
     cookie: str
-    started_by: int | None  # who was logged in when it began, and still is
+    started_by: int | None  # the person logged in when it started, if still logged in
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known here of somebody who comes back from the provider."""
+    """What this server knows about the person of a login that has returned."""
 
     owner: int | None = None  # the account that this login is linked to
-    is_suspended: bool = False  # that account
-    started_by: int | None = None  # who was logged in when it began, and still is
+    is_suspended: bool = False  # whether that account is suspended
+    started_by: int | None = None  # the person logged in when it started, if still logged in
     has_account: bool = False  # an account has confirmed this e-mail address
-    has_link: bool = False  # another login is linked to the account that it was begun from
+    has_link: bool = False  # the account that started this login is linked to another one
 
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """A login by a provider that is linked to an account, as its owner sees it."""
+    """A provider's login that is linked to an account, as shown to its owner."""
 
     email: str
     linked_at: datetime
@@ -126,7 +126,7 @@ class LinkView:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What came of a login at the provider."""
+    """The outcome of a login at the provider."""
 
     outcome: Outcome
     next_page: str = "/"
@@ -135,7 +135,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """Somebody whom a provider knows and who has no account here."""
+    """A person whom a provider has authenticated and who has no account here."""
 
     provider: LoginProvider
     subject: str
@@ -149,19 +149,19 @@ class NewAccount(BaseModel):
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
-    name: Annotated[str, Field(min_length=2, max_length=80, description="as it is shown to others"), Visible]
+    name: Annotated[str, Field(min_length=2, max_length=80, description="as shown to others"), Visible]
 
 
-LIFETIME = timedelta(minutes=10)  # of a login at the provider
-LEEWAY = timedelta(minutes=1)  # by which clocks may differ
+LIFETIME = timedelta(minutes=10)  # of a started login
+LEEWAY = timedelta(minutes=1)  # for differences between clocks
 SHORTEST_NAME, LONGEST_NAME = 2, 80
 
 
 def outcome(purpose: Purpose, claims: Claims, known: Known, started_at: datetime) -> Outcome:
-    """What follows when somebody comes back from the provider.
+    """Decide what happens when a browser returns from the provider.
 
-    An account is entered by the login that was linked to it and by no e-mail address: a provider that is wrong about an
-    address, or whose address was given to somebody else, opens nothing.
+    Only a linked login opens an account, never a matching e-mail address: a provider that is wrong about an address,
+    or an address that now belongs to another person, opens nothing.
     """
     if purpose is Purpose.LOG_IN:
         return _logging_in(claims, known)
@@ -195,12 +195,12 @@ def _confirming(claims: Claims, known: Known, started_at: datetime) -> Outcome:
 
 
 def is_fresh(authenticated_at: int | None, started_at: datetime) -> bool:
-    """Whether somebody has shown the provider that it is them since they were sent there; in seconds since 1970."""
+    """Whether a person authenticated (seconds since 1970) after being sent to the provider."""
     return authenticated_at is not None and authenticated_at >= (started_at - LEEWAY).timestamp()
 
 
 def suggested_name(name: str, email: str) -> str:
-    """The name to begin with for a new account; whoever it is can change it before anybody sees it.
+    """Suggest a name for a new account. Its owner can change it before it is shown to others.
 
     >>> suggested_name("Ash Grove", "ash@example.org"), suggested_name("", "ash@example.org")
     ('Ash Grove', 'ash')
@@ -210,22 +210,22 @@ def suggested_name(name: str, email: str) -> str:
     return next(fit, "")
 
 
-def keep(session: Session, cookie_hash: bytes, content: dict[str, Any], lifetime: timedelta) -> None:
-    """Note what belongs to a login that has begun, and forget those that nobody has finished."""
+def store_login(session: Session, cookie_hash: bytes, content: dict[str, Any], lifetime: timedelta) -> None:
+    """Store the state of a started login, and delete expired ones."""
     session.execute(delete(ProviderLogin).where(ProviderLogin.expires_at < func.now()))
     session.add(ProviderLogin(cookie_hash=cookie_hash, content=content, expires_at=func.now() + lifetime))
 
 
 def pop_login(session: Session, cookie_hash: bytes) -> dict[str, Any]:
-    """What belongs to the login of this cookie, which is used up; empty for one that is over, used, or of another browser."""
-    taken = delete(ProviderLogin).where(
+    """Remove and return the state of this cookie's login; empty if it has expired, was used, or is another browser's."""
+    statement = delete(ProviderLogin).where(
         ProviderLogin.cookie_hash == cookie_hash, ProviderLogin.expires_at > func.now()
     )
-    return session.scalar(taken.returning(ProviderLogin.content)) or {}
+    return session.scalar(statement.returning(ProviderLogin.content)) or {}
 
 
-def peek(session: Session, cookie_hash: bytes) -> dict[str, Any]:
-    """The same, which stays."""
+def find_login(session: Session, cookie_hash: bytes) -> dict[str, Any]:
+    """Return the state of this cookie's login without removing it; empty if there is none."""
     statement = select(ProviderLogin.content).where(
         ProviderLogin.cookie_hash == cookie_hash, ProviderLogin.expires_at > func.now()
     )
@@ -233,7 +233,7 @@ def peek(session: Session, cookie_hash: bytes) -> dict[str, Any]:
 
 
 def find_known(session: Session, issuer: str, claims: Claims, started_by: int | None) -> Known:
-    """What is known here of somebody who comes back from the provider."""
+    """Look up what this server knows about the person of a login that has returned."""
     of_login = (Identity.issuer == issuer, Identity.subject == claims.subject)
     found = session.execute(
         select(Identity.user_id, User.suspended_at.is_not(None))
@@ -248,19 +248,19 @@ def find_known(session: Session, issuer: str, claims: Claims, started_by: int | 
 
 
 def add_link(session: Session, user_id: int, issuer: str, subject: str, email: str) -> None:
-    """Link a login by the provider to an account."""
+    """Link a provider's login to an account."""
     session.add(Identity(user_id=user_id, issuer=issuer, subject=subject, email=email))
     session.flush()
 
 
 def note_use(session: Session, issuer: str, subject: str) -> None:
-    """Note that a login by the provider was used now."""
+    """Record that a provider's login was used just now."""
     used = update(Identity).where(Identity.issuer == issuer, Identity.subject == subject)
     session.execute(used.values(last_used_at=func.now()))
 
 
 def select_links(session: Session, user_id: int) -> dict[str, LinkView]:
-    """By issuer, the logins that are linked to an account."""
+    """Return the logins linked to an account, by issuer."""
     columns = (Identity.issuer, Identity.email, Identity.linked_at, Identity.last_used_at)
     rows = session.execute(select(*columns).where(Identity.user_id == user_id))
     return {
@@ -269,21 +269,21 @@ def select_links(session: Session, user_id: int) -> dict[str, LinkView]:
 
 
 def delete_link(session: Session, user_id: int, issuer: str) -> bool:
-    """Whether a login by this provider was linked to the account; it is no more."""
-    gone = delete(Identity).where(Identity.user_id == user_id, Identity.issuer == issuer)
-    return session.scalar(gone.returning(Identity.user_id)) is not None
+    """Unlink a provider's login from an account. Return whether it was linked."""
+    statement = delete(Identity).where(Identity.user_id == user_id, Identity.issuer == issuer)
+    return session.scalar(statement.returning(Identity.user_id)) is not None
 
 
 def lock_user(session: Session, user_id: int) -> User:
-    """A person, locked until the end of the transaction."""
+    """Return a person, locked until the end of the transaction."""
     return session.get_one(User, user_id, with_for_update=True)
 
 
-STALE = "this login is over or was begun elsewhere"
+STALE = "this login has ended or was started in another browser"
 
 
 def provider_of(platform: Platform, id_: str) -> LoginProvider:
-    """A provider of the settings. Raises NotFoundError."""
+    """Return the configured provider with this id. Raises NotFoundError."""
     found = next((each for each in platform.settings.login_providers if each.id == id_), None)
     if found is None:
         raise NotFoundError("There is nothing at this address")
@@ -291,13 +291,13 @@ def provider_of(platform: Platform, id_: str) -> LoginProvider:
 
 
 def _callback(platform: Platform, provider: LoginProvider) -> str:
-    """Where a provider sends people back to; each has its own address, so that none can speak for another."""
+    """Return the callback URL. Each provider has its own, so that none can impersonate another."""
     return f"{platform.settings.address}/login/providers/{provider.id}/callback"
 
 
-async def depart(request: Request, platform: Platform, actor: Actor, started: Started) -> Departure:
-    """Begin a login at a provider. Raises ProviderError, NotFoundError."""
-    # what it imports costs time and memory that an installation without a provider need not pay
+async def depart(request: Request, platform: Platform, actor: Actor, started: Started) -> LoginRedirect:
+    """Start a login at a provider. Raises ProviderError, NotFoundError."""
+    # imported late: an installation without a provider need not spend the time and memory
     from app.people.openid_client import leave  # noqa: PLC0415
 
     provider = provider_of(platform, started.provider)
@@ -313,16 +313,16 @@ async def depart(request: Request, platform: Platform, actor: Actor, started: St
         "next_page": started.next_page,
     }
     await run_in_threadpool(_keep, platform, cookie, content)
-    return Departure(address, cookie)
+    return LoginRedirect(address, cookie)
 
 
 def _keep(platform: Platform, cookie: str, content: dict[str, Any]) -> None:
     with platform.transaction() as session:
-        keep(session, hash_of_token(cookie), content, LIFETIME)
+        store_login(session, hash_of_token(cookie), content, LIFETIME)
 
 
 def take_login(platform: Platform, cookie: str) -> Mapping[str, Any]:
-    """What belongs to a login of this cookie that has begun, which is used up."""
+    """Remove and return the state of this cookie's login."""
     with platform.transaction() as session:
         return pop_login(session, hash_of_token(cookie))
 
@@ -330,49 +330,49 @@ def take_login(platform: Platform, cookie: str) -> Mapping[str, Any]:
 async def arrive(
     request: Request, platform: Platform, actor: Actor, id_: str, cookie: str, browser: Browser
 ) -> Returned:
-    """Take back somebody whom a provider knows. Raises StaleError, ProviderError, NotFoundError."""
+    """Handle a browser that returns from the provider. Raises StaleError, ProviderError, NotFoundError."""
     from app.people.openid_client import come_back  # noqa: PLC0415 - see above
 
     provider = provider_of(platform, id_)
-    kept = await run_in_threadpool(take_login, platform, cookie)
-    if kept.get("provider") != id_ or "client" not in kept:
+    state = await run_in_threadpool(take_login, platform, cookie)
+    if state.get("provider") != id_ or "client" not in state:
         raise StaleError(STALE)
-    request.scope["session"] = kept["client"]
+    request.scope["session"] = state["client"]
     claims = await come_back(request, provider)
     started = Started(
         id_,
-        Purpose(kept["purpose"]),
-        datetime.fromisoformat(kept["started_at"]),
-        kept["user_id"],
-        kept["next_page"],
+        Purpose(state["purpose"]),
+        datetime.fromisoformat(state["started_at"]),
+        state["user_id"],
+        state["next_page"],
     )
     by = started.user_id if started.user_id == actor.user_id else None
-    arrived = Arrived(provider, started, claims, browser, cookie, by)
-    return await run_in_threadpool(_follow, platform, arrived)
+    context = CallbackContext(provider, started, claims, browser, cookie, by)
+    return await run_in_threadpool(_complete_login, platform, context)
 
 
 def started_now(id_: str, purpose: Purpose, next_page: str) -> Started:
-    """A login that begins."""
+    """Describe a login that starts now."""
     return Started(id_, purpose, datetime.now(UTC), None, next_page)
 
 
-def _follow(platform: Platform, arrived: Arrived) -> Returned:
+def _complete_login(platform: Platform, context: CallbackContext) -> Returned:
     try:
         with platform.transaction() as session:
-            returned = _settle(session, platform, arrived)
-    except IntegrityError:  # the same person came back twice at once
+            returned = _apply_outcome(session, platform, context)
+    except IntegrityError:  # the same person returned twice at once
         return Returned(Outcome.OF_ANOTHER)
     platform.notifier.wake_workers(Queue.MAIL)
     if returned.outcome is Outcome.CONFIRMED:
-        token = renew(platform, arrived.browser.cookie or "")
-        return Returned(Outcome.CONFIRMED, arrived.started.next_page, token)
+        token = renew(platform, context.browser.cookie or "")
+        return Returned(Outcome.CONFIRMED, context.started.next_page, token)
     return returned
 
 
-def _settle(session: Session, platform: Platform, arrived: Arrived) -> Returned:
-    """Do what follows for somebody who has come back, in one transaction."""
-    provider, started, claims = arrived.provider, arrived.started, arrived.claims
-    known = find_known(session, provider.issuer, claims, arrived.started_by)
+def _apply_outcome(session: Session, platform: Platform, context: CallbackContext) -> Returned:
+    """Carry out the outcome of a returned login in one transaction."""
+    provider, started, claims = context.provider, context.started, context.claims
+    known = find_known(session, provider.issuer, claims, context.started_by)
     found = outcome(started.purpose, claims, known, started.started_at)
     if found is Outcome.NEW and platform.settings.registration is Registration.CLOSED:
         return Returned(Outcome.CLOSED)
@@ -384,14 +384,14 @@ def _settle(session: Session, platform: Platform, arrived: Arrived) -> Returned:
             "name": claims.name,
             "next_page": started.next_page,
         }
-        keep(session, hash_of_token(arrived.cookie), content, LIFETIME)
+        store_login(session, hash_of_token(context.cookie), content, LIFETIME)
         return Returned(found, started.next_page)
     if found is Outcome.LINKED and known.started_by is not None and known.owner is None:
         _link(session, provider, known.started_by, claims.subject, claims.email)
     if known.owner is not None and found in (Outcome.LOGGED_IN, Outcome.CONFIRMED):
         note_use(session, provider.issuer, claims.subject)
     if known.owner is not None and found is Outcome.LOGGED_IN:
-        token = _start_session(session, platform, arrived.browser, known.owner)
+        token = _start_session(session, platform, context.browser, known.owner)
         return Returned(found, started.next_page, token)
     return Returned(found, started.next_page)
 
@@ -407,26 +407,26 @@ def _link(session: Session, provider: LoginProvider, user_id: int, subject: str,
 
 
 def _note(session: Session, provider: LoginProvider, user_id: int, action: str, letter: Letter) -> None:
-    """Write down that a login was linked or unlinked, and tell the owner of the account by mail."""
+    """Record that a login was linked or unlinked, and notify the account's owner by mail."""
     audit.record(session, user_id, action, f"person {user_id}", details={"issuer": provider.issuer})
     mail.tell_owner(session, letter, lock_user(session, user_id), provider=provider.name)
 
 
 def newcomer(platform: Platform, cookie: str) -> Newcomer:
-    """Who can make an account with this cookie. Raises StaleError."""
+    """Return the person who can create an account with this cookie. Raises StaleError."""
     with platform.transaction() as session:
-        return _newcomer(platform, peek(session, hash_of_token(cookie)))
+        return _newcomer(platform, find_login(session, hash_of_token(cookie)))
 
 
-def _newcomer(platform: Platform, kept: Mapping[str, Any]) -> Newcomer:
-    if "newcomer" not in kept:
+def _newcomer(platform: Platform, state: Mapping[str, Any]) -> Newcomer:
+    if "newcomer" not in state:
         raise StaleError(STALE)
-    provider = provider_of(platform, kept["newcomer"])
-    return Newcomer(provider, kept["subject"], kept["email"], kept["name"], kept["next_page"])
+    provider = provider_of(platform, state["newcomer"])
+    return Newcomer(provider, state["subject"], state["email"], state["name"], state["next_page"])
 
 
 def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser) -> Returned:
-    """Make an account without a password for somebody whom a provider knows, and log them in.
+    """Create an account without a password for a newcomer, and log them in.
 
     Raises StaleError.
     """
@@ -436,14 +436,14 @@ def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser)
             user = create_person(session, found.email, new.name, None, is_verified=True)
             _link(session, found.provider, user.id, found.subject, found.email)
             token = _start_session(session, platform, browser, user.id)
-    except IntegrityError:  # somebody has confirmed the address, or used the login, in the meantime
+    except IntegrityError:  # another account has meanwhile confirmed the address or linked the login
         return Returned(Outcome.HAS_ACCOUNT)
     platform.notifier.wake_workers(Queue.MAIL)
     return Returned(Outcome.LOGGED_IN, found.next_page, token)
 
 
 def links_of(platform: Platform, actor: Actor) -> list[tuple[LoginProvider, LinkView | None]]:
-    """Every provider, with the login there that is linked to an account. Raises NotFoundError where there is none."""
+    """Return every provider with the login linked to this account, if any. Raises NotFoundError without providers."""
     assert actor.user_id is not None
     if not platform.settings.login_providers:
         raise NotFoundError("There is nothing at this address")
@@ -453,7 +453,7 @@ def links_of(platform: Platform, actor: Actor) -> list[tuple[LoginProvider, Link
 
 
 def unlink(platform: Platform, actor: Actor, id_: str) -> None:
-    """Let the login by a provider open this account no more. Raises ConflictError where nothing else opens it."""
+    """Unlink a provider's login from this account. Raises ConflictError if no other way to log in remains."""
     assert actor.user_id is not None
     provider, settings = provider_of(platform, id_), platform.settings
     with platform.transaction() as session:
@@ -462,7 +462,7 @@ def unlink(platform: Platform, actor: Actor, id_: str) -> None:
         opens = others & {each.issuer for each in settings.login_providers}
         if not opens and (person.password_hash is None or not settings.passwords):
             advice = "Choose a password first" if settings.passwords else "Link another login first"
-            raise ConflictError(f"{advice}; without one you could no longer log in")
+            raise ConflictError(f"{advice}; otherwise you could no longer log in")
         if delete_link(session, actor.user_id, provider.issuer):
             _note(session, provider, actor.user_id, "provider.unlink", Letter.PROVIDER_UNLINKED)
     platform.notifier.wake_workers(Queue.MAIL)

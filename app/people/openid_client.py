@@ -1,4 +1,4 @@
-"""Talking to a login provider: the authorization code flow with PKCE, by OpenID Connect or as GitHub does it."""
+"""Client of login providers: the authorization code flow with PKCE, with OpenID Connect or GitHub."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from app.core.names import folded, is_mail_address
 from app.core.settings import LoginProvider
 from app.people.openid import Claims, ProviderError, Purpose, StaleError
 
-TOTAL_TIMEOUT = 15  # seconds for all answers of one step
-TIMEOUT = httpx2.Timeout(5)  # seconds to connect, and for each answer
-LEEWAY = 60  # seconds by which clocks may differ
-# with public keys only: a secret that signs, or no signature at all, would let others speak for the provider
+TOTAL_TIMEOUT = 15  # seconds for all responses of one step
+TIMEOUT = httpx2.Timeout(5)  # seconds to connect, and for each response
+LEEWAY = 60  # seconds, for differences between clocks
+# public keys only: with a shared secret, or without signatures, others could impersonate the provider
 ALGORITHMS = (
     "RS256",
     "RS384",
@@ -48,12 +48,12 @@ FAILURES = (
     TimeoutError,
 )
 METADATA = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
-LONGEST_SUBJECT = 255  # characters, says OpenID Connect
+LONGEST_SUBJECT = 255  # characters, the limit of OpenID Connect
 
 
 async def leave(request: Request, provider: LoginProvider, callback: str, purpose: Purpose) -> str:
-    """Where a browser is sent to log in; what it is recognised by afterwards is in `request.session`. Raises ProviderError."""
-    # whoever confirms that it is them has to log in there again
+    """Return the URL where a browser logs in; `request.session` keeps the state to recognise it. Raises ProviderError."""
+    # to confirm an identity, a person must log in again
     again = {"prompt": "login", "max_age": "0"} if purpose is Purpose.CONFIRM else {}
     try:
         async with asyncio.timeout(TOTAL_TIMEOUT):
@@ -66,10 +66,13 @@ async def leave(request: Request, provider: LoginProvider, callback: str, purpos
 
 
 async def come_back(request: Request, provider: LoginProvider) -> Claims:
-    """What the provider says of the person whom it sent back. Raises ProviderError, StaleError for a login of another browser."""
-    issuer = request.query_params.get("iss")  # who says that it sends it (RFC 9207)
+    """Return the claims about a person who returns from the provider.
+
+    Raises ProviderError, and StaleError for a login of another browser.
+    """
+    issuer = request.query_params.get("iss")  # names the sender (RFC 9207)
     if provider.kind == "openid" and issuer not in (None, provider.issuer):
-        raise ProviderError(f"the answer comes from {issuer!r}, expected {provider.issuer!r}")
+        raise ProviderError(f"the response comes from {issuer!r}, expected {provider.issuer!r}")
     try:
         expected = {
             "iss": {"essential": True, "value": provider.issuer},
@@ -82,13 +85,13 @@ async def come_back(request: Request, provider: LoginProvider) -> Claims:
                 return await _github_claims(client, token)
             return _claims(token["userinfo"])
     except MismatchingStateError as error:
-        raise StaleError("this login is over or was begun elsewhere") from error
+        raise StaleError("this login has ended or was started in another browser") from error
     except FAILURES as error:
         raise ProviderError(_reason(error)) from error
 
 
 async def _client(provider: LoginProvider) -> StarletteOAuth2App:
-    """A client with what the provider says of itself now, so that a change of keys or addresses is followed at once."""
+    """Return a client with the provider's current metadata, so that it follows a change of keys or URLs at once."""
     options: dict[str, Any] = {
         "code_challenge_method": "S256",
         "timeout": TIMEOUT,
@@ -110,8 +113,8 @@ async def _client(provider: LoginProvider) -> StarletteOAuth2App:
     )
     metadata = await client.load_server_metadata()
     if metadata["issuer"] != provider.issuer:
-        raise ValueError(f"the provider calls itself {metadata['issuer']!r}, expected {provider.issuer!r}")
-    # authlib hands all metadata to its HTTP client as arguments: `timeout`, `verify` or `code_challenge_method` would count
+        raise ValueError(f"issuer mismatch: found {metadata['issuer']!r}, expected {provider.issuer!r}")
+    # authlib passes all metadata to its HTTP client as arguments, `timeout`, `verify`, and `code_challenge_method` included
     client.server_metadata = {name: str(metadata[name]) for name in METADATA} | {
         "_loaded_at": metadata["_loaded_at"],
         "id_token_signing_alg_values_supported": list(ALGORITHMS),
@@ -121,7 +124,7 @@ async def _client(provider: LoginProvider) -> StarletteOAuth2App:
 
 @cache
 def _certificates() -> SSLContext:
-    """Made once: it takes as long as all the rest of a login, and requests wait meanwhile."""
+    """Return the TLS context. Cached, because creating it takes as long as the rest of a login and blocks requests."""
     return httpx2.create_ssl_context()
 
 
@@ -131,15 +134,20 @@ def _registered(provider: LoginProvider, **options: Any) -> StarletteOAuth2App:
 
 
 async def _github_claims(client: StarletteOAuth2App, token: Mapping[str, Any]) -> Claims:
-    """Who it is by the number of the account, because its login name can be given to somebody else."""
+    """Identify the person by the account's number, because a GitHub login name can pass to another person."""
     person = await _json(client, "user", token)
     addresses = await _json(client, "user/emails", token)
     email = next((each["email"] for each in addresses if each["primary"] and each["verified"]), "")
     number = person["id"]
     if type(number) is not int:
         raise ValueError(f"expected the number of an account, found {number!r}")
-    said = {"sub": number, "email": email, "email_verified": True, "name": person["name"] or person["login"]}
-    return _claims(said)
+    profile = {
+        "sub": number,
+        "email": email,
+        "email_verified": True,
+        "name": person["name"] or person["login"],
+    }
+    return _claims(profile)
 
 
 async def _json(client: StarletteOAuth2App, path: str, token: Mapping[str, Any]) -> Any:
@@ -148,17 +156,17 @@ async def _json(client: StarletteOAuth2App, path: str, token: Mapping[str, Any])
     return response.json()
 
 
-def _claims(said: Mapping[str, Any]) -> Claims:
-    authenticated_at = said.get("auth_time")
-    email = folded(str(said.get("email") or ""))
-    subject = str(said["sub"])
+def _claims(profile: Mapping[str, Any]) -> Claims:
+    authenticated_at = profile.get("auth_time")
+    email = folded(str(profile.get("email") or ""))
+    subject = str(profile["sub"])
     if not subject.isprintable() or len(subject) > LONGEST_SUBJECT:
-        raise ValueError("the subject is too long, or has characters that cannot be stored")
+        raise ValueError("the subject is too long or contains characters that cannot be stored")
     return Claims(
         subject=subject,
         email=email if is_mail_address(email) else "",
-        is_verified=said.get("email_verified") is True,
-        name=str(said.get("name") or ""),
+        is_verified=profile.get("email_verified") is True,
+        name=str(profile.get("name") or ""),
         authenticated_at=int(authenticated_at) if authenticated_at is not None else None,
     )
 

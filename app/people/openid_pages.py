@@ -1,4 +1,4 @@
-"""The pages of logins by providers."""
+"""Pages: login with providers."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -48,7 +48,7 @@ COOKIE = "heldout_provider"
 COOKIE_PATH = "/login"
 ACCOUNT_PAGE = "/account/logins"
 NEW_ACCOUNT = "/login/new-account"
-LONGEST = 4096  # characters of what the provider sends back
+LONGEST = 4096  # characters of a parameter that the provider sends back
 
 NextPage = Annotated[str, Form(alias="next")]
 Sent = Annotated[str, Query(max_length=LONGEST)]
@@ -81,7 +81,7 @@ async def log_in(request: Request, provider: str, next_page: NextPage = "/") -> 
     dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)],
 )
 async def confirm(request: Request, provider: str, next_page: NextPage = "/") -> Response:
-    """Send a browser to a provider to show that it is still the same person."""
+    """Send a browser to a provider to confirm the person's identity."""
     return await _depart(request, provider, Purpose.CONFIRM, next_page)
 
 
@@ -95,7 +95,7 @@ async def link(request: Request, provider: str) -> Response:
 
 
 async def _depart(request: Request, id_: str, purpose: Purpose, next_page: str) -> Response:
-    """A page that goes on to a provider; a redirect after a form would break `form-action` of the content policy."""
+    """Continue to a provider by a page: after a form, a redirect would violate `form-action` of the content policy."""
     platform, actor = platform_of_request(request), actor_of_request(request)
     provider = openid.provider_of(platform, id_)
     started = openid.started_now(id_, purpose, local_path(next_page))
@@ -119,12 +119,12 @@ async def _depart(request: Request, id_: str, purpose: Purpose, next_page: str) 
 
 def _failed(request: Request, provider: LoginProvider | None, error: DomainError) -> Response:
     if isinstance(error, ProviderError):
-        log.warning("login by a provider failed", provider=provider and provider.id, error=str(error))
+        log.warning("login with a provider failed", provider=provider and provider.id, error=str(error))
     return _outcome(request, provider, AWAY if isinstance(error, ProviderError) else STALE)
 
 
 def _outcome(request: Request, provider: LoginProvider | None, outcome: str) -> Response:
-    """Why nobody was logged in or linked."""
+    """Explain why nobody was logged in and nothing was linked."""
     response = render(
         request, "openid/outcome.html", code=STATUS[outcome], provider=provider, outcome=str(outcome)
     )
@@ -139,7 +139,7 @@ def _outcome(request: Request, provider: LoginProvider | None, outcome: str) -> 
 async def arrive(
     request: Request, platform: ThePlatform, actor: CurrentActor, provider: str, code: Sent = ""
 ) -> Response:
-    """Take back a browser from a provider."""
+    """Handle a browser that returns from a provider."""
     known, cookie = openid.provider_of(platform, provider), request.cookies.get(COOKIE, "")
     if not code:
         await run_in_threadpool(openid.take_login, platform, cookie)
@@ -171,7 +171,7 @@ def _logged_in(request: Request, token: str, next_page: str) -> Response:
 
 @router.get(NEW_ACCOUNT, dependencies=[requires(Action.REGISTER)])
 def new_account(request: Request, platform: ThePlatform) -> Response:
-    """The form for an account of somebody whom a provider knows."""
+    """Show the form for a new account of a person whom a provider has authenticated."""
     try:
         found = openid.newcomer(platform, request.cookies.get(COOKIE, ""))
     except StaleError as error:
@@ -188,7 +188,7 @@ def _new(request: Request, found: Newcomer, name: str, problems: Mapping[str, st
 
 @router.post(NEW_ACCOUNT, dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
 def register(request: Request, platform: ThePlatform, name: Annotated[str, Form()] = "") -> Response:
-    """Make the account and log in."""
+    """Create the account and log in."""
     cookie = request.cookies.get(COOKIE, "")
     try:
         found = openid.newcomer(platform, cookie)
@@ -204,7 +204,7 @@ def register(request: Request, platform: ThePlatform, name: Annotated[str, Form(
 
 @router.get(ACCOUNT_PAGE, dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def linked(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Which logins by providers are linked to one's account."""
+    """List the providers' logins that are linked to the reader's account."""
     response = render(request, "openid/links.html", links=openid.links_of(platform, actor))
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -215,6 +215,6 @@ def linked(request: Request, platform: ThePlatform, actor: CurrentActor) -> Resp
     dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in()],
 )
 def unlink(platform: ThePlatform, actor: CurrentActor, provider: str) -> Response:
-    """Let the login by a provider open this account no more."""
+    """Unlink a provider's login from this account."""
     openid.unlink(platform, actor, provider)
     return RedirectResponse(ACCOUNT_PAGE, status_code=303)

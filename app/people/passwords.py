@@ -1,4 +1,4 @@
-"""Which passwords are accepted, and their hashes, made in two threads of their own to keep the process small."""
+"""Password rules and hashes. Hashing runs in two threads of its own to limit the memory of the process."""
 
 import gzip
 import os
@@ -18,17 +18,17 @@ from app.core.errors import BusyError
 
 MIN_LENGTH = 10  # characters
 MAX_LENGTH = 200
-MIN_OWN = 6  # characters that are not the owner's name or address
-SERVICE = "heldout"  # a word that a guesser tries here first
+MIN_OWN = 6  # characters besides the owner's name and address
+SERVICE = "heldout"  # a word that guessers would try first
 # what people put before and after a common password
 SIGNS, SIGNS_AND_DIGITS = re.compile(r"^[\W_]+|[\W_]+$"), re.compile(r"^[\W\d_]+|[\W\d_]+$")
-BETWEEN = re.compile(r"[\s.@_+-]+")  # signs between the words of names and addresses
+BETWEEN = re.compile(r"[\s.@_+-]+")  # separators between the words of names and addresses
 
 
 def password_problem(password: str, about: Iterable[str], common: Collection[str]) -> str | None:
-    """Why this is no password, as the rest of a sentence; none if it is one.
+    """Return why this password is not accepted, as the rest of a sentence, or None if it is.
 
-    about: name and e-mail address of its owner; common: folded passwords that are often used.
+    about: name and e-mail address of its owner; common: common passwords, case folded.
 
     >>> password_problem("Monkey12345!", [], {"monkey"})
     'is a common password, or one with a few digits or signs added; choose another'
@@ -54,7 +54,7 @@ def _folded(text: str) -> str:
 
 
 def _repeated(text: str) -> str:
-    """The shortest text of which this one is repetitions, the last perhaps cut off; a text itself if there is none.
+    """Return the shortest text of which this one is a repetition, the last perhaps cut off; the text itself if none is.
 
     >>> _repeated("abcabcab"), _repeated("abcd")
     ('abc', 'abcd')
@@ -64,7 +64,7 @@ def _repeated(text: str) -> str:
 
 
 def _without(text: str, about: Iterable[str]) -> str:
-    """A password without the words of its owner's name and address, and without the signs between them."""
+    """Remove the words of the owner's name and address, and the separators between them, from a password."""
     words = {SERVICE}
     for each in about:
         words |= {_folded(each), *BETWEEN.split(_folded(each))}
@@ -76,20 +76,20 @@ def _without(text: str, about: Iterable[str]) -> str:
 
 # OWASP's smaller setting for Argon2id: 19 MiB a hash
 _passwords = PasswordHash((Argon2Hasher(time_cost=2, memory_cost=19_456, parallelism=1),))
-# verified for unknown addresses, so that the time taken does not reveal which addresses have an account
+# verified for unknown addresses, so that the response time does not reveal which addresses have an account
 DUMMY_HASH = (
     "$argon2id$v=19$m=19456,t=2,p=1$hBV0Yk5f69dmUFBAdRLZ9g$FNL+4BHmNmQLMhawSp/dMn7Gokw9breUOdpxpiIx8AY"
 )
 
 THREADS = 2  # the allocator keeps 19 MiB for each thread that has ever hashed
-NICE = 5  # so that pages do not wait for passwords that somebody guesses
+NICE = 5  # so that pages do not wait while someone guesses passwords
 MAX_WAITING = 8  # each holds a thread of the web server, which has 40
 
 Answer = TypeVar("Answer")
 
 
 def _yield_to_others() -> None:
-    """Let this thread alone have less of a busy processor: on Linux every thread has a niceness of its own."""
+    """Lower the priority of this thread only: on Linux each thread has its own niceness."""
     os.nice(NICE)
 
 
@@ -98,16 +98,16 @@ class Pool:
 
     def __init__(self, threads: int, max_waiting: int) -> None:
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix="hashing", initializer=_yield_to_others)
-        self.places = BoundedSemaphore(threads + max_waiting)
+        self.slots = BoundedSemaphore(threads + max_waiting)
 
     def run(self, work: Callable[[], Answer]) -> Answer:
-        """The result of `work`, once its turn has come; raises BusyError at once when the queue is full."""
-        if not self.places.acquire(blocking=False):
+        """Run `work` in a thread and return its result. Raises BusyError at once if the queue is full."""
+        if not self.slots.acquire(blocking=False):
             raise BusyError("Too many people are logging in at the moment. Please try again in a few seconds")
         try:
             return self.threads.submit(work).result()
         finally:
-            self.places.release()
+            self.slots.release()
 
 
 pool = Pool(THREADS, MAX_WAITING)
@@ -115,15 +115,15 @@ pool = Pool(THREADS, MAX_WAITING)
 
 @cache
 def common_passwords() -> frozenset[str]:
-    """The 30,000 passwords that leaks have most often, folded; docs/decisions/accounts-and-mail.md names the source."""
+    """Return the 30,000 most common leaked passwords, case folded (source: docs/decisions/accounts-and-mail.md)."""
     with gzip.open(Path(__file__).with_name("common.txt.gz"), "rt", encoding="utf-8") as lines:
         return frozenset(line.rstrip("\n") for line in lines)
 
 
 def accepted_password(password: str, *about: str) -> str:
-    """The password, if its owner, whose name and address are `about`, may have it.
+    """Return the password if its owner may use it; `about` is the owner's name and address.
 
-    Raises ValueError with what is wrong, as the rest of a sentence.
+    Raises ValueError with the problem, as the rest of a sentence.
     """
     problem = password_problem(password, about, common_passwords())
     if problem:
@@ -132,11 +132,11 @@ def accepted_password(password: str, *about: str) -> str:
 
 
 def hash_password(password: str) -> str:
-    """The hash to keep, which has its salt and parameters in it; raises BusyError."""
+    """Return a hash that includes its salt and parameters. Raises BusyError."""
     return pool.run(lambda: _passwords.hash(password))
 
 
 def is_password(password: str, known: str | None) -> bool:
-    """Whether this is the password of a hash; takes as long without one. Raises BusyError."""
+    """Whether a password matches a hash. Takes as long without a hash. Raises BusyError."""
     is_right = pool.run(lambda: _passwords.verify(password, known or DUMMY_HASH))
     return is_right and known is not None

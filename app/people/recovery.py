@@ -1,4 +1,4 @@
-"""Changing a password, and choosing a new one or logging in by a mailed link."""
+"""Changing a password, and resetting it or logging in by a mailed link."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -32,7 +32,7 @@ class Outcome(StrEnum):
 
 
 class Forgotten(BaseModel):
-    """The form of somebody who has forgotten the password."""
+    """The form for a forgotten password."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
@@ -41,14 +41,14 @@ class Forgotten(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Passwords:
-    """The present password and the one that takes its place; neither is trimmed."""
+    """The current password and the new one; neither is trimmed."""
 
     present: str
     new: str
 
 
 def person_of_address(session: Session, address: str) -> int | None:
-    """The account that has confirmed an address, else the newest that has not."""
+    """Return the account that has confirmed an address, else the newest unconfirmed one."""
     statement = (
         select(User.id)
         .where(User.email == address, User.deleted_at.is_(None), User.suspended_at.is_(None))
@@ -59,19 +59,19 @@ def person_of_address(session: Session, address: str) -> int | None:
 
 
 def owner_of_address(session: Session, address: str) -> int | None:
-    """The account that has confirmed an address."""
+    """Return the account that has confirmed an address."""
     statement = select(User.id).where(User.email == address, User.verified_at.is_not(None))
     return session.scalar(statement.where(User.deleted_at.is_(None), User.suspended_at.is_(None)))
 
 
 def person(session: Session, user_id: int) -> User | None:
-    """A person who is neither suspended nor gone, locked until the end of the transaction."""
+    """Return a person who is neither suspended nor deleted, locked until the end of the transaction."""
     statement = select(User).where(User.id == user_id, User.deleted_at.is_(None), User.suspended_at.is_(None))
     return session.scalar(statement.with_for_update())
 
 
 def confirm_address(session: Session, user: User, link: MailLink) -> bool:
-    """Whether the address was not confirmed before; raises IntegrityError where another account has confirmed it."""
+    """Confirm the address of a link. Return whether it was unconfirmed before. Raises IntegrityError if another account has it."""
     if user.verified_at is not None or link.address != user.email:
         return False
     user.verified_at = func.now()
@@ -80,12 +80,12 @@ def confirm_address(session: Session, user: User, link: MailLink) -> bool:
 
 
 PURPOSES = (Letter.RESET_PASSWORD,)
-# what the link of a reset still does once it has been used, and for how long: list tokens and revoke them
+# after a reset, its link can still list and revoke tokens for this long
 REVOKE_TOKENS, REVOKE_TIME = "revoke-tokens", timedelta(hours=1)
 
 
 def ask_for_link(platform: Platform, form: Forgotten) -> None:
-    """Have a link mailed to an address, if it has an account; takes as long and says as much if it has none."""
+    """Mail a reset link to an address if it has an account. Time and response are the same if it has none."""
     with platform.transaction() as session:
         user_id = person_of_address(session, form.email)
         mail.ask_for(session, Letter.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None)
@@ -105,9 +105,9 @@ def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
 
 
 def reset(platform: Platform, token: str, password: str) -> Outcome:
-    """Choose a new password by a mailed link, which proves the address, and log out everywhere.
+    """Set a new password by a mailed link, which also confirms the address, and log out everywhere.
 
-    Raises ValueError with what is wrong with the password, BusyError.
+    Raises ValueError with the password's problem, BusyError.
     """
     with platform.transaction() as session:
         found = _find(session, token)
@@ -122,7 +122,7 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
                 return Outcome.GONE
             user, link = found
             if confirm_address(session, user, link):
-                # whoever made this account had not shown that the address is theirs
+                # until now, the creator of this account had not proved that the address is theirs
                 tokens.revoke_tokens_of(session, user.id)
             if _replace(session, user, password_hash, "account.reset_password"):
                 _keep_for_tokens(session, user, token)
@@ -135,7 +135,7 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
 
 
 def _keep_for_tokens(session: Session, user: User, token: str) -> None:
-    """Let a link that has been used revoke the API tokens that still work, and nothing else."""
+    """Let a used link revoke the API tokens that are still active, and nothing else."""
     row = MailLink(
         token_hash=hash_of_token(token),
         user_id=user.id,
@@ -147,7 +147,7 @@ def _keep_for_tokens(session: Session, user: User, token: str) -> None:
 
 
 def may_revoke_tokens(platform: Platform, token: str) -> int | None:
-    """Whose API tokens can be revoked by a link that has just been used for a new password."""
+    """Return the owner of the API tokens that a link may revoke because it has just reset the password."""
     with platform.transaction() as session:
         link = mail.link_of(session, hash_of_token(token), (REVOKE_TOKENS,))
         user = person(session, link.user_id) if link else None
@@ -155,7 +155,7 @@ def may_revoke_tokens(platform: Platform, token: str) -> int | None:
 
 
 def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
-    """Have a login link mailed to an address, if an account has confirmed it; takes as long and says as much if none has."""
+    """Mail a login link to an address if an account has confirmed it. Time and response are the same if none has."""
     with platform.transaction() as session:
         user_id = owner_of_address(session, form.email)
         mail.ask_for(session, Letter.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None)
@@ -163,7 +163,7 @@ def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
 
 
 def address_of_login_link(platform: Platform, token: str) -> str | None:
-    """The address of the account that a login link opens; none if it has been used or has expired."""
+    """Return the address of the account that a login link opens, or None if it has been used or has expired."""
     with platform.transaction() as session:
         user = _owner_of_login_link(session, token)
         return user.email if user else None
@@ -177,9 +177,9 @@ def _owner_of_login_link(session: Session, token: str) -> User | None:
 
 
 def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | None:
-    """The token of a new session, which still asks for a second factor; none if the link was used or has expired.
+    """Return the token of a new session, which still needs the second factor; None if the link is used or expired.
 
-    No limit of wrong passwords is asked, as strangers can reach it: what lets in is that the owner reads their mail.
+    The limits of wrong passwords do not apply, because strangers could exhaust them; access to the mail is the proof.
     """
     with platform.transaction() as session:
         user = _owner_of_login_link(session, token)
@@ -193,9 +193,9 @@ def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | No
 
 
 def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> int:
-    """Replace a person's password, and log out everywhere but in the session of `cookie`; how many API tokens still work.
+    """Replace a password, log out everywhere except in the session of `cookie`, and count the active API tokens.
 
-    Raises WrongPasswordError, ValueError with what is wrong with the new password, BusyError.
+    Raises WrongPasswordError, ValueError with the new password's problem, BusyError.
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
@@ -214,7 +214,7 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
 def _replace(
     session: Session, user: User, password_hash: str, action: str, *, keep: bytes | None = None
 ) -> int:
-    """Replace a password and end what the old one opened; how many API tokens, which stay, still work."""
+    """Replace a password and end sessions and links. Return how many API tokens, which stay, are active."""
     user.password_hash = password_hash
     sessions.end_sessions_of(session, user.id, keep=keep)
     mail.drop_links(session, user.id)

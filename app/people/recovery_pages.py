@@ -1,4 +1,4 @@
-"""The pages for a new password, and for a login by a mailed link."""
+"""Pages: changing and resetting a password, and logging in by a mailed link."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -38,7 +38,7 @@ NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
 
 @router.get("/forgot-password", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def forgot(request: Request) -> Response:
-    """The form that has a link mailed."""
+    """Show the form to request a reset link."""
     return render(request, "recovery/forgot.html", form={}, problems={})
 
 
@@ -46,7 +46,7 @@ def forgot(request: Request) -> Response:
     "/forgot-password", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.REGISTER)]
 )
 def ask_for_link(request: Request, platform: ThePlatform, email: TextField = "") -> Response:
-    """Have a link mailed, and say the same whether or not there is such an account."""
+    """Mail a reset link. The response is the same whether or not the account exists."""
     try:
         recovery.ask_for_link(platform, Forgotten(email=email))
     except ValidationError as error:
@@ -61,7 +61,7 @@ def _asked(request: Request, platform: Platform, lifetime: str) -> Response:
 
 @router.get("/reset-password/{token}", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def offer(request: Request, platform: ThePlatform, token: str) -> Response:
-    """The form for a new password, if the link still works."""
+    """Show the form for a new password if the link still works."""
     if not recovery.is_usable(platform, token):
         return _outcome(request, Outcome.GONE, code=200)
     return _reset_form(request, token, NO_PROBLEMS, 200)
@@ -85,7 +85,7 @@ def _private(response: Response) -> Response:
     dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.LOGIN)],
 )
 def reset(request: Request, platform: ThePlatform, token: str, password: TextField = "") -> Response:
-    """Choose a new password by a mailed link."""
+    """Set a new password by a mailed link."""
     try:
         outcome = recovery.reset(platform, token, password)
     except ValueError as error:
@@ -97,7 +97,7 @@ def reset(request: Request, platform: ThePlatform, token: str, password: TextFie
 
 @router.get("/reset-password/{token}/tokens", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def remaining_tokens(request: Request, platform: ThePlatform, token: str) -> Response:
-    """The API tokens that still work after a new password was chosen by this link."""
+    """List the API tokens that are still active after a reset by this link."""
     user_id = recovery.may_revoke_tokens(platform, token)
     if user_id is None:
         return _outcome(request, Outcome.GONE, code=200)
@@ -122,7 +122,7 @@ def revoke_remaining_tokens(
 
 @router.get("/login-link", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def login_link_form(request: Request) -> Response:
-    """The form that has a login link mailed."""
+    """Show the form to request a login link."""
     return render(request, "recovery/ask_login_link.html", form={}, problems={})
 
 
@@ -130,7 +130,7 @@ def login_link_form(request: Request) -> Response:
     "/login-link", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.REGISTER)]
 )
 def ask_for_login_link(request: Request, platform: ThePlatform, email: TextField = "") -> Response:
-    """Have a login link mailed, and say the same whether or not there is such an account."""
+    """Mail a login link. The response is the same whether or not the account exists."""
     try:
         recovery.ask_for_login_link(platform, Forgotten(email=email))
     except ValidationError as error:
@@ -141,7 +141,7 @@ def ask_for_login_link(request: Request, platform: ThePlatform, email: TextField
 
 @router.get("/login-link/{token}", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def offer_login(request: Request, platform: ThePlatform, token: str) -> Response:
-    """The button that logs in; programs that open links do not press it."""
+    """Show a button that logs in, because programs that open the links in mail do not press buttons."""
     email = recovery.address_of_login_link(platform, token)
     return _private(render(request, "recovery/login_link.html", token=token, email=email))
 
@@ -162,7 +162,7 @@ def log_in_by_link(request: Request, platform: ThePlatform, token: str) -> Respo
 
 @router.get("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT), needs_passwords()])
 def password_form(request: Request) -> Response:
-    """The form for another password."""
+    """Show the form to change the password."""
     return _change_form(request, NO_PROBLEMS, 200)
 
 
@@ -180,7 +180,7 @@ def change(
     present_password: TextField = "",
     password: TextField = "",
 ) -> Response:
-    """Replace the password, and log out everywhere else."""
+    """Change the password, and log out everywhere else."""
     platform, cookie = platform_of_request(request), request.cookies.get(SESSION_COOKIE, "")
     try:
         count = recovery.change(platform, actor, cookie, Passwords(present_password, password))

@@ -27,32 +27,32 @@ from app.platform import Platform
 
 @dataclass(frozen=True, slots=True)
 class FactorView:
-    """Whether a person has a second factor, or is about to."""
+    """A person's second factor, in use or being set up."""
 
-    since: datetime | None = None  # none: it is not in use
-    recovery_codes: int = 0  # that are left
-    secret: str | None = None  # to be shown until it is in use
-    picture: str | None = None  # the same as a QR code, in SVG
+    since: datetime | None = None  # None if it is not in use
+    recovery_codes: int = 0  # unused ones
+    secret: str | None = None  # shown until the factor is in use
+    picture: str | None = None  # the secret as a QR code, in SVG
 
 
-STEP = 30  # seconds for which a code is shown
-DRIFT = 1  # steps by which a clock may be wrong
+STEP = 30  # seconds that a code is shown
+DRIFT = 1  # steps that a clock may be off
 RECOVERY_CODES = 10
-ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"  # 30 characters that nobody confuses
+ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"  # 30 characters that are hard to confuse
 
 
 def new_secret() -> str:
-    """A secret for an authenticator app, 160 bits in base 32."""
+    """Return a secret for an authenticator app, 160 bits in base 32."""
     return pyotp.random_base32()
 
 
 def address_for_app(secret: str, email: str, server: str) -> str:
-    """What the QR code says, as authenticator apps read it."""
+    """Return the URI that the QR code contains for authenticator apps."""
     return pyotp.TOTP(secret, interval=STEP).provisioning_uri(name=email, issuer_name=server)
 
 
 def step_of_code(secret: str, code: str, now: float) -> int | None:
-    """The step of 30 seconds since 1970 that shows this code, up to one away from `now`; none for a wrong code.
+    """Return the step of 30 seconds since 1970 that shows this code, at most one from `now`; None for a wrong code.
 
     now: in seconds since 1970.
 
@@ -70,7 +70,7 @@ def step_of_code(secret: str, code: str, now: float) -> int | None:
 
 
 def new_recovery_codes() -> tuple[str, ...]:
-    """Codes of 78 bits, each for one login."""
+    """Return codes of 78 bits, each good for one login."""
     return tuple(_recovery_code() for _ in range(RECOVERY_CODES))
 
 
@@ -80,7 +80,7 @@ def _recovery_code() -> str:
 
 
 def plain_recovery_code(text: str) -> str:
-    """A recovery code as it is hashed, however it was typed.
+    """Normalise a recovery code for hashing, however it was typed.
 
     >>> plain_recovery_code(" ABCD efgh-jkmn 2345 ")
     'abcdefghjkmn2345'
@@ -89,17 +89,17 @@ def plain_recovery_code(text: str) -> str:
 
 
 def factor_of(session: Session, user_id: int) -> SecondFactor | None:
-    """A person's second factor, locked until the end of the transaction; also one that is not in use yet."""
+    """Return a person's second factor, in use or not, locked until the end of the transaction."""
     return session.scalar(select(SecondFactor).where(SecondFactor.user_id == user_id).with_for_update())
 
 
 def now(session: Session) -> datetime:
-    """The time of the database."""
+    """Return the database's time."""
     return session.scalars(select(func.now())).one()
 
 
-def take_step(session: Session, user_id: int, step: int) -> bool:
-    """Use the code of this step up; false where it or a later one was used before."""
+def use_step(session: Session, user_id: int, step: int) -> bool:
+    """Use up the code of this step. Return False if it or a later one was already used."""
     statement = (
         update(SecondFactor)
         .where(SecondFactor.user_id == user_id, SecondFactor.last_step < step)
@@ -109,8 +109,8 @@ def take_step(session: Session, user_id: int, step: int) -> bool:
     return session.scalar(statement) is not None
 
 
-def take_recovery_code(session: Session, user_id: int, code_hash: bytes) -> bool:
-    """Use a recovery code up; whether there was such a code."""
+def use_recovery_code(session: Session, user_id: int, code_hash: bytes) -> bool:
+    """Use up a recovery code. Return whether it existed and was unused."""
     statement = (
         update(RecoveryCode)
         .where(
@@ -125,7 +125,7 @@ def take_recovery_code(session: Session, user_id: int, code_hash: bytes) -> bool
 
 
 def unused_codes(session: Session, user_id: int) -> int:
-    """How many recovery codes of a person are left."""
+    """Count a person's unused recovery codes."""
     statement = select(func.count()).where(RecoveryCode.user_id == user_id, RecoveryCode.used_at.is_(None))
     return session.scalars(statement).one()
 
@@ -136,14 +136,14 @@ def delete_codes(session: Session, user_id: int) -> None:
 
 
 def delete_factor(session: Session, user_id: int) -> bool:
-    """Delete a person's second factor with its codes; whether there was one in use."""
+    """Delete a person's second factor and its codes. Return whether it was in use."""
     delete_codes(session, user_id)
     deleted = delete(SecondFactor).where(SecondFactor.user_id == user_id).returning(SecondFactor.confirmed_at)
     return session.scalar(deleted) is not None
 
 
 def view(platform: Platform, actor: Actor) -> FactorView:
-    """A person's second factor; its secret only until it is in use."""
+    """Return a person's second factor; with its secret only until it is in use."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         found = factor_of(session, actor.user_id)
@@ -159,21 +159,22 @@ def view(platform: Platform, actor: Actor) -> FactorView:
 
 
 def start(platform: Platform, actor: Actor) -> None:
-    """Make a new secret, which does nothing until a code of it is given. Raises ConflictError."""
+    """Create a secret, which takes effect once a code of it is entered. Raises ConflictError."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         session.get_one(User, actor.user_id, with_for_update=True)
         found = factor_of(session, actor.user_id)
         if found and found.confirmed_at:
-            raise ConflictError("your account has a second factor; remove it first")
+            raise ConflictError("your account already has a second factor; remove it first")
         if found is None:
             session.add(SecondFactor(user_id=actor.user_id, secret=new_secret()))
 
 
 def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[str, ...] | None:
-    """Use the second factor from now on; the recovery codes, to be shown once, or none for a wrong code.
+    """Enable the second factor. Return the recovery codes, to be shown once, or None if the code is wrong.
 
-    Logs out everywhere but in the session of `cookie`: the others began without a code. Raises ConflictError, RateLimitedError.
+    Logs out everywhere except in the session of `cookie`, because the other sessions began without a code.
+    Raises ConflictError, RateLimitedError.
     """
     assert actor.user_id is not None
     platform.limiter.hit(Limited.GUESS, f"person {actor.user_id}")
@@ -192,7 +193,7 @@ def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[s
 
 
 def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
-    """New recovery codes in place of all others, to be shown once. Raises ConflictError."""
+    """Replace all recovery codes. Return the new ones, to be shown once. Raises ConflictError."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         found = factor_of(session, actor.user_id)
@@ -205,7 +206,7 @@ def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
 
 
 def _note(session: Session, user_id: int, action: str, letter: Letter, **details: int) -> None:
-    """Write down what a person has done to their second factor, and tell them by mail."""
+    """Record a change of the second factor, and notify its owner by mail."""
     audit.record(session, user_id, action, f"person {user_id}", details=details)
     mail.tell_owner(session, letter, session.get_one(User, user_id), **details)
 
@@ -219,25 +220,25 @@ def _new_codes(session: Session, user_id: int) -> tuple[str, ...]:
 
 
 def _is_code(session: Session, factor: SecondFactor, code: str) -> bool:
-    """Whether this is a code of now that was not used before; it is used up."""
+    """Whether a code is current and unused; uses it up."""
     step = step_of_code(factor.secret, code, now(session).timestamp())
-    return step is not None and take_step(session, factor.user_id, step)
+    return step is not None and use_step(session, factor.user_id, step)
 
 
 def log_in(platform: Platform, browser: Browser, code: str) -> str:
-    """The token of the session of this browser that began with a password, and has its code or a recovery code now.
+    """Complete a login that began with a password, by a code or a recovery code. Return the session's new token.
 
-    Raises WrongPasswordError, also where no login waits for a code; RateLimitedError.
+    Raises WrongPasswordError, also if no login is waiting for a code; RateLimitedError.
     """
     with platform.transaction() as session:
         user_id = sessions.waiting_for_code(session, hash_of_token(browser.cookie or ""))
     if user_id is None:
-        raise WrongPasswordError("this login is over; start again")
+        raise WrongPasswordError("this login has ended; log in again")
     platform.limiter.hit(Limited.GUESS, f"person {user_id}")
     with platform.transaction() as session:
         found = factor_of(session, user_id)
         if found is None or not (_is_code(session, found, code) or _is_recovery_code(session, user_id, code)):
-            raise WrongPasswordError("the code is wrong, or was used before; wait for the next one")
+            raise WrongPasswordError("the code is wrong or has already been used; wait for the next one")
         token = finish_login(session, platform, user_id, browser)
     platform.limiter.clear(Limited.GUESS, f"person {user_id}")
     platform.notifier.wake_workers(Queue.MAIL)
@@ -245,8 +246,8 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
 
 
 def _is_recovery_code(session: Session, user_id: int, text: str) -> bool:
-    """Whether this is a recovery code that was not used before; it is used up."""
-    is_code = take_recovery_code(session, user_id, hash_of_token(plain_recovery_code(text)))
+    """Whether a recovery code is valid and unused; uses it up."""
+    is_code = use_recovery_code(session, user_id, hash_of_token(plain_recovery_code(text)))
     if is_code:
         left = unused_codes(session, user_id)
         _note(session, user_id, "second-factor.recovery", Letter.RECOVERY_CODE_USED, left=left)
@@ -254,7 +255,10 @@ def _is_recovery_code(session: Session, user_id: int, text: str) -> bool:
 
 
 def remove(platform: Platform, actor: Actor, cookie: str) -> None:
-    """Do without a second factor from now on, logged in nowhere but in the session of `cookie`. Raises ForbiddenError for admins, who need one."""
+    """Disable the second factor, and log out everywhere except in the session of `cookie`.
+
+    Raises ForbiddenError for admins, who need one.
+    """
     assert actor.user_id is not None
     if actor.is_admin:
         raise ForbiddenError("Admins need a second factor")
@@ -266,7 +270,7 @@ def remove(platform: Platform, actor: Actor, cookie: str) -> None:
 
 
 def remove_for(platform: Platform, email: str) -> bool:
-    """Remove the second factor of a person who has lost it, and end their sessions; whether there is such a person."""
+    """Remove the second factor of a person who has lost it, and end their sessions. Return whether the person exists."""
     with platform.transaction() as session:
         user = sessions.user_of_email(session, folded(email))
         if user is None:

@@ -1,4 +1,4 @@
-"""Sessions: logging in and out, and finding out who makes a request."""
+"""Sessions: logging in and out, and identifying who makes a request."""
 
 import hashlib
 import secrets
@@ -53,22 +53,22 @@ class Login(BaseModel):
 class Browser:
     """Where a login comes from."""
 
-    client: str  # whom the limits count: an address or a network
+    client: str  # the key of rate limits: an address or a network
     name: str = "unknown browser"
-    cookie: str | None = None  # of its session, which may be over
+    cookie: str | None = None  # of its session, which may have ended
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """A session that is not over."""
+    """A session that has not ended."""
 
-    actor: Actor | None  # whose it is; none where the person is suspended
+    actor: Actor | None  # its owner; None if suspended
     awaits_code: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session as its owner sees it; the key names it and opens nothing."""
+    """A session as shown to its owner. The key identifies it but gives no access."""
 
     key: str
     browser: str
@@ -77,11 +77,11 @@ class SessionView:
     is_this: bool
 
 
-KEEP_ENDED = timedelta(days=30)  # how long it is known whose session an ended one was
+KEEP_ENDED = timedelta(days=30)  # how long the owner of an ended session is remembered
 
 CODE_TIME = timedelta(minutes=10)  # between password and code
 
-# what a header contains, and what it means; the first match counts, as Edge also says Chrome and Chrome also Safari
+# header content and the name for it; the first match wins, as Edge also claims to be Chrome, and Chrome Safari
 BROWSERS = (
     ("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"),
     ("Chrom", "Chrome"), ("Safari/", "Safari"), ("curl/", "curl"), ("python", "Python"),
@@ -93,7 +93,7 @@ SYSTEMS = (
 
 
 def browser_name(user_agent: str) -> str:
-    """What a person recognises of a browser's name for itself.
+    """Return a name of the browser that people recognise.
 
     >>> browser_name("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
     'Firefox on Linux'
@@ -109,17 +109,17 @@ MINUTE = timedelta(minutes=1)
 
 
 def user_of_email(session: Session, email: str) -> User | None:
-    """The person who has confirmed this e-mail address, which is case folded."""
+    """Return the person who has confirmed this e-mail address (case folded)."""
     return session.scalar(select(User).where(User.email == email, User.verified_at.is_not(None)))
 
 
 def is_person() -> ColumnElement[bool]:
-    """Whether somebody has a password or a login by a provider, for statements about User; others are programs."""
+    """Whether a user has a password or a linked login, for statements about User; other users are programs."""
     return or_(User.password_hash.is_not(None), _has_link())
 
 
 def can_log_in(settings: LoginSettings) -> ColumnElement[bool]:
-    """Whether a person has a password or a login that these settings take, for statements about User."""
+    """Whether a person has a password or linked login that these settings allow, for statements about User."""
     has_link = _has_link(Identity.issuer.in_([each.issuer for each in settings.login_providers]))
     return or_(User.password_hash.is_not(None), has_link) if settings.passwords else has_link
 
@@ -129,7 +129,7 @@ def _has_link(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
 
 
 def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) -> OpenSession | None:
-    """The session of this cookie, if it is not over, with its person; notes once a minute that somebody uses it."""
+    """Return the live session of this cookie with its person, and record at most once a minute that it is used."""
     times = {"recent": lifetimes.recent_login, "idle": lifetimes.session_idle}
     found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
     if found is None:
@@ -142,7 +142,7 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
 
 
 def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
-    """For whom a token acts that is neither revoked nor expired; notes, once a minute, that it was used."""
+    """Return the owner of a live token, and record at most once a minute that it is used."""
     found = session.execute(OF_TOKEN, {"token_hash": token_hash}).one_or_none()
     if found is None:
         return None
@@ -155,7 +155,7 @@ def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
 def _actor(
     person: Sequence[Any], *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
 ) -> Actor | None:
-    """A person with what decides about permissions, from the columns of `_PERSON`; none who is suspended."""
+    """Return the actor for the columns of `_PERSON`; None if the person is suspended."""
     user_id, teams, name, email, role, is_verified, organised, has_password, has_second_factor = person
     if user_id is None:
         return None
@@ -181,7 +181,7 @@ def _is_live(idle: timedelta | BindParameter[timedelta]) -> tuple[ColumnElement[
 def select_sessions(
     session: Session, user_id: int, this: bytes, lifetimes: LoginSettings
 ) -> tuple[SessionView, ...]:
-    """A person's sessions that are not over, the last used first; `this` is the hash of the present one."""
+    """Return a person's live sessions, the last used first; `this` is the hash of the current one."""
     columns = (
         LoginSession.token_hash,
         LoginSession.browser,
@@ -196,25 +196,25 @@ def select_sessions(
 
 
 def browsers_of(session: Session, user_id: int) -> frozenset[str]:
-    """The names of the browsers of a person's logins, as long as they are known; not of one that waits for a code."""
+    """Return the browser names of a person's remembered logins, except logins that are waiting for a code."""
     of_person = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
     return frozenset(session.scalars(select(LoginSession.browser).where(*of_person).distinct()))
 
 
 def _teams() -> ColumnElement[list[int]]:
-    """The teams of a person in all challenges, for statements about User."""
+    """Return the teams of a person in all challenges, for statements about User."""
     statement = select(func.coalesce(func.array_agg(Member.team_id), text("'{}'::bigint[]")))
     return statement.where(Member.user_id == User.id).correlate(User).scalar_subquery()
 
 
 def _organised() -> ColumnElement[list[int]]:
-    """The challenges that a person runs, for statements about User."""
+    """Return the challenges that a person organises, for statements about User."""
     statement = select(func.coalesce(func.array_agg(ChallengeOrganiser.challenge_id), text("'{}'::bigint[]")))
     return statement.where(ChallengeOrganiser.user_id == User.id).correlate(User).scalar_subquery()
 
 
 def _has_second_factor() -> ColumnElement[bool]:
-    """Whether logins of a person ask for a code, for statements about User."""
+    """Whether a person's logins need a code, for statements about User."""
     in_use = (SecondFactor.user_id == User.id, SecondFactor.confirmed_at.is_not(None))
     return exists().where(*in_use).correlate(User)
 
@@ -230,7 +230,7 @@ _PERSON: Final = (
     User.password_hash.is_not(None),
     _has_second_factor(),
 )
-# every request of somebody asks one of these two, so they are made once: making a statement costs more than asking it
+# every authenticated request runs one of these two; built once, because building one costs more than running it
 OF_COOKIE: Final = (
     select(
         LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval),
@@ -249,12 +249,12 @@ OF_TOKEN: Final = (
 
 
 def has_second_factor(session: Session, user_id: int) -> bool:
-    """Whether logins of this person ask for a code."""
+    """Whether a person's logins need a code."""
     return bool(session.scalar(select(_has_second_factor()).select_from(User).where(User.id == user_id)))
 
 
 def waiting_for_code(session: Session, token_hash: bytes) -> int | None:
-    """Whose login has the password and not the code yet."""
+    """Return the owner of a login that has the password and still needs the code."""
     is_waiting = (
         LoginSession.token_hash == token_hash,
         LoginSession.awaits_code,
@@ -264,7 +264,7 @@ def waiting_for_code(session: Session, token_hash: bytes) -> int | None:
 
 
 def exchange_token(session: Session, token_hash: bytes, new_hash: bytes, lifetime: timedelta) -> None:
-    """Let a session that waited for a code open what it opens, under another token."""
+    """Turn a session that was waiting for a code into a full one, with a new token."""
     waiting = update(LoginSession).where(LoginSession.token_hash == token_hash, LoginSession.awaits_code)
     session.execute(
         waiting.values(
@@ -278,13 +278,13 @@ def exchange_token(session: Session, token_hash: bytes, new_hash: bytes, lifetim
 
 
 def delete_expired(session: Session) -> int:
-    """Delete logins that have been over for long; how many."""
+    """Delete sessions that ended long ago. Return how many."""
     expired = delete(LoginSession).where(LoginSession.expires_at < func.now() - KEEP_ENDED)
     return len(session.scalars(expired.returning(LoginSession.user_id)).all())
 
 
 def end_session(session: Session, token_hash: bytes, user_id: int | None = None) -> None:
-    """End a login, if it is one of this person; the row says for a while whose browser this is."""
+    """End a session, if it is this person's. The row stays for a while to recognise whose browser this is."""
     ended = update(LoginSession).where(
         LoginSession.token_hash == token_hash, LoginSession.expires_at > func.now()
     )
@@ -294,7 +294,7 @@ def end_session(session: Session, token_hash: bytes, user_id: int | None = None)
 
 
 def renew_session(session: Session, token_hash: bytes, new_hash: bytes) -> bool:
-    """Give a session that is not over another token and the present time of login; whether there is such a session."""
+    """Give a live session a new token and reset its time of login. Return whether there is such a session."""
     statement = (
         update(LoginSession)
         .where(
@@ -309,7 +309,7 @@ def renew_session(session: Session, token_hash: bytes, new_hash: bytes) -> bool:
 
 
 def end_sessions_of(session: Session, user_id: int, *, keep: bytes | None = None) -> int:
-    """End all logins of a person but the one with this hash; how many."""
+    """End all sessions of a person except the one with the hash `keep`. Return how many."""
     live = [LoginSession.user_id == user_id, LoginSession.expires_at > func.now()]
     if keep is not None:
         live.append(LoginSession.token_hash != keep)
@@ -318,12 +318,12 @@ def end_sessions_of(session: Session, user_id: int, *, keep: bytes | None = None
 
 
 def owner_of_session(session: Session, token_hash: bytes) -> int | None:
-    """Whose login this is or was; none for one that is long over."""
+    """Return the owner of a session, which may have ended; None if it ended long ago."""
     return session.scalar(select(LoginSession.user_id).where(LoginSession.token_hash == token_hash))
 
 
 class SuspendedError(DomainError):
-    """An admin has suspended this account; said only to who knows its password."""
+    """The account is suspended. Shown only after the right password."""
 
 
 class WrongPasswordError(DomainError):
@@ -331,9 +331,9 @@ class WrongPasswordError(DomainError):
 
 
 def log_in(platform: Platform, login: Login, browser: Browser) -> str:
-    """The token of a new session.
+    """Log in with a password and return the token of a new session.
 
-    Raises WrongPasswordError, after the same time whether or not there is such an account; SuspendedError, BusyError,
+    Raises WrongPasswordError, after the same time whether or not the account exists; SuspendedError, BusyError,
     RateLimitedError.
     """
     with platform.transaction() as session:
@@ -347,12 +347,12 @@ def log_in(platform: Platform, login: Login, browser: Browser) -> str:
 
 
 def _checked(platform: Platform, login: Login, user: User | None, browser: Browser) -> User:
-    """The person whose address this is, with the right password; raises what `log_in` raises."""
+    """Return the person if the password is right; raises what `log_in` raises."""
     account = _account_key(login.email)
     with platform.transaction() as session:
         former = owner_of_session(session, hash_of_token(browser.cookie)) if browser.cookie else None
     is_own_browser = user is not None and user.id == former
-    # the browser of the owner is counted by itself, so that no stranger can use up its attempts
+    # the owner's browser has its own count, so that a stranger cannot use up its attempts
     client = hash_of_token(browser.cookie or "").hex() if is_own_browser else browser.client
     platform.limiter.hit(Limited.GUESS, account, client)
     if not is_own_browser:
@@ -367,14 +367,14 @@ def _checked(platform: Platform, login: Login, user: User | None, browser: Brows
 
 
 def _account_key(email: str) -> str:
-    """How the limits name an account, whether or not there is one: by a hash, as the broker need not know addresses."""
+    """Return the rate-limit key of an account, existing or not: a hash, as the broker need not know addresses."""
     return hashlib.sha256(folded(email).encode()).hexdigest()[:32]
 
 
 def start_session(session: Session, platform: Platform, user_id: int, browser: Browser) -> str:
-    """The token of a new session of this person, for the cookie; the session that this browser had is over.
+    """Start a session of this person and return its token for the cookie; end this browser's previous session.
 
-    It opens nothing yet where the person has a second factor, whoever starts it.
+    If the person has a second factor, the session gives no access until the code is entered.
     """
     awaits_code = has_second_factor(session, user_id)
     row = LoginSession(
@@ -394,7 +394,7 @@ def start_session(session: Session, platform: Platform, user_id: int, browser: B
 
 
 def _tell_of_new_browser(session: Session, user_id: int, browser: Browser) -> None:
-    """Tell a person of a login by a browser that none of their logins of the last month came from."""
+    """Notify a person of a login from a browser that none of their logins of the last month came from."""
     known = browsers_of(session, user_id)
     is_own = browser.cookie and owner_of_session(session, hash_of_token(browser.cookie)) == user_id
     if known and browser.name not in known and not is_own:
@@ -403,13 +403,13 @@ def _tell_of_new_browser(session: Session, user_id: int, browser: Browser) -> No
 
 
 def awaits_code(platform: Platform, token: str) -> bool:
-    """Whether the login of this session has to be finished with a code."""
+    """Whether the login of this session still needs a code."""
     with platform.transaction() as session:
         return waiting_for_code(session, hash_of_token(token)) is not None
 
 
 def finish_login(session: Session, platform: Platform, user_id: int, browser: Browser) -> str:
-    """The token of a session of this browser that waited for a code, which was right."""
+    """Complete this browser's login after the right code. Return the session's new token."""
     _tell_of_new_browser(session, user_id, replace(browser, cookie=None))
     cookie = browser.cookie or ""
     token = secrets.token_urlsafe(32)
@@ -419,7 +419,7 @@ def finish_login(session: Session, platform: Platform, user_id: int, browser: Br
 
 
 def confirm(platform: Platform, actor: Actor, password: str, browser: Browser) -> str:
-    """The new token of this browser's session, in which its person has given the password once more.
+    """Record that the person of this browser's session has entered the password again. Return the new token.
 
     Raises WrongPasswordError, BusyError, RateLimitedError.
     """
@@ -430,7 +430,7 @@ def confirm(platform: Platform, actor: Actor, password: str, browser: Browser) -
 
 
 def check_owner(actor: Actor, password: str, known: str | None) -> None:
-    """See that the person of a session is the owner of its account, whose password has the hash `known`.
+    """Check that the person of a session owns the account, whose password has the hash `known`.
 
     Raises WrongPasswordError, BusyError; RecentLoginNeededError for an account without a password.
     """
@@ -442,14 +442,14 @@ def check_owner(actor: Actor, password: str, known: str | None) -> None:
 
 
 def renew(platform: Platform, cookie: str) -> str:
-    """The new token of this session, after a login was repeated or its person got more rights.
+    """Give this session a new token after a repeated login or a gain of rights. The old token becomes invalid.
 
-    Whoever knew the old one has nothing. Raises WrongPasswordError for a session that is over.
+    Raises WrongPasswordError if the session has ended.
     """
     token = secrets.token_urlsafe(32)
     with platform.transaction() as session:
         if not renew_session(session, hash_of_token(cookie), hash_of_token(token)):
-            raise WrongPasswordError("the session is over; log in again")
+            raise WrongPasswordError("the session has ended; log in again")
     return token
 
 
@@ -460,21 +460,21 @@ def log_out(platform: Platform, token: str) -> None:
 
 
 def sessions_of(platform: Platform, actor: Actor, cookie: str) -> tuple[SessionView, ...]:
-    """Where a person is logged in, the browser of this cookie among them."""
+    """Return a person's sessions, this cookie's among them."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         return select_sessions(session, actor.user_id, hash_of_token(cookie), platform.settings)
 
 
 def end_one(platform: Platform, actor: Actor, key: str) -> None:
-    """End a session of this person by its key; nothing where there is none."""
+    """End a session of this person by its key; do nothing if there is none."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         end_session(session, bytes.fromhex(key), actor.user_id)
 
 
 def end_all(platform: Platform, actor: Actor) -> int:
-    """End all sessions of this person, the present one too; how many. Tokens stay."""
+    """End all sessions of this person, the current one too. Return how many. Tokens stay valid."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         count = end_sessions_of(session, actor.user_id)
@@ -485,12 +485,12 @@ def end_all(platform: Platform, actor: Actor) -> int:
 
 
 def identify(platform: Platform, cookie: str | None, bearer: str | None) -> Actor:
-    """Who makes a request: the owner of the token, else of the session, else an anonymous visitor."""
+    """Return who makes a request: the owner of the token, else of the session, else an anonymous visitor."""
     return find_caller(platform, cookie, bearer).actor
 
 
 def find_caller(platform: Platform, cookie: str | None, bearer: str | None) -> Caller:
-    """Who makes a request."""
+    """Return who makes a request, and whether their login is waiting for a code."""
     if not (bearer or cookie) or (bearer and not is_token(bearer)):
         return Caller(Actor())
     with platform.reading() as session:
@@ -505,6 +505,6 @@ def find_caller(platform: Platform, cookie: str | None, bearer: str | None) -> C
 
 
 def delete_expired_sessions(platform: Platform) -> int:
-    """Delete logins that have been over for long; how many."""
+    """Delete sessions that ended long ago. Return how many."""
     with platform.transaction() as session:
         return delete_expired(session)

@@ -69,7 +69,7 @@ Reason = Annotated[str, Field(max_length=1000, description="required from organi
 
 
 class NewTeam(BaseModel):
-    """What a new team is called."""
+    """The form for a new team."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -78,7 +78,7 @@ class NewTeam(BaseModel):
 
 
 class TeamChange(BaseModel):
-    """What is changed of a team."""
+    """A change of a team's name or affiliation."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -89,7 +89,7 @@ class TeamChange(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class OwnTeam:
-    """A team that a person is in."""
+    """A team that the reader is in."""
 
     id: int
     name: str
@@ -98,7 +98,7 @@ class OwnTeam:
     members: int
     is_owner: bool
     is_named: bool  # the person agreed to be named on the team's public page
-    approval: Approval | None  # none: its challenge asks for none
+    approval: Approval | None  # None if the challenge does not approve teams
     is_suspended: bool
 
 
@@ -106,7 +106,7 @@ class OwnTeam:
 class MemberView:
     """A member of a team."""
 
-    id: int  # of the person
+    id: int  # the person's
     name: str
     is_owner: bool
     is_named: bool
@@ -118,7 +118,7 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True)
 class MemberPage:
-    """Members of a team, and the last of them where others follow."""
+    """A page of a team's members, and where the next page begins."""
 
     members: tuple[MemberView, ...]
     next: int | None
@@ -129,7 +129,7 @@ class Standing:
     """What organisers have decided about a team."""
 
     name: str
-    needs_approval: bool  # its challenge asks for it
+    needs_approval: bool  # whether the challenge approves teams
     approval: Approval
     approval_reason: str
     is_suspended: bool
@@ -138,36 +138,36 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The team that a person is in, as far as it counts for leaving it or joining another."""
+    """A person's membership of a team, with what matters for leaving it or joining another."""
 
     team_id: int
     standing: Standing
     is_owner: bool
     other_owners: int
-    others: int  # members besides this person, owners among them
+    others: int  # other members, owners included
 
 
 def upload_refusals(team: Standing | None) -> Iterator[Refusal]:
-    """Every reason why a person with this team, or with none yet, may not upload."""
+    """Yield every reason why a person with this team, or with none yet, may not upload."""
     if team is not None and team.is_suspended:
         yield _suspended(team)
 
 
 def scoring_refusals(team: Standing | None, *, is_held_out: bool) -> Iterator[Refusal]:
-    """Every reason why nothing of this team is scored on a phase; a person without a team has none yet."""
+    """Yield every reason why this team cannot be scored on a phase; a person without a team has none yet."""
     if team is None:
         return
     yield from upload_refusals(team)
     if not is_held_out or not team.needs_approval or team.approval is Approval.APPROVED:
         return
-    message = f"an organiser has to approve the team {team.name} before anything of it is scored on held-out annotation"
+    message = f"an organiser has to approve the team {team.name} before it is scored on held-out annotation"
     if team.approval is Approval.REFUSED:
         message = f"an organiser did not approve the team {team.name}: {team.approval_reason}"
     yield TeamNotApproved(message)
 
 
 def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Iterator[Refusal]:
-    """Every reason why a person whose team in the challenge is `present` may not join this team.
+    """Yield every reason why a person may not join this team; `present` is their team in the challenge.
 
     A person who is alone in a team leaves it by joining another.
     """
@@ -176,32 +176,34 @@ def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Ite
     if present is None:
         return
     if present.team_id == team_id:
-        yield InTeam(f"you are in the team {team.name} already")
+        yield InTeam(f"you are already in the team {team.name}")
         return
     if present.standing.is_suspended:
         yield _suspended(present.standing)
     if present.others:
         name = present.standing.name
-        message = f"you are in the team {name}, and a person is in one team of a challenge; leave it first"
+        message = (
+            f"you are in the team {name}, and you can be in only one team of a challenge; leave it first"
+        )
         yield InTeam(message)
 
 
 def leaving_refusals(place: Place) -> Iterator[Refusal]:
-    """Every reason why a person may not leave a team; nobody escapes a suspension by leaving."""
+    """Yield every reason why a person may not leave a team. Leaving does not escape a suspension."""
     if place.standing.is_suspended:
         yield _suspended(place.standing)
-    yield from giving_up_refusals(place)
+    yield from stepping_down_refusals(place)
 
 
-def giving_up_refusals(place: Place) -> Iterator[Refusal]:
-    """Every reason why a person may not stop being an owner."""
+def stepping_down_refusals(place: Place) -> Iterator[Refusal]:
+    """Yield every reason why a person may not stop being an owner."""
     if place.is_owner and place.others and not place.other_owners:
         message = f"the team {place.standing.name} has no other owner; make another member an owner first"
         yield LastOwner(message)
 
 
 def renaming_refusals(team: Standing, *, has_public_result: bool, is_organiser: bool) -> Iterator[Refusal]:
-    """Every reason why a team does not get another name: a public result is cited under the one it has."""
+    """Yield every reason why a team may not be renamed: public results are cited under its name."""
     if has_public_result and not is_organiser:
         message = f"the team {team.name} has public results under this name; ask an organiser to change it"
         yield NameFixed(message)
@@ -212,49 +214,49 @@ def _suspended(team: Standing) -> Refusal:
     return TeamSuspended(message)
 
 
-PAGE = 200  # members of a team
+PAGE = 200  # members
 
 
 def team_in(session: Session, user_id: int | None, challenge_id: int) -> int | None:
-    """The team of a person in a challenge."""
+    """Return a person's team in a challenge."""
     statement = select(Member.team_id).where(Member.user_id == user_id, Member.challenge_id == challenge_id)
     return session.scalar(statement)
 
 
 def teams_now(actor: Actor) -> Select[int]:
-    """The reader's teams at the time of the query, also those that were made since the request began."""
+    """Return the reader's teams at the time of the query, including those created since the request began."""
     return select(Member.team_id).where(Member.user_id == actor.user_id)
 
 
 def lock_person(session: Session, user_id: int) -> User:
-    """A person, locked so that one change of their memberships passes at a time; locked before any team."""
+    """Lock a person so that one change of their memberships runs at a time. Persons are locked before teams."""
     return session.get_one(User, user_id, with_for_update={"key_share": True})
 
 
 def lock_team(session: Session, team_id: int) -> Team | None:
-    """A team, locked so that one change of it, and one confirmation, passes at a time; rows that refer to it are not held up."""
+    """Lock a team so that one change or confirmation runs at a time. Rows that refer to it are not blocked."""
     return session.scalar(select(Team).where(Team.id == team_id).with_for_update(key_share=True))
 
 
 def lock_teams(session: Session, team_ids: set[int]) -> None:
-    """Lock several teams, in the order that everybody keeps to."""
+    """Lock several teams in the common order, which avoids deadlocks."""
     session.execute(
         select(Team.id).where(Team.id.in_(team_ids)).order_by(Team.id).with_for_update(key_share=True)
     )
 
 
 def member(session: Session, team_id: int, user_id: int | None) -> Member | None:
-    """A person's membership of a team."""
+    """Return a person's membership of a team."""
     return session.scalar(select(Member).where(Member.team_id == team_id, Member.user_id == user_id))
 
 
 def has_members(team: SQLColumnExpression[int]) -> ColumnElement[bool]:
-    """Whether anybody is in a team."""
+    """Whether a team has members."""
     return select(Member.user_id).where(Member.team_id == team).exists()
 
 
 def is_erased(session: Session, team_id: int) -> bool:
-    """Whether a team was left without a name when its last member's account was deleted (`erased_name`)."""
+    """Whether a team lost its name when the account of its last member was deleted (`erased_name`)."""
     name = f"Team {team_id}"
     has_none = or_(Team.name == name, Team.name.startswith(f"{name}-"))
     erased = select(Team.id).where(Team.id == team_id, has_none, not_(has_members(Team.id)))
@@ -262,7 +264,7 @@ def is_erased(session: Session, team_id: int) -> bool:
 
 
 def add_team(session: Session, challenge_id: int, name: str, affiliation: str = "") -> int | None:
-    """A new team of this name; none where the challenge has one whose name looks the same."""
+    """Create a team and return its id, or None if the challenge has one whose name looks the same."""
     waits = session.scalar(select(Challenge.approves_teams).where(Challenge.id == challenge_id))
     statement = insert(Team).values(
         challenge_id=challenge_id,
@@ -275,13 +277,13 @@ def add_team(session: Session, challenge_id: int, name: str, affiliation: str = 
 
 
 def standing_of(session: Session, team_id: int | None) -> Standing | None:
-    """What organisers have decided about a team."""
+    """Return what organisers have decided about a team."""
     statement = select(Team, Challenge.approves_teams).join(Challenge).where(Team.id == team_id)
     row = session.execute(statement).one_or_none()
-    return _standing(*row) if row else None
+    return _status_of(*row) if row else None
 
 
-def _standing(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - a column
+def _status_of(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - a column
     return Standing(
         name=team.name,
         needs_approval=needs_approval,
@@ -293,7 +295,7 @@ def _standing(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - a
 
 
 def place_in(session: Session, user_id: int | None, challenge_id: int) -> Place | None:
-    """The team of a person in a challenge, with what counts for leaving it."""
+    """Return a person's membership in a challenge."""
     mine, other = Member, aliased(Member)
     others = select(func.count()).where(other.team_id == mine.team_id, other.user_id != mine.user_id)
     statement = (
@@ -313,14 +315,14 @@ def place_in(session: Session, user_id: int | None, challenge_id: int) -> Place 
     return Place(team_id, found, is_owner, other_owners, others_count)
 
 
-def longest_member(session: Session, team_id: int, but: int) -> Member | None:
-    """Who has been in a team for longest, apart from one person."""
+def longest_serving_member(session: Session, team_id: int, but: int) -> Member | None:
+    """Return the longest-standing member of a team, apart from one person."""
     statement = select(Member).where(Member.team_id == team_id, Member.user_id != but)
     return session.scalar(statement.order_by(Member.joined_at, Member.user_id).limit(1))
 
 
 def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
-    """The teams of a person, of the newest challenge first."""
+    """Return a person's teams, the newest challenge first."""
     every = aliased(Member)
     members = select(func.count()).where(every.team_id == Team.id).correlate(Team).scalar_subquery()
     statement = (
@@ -347,9 +349,9 @@ def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
 
 
 def members_of(session: Session, team_id: int, *, only_named: bool, after: int | None = None) -> MemberPage:
-    """A page of the members of a team, owners first, then by when they joined.
+    """Return a page of a team's members, owners first, then in the order of joining.
 
-    only_named: those who agreed to be named; after: the person behind whom it begins, if that is one of those listed.
+    only_named: only those who agreed to be named; after: the last person of the previous page.
     """
     listed = [Member.team_id == team_id, *([Member.is_named] if only_named else [])]
     order = (~Member.is_owner, Member.joined_at, Member.user_id)
@@ -368,18 +370,18 @@ def members_of(session: Session, team_id: int, *, only_named: bool, after: int |
 
 
 def count_members(session: Session, team_id: int) -> int:
-    """How many members a team has."""
+    """Count a team's members."""
     return session.scalar(select(func.count()).where(Member.team_id == team_id)) or 0
 
 
 def remove_member(session: Session, team_id: int, user_id: int) -> None:
-    """End a membership, and the invitations that this member made."""
+    """End a membership, and revoke the invitations that this member created."""
     session.execute(delete(Member).where(Member.team_id == team_id, Member.user_id == user_id))
     revoke_invitations(session, Invitation.team_id == team_id, Invitation.created_by == user_id)
 
 
 def revoke_invitations(session: Session, *which: ColumnElement[bool]) -> None:
-    """Revoke the invitations, of those that conditions name, which have not been revoked yet."""
+    """Revoke the open invitations that match the conditions."""
     open_ones = update(Invitation).where(Invitation.revoked_at.is_(None), *which)
     session.execute(open_ones.values(revoked_at=func.now()))
 
@@ -391,34 +393,34 @@ def _unconfirmed(user_id: int, challenge_id: int) -> tuple[ColumnElement[bool], 
 
 
 def has_unconfirmed(session: Session, user_id: int, challenge_id: int) -> bool:
-    """Whether a person has uploads in a challenge that are not confirmed."""
+    """Whether a person has unconfirmed uploads in a challenge."""
     return session.scalar(select(Upload.id).where(*_unconfirmed(user_id, challenge_id)).limit(1)) is not None
 
 
 def move_uploads(session: Session, user_id: int, challenge_id: int, team_id: int) -> None:
-    """Give a person's unconfirmed uploads of a challenge to this team; what is confirmed stays where it is."""
+    """Move a person's unconfirmed uploads in a challenge to this team. Confirmed uploads stay."""
     session.execute(update(Upload).where(*_unconfirmed(user_id, challenge_id)).values(team_id=team_id))
 
 
 def delete_if_unused(session: Session, team_id: int) -> bool:
-    """Delete a team without members, unless something was made in its name; whether it is gone."""
+    """Delete a team without members, methods, and uploads. Return whether it was deleted."""
     used = [select(each.team_id).where(each.team_id == team_id).exists() for each in (Member, Method, Upload)]
     unused = delete(Team).where(Team.id == team_id, and_(*(~each for each in used)))
     return session.scalar(unused.returning(Team.id)) is not None
 
 
 def is_shown(team: SQLColumnExpression[int]) -> ColumnElement[bool]:
-    """Whether the public results of a team are shown; organisers may hide those of a suspended one."""
+    """Whether a team's public results are shown; organisers may hide those of a suspended team."""
     return team.not_in(select(Team.id).where(Team.hides_results))
 
 
 def is_public() -> ColumnElement[bool]:
-    """Whether everybody may see a method; for statements that have Method."""
+    """Whether a method is public, for statements that have Method."""
     return and_(Method.public_at.is_not(None), is_shown(Method.team_id))
 
 
 def shows_result(session: Session, team_id: int) -> bool:
-    """Whether everybody sees a result of this team, or would if organisers did not hide it."""
+    """Whether a team has a public result, even if organisers hide it."""
     statement = (
         select(Result.id)
         .join(Method, Result.method_id == Method.id)
@@ -428,7 +430,7 @@ def shows_result(session: Session, team_id: int) -> bool:
 
 
 def mark_changed(session: Session, team_id: int) -> None:
-    """Let boards be made anew that show methods of this team."""
+    """Have the boards that show methods of this team updated."""
     theirs = update(Method).where(Method.team_id == team_id)
     session.execute(theirs.values(revision=Method.revision + 1))
     queue.add_boards(session, Result.method_id.in_(select(Method.id).where(Method.team_id == team_id)))
@@ -438,7 +440,7 @@ NAME_TAKEN = "the challenge has a team whose name is the same or looks the same;
 
 
 def own_team(session: Session, user_id: int, challenge_id: int) -> int:
-    """The team of a person in a challenge; who has none gets a team of one, named after them."""
+    """Return a person's team in a challenge. Create a team of one, named after the person, if there is none."""
     person = lock_person(session, user_id)
     team_id = team_in(session, user_id, challenge_id)
     if team_id is not None:
@@ -446,13 +448,13 @@ def own_team(session: Session, user_id: int, challenge_id: int) -> int:
     made = (add_team(session, challenge_id, name) for name in _names(person.name))
     team_id = next((each for each in made if each is not None), None)
     if team_id is None:
-        raise ConflictError("No name is free for a team of your own; create one with another name")
+        raise ConflictError("No name is available for your own team; create a team with another name")
     _add_member(session, team_id, user_id, challenge_id, is_owner=True)
     return team_id
 
 
 def _names(name: str) -> Iterator[str]:
-    """Names for the team of one person: their own, then with a number."""
+    """Yield names for the team of one person: their own, then with a number."""
     yield name
     yield from (f"{name} {number}" for number in range(2, 6))
     yield f"{name} {secrets.token_hex(4)}"
@@ -464,7 +466,7 @@ def _add_member(session: Session, team_id: int, user_id: int, challenge_id: int,
 
 
 def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) -> int:
-    """Create a team with the person as its owner; who is alone in a team leaves it.
+    """Create a team owned by the reader.
 
     Raises NotFoundError, RefusedError.
     """
@@ -476,7 +478,7 @@ def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) 
         lock_person(session, actor.user_id)
         present = place_in(session, actor.user_id, found.id)
         if present is not None:
-            message = f"you are in the team {present.standing.name}, and a person is in one team of a challenge; leave or rename it"
+            message = f"you are in the team {present.standing.name}, and you can be in only one team of a challenge; leave or rename it"
             raise RefusedError([InTeam(message)])
         team_id = add_team(session, found.id, new.name, new.affiliation)
         if team_id is None:
@@ -488,12 +490,12 @@ def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) 
 
 
 def record(session: Session, by: int | None, action: str, team_id: int, **facts: object) -> None:
-    """Write down what was done to a team."""
+    """Record a change of a team in the audit log."""
     audit.record(session, by, action, f"team {team_id}", **facts)  # type: ignore[arg-type]  # `audit.Facts`
 
 
 def join(session: Session, team: Team, user_id: int) -> None:
-    """Make a person a member of a locked team; who is alone in another leaves that, and their unconfirmed uploads come along."""
+    """Make a person a member of a locked team, with their unconfirmed uploads. They leave the team they were alone in."""
     present = team_in(session, user_id, team.challenge_id)
     if present is not None:
         remove_member(session, present, user_id)
@@ -504,37 +506,37 @@ def join(session: Session, team: Team, user_id: int) -> None:
 
 
 def _close_if_empty(session: Session, team_id: int) -> None:
-    """Delete a team that nobody is in; one with results stays, and nobody can join it any more."""
+    """Delete a team without members. A team with results stays, but its invitations are revoked."""
     if not delete_if_unused(session, team_id):
         without_members = ~has_members(Invitation.team_id)
         revoke_invitations(session, Invitation.team_id == team_id, without_members)
 
 
 def leave(platform: Platform, actor: Actor, team_id: int) -> None:
-    """Leave a team. What was confirmed stays with it; unconfirmed uploads go with the person, into a team of one.
+    """Leave a team. Confirmed uploads stay with it; unconfirmed ones move with the person, into a team of one.
 
     Raises NotFoundError, RefusedError.
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
         lock_person(session, actor.user_id)
-        team = _own(session, actor, team_id)
+        team = _lock_own_team(session, actor, team_id)
         place = place_in(session, actor.user_id, team.challenge_id)
         assert place is not None
         refuse(leaving_refusals(place))
-        _take_out(session, team, actor.user_id)
+        _remove_person(session, team, actor.user_id)
         record(session, actor.user_id, "team.leave", team_id, challenge_id=team.challenge_id)
 
 
-def _own(session: Session, actor: Actor, team_id: int) -> Team:
-    """A team of the reader, locked."""
+def _lock_own_team(session: Session, actor: Actor, team_id: int) -> Team:
+    """Return a team of the reader, locked."""
     team = lock_team(session, team_id)
     if team is None or member(session, team_id, actor.user_id) is None:
-        raise NotFoundError(f"you are in no team {team_id}")
+        raise NotFoundError(f"you are not in team {team_id}")
     return team
 
 
-def _take_out(session: Session, team: Team, user_id: int) -> None:
+def _remove_person(session: Session, team: Team, user_id: int) -> None:
     remove_member(session, team.id, user_id)
     if has_unconfirmed(session, user_id, team.challenge_id):
         own = own_team(session, user_id, team.challenge_id)
@@ -543,7 +545,7 @@ def _take_out(session: Session, team: Team, user_id: int) -> None:
 
 
 def managed(session: Session, actor: Actor, team_id: int, reason: str = "") -> Team:
-    """A team that the reader may change, locked: its owners, and with a reason the organisers of its challenge.
+    """Return a team that the reader may change, locked: owners may, and organisers if they give a reason.
 
     Raises NotFoundError, ForbiddenError, MalformedError without a reason.
     """
@@ -556,12 +558,12 @@ def managed(session: Session, actor: Actor, team_id: int, reason: str = "") -> T
             raise MalformedError("Give a reason; organisers need one to change a team")
         return team
     if mine is None or team is None:
-        raise NotFoundError(f"you are in no team {team_id}")
+        raise NotFoundError(f"you are not in team {team_id}")
     raise ForbiddenError("Only an owner of the team may do this")
 
 
 def remove(platform: Platform, actor: Actor, team_id: int, user_id: int, reason: str = "") -> None:
-    """Take another member out of a team, and revoke its invitations, one of which they may know.
+    """Remove another member from a team, and revoke all its invitations, since they may know one.
 
     Raises NotFoundError, ForbiddenError, RefusedError.
     """
@@ -570,14 +572,14 @@ def remove(platform: Platform, actor: Actor, team_id: int, user_id: int, reason:
             raise ConflictError("This is you; leave the team instead")
         theirs = member(session, team_id, user_id)
         if theirs is not None:
-            lock_person(session, user_id)  # before the team, as everywhere
+            lock_person(session, user_id)  # persons are locked before teams
         team = managed(session, actor, team_id, reason)
         if theirs is None or member(session, team_id, user_id) is None:
             raise NotFoundError(f"the team has no member {user_id}")
         place = place_in(session, user_id, team.challenge_id)
         assert place is not None
         refuse(leaving_refusals(place))
-        _take_out(session, team, user_id)
+        _remove_person(session, team, user_id)
         revoke_invitations(session, Invitation.team_id == team_id)
         facts = {"challenge_id": team.challenge_id, "reason": reason, "details": {"person": user_id}}
         record(session, actor.user_id, "team.remove_member", team_id, **facts)
@@ -586,7 +588,7 @@ def remove(platform: Platform, actor: Actor, team_id: int, user_id: int, reason:
 def set_owner(
     platform: Platform, actor: Actor, team_id: int, user_id: int, *, is_owner: bool, reason: str = ""
 ) -> None:
-    """Make a member an owner, or an owner an ordinary member again.
+    """Make a member an owner, or an owner an ordinary member.
 
     Raises NotFoundError, ForbiddenError, RefusedError for the last owner.
     """
@@ -610,19 +612,19 @@ def _change_owner(session: Session, team: Team, user_id: int, *, is_owner: bool)
     if theirs is None or place is None:
         raise NotFoundError(f"the team has no member {user_id}")
     if not is_owner:
-        refuse(giving_up_refusals(place))
+        refuse(stepping_down_refusals(place))
     theirs.is_owner = is_owner or not place.others
     session.flush()
 
 
 def hand_over(platform: Platform, actor: Actor, team_id: int, user_id: int) -> None:
-    """Make another member the owner in place of the reader.
+    """Transfer ownership from the reader to another member.
 
     Raises NotFoundError, ForbiddenError.
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        _own(session, actor, team_id)
+        _lock_own_team(session, actor, team_id)
         team = managed(session, actor, team_id)
         if user_id == actor.user_id:
             raise ConflictError("You own this team already")
@@ -633,9 +635,9 @@ def hand_over(platform: Platform, actor: Actor, team_id: int, user_id: int) -> N
 
 
 def change(platform: Platform, actor: Actor, team_id: int, change: TeamChange) -> None:
-    """Give a team another name or affiliation.
+    """Change a team's name or affiliation.
 
-    Raises NotFoundError, ForbiddenError, RefusedError for a name that is taken, or that public results are cited under.
+    Raises NotFoundError, ForbiddenError, RefusedError if the name is taken or public results are cited under the old one.
     """
     with platform.transaction() as session:
         team = managed(session, actor, team_id, change.reason)
@@ -664,26 +666,26 @@ def _rename(session: Session, team: Team, name: str, *, is_organiser: bool) -> N
 
 
 def set_named(platform: Platform, actor: Actor, team_id: int, *, is_named: bool) -> None:
-    """Agree to be named on the team's public page, or not any more.
+    """Agree to be named on the team's public page, or withdraw the agreement.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
         mine = member(session, team_id, actor.user_id)
         if mine is None:
-            raise NotFoundError(f"you are in no team {team_id}")
+            raise NotFoundError(f"you are not in team {team_id}")
         mine.is_named = is_named
 
 
 def leave_every_team(session: Session, user_id: int) -> None:
-    """Take a person out of all their teams, because their account ends; the longest-standing member succeeds a last owner."""
+    """Remove a person from all teams when their account ends. The longest-standing member succeeds a last owner."""
     lock_person(session, user_id)
     for mine in teams_of(session, user_id):
         team = lock_team(session, mine.id)
         assert team is not None
         place = place_in(session, user_id, team.challenge_id)
-        heir = longest_member(session, team.id, but=user_id)
-        if heir is not None and place is not None and any(True for _ in giving_up_refusals(place)):
+        heir = longest_serving_member(session, team.id, but=user_id)
+        if heir is not None and place is not None and any(True for _ in stepping_down_refusals(place)):
             heir.is_owner = True
         remove_member(session, team.id, user_id)
         _close_if_empty(session, team.id)

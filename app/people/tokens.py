@@ -1,4 +1,4 @@
-"""API tokens, with which programs act for people."""
+"""API tokens, which let programs act for people."""
 
 import secrets
 import string
@@ -26,12 +26,12 @@ ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 RANDOM, CHECKSUM = 30, 6  # characters; 30 of 62 are 178 bits
 LIFETIMES = (7, 30, 90, 365)  # days
 DEFAULT_LIFETIME: Final = 90
-MAX_ACTIVE = 50  # of one person
-NOTED_EVERY = timedelta(minutes=1)  # how exactly the last use is known
+MAX_ACTIVE = 50  # for each person
+NOTED_EVERY = timedelta(minutes=1)  # resolution of the time of last use
 
 
 def new_token() -> str:
-    """A token, `hld_` with 36 letters and digits.
+    """Return a token: `hld_` and 36 letters and digits.
 
     >>> is_token(new_token())
     True
@@ -41,7 +41,7 @@ def new_token() -> str:
 
 
 def is_token(text: str) -> bool:
-    """Whether this can be a token at all: what was cut or mistyped is known without asking the database.
+    """Whether a text is a well-formed token; finds truncated and mistyped ones without asking the database.
 
     >>> is_token("hld_mistyped")
     False
@@ -52,7 +52,7 @@ def is_token(text: str) -> bool:
 
 
 def _checksum(body: str) -> str:
-    """CRC-32 in base 62, as GitHub's tokens have it."""
+    """Return the CRC-32 in base 62, as in GitHub's tokens."""
     number, digits = zlib.crc32(body.encode()), ""
     for _ in range(CHECKSUM):
         number, digit = divmod(number, len(ALPHABET))
@@ -72,7 +72,7 @@ class NewToken(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class TokenView:
-    """A token as its owner sees it: never the token itself."""
+    """A token as shown to its owner, without the token itself."""
 
     id: int
     name: str
@@ -86,7 +86,7 @@ class TokenView:
 
     @property
     def state(self) -> str:
-        """What became of it."""
+        """Active, expired, or revoked."""
         if self.revoked_at:
             return "revoked"
         return "expired" if self.is_expired else "active"
@@ -98,18 +98,18 @@ def is_live() -> tuple[ColumnElement[bool], ...]:
 
 
 def is_due() -> ColumnElement[bool]:
-    """Whether a use of a token is to be noted, for statements about ApiToken."""
+    """Whether the use of a token is due to be recorded, for statements about ApiToken."""
     return func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < func.now() - NOTED_EVERY
 
 
 def note_use(session: Session, token_hash: bytes) -> None:
-    """Note that a token is used, unless another request has done so by now."""
+    """Record that a token is used, unless another request has just done so."""
     is_this = ApiToken.token_hash == token_hash
     session.execute(update(ApiToken).where(is_this, is_due()).values(last_used_at=func.now()))
 
 
 def tokens_of(session: Session, user_id: int) -> tuple[TokenView, ...]:
-    """A person's tokens, newest first."""
+    """Return a person's tokens, newest first."""
     statement = select(ApiToken, ApiToken.expires_at <= func.now()).where(ApiToken.user_id == user_id)
     rows = session.execute(statement.order_by(ApiToken.id.desc()))
     return tuple(
@@ -129,14 +129,14 @@ def tokens_of(session: Session, user_id: int) -> tuple[TokenView, ...]:
 
 
 def count_active(session: Session, user_id: int) -> int:
-    """How many tokens of a person work; the person is locked until the end of the transaction."""
+    """Count a person's active tokens, and lock the person until the end of the transaction."""
     session.execute(select(User.id).where(User.id == user_id).with_for_update())
     statement = select(func.count()).select_from(ApiToken).where(ApiToken.user_id == user_id, *is_live())
     return session.scalars(statement).one()
 
 
 def set_revoked(session: Session, user_id: int, token_id: int) -> bool:
-    """Whether there was such a token of this person to revoke."""
+    """Revoke a token of this person. Return whether there was one to revoke."""
     statement = (
         update(ApiToken)
         .where(ApiToken.id == token_id, ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
@@ -147,14 +147,14 @@ def set_revoked(session: Session, user_id: int, token_id: int) -> bool:
 
 
 def revoke_tokens_of(session: Session, user_id: int) -> int:
-    """Revoke every token of a person; how many."""
+    """Revoke every token of a person. Return how many."""
     live = (ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
     revoked = update(ApiToken).where(*live).values(revoked_at=func.now()).returning(ApiToken.id)
     return len(session.scalars(revoked).all())
 
 
 def tokens(platform: Platform, user_id: int | None) -> tuple[TokenView, ...]:
-    """A person's tokens, newest first."""
+    """Return a person's tokens, newest first."""
     if user_id is None:
         return ()
     with platform.transaction() as session:
@@ -162,9 +162,9 @@ def tokens(platform: Platform, user_id: int | None) -> tuple[TokenView, ...]:
 
 
 def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
-    """A token for a program, to be shown once; its owner is told by mail.
+    """Create a token, to be shown once, and notify its owner by mail.
 
-    Raises ConflictError where a person has too many.
+    Raises ConflictError if the person has too many.
     """
     assert user_id is not None
     with platform.transaction() as session:
@@ -179,7 +179,7 @@ def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
 
 
 def add_token(session: Session, user_id: int, new: NewToken) -> str:
-    """A token of a person or of an account that only programs use, to be shown once."""
+    """Create a token for a person or for an account used only by programs, to be shown once."""
     token = new_token()
     scopes = sorted(new.scope)
     row = ApiToken(
@@ -198,7 +198,7 @@ def add_token(session: Session, user_id: int, new: NewToken) -> str:
 
 
 def revoke_token(platform: Platform, user_id: int | None, token_id: int) -> bool:
-    """Whether there was such a token of this person to revoke."""
+    """Revoke a token of this person. Return whether there was one to revoke."""
     assert user_id is not None
     with platform.transaction() as session:
         is_revoked = set_revoked(session, user_id, token_id)

@@ -30,14 +30,14 @@ from scoring.analysis.sweeps import Sweep, Swept
 from scoring.statistics.kept_replicates import read_replicates
 
 EXPLANATIONS: Final = {
-    ErrorKind.DUPLICATE: "a further detection of an object that another detection has found",
+    ErrorKind.DUPLICATE: "another detection of an object that has already been detected",
     ErrorKind.LOCALISATION: "overlaps an object of the class, but by less than the threshold",
     ErrorKind.SIMILAR: "confusion: overlaps an object of a similar class",
     ErrorKind.OTHER: "confusion: overlaps an object of any other class",
     ErrorKind.BACKGROUND: "overlaps no object",
-    ErrorKind.MISSED: "an object that no detection finds",
+    ErrorKind.MISSED: "an object without a detection",
 }
-"""What is counted under each kind; an overlap is an IoU of at least 0.1."""
+"""What each kind counts. An overlap is an IoU of at least 0.1."""
 
 LABELS: Final = {
     ErrorKind.SIMILAR: "similar class",
@@ -48,8 +48,8 @@ SWEPT: Final = {Swept.IOU: "IoU threshold", Swept.AREA: "minimum object size, sh
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What comparisons are made from: files of replicates and of outcomes by image."""
+class ComparisonData:
+    """The data that comparisons need: files of replicates and of outcomes by image."""
 
     replicates: bytes
     image_outcomes: bytes
@@ -57,7 +57,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """The errors of a kind: how many, and the score in [0, 1] that fixing them would gain."""
+    """The errors of a kind: their number, and the score in [0, 1] to gain by fixing them."""
 
     kind: str
     label: str
@@ -68,7 +68,7 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class ClassErrors:
-    """The errors of a class by kind, or of all classes: counts added up, gains averaged over those that have a score."""
+    """The errors of a class by kind; for all classes, total counts and the mean gains of classes with a score."""
 
     name: str | None
     value: float | None
@@ -77,7 +77,7 @@ class ClassErrors:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The score at a level of what is swept, both in [0, 1], and the number of positives there."""
+    """The score in [0, 1] at a level of the swept parameter, and the number of positives there."""
 
     level: float
     value: float | None
@@ -86,7 +86,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class SweepView:
-    """Scores over IoU thresholds or smallest objects, of a class or of all: the mean of those that have a score there."""
+    """Scores over IoU thresholds or minimum object sizes, of a class or averaged over all that have a score there."""
 
     swept: str
     label: str
@@ -96,18 +96,18 @@ class SweepView:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisView:
-    """The analysis of a run, all classes together first; before it is computed it is empty."""
+    """The analysis of a run, all classes together first; empty until it is computed."""
 
     is_computed: bool
     errors: tuple[ClassErrors, ...] = ()
     sweeps: tuple[SweepView, ...] = ()
 
     def errors_of(self, name: str | None) -> ClassErrors | None:
-        """The errors of a class, or of all."""
+        """Return the errors of a class, or of all classes."""
         return next((each for each in self.errors if each.name == name), None)
 
     def sweeps_of(self, names: Sequence[str | None]) -> tuple[tuple[SweepView, ...], ...]:
-        """For each parameter that was swept, the sweeps of these classes, or of all."""
+        """Return the sweeps of these classes, or of all classes, for each swept parameter."""
         found = {(each.swept, each.name): each for each in self.sweeps}
         groups = (
             tuple(found[swept.value, name] for name in names if (swept.value, name) in found)
@@ -117,7 +117,7 @@ class AnalysisView:
 
 
 def analysis_view(stored: Mapping[str, Any] | None) -> AnalysisView:
-    """A diagnosis as it was written down, with all classes together; none: it is not computed yet."""
+    """Return a stored diagnosis, with all classes together; an empty view if it is not computed yet."""
     if stored is None:
         return AnalysisView(is_computed=False)
     found = scoring.from_plain(Diagnosis, dict(stored))
@@ -186,7 +186,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def source_of(session: Session, run_id: int) -> tuple[str, str]:
-    """The keys of the archive of a run and of the description of its phase."""
+    """Return the keys of a run's archive and of its phase's description."""
     statement = (
         select(Upload.sha256, Upload.id, Phase.description_key)
         .select_from(Run)
@@ -201,12 +201,12 @@ def source_of(session: Session, run_id: int) -> tuple[str, str]:
 
 
 def is_analysed(session: Session, run_id: int) -> bool:
-    """Whether a run has its analysis; a run never changes, so neither does this."""
+    """Whether a run has its analysis, which never changes, since a run never does."""
     return session.scalar(select(RunAnalysis.run_id).where(RunAnalysis.run_id == run_id)) is not None
 
 
-def store(session: Session, run_id: int, diagnosis: Mapping[str, Any], kept: Kept) -> None:
-    """Write the analysis of a run, unless it is there."""
+def store(session: Session, run_id: int, diagnosis: Mapping[str, Any], kept: ComparisonData) -> None:
+    """Store the analysis of a run unless it has one."""
     values = {
         "run_id": run_id,
         "diagnosis": dict(diagnosis),
@@ -217,22 +217,22 @@ def store(session: Session, run_id: int, diagnosis: Mapping[str, Any], kept: Kep
 
 
 def diagnoses(session: Session, run_ids: Collection[int]) -> dict[int, dict[str, Any]]:
-    """By run, the diagnosis as it was written down; a run without an analysis has none."""
+    """Return the stored diagnoses by run, for the runs that have an analysis."""
     statement = select(RunAnalysis.run_id, RunAnalysis.diagnosis).where(RunAnalysis.run_id.in_(run_ids))
     return dict(session.execute(statement).all())
 
 
-def kept_of(session: Session, run_ids: Collection[int]) -> dict[int, Kept]:
-    """By run, what comparisons are made from; a run without an analysis has nothing."""
+def kept_of(session: Session, run_ids: Collection[int]) -> dict[int, ComparisonData]:
+    """Return the data for comparisons by run, for the runs that have an analysis."""
     statement = select(RunAnalysis.run_id, RunAnalysis.replicates, RunAnalysis.image_outcomes)
     rows = session.execute(statement.where(RunAnalysis.run_id.in_(run_ids)))
-    return {run_id: Kept(replicates, outcomes) for run_id, replicates, outcomes in rows}
+    return {run_id: ComparisonData(replicates, outcomes) for run_id, replicates, outcomes in rows}
 
 
 def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Analyse the run in `payload` and store what came of it; one that is there is not made again.
+    """Analyse the run in `payload` and store the result, unless it has been analysed.
 
-    Raises NotFoundError for a run without scores, and whatever keeps storage or the child process from working.
+    Raises NotFoundError for a run without scores, and the errors of storage and the child process.
     """
     run_id = int(payload["run_id"])
     with platform.transaction() as session:
@@ -258,19 +258,21 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
 
 
 def _store(platform: Platform, run_id: int, made: Mapping[str, Any]) -> None:
-    """Store what a child has made, once it has turned out to be what pages can read."""
+    """Store a child's output, after checking that pages can read it."""
     scoring.from_plain(Diagnosis, made["diagnosis"])
-    kept = Kept(*(base64.b64decode(made[name]) for name in ("replicates", "image_outcomes")))
+    kept = ComparisonData(*(base64.b64decode(made[name]) for name in ("replicates", "image_outcomes")))
     read_replicates(kept.replicates)
     read_outcomes(kept.image_outcomes)
     with platform.transaction() as session:
         store(session, run_id, made["diagnosis"], kept)
-        queue.add_boards(session, Result.published_run_id == run_id)  # it can be compared with others now
+        queue.add_boards(
+            session, Result.published_run_id == run_id
+        )  # the run can be compared with others now
     platform.notifier.wake_workers(Queue.FOLLOW_UPS)
 
 
 def analysis(platform: Platform, actor: Actor, run_id: int) -> AnalysisView:
-    """The analysis of a run. Raises NotFoundError, and WithheldError while the phase is held out."""
+    """Return the analysis of a run. Raises NotFoundError, and WithheldError while the phase is held out."""
     with platform.transaction() as session:
         found = exhibits.visible_run(session, actor, run_id)
         phase = challenges.phase_of_id(session, found[1].id) if found else None

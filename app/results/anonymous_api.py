@@ -1,4 +1,4 @@
-"""Anonymous links for programs."""
+"""JSON API: anonymous links."""
 
 from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
@@ -15,7 +15,7 @@ router = APIRouter(prefix="/api/v1", tags=["anonymous links"])
 
 @router.get("/anonymous/{token}", response_model=AnonymousResult, dependencies=[requires(Action.READ_PUBLIC)])
 def anonymous(platform: ThePlatform, token: str, response: Response) -> AnonymousResult | Response:
-    """The result that an anonymous link shows; once it is revealed, a redirection to its submission."""
+    """The result that an anonymous link shows. Once revealed, it redirects to the submission."""
     found = anonymous_links.anonymous_result(platform, token)
     if isinstance(found, int):
         return RedirectResponse(f"/api/v1/submissions/{found}", status_code=302, headers=HEADERS)
@@ -35,17 +35,17 @@ def links(platform: ThePlatform, actor: CurrentActor, result_id: int) -> LinksPa
     dependencies=[requires(Action.LINK), limited(Limited.CHANGE)],
 )
 def create(platform: ThePlatform, actor: CurrentActor, result_id: int) -> LinkView:
-    """A new anonymous link to the result that the board has now; what is scored later does not change what it shows."""
+    """Create an anonymous link to the result now on the board. Later scores do not change what it shows."""
     return anonymous_links.create(platform, actor, result_id)
 
 
 @router.post("/links/{link_id}/revoke", status_code=204, dependencies=[requires(Action.LINK)])
 def revoke(platform: ThePlatform, actor: CurrentActor, link_id: int) -> None:
-    """Revoke an anonymous link. It cannot be undone."""
+    """Revoke an anonymous link. This cannot be undone."""
     anonymous_links.revoke(platform, actor, link_id)
 
 
 @router.post("/links/{link_id}/reveal", status_code=204, dependencies=[requires(Action.LINK)])
 def reveal(platform: ThePlatform, actor: CurrentActor, link_id: int) -> None:
-    """Let an anonymous link of a public method lead to its submission. It cannot be undone."""
+    """Redirect an anonymous link of a public method to its submission. This cannot be undone."""
     anonymous_links.reveal(platform, actor, link_id)

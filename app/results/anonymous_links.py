@@ -1,4 +1,4 @@
-"""Anonymous links: results that reviewers read without learning whose they are."""
+"""Anonymous links, which show reviewers a result without its team."""
 
 import enum
 import secrets
@@ -24,19 +24,19 @@ from app.results import exhibits, headlines, submissions
 from app.results.exhibits import ClassValue, ExhibitView, exhibits_of
 from app.results.submissions import RunScores, run_view
 
-MOST_LINKS = 10  # of one result that are neither revoked nor revealed
+MOST_LINKS = 10  # of one result, revoked and revealed ones not counted
 
 
 class LinkState(enum.StrEnum):
     """What an anonymous link shows."""
 
     ANONYMOUS = "anonymous"
-    REVEALED = "revealed"  # leads to the page of the submission
-    REVOKED = "revoked"  # there is nothing at its address
+    REVEALED = "revealed"  # redirects to the submission
+    REVOKED = "revoked"  # not found
 
 
 def link_state(revoked_at: datetime | None, revealed_at: datetime | None) -> LinkState:
-    """What a link shows; one that was revoked shows nothing, also if it was revealed before."""
+    """Return the state of a link. A revoked one shows nothing, even if it was revealed before."""
     if revoked_at is not None:
         return LinkState.REVOKED
     return LinkState.REVEALED if revealed_at is not None else LinkState.ANONYMOUS
@@ -45,35 +45,37 @@ def link_state(revoked_at: datetime | None, revealed_at: datetime | None) -> Lin
 def link_refusals(
     result: ResultState, *, is_public: bool, is_embargoed: bool, links: int
 ) -> tuple[Refusal, ...]:
-    """Every reason why a result cannot have another anonymous link; `links` are those that still are anonymous."""
+    """Return every reason why a result cannot have another anonymous link; `links` counts the active ones."""
     found = []
     if result is not ResultState.SCORED:
         found.append("only a result with a score can have an anonymous link")
     if is_public:
-        found.append("the method is public, so that everybody can read whose result it is")
+        found.append("the method is public, so everyone can see whose result it is")
     if is_embargoed:
         found.append("scores of this phase are shown to others once it is over")
     if links >= MOST_LINKS:
-        found.append(f"this result has {links} anonymous links, and {MOST_LINKS} is the most; revoke one")
+        found.append(
+            f"this result has {links} anonymous links, and at most {MOST_LINKS} are allowed; revoke one first"
+        )
     return tuple(NoLink(message) for message in found)
 
 
 def reveal_refusal(state: LinkState, *, is_public: bool) -> Refusal | None:
-    """Why a link cannot lead to the named page: only a public method has one for everybody."""
+    """Return why a link cannot redirect to the submission, which only a public method's can."""
     if state is LinkState.REVOKED:
-        return NoLink("this link was revoked; make another one")
+        return NoLink("this link was revoked; create another one")
     if not is_public:
-        return NoLink("make the method public first; then the link can show whose it is")
+        return NoLink("make the method public first; then the link can show its team")
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """A link as its team sees it."""
+    """A link as shown to its team."""
 
     id: int
     path: str
-    address: str  # with the host of the settings, to be copied
+    address: str  # the full URL, to be copied
     state: LinkState
     created_at: datetime
     run: int
@@ -81,7 +83,7 @@ class LinkView:
 
 @dataclass(frozen=True, slots=True)
 class LinksPage:
-    """The anonymous links of a result, with why it cannot have another."""
+    """The anonymous links of a result, and reasons why it cannot have another."""
 
     result: int
     submission: int
@@ -95,7 +97,7 @@ class LinksPage:
 
 @dataclass(frozen=True, slots=True)
 class AnonymousResult:
-    """One scoring of a result without team, method, account, archive and dates."""
+    """One scoring of a result, without team, method, account, archive and dates."""
 
     challenge: str
     challenge_title: str
@@ -113,12 +115,12 @@ class AnonymousResult:
     high: float | None
     classes: tuple[ClassValue, ...]
     withheld: str | None
-    is_withdrawn: bool  # its team or an organiser took the result back: no values
+    is_withdrawn: bool  # the result was withdrawn: no values
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedResult:
-    """A result with the method that it belongs to."""
+    """A result and its method."""
 
     result: Result
     method: Method
@@ -126,17 +128,17 @@ class LinkedResult:
 
 
 def linkable_result(session: Session, actor: Actor, result_id: int) -> LinkedResult | None:
-    """A result whose anonymous links somebody may manage."""
+    """Return a result whose anonymous links the reader may manage."""
     return _linked(session, _linkable(actor, Result.id == result_id))
 
 
 def lock_linkable_result(session: Session, actor: Actor, result_id: int) -> LinkedResult | None:
-    """The same, locked, so that nobody makes too many links at once."""
+    """Return the same, locked against concurrent changes of its links."""
     return _linked(session, _linkable(actor, Result.id == result_id).with_for_update(of=Result))
 
 
 def lock_result_of_link(session: Session, actor: Actor, link_id: int) -> LinkedResult | None:
-    """The result of a link that somebody may manage, locked."""
+    """Return the result of a link that the reader may manage, locked."""
     of_link = select(AnonymousLink.result_id).where(AnonymousLink.id == link_id).scalar_subquery()
     return _linked(session, _linkable(actor, Result.id == of_link).with_for_update(of=Result))
 
@@ -156,13 +158,13 @@ def _linked(session: Session, statement: Select[Result, Method, Phase]) -> Linke
 
 
 def links_of(session: Session, result_id: int) -> list[AnonymousLink]:
-    """The links of a result, newest first."""
+    """Return the links of a result, newest first."""
     statement = select(AnonymousLink).where(AnonymousLink.result_id == result_id)
     return list(session.scalars(statement.order_by(AnonymousLink.id.desc())))
 
 
 def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Result, Phase, Method] | None:
-    """What a link shows: nothing if it was revoked, under an embargo, and of a suspended team whose results are hidden."""
+    """Return what a link shows; None if it is revoked, under an embargo, or of a suspended team with hidden results."""
     statement: Select[AnonymousLink, Run, Result, Phase, Method] = (
         select(AnonymousLink, Run, Result, Phase, Method)
         .join(Run, AnonymousLink.run_id == Run.id)
@@ -181,7 +183,7 @@ def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Result
 
 
 def links_page(platform: Platform, actor: Actor, result_id: int) -> LinksPage:
-    """The anonymous links of a result of the reader's team; raises NotFoundError."""
+    """Return the anonymous links of a result of the reader's team. Raises NotFoundError."""
     with platform.transaction() as session:
         linked = linkable_result(session, actor, result_id)
         if linked is None:
@@ -227,7 +229,7 @@ def _is_embargoed(session: Session, linked: LinkedResult) -> bool:
 
 
 def create(platform: Platform, actor: Actor, result_id: int) -> LinkView:
-    """A new anonymous link to what the board has of this result now; raises NotFoundError, RefusedError."""
+    """Create an anonymous link to this result's current run on the board. Raises NotFoundError, RefusedError."""
     with platform.transaction() as session:
         linked = lock_linkable_result(session, actor, result_id)
         if linked is None:
@@ -247,7 +249,7 @@ def create(platform: Platform, actor: Actor, result_id: int) -> LinkView:
 
 
 def revoke(platform: Platform, actor: Actor, link_id: int) -> int:
-    """Let a link lead nowhere, for good; returns its result. Raises NotFoundError."""
+    """Revoke a link permanently, and return its result. Raises NotFoundError."""
 
     def change(_: LinkedResult, link: AnonymousLink) -> bool:
         if link.revoked_at is not None:
@@ -259,7 +261,7 @@ def revoke(platform: Platform, actor: Actor, link_id: int) -> int:
 
 
 def reveal(platform: Platform, actor: Actor, link_id: int) -> int:
-    """Let a link lead to the page of the submission; returns its result. Raises NotFoundError, RefusedError."""
+    """Redirect a link to the submission, and return its result. Raises NotFoundError, RefusedError."""
 
     def change(linked: LinkedResult, link: AnonymousLink) -> bool:
         state = link_state(link.revoked_at, link.revealed_at)
@@ -280,7 +282,7 @@ def _change(
     action: str,
     change: Callable[[LinkedResult, AnonymousLink], bool],
 ) -> int:
-    """Change a link of the reader's team, and record it if that changed anything; returns its result. Raises NotFoundError."""
+    """Change a link of the reader's team, record any change, and return its result. Raises NotFoundError."""
     with platform.transaction() as session:
         linked = lock_result_of_link(session, actor, link_id)
         link = session.get(AnonymousLink, link_id, populate_existing=True) if linked else None
@@ -303,9 +305,9 @@ def _record(session: Session, actor: Actor, linked: LinkedResult, link: Anonymou
 
 
 def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, tuple[ExhibitView, ...]] | int:
-    """What a link shows to everybody, with its curves and further tables; of a revealed one, its submission.
+    """Return the public view of a link, with its curves and further tables; of a revealed one, its submission.
 
-    Values are disclosed as on a board, also to organisers. Raises NotFoundError.
+    Values are disclosed as on a board, even to organisers. Raises NotFoundError.
     """
     with platform.snapshot() as session:
         found = linked_run(session, token)

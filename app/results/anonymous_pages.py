@@ -1,4 +1,4 @@
-"""The page that an anonymous link shows, and the page on which a team manages its links."""
+"""Pages: an anonymous link, and a team's management of its links."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -10,13 +10,13 @@ from app.web.dependencies import CurrentActor, ThePlatform, limited, render, req
 
 router = APIRouter()
 
-# no search engine lists the page, no other page learns its address, and no cache keeps what can be revoked
+# keep the page out of search engines, its URL from other sites, and revocable content from caches
 HEADERS = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
 
 
 @router.get("/anonymous/{token}", dependencies=[requires(Action.READ_PUBLIC)])
 def anonymous(request: Request, platform: ThePlatform, token: str) -> Response:
-    """A result without a name; once it is revealed, the page of its submission."""
+    """Show a result without its team, or redirect to the submission once the link is revealed."""
     found = anonymous_links.anonymous_result(platform, token)
     if isinstance(found, int):
         return RedirectResponse(f"/submissions/{found}", status_code=302, headers=HEADERS)
@@ -28,7 +28,7 @@ def anonymous(request: Request, platform: ThePlatform, token: str) -> Response:
 
 @router.get("/results/{result_id}/links", dependencies=[requires(Action.LINK)])
 def links(request: Request, platform: ThePlatform, actor: CurrentActor, result_id: int) -> Response:
-    """The anonymous links of a result."""
+    """List the anonymous links of a result."""
     return render(
         request, "anonymous/links.html", page=anonymous_links.links_page(platform, actor, result_id)
     )
@@ -36,20 +36,20 @@ def links(request: Request, platform: ThePlatform, actor: CurrentActor, result_i
 
 @router.post("/results/{result_id}/links", dependencies=[requires(Action.LINK), limited(Limited.CHANGE)])
 def create(platform: ThePlatform, actor: CurrentActor, result_id: int) -> Response:
-    """Make an anonymous link."""
+    """Create an anonymous link."""
     anonymous_links.create(platform, actor, result_id)
     return RedirectResponse(f"/results/{result_id}/links", status_code=303)
 
 
 @router.post("/links/{link_id}/revoke", dependencies=[requires(Action.LINK)])
 def revoke(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response:
-    """Let a link lead nowhere."""
+    """Revoke an anonymous link."""
     result_id = anonymous_links.revoke(platform, actor, link_id)
     return RedirectResponse(f"/results/{result_id}/links", status_code=303)
 
 
 @router.post("/links/{link_id}/reveal", dependencies=[requires(Action.LINK)])
 def reveal(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response:
-    """Let a link lead to the page of the submission."""
+    """Reveal an anonymous link, which then redirects to the submission."""
     result_id = anonymous_links.reveal(platform, actor, link_id)
     return RedirectResponse(f"/results/{result_id}/links", status_code=303)

@@ -1,4 +1,4 @@
-"""A result in detail: rank, history, curves of chosen classes, further tables."""
+"""Details of a result: rank, history, curves of chosen classes, further tables."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ from app.web.charts.shapes import Column, Drawing, Figure, Table
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The place of a result on its board, 1 the best, and how many results have one; equal means share a place."""
+    """The rank of a result on its board, 1 for the best, and the number of ranked results. Equal means share a rank."""
 
     rank: int
     of: int
@@ -67,7 +67,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRun:
-    """A run that stands or stood on a board since a moment; changes: the classes that it scored otherwise than the run before."""
+    """A run that is or was on a board, and since when; changes: classes with other scores than in the previous run."""
 
     run: int
     since: datetime
@@ -79,9 +79,9 @@ class PublishedRun:
 
 @dataclass(frozen=True, slots=True)
 class ResultDetail:
-    """What stands below the scores of a run: curves of the drawn classes, figures of the analysis, tables and matrices.
+    """The details below a run's scores: curves, figures of the analysis, tables, and matrices.
 
-    drawn: the classes; names: all that can be.
+    drawn: the classes with curves; names: all classes that can be drawn.
     """
 
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ class ResultDetail:
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """A result with the run to show, how many runs it has, and the version of that run's ground truth."""
+    """A result with the run to show, its number of runs, and the ground-truth version of that run."""
 
     result: Result
     run: Run
@@ -105,7 +105,7 @@ class ShownRun:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """By result, its rank on its board, and the runs that have stood there, if it has more than one."""
+    """The ranks of results on their boards, and the histories of results with several runs there."""
 
     ranks: Mapping[int, Rank]
     histories: Mapping[int, tuple[PublishedRun, ...]]
@@ -113,19 +113,19 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What of a submission is shown in detail: a result by its competition, and classes; by default the first ones."""
+    """The result (by its competition) and the classes to show in detail; by default the first ones."""
 
     competition: int | None = None
     classes: tuple[str, ...] = ()
 
 
 EVERY: Final = "all classes"
-LEVELS: Final = 11  # of the table beside curves
-MOST: Final = 2  # classes over each other
+LEVELS: Final = 11  # rows of the table beside curves
+MOST: Final = 2  # classes in one figure
 
 
 def classes_to_draw(asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """At most two of the classes that there are, in the order they were asked for; by default the first.
+    """Return up to two known classes, in the order requested; by default the first.
 
     >>> classes_to_draw(["dog", "cow", "dog"], ["cat", "dog"]), classes_to_draw([], ["cat", "dog"])
     (('dog',), ('cat',))
@@ -135,7 +135,7 @@ def classes_to_draw(asked: Sequence[str], known: Sequence[str]) -> tuple[str, ..
 
 
 def seconds_between(begun: datetime | None, ended: datetime | None) -> float | None:
-    """How long something took; none while it is not over.
+    """Return a duration in seconds; None if it has not ended.
 
     >>> seconds_between(datetime(2026, 11, 22, 10, 0), datetime(2026, 11, 22, 10, 1)), seconds_between(None, None)
     (60.0, None)
@@ -144,7 +144,7 @@ def seconds_between(begun: datetime | None, ended: datetime | None) -> float | N
 
 
 def changes_of(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> tuple[Change, ...]:
-    """The classes whose shown value is another than before, in their order.
+    """Return the classes whose shown value changed, in their order.
 
     >>> changes_of({"cat": 0.5, "dog": 0.25}, {"cat": 0.5, "dog": 0.75})
     (Change(name='dog', before=0.25, after=0.75),)
@@ -155,22 +155,22 @@ def changes_of(before: Mapping[str, float | None], after: Mapping[str, float | N
 
 
 def view_of(stored: Mapping[str, Any]) -> CurveView | RocView:
-    """A curve as it was written down."""
+    """Return a stored curve."""
     if stored["kind"] == scoring.Curve.kind:
         return curve_view(scoring.from_plain(scoring.Curve, stored))
     return roc_view(scoring.from_plain(scoring.RocCurve, stored))
 
 
 def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView]]) -> Figure | None:
-    """PR or ROC curves over each other, each with its name and score; none without curves."""
+    """Draw PR or ROC curves in one figure, each with its name and score; None without curves."""
     if not curves:
         return None
     is_roc = isinstance(curves[0][2], RocView)
     axes = Axes("false positive rate", "true positive rate") if is_roc else Axes("recall", "precision")
     title = "ROC curve" if is_roc else "Precision-recall curve"
     lines = [Curve(name, value, *_places(view)) for name, value, view in curves]
-    said = "; ".join(f"{name} {_percent(value)}" for name, value, _ in curves)
-    drawing = curve_chart("curves", title, f"{title} of {said}.", lines, axes)
+    labels = "; ".join(f"{name} {_percent(value)}" for name, value, _ in curves)
+    drawing = curve_chart("curves", title, f"{title} of {labels}.", lines, axes)
     level = f"{axes.across} {'at most' if is_roc else 'at least'}"
     columns = (Column(level), *(Column(f"{name}: best {axes.up}") for name, _, _ in curves))
     return Figure(drawing, Table(columns, tuple(_levels(lines, is_roc=is_roc))))
@@ -182,7 +182,7 @@ def _places(view: CurveView | RocView) -> tuple[Any, Any]:
 
 
 def _levels(lines: Sequence[Curve], *, is_roc: bool) -> list[tuple[float | None, ...]]:
-    """At each of a few levels the best of each curve that reaches it; of ROC curves the best before it."""
+    """At each level, return the best value of every curve that reaches it; for ROC curves, the best before it."""
     return [
         (level, *(_best(line, level, is_roc=is_roc) for line in lines))
         for level in (number / (LEVELS - 1) for number in range(LEVELS))
@@ -196,7 +196,7 @@ def _best(line: Curve, level: float, *, is_roc: bool) -> float | None:
 
 
 def errors_figure(methods: Sequence[tuple[str, ClassErrors | None]]) -> Figure | None:
-    """The score that each kind of error costs, a bar for each kind and method; none without an analysis."""
+    """Draw the score that each kind of error costs, by kind and method; None without an analysis."""
     known = [(name, errors) for name, errors in methods if errors is not None]
     if not known:
         return None
@@ -235,7 +235,7 @@ def _error_dots(title: str, methods: Sequence[tuple[str, ClassErrors]]) -> Drawi
 
 
 def sweep_figure(group: Sequence[SweepView]) -> Figure:
-    """The scores of classes over what was swept."""
+    """Draw the scores of classes over the swept parameter."""
     first = group[0]
     lines = [
         Curve(
@@ -259,7 +259,7 @@ def sweep_figure(group: Sequence[SweepView]) -> Figure:
 
 
 def _end(swept: SweepView) -> float:
-    """The end of the axis: of thresholds 1, of sizes the largest level."""
+    """Return the end of the axis: 1 for thresholds, the largest level for sizes."""
     return 1.0 if swept.swept == "iou" else max(level.level for level in swept.levels)
 
 
@@ -267,13 +267,13 @@ def _percent(value: float | None) -> str:
     return "without a score" if value is None else f"{100 * value:.1f}"
 
 
-DIAGNOSIS: Final = -1  # stands before the positions of exhibits
+DIAGNOSIS: Final = -1  # sorts before the positions of exhibits
 OWN_RESULT: Final = aliased(Result)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run that stands or stood on a board."""
+    """A run that is or was on a board."""
 
     result: int
     run: int
@@ -286,9 +286,9 @@ class StoredRun:
 def select_ranks(
     session: Session, actor: Actor, phase: PhaseView, sight: Sight, own: Collection[int]
 ) -> dict[int, Rank]:
-    """The ranks of these results of a phase on their boards, among those that the boards show to the reader.
+    """Return the ranks of these results of a phase, among the results that the boards show to the reader.
 
-    Counted in the database, by what ranks are told by: every digit where the reader sees all, else the keys of the board's order.
+    Counted in the database by what the reader may see: by exact means if they see everything, else by the boards' rank keys.
     """
     statement = _ranks(sight, own, phase.id, is_organised=actor.runs(phase.challenge_id))
     return {result: Rank(rank, of) for result, rank, of in session.execute(statement)}
@@ -330,7 +330,7 @@ def _ranks(sight: Sight, own: Collection[int], phase_id: int, *, is_organised: b
 
 
 def _mean(result: type[Result], sight: Sight) -> ColumnElement[Any]:
-    """The mean of a result as it is compared with others; none without a mean."""
+    """Return the mean by which a result is ranked; null without a mean."""
     if sight.details:
         headline = (ClassScore.run_id == result.published_run_id, ClassScore.class_name.is_(None))
         return select(ClassScore.value).where(*headline).correlate(result).scalar_subquery()
@@ -339,7 +339,7 @@ def _mean(result: type[Result], sight: Sight) -> ColumnElement[Any]:
 
 
 def published_runs(session: Session, result_ids: Collection[int]) -> list[StoredRun]:
-    """The runs of results that have stood on their boards, each since when, the first ones first."""
+    """Return the runs of results that have been on their boards, and since when, oldest first."""
     since = func.min(Publication.published_at)
     statement = (
         select(Run.result_id, Run.id, Run.ladder_run_id, GroundTruth.version, Run.scorer, since)
@@ -354,7 +354,7 @@ def published_runs(session: Session, result_ids: Collection[int]) -> list[Stored
 
 
 def scores_of(session: Session, run_ids: Collection[int]) -> dict[int, dict[str | None, StoredScore]]:
-    """By run, the scores of its classes in their order; the mean stands under None."""
+    """Return the scores of classes by run, in the order of classes; the mean is under None."""
     statement = (
         select(ClassScore.run_id, ClassScore.class_name, *SCORE)
         .where(ClassScore.run_id.in_(run_ids))
@@ -369,7 +369,7 @@ def scores_of(session: Session, run_ids: Collection[int]) -> dict[int, dict[str 
 def stored_detail(
     session: Session, run_id: int, classes: Sequence[str]
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """The exhibits of a run without the curves of other classes than these, and its diagnosis, if it has one."""
+    """Return a run's exhibits, with curves only of these classes, and its diagnosis, if it has one."""
     shown = or_(Exhibit.kind.not_in(CURVES), Exhibit.content["class_name"].astext.in_(classes))
     exhibits = select(Exhibit.position, Exhibit.content).where(Exhibit.run_id == run_id, shown)
     diagnosis = select(literal(DIAGNOSIS), RunAnalysis.diagnosis).where(RunAnalysis.run_id == run_id)
@@ -382,10 +382,10 @@ def stored_detail(
 def ranks(
     session: Session, actor: Actor, phase: PhaseView, sight: Sight, results: Collection[Result]
 ) -> dict[int, Rank]:
-    """By result, where those of one submission that stand on their boards rank among the rows that the reader sees there.
+    """Return the ranks of one submission's results among the results that the reader sees on their boards.
 
-    A result that only its team sees is ranked as if it stood among those. While others' results are under an embargo there
-    is no rank.
+    A result that only its team sees is ranked as if it were among those. While others' results are under an embargo there is
+    no rank.
     """
     if not sight.means or (phase.embargo and not phase.is_over and not actor.runs(phase.challenge_id)):
         return {}
@@ -396,7 +396,7 @@ def ranks(
 def histories(
     session: Session, sight: Sight, results: Collection[Result]
 ) -> dict[int, tuple[PublishedRun, ...]]:
-    """By result, the runs that have stood on its board, the latest first, as far as the reader sees their values."""
+    """Return the runs that have been on the board for each result, latest first, with the values the reader may see."""
     if not results:
         return {}
     runs = published_runs(session, [result.id for result in results])
@@ -426,9 +426,9 @@ def _shown(
 def detail(
     session: Session, run_id: int, values: Mapping[str, float | None], asked: Sequence[str]
 ) -> ResultDetail:
-    """The details of a run, for readers who see all of it.
+    """Return the details of a run, for readers who may see all of it.
 
-    values: of its classes; curves are drawn of those of them that are asked for.
+    values: of its classes. Curves are drawn for the requested ones among these.
     """
     names = tuple(name for name, value in values.items() if value is not None)
     drawn = classes_to_draw(asked, names)

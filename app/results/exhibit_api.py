@@ -1,4 +1,4 @@
-"""Analyses for programs."""
+"""JSON API: receipts, tables, curves and analyses of runs."""
 
 from fastapi import APIRouter, Response
 
@@ -14,13 +14,13 @@ router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
 @router.get("/receipts/{receipt}", dependencies=[requires(Action.READ_SUBMISSION)])
 def receipt(platform: ThePlatform, actor: CurrentActor, receipt: str) -> exhibits.ConfirmedReceipt:
-    """Which result a receipt belongs to, if the reader may see it; compared with what was stored when it was scored."""
+    """The result that a receipt belongs to, if you may see it, by comparison with the receipts stored at scoring."""
     return exhibits.confirm(platform, actor, receipt)
 
 
 @router.get("/runs/{run_id}/tables", dependencies=[requires(Action.READ_SUBMISSION)])
 def tables(platform: ThePlatform, actor: CurrentActor, run_id: int) -> tuple[ExhibitView, ...]:
-    """Scores by other rules in addition to the official ones: difficult objects included, all pixels together."""
+    """Scores by other rules than the official ones, for example with difficult objects included or over all pixels together."""
     return exhibits.tables(platform, actor, run_id)
 
 
@@ -28,7 +28,7 @@ def tables(platform: ThePlatform, actor: CurrentActor, run_id: int) -> tuple[Exh
 def curves(
     platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: str | None = None
 ) -> tuple[CurveView, ...]:
-    """PR curves with every point; hidden while the annotation is held out."""
+    """Every point of the PR curves. Hidden while the annotation is held out."""
     return exhibits.curves(platform, actor, run_id, class_name)
 
 
@@ -41,7 +41,7 @@ def curves(
 def curves_csv(
     platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: str | None = None
 ) -> Response:
-    """The same PR curves as a table: a line for each point, with class, recall and precision in [0, 1]."""
+    """The PR curves as CSV: a line for each point, with class, recall, and precision in [0, 1]."""
     content = csv_of(exhibits.curves(platform, actor, run_id, class_name))
     headers = {"Content-Disposition": f'attachment; filename="curves-of-run-{run_id}.csv"'}
     return Response(content, headers=headers, media_type="text/csv")
@@ -49,8 +49,8 @@ def curves_csv(
 
 @router.get("/runs/{run_id}/analysis", dependencies=[requires(Action.READ_SUBMISSION), limited(Limited.VIEW)])
 def analysis(platform: ThePlatform, actor: CurrentActor, run_id: int) -> AnalysisView:
-    """Kinds of errors with the score that each costs, and scores over IoU thresholds and sizes of objects.
+    """Kinds of errors with the score that each costs, and scores over IoU thresholds and object sizes.
 
-    Computed after the intervals; hidden while the annotation is held out.
+    Computed after the intervals. Hidden while the annotation is held out.
     """
     return analyses.analysis(platform, actor, run_id)

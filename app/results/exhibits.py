@@ -1,8 +1,8 @@
 """Exhibits of runs (tables, curves, matrices), drawn artefacts, and receipts.
 
-A plain receipt is a hash of the archive, the ground truth, the scorer and the protocol, which anyone who has them can compute;
-while the ground truth is hidden it would confirm guesses at it. What people see then is an HMAC of it, and this server confirms
-one by looking for it among those that it has stored.
+A plain receipt is a hash of the archive, the ground truth, the scorer and the protocol. Anyone who has these can compute it, so
+while the ground truth is hidden it could confirm guesses. Until then readers see an HMAC of it, which this server confirms by
+finding it among its stored receipts.
 """
 
 import uuid
@@ -46,12 +46,12 @@ from scoring.tasks.outcome import DIFFICULT_INCLUDED
 
 
 def find(session: Session, kind: str, subject: str) -> Artefact | None:
-    """The artefact of this kind that shows this subject, without its content."""
+    """Return the artefact of this kind and subject, without its content."""
     return session.scalar(select(Artefact).where(Artefact.kind == kind, Artefact.subject == subject))
 
 
 def versions(session: Session, kind: str, subjects: Collection[str]) -> dict[str, str]:
-    """The version of each of these artefacts that is there."""
+    """Return the versions of the existing artefacts among these, by subject."""
     statement = select(Artefact.subject, Artefact.version).where(
         Artefact.kind == kind, Artefact.subject.in_(subjects)
     )
@@ -59,11 +59,11 @@ def versions(session: Session, kind: str, subjects: Collection[str]) -> dict[str
 
 
 def remove(session: Session, kind: str, subject: str) -> None:
-    """Remove an artefact's row, if it is there."""
+    """Remove an artefact's row, if it exists."""
     session.execute(delete(Artefact).where(Artefact.kind == kind, Artefact.subject == subject))
 
 
-def store(  # noqa: PLR0913 - what an artefact is, each by its name
+def store(  # noqa: PLR0913 - the properties of an artefact
     platform: Platform,
     kind: str,
     subject: str,
@@ -73,10 +73,10 @@ def store(  # noqa: PLR0913 - what an artefact is, each by its name
     *,
     as_of: datetime | None = None,
 ) -> None:
-    """Keep an artefact in place of the one before of this kind and subject.
+    """Store an artefact, replacing the previous one of its kind and subject.
 
-    version: of what it was made from; as_of: when that was read, by the database's clock, so that of two workers the one
-    that read later data has the last word; by default now. Doing so twice gives the same.
+    version: of its source; as_of: when the source was read, by the database's clock (default: now), so that of two workers the
+    one with later data wins. Repeating it has no effect.
     """
     with platform.transaction() as session:
         moment = as_of or session.execute(select(func.clock_timestamp())).scalar_one()
@@ -84,7 +84,7 @@ def store(  # noqa: PLR0913 - what an artefact is, each by its name
         is_same = before is not None and digest_of(before.key) == sha256(content).hexdigest()
         if before is not None and is_same and _renew(session, before, version, moment):
             return
-    # of its own: a shared one could not be removed safely
+    # a separate content: a shared one could not be removed safely
     key = platform.artefacts.put(content, uuid.uuid4())
     values = {
         "version": version,
@@ -104,7 +104,7 @@ def store(  # noqa: PLR0913 - what an artefact is, each by its name
 
 
 def _renew(session: Session, same: Artefact, version: str, as_of: datetime) -> bool:
-    """Give an artefact whose content stays as it is another version; whether it is still there with this content."""
+    """Update the version of an artefact with unchanged content. Return whether it still exists with this content."""
     statement = (
         update(Artefact)
         .where(Artefact.id == same.id, Artefact.key == same.key)
@@ -117,14 +117,14 @@ def _renew(session: Session, same: Artefact, version: str, as_of: datetime) -> b
 
 
 def read(platform: Platform, kind: str, subject: str) -> bytes | None:
-    """The content of an artefact; none if it has not been made yet."""
+    """Return the content of an artefact; None if it does not exist yet."""
     with platform.transaction() as session:
         found = find(session, kind, subject)
     return content_of(platform, found) if found else None
 
 
 def content_of(platform: Platform, artefact: Artefact) -> bytes:
-    """The content of an artefact."""
+    """Return the content of an artefact."""
     with platform.artefacts.open(artefact.key) as stream:
         return stream.read()
 
@@ -134,7 +134,7 @@ NO_VALUE = "no value"
 
 @dataclass(frozen=True, slots=True)
 class ClassValue:
-    """What a run scored for one class, in [0, 1]; `reason` says why there is no value. Counts only where all is public.
+    """A run's score for one class, in [0, 1]; `reason` says why there is no value. Counts are present only if all is public.
 
     low, high: the 95 % confidence interval, by bootstrap over the images.
     """
@@ -150,16 +150,16 @@ class ClassValue:
 
 @dataclass(frozen=True, slots=True)
 class CurveView:
-    """A PR curve in points of [0, 1]."""
+    """The points of a PR curve, in [0, 1]."""
 
     name: str
-    recall: tuple[float | None, ...]  # none without positives
-    precision: tuple[float | None, ...]  # none before the first prediction that counts
+    recall: tuple[float | None, ...]  # None without positives
+    precision: tuple[float | None, ...]  # None before the first prediction that counts
 
 
 @dataclass(frozen=True, slots=True)
 class RocView:
-    """A ROC curve in points of [0, 1]."""
+    """The points of a ROC curve, in [0, 1]."""
 
     name: str
     fpr: tuple[float | None, ...]
@@ -168,7 +168,7 @@ class RocView:
 
 @dataclass(frozen=True, slots=True)
 class MatrixView:
-    """Of the pixels of each true label, the share that was given each label, and how many those are."""
+    """For each true label, the shares and counts of its pixels by predicted label."""
 
     labels: tuple[str, ...]
     shares: tuple[tuple[float | None, ...], ...]
@@ -177,9 +177,9 @@ class MatrixView:
 
 @dataclass(frozen=True, slots=True)
 class ExhibitView:
-    """A piece of a run's report, as the template `exhibits/<kind>.html` shows it.
+    """A part of a run's report, as the template `exhibits/<kind>.html` shows it.
 
-    total: what the rows come to, in [0, 1], with its interval.
+    total: the mean of the rows, in [0, 1], with its interval.
     """
 
     kind: str
@@ -191,7 +191,7 @@ class ExhibitView:
 
 
 def exhibits_of(stored: Sequence[Mapping[str, Any]]) -> tuple[ExhibitView, ...]:
-    """What a page shows of a run in addition to its scores: further tables, curves and matrices."""
+    """Return a run's further tables, curves, and matrices, as pages show them."""
     tables = [one for one in stored if one["kind"] == scoring.ScoreTable.kind]
     shown = [table_view(scoring.from_plain(scoring.ScoreTable, one)) for one in tables[1:]]
     for kind, (title, view) in DRAWN.items():
@@ -204,26 +204,26 @@ def exhibits_of(stored: Sequence[Mapping[str, Any]]) -> tuple[ExhibitView, ...]:
 
 
 def table_view(table: scoring.ScoreTable) -> ExhibitView:
-    """Scores by other rules than the competition's, such as with difficult objects included; their mean may stand last."""
+    """Convert a table of scores by other rules, such as with difficult objects included; the mean may be its last row."""
     rows = [ClassValue(name, value, reason=NO_VALUE if value is None else None) for name, value in table.rows]
     total = rows.pop().value if rows and rows[-1].name == "mean" else None
     return ExhibitView(table.kind, table.title, tuple(rows), total)
 
 
 def with_difficult(tables: Iterable[Mapping[str, Any]]) -> Mapping[str, float | None]:
-    """The values that count difficult objects like any other, of a run's tables of scores; their mean under "mean"."""
+    """Return the values with difficult objects included, from a run's tables of scores; the mean is under "mean"."""
     every = (scoring.from_plain(scoring.ScoreTable, one) for one in tables)
     return next((dict(table.rows) for table in every if table.title.endswith(DIFFICULT_INCLUDED)), {})
 
 
 def curve_view(curve: scoring.Curve) -> CurveView:
-    """Every point of a PR curve."""
+    """Convert a PR curve, with every point."""
     points = curve.points()
     return CurveView(curve.class_name, _known(points.recall.tolist()), _known(points.precision.tolist()))
 
 
 def csv_of(curves: Iterable[CurveView]) -> str:
-    """PR curves as a table with a header: a line for each point, blank where it has no value.
+    """Format PR curves as CSV with a header: a line for each point, blank where it has no value.
 
     >>> csv_of([CurveView("car", (0.5, 1.0), (1.0, None))]).splitlines()
     ['class,recall,precision', 'car,0.5,1.0', 'car,1.0,']
@@ -233,13 +233,13 @@ def csv_of(curves: Iterable[CurveView]) -> str:
 
 
 def roc_view(curve: scoring.RocCurve) -> RocView:
-    """Every point of a ROC curve."""
+    """Convert a ROC curve, with every point."""
     points = curve.points()
     return RocView(curve.class_name, _known(points.fpr.tolist()), _known(points.tpr.tolist()))
 
 
 def matrix_view(matrix: scoring.ConfusionMatrix) -> MatrixView:
-    """A confusion matrix with the share of each count in its row."""
+    """Convert a confusion matrix, with each count's share of its row."""
     totals = [sum(row) for row in matrix.counts]
     shares = tuple(
         tuple(count / total if total else None for count in row)
@@ -253,7 +253,7 @@ DRAWN: Mapping[str, tuple[str, Callable[[Any], CurveView | RocView | MatrixView]
     "roc_curve": ("ROC curve", roc_view),
     "confusion_matrix": ("Confusion matrix", matrix_view),
 }
-"""The kinds of exhibits that a page draws, with their titles, in the order in which they stand."""
+"""The kinds of exhibits on a page, with their titles and in their order."""
 
 
 def _known(values: Sequence[float]) -> tuple[float | None, ...]:
@@ -264,14 +264,14 @@ CURVES: Final = ("curve", "roc_curve")
 
 
 def stored_exhibits(session: Session, run_id: int) -> list[dict[str, Any]]:
-    """The exhibits of a run, as they were written down."""
+    """Return the stored exhibits of a run."""
     return list(
         session.scalars(select(Exhibit.content).where(Exhibit.run_id == run_id).order_by(Exhibit.position))
     )
 
 
 def curves_of(session: Session, run_ids: Sequence[int], class_name: str) -> dict[int, dict[str, Any]]:
-    """By run, the curve of a class as it was written down."""
+    """Return the stored curve of a class by run."""
     statement = select(Exhibit.run_id, Exhibit.content).where(
         Exhibit.run_id.in_(run_ids),
         Exhibit.kind.in_(CURVES),
@@ -281,7 +281,7 @@ def curves_of(session: Session, run_ids: Sequence[int], class_name: str) -> dict
 
 
 def score_tables(session: Session, standing: Subquery) -> dict[int, list[dict[str, Any]]]:
-    """By run, its tables of scores as they were written down; standing: a column run_id."""
+    """Return the stored tables of scores by run; standing: has a column run_id."""
     statement = (
         select(Exhibit.run_id, Exhibit.content)
         .join(standing, standing.c.run_id == Exhibit.run_id)
@@ -295,7 +295,7 @@ def score_tables(session: Session, standing: Subquery) -> dict[int, list[dict[st
 
 
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
-    """A run whose submission the reader may see, with its phase; of others' runs only what a board shows."""
+    """Return a run whose submission the reader may see, and its phase; of other teams, only runs on boards."""
     on_board = and_(is_public(), is_past_embargo(Result.phase_id), Result.published_run_id == Run.id)
     shown = rows_for(
         actor,
@@ -317,14 +317,14 @@ def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase
 def curves(
     platform: Platform, actor: Actor, run_id: int, class_name: str | None = None
 ) -> tuple[CurveView, ...]:
-    """The curves of a run with every point. Raises NotFoundError, and WithheldError while the phase is held out."""
+    """Return the curves of a run with every point. Raises NotFoundError, and WithheldError while the phase is held out."""
     stored = _stored_exhibits(platform, actor, run_id)
     curves = (scoring.from_plain(scoring.Curve, one) for one in stored if one["kind"] == scoring.Curve.kind)
     return tuple(curve_view(curve) for curve in curves if class_name in (None, curve.class_name))
 
 
 def tables(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, ...]:
-    """The tables of a run in addition to its scores, such as with difficult objects included.
+    """Return the further tables of a run, such as with difficult objects included.
 
     Raises NotFoundError, and WithheldError while the phase is held out.
     """
@@ -333,7 +333,7 @@ def tables(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, 
 
 
 def exhibits(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, ...]:
-    """What a page shows of a run in addition to its scores; nothing while it is withheld. Raises NotFoundError."""
+    """Return a run's exhibits for pages, none while they are withheld. Raises NotFoundError."""
     try:
         return exhibits_of(_stored_exhibits(platform, actor, run_id))
     except WithheldError:
@@ -353,7 +353,7 @@ def _stored_exhibits(platform: Platform, actor: Actor, run_id: int) -> list[dict
 
 log = structlog.get_logger()
 
-AT_ONCE = 100  # receipts that one sweep publishes
+AT_ONCE = 100  # receipts published by one sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +373,7 @@ class ConfirmedReceipt:
 
 
 def is_public_truth(session: Session, ground_truth_id: int) -> bool:
-    """Whether everybody may know an annotation: its phase discloses everything, and no phase hides the same annotation."""
+    """Whether an annotation is public: its phase discloses everything, and no phase hides the same annotation."""
     statement = select(GroundTruth.id).where(GroundTruth.id == ground_truth_id, _is_public_truth())
     return session.scalar(statement) is not None
 
@@ -391,7 +391,7 @@ def _is_public_truth() -> ColumnElement[bool]:
 
 
 def publish(platform: Platform) -> None:
-    """Add the plain receipts of results whose annotation has become public, some at a time."""
+    """Add plain receipts to results whose annotation has become public, a limited number at a time."""
     statement = (
         select(Run.id, Run.statistics_key)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
@@ -401,7 +401,7 @@ def publish(platform: Platform) -> None:
             Run.statistics_key.is_not(None),
             _is_public_truth(),
         )
-        .order_by(func.random())  # so that damaged matches do not hold the others up
+        .order_by(func.random())  # so that damaged match files do not block the others
         .limit(AT_ONCE)
     )
     with platform.transaction() as session:
@@ -420,7 +420,7 @@ def publish(platform: Platform) -> None:
 
 
 def confirm(platform: Platform, actor: Actor, receipt: str) -> ConfirmedReceipt:
-    """The result with this receipt, as far as the reader may see it. Raises NotFoundError."""
+    """Return the result with this receipt, if the reader may see it. Raises NotFoundError."""
     statement = (
         select(Run, Result, GroundTruth.version, Phase.image_set, Challenge.code)
         .join(Result, Run.result_id == Result.id)

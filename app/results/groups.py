@@ -1,4 +1,4 @@
-"""Groups of methods on a board that cannot be told apart."""
+"""Groups of methods on a board whose scores do not differ significantly."""
 
 import json
 import re
@@ -19,12 +19,12 @@ from app.platform import Platform
 from scoring import Replicates
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
 
-MOST_RUNS: Final = 1000  # that are compared pair by pair; a board with more shows no groups
+MOST_RUNS: Final = 1000  # compared in pairs, the best of a board
 _LETTER = re.compile(r"[A-Za-z][0-9]*")
 
 
 def letters_of(marks: str) -> frozenset[str]:
-    """The single letters of a method's marks; a digit belongs to the letter before it.
+    """Return the single letters of a method's marks; a digit belongs to the letter before it.
 
     >>> sorted(letters_of("abz2"))
     ['a', 'b', 'z2']
@@ -33,7 +33,7 @@ def letters_of(marks: str) -> frozenset[str]:
 
 
 def are_alike(marks: str, others: str) -> bool:
-    """Whether two methods with these marks cannot be told apart; a method without marks was not compared.
+    """Whether two methods with these marks do not differ significantly. A method without marks was not compared.
 
     >>> are_alike("ab", "bc"), are_alike("a", "a2"), are_alike("", "")
     (True, False, False)
@@ -42,29 +42,29 @@ def are_alike(marks: str, others: str) -> bool:
 
 
 def version_of(run_ids: Iterable[int]) -> str:
-    """The version of what is compared: runs, which never change."""
+    """Return the version of a comparison from its runs, which never change."""
     return sha256(repr(sorted(run_ids)).encode()).hexdigest()[:16]
 
 
 def letters_by_run(session: Session, phase_id: int, competition: int) -> dict[int, str]:
-    """The letters of the runs on a board, as far as they have been compared; for those alone who see details."""
+    """Return the letters of a board's compared runs. Only for readers who see details."""
     found = session.get(BoardGroups, (phase_id, competition))
     return {int(run): marks for run, marks in found.letters.items()} if found else {}
 
 
 def stored_version(session: Session, phase_id: int, competition: int) -> str | None:
-    """The version of the runs that were compared last."""
+    """Return the version of the last comparison."""
     found = session.get(BoardGroups, (phase_id, competition))
     return found.version if found else None
 
 
 def analysed_runs(session: Session, run_ids: Collection[int]) -> list[int]:
-    """Which of these runs have their replicates."""
+    """Return those of these runs that have replicates."""
     return list(session.scalars(select(RunAnalysis.run_id).where(RunAnalysis.run_id.in_(run_ids))))
 
 
 def replicates(session: Session, run_ids: Collection[int]) -> Iterator[tuple[int, bytes]]:
-    """Runs with their replicates, a few at a time."""
+    """Iterate over runs with their replicates, a few at a time."""
     statement = select(RunAnalysis.run_id, RunAnalysis.replicates).where(RunAnalysis.run_id.in_(run_ids))
     rows = session.execute(statement.order_by(RunAnalysis.run_id).execution_options(yield_per=20))
     return ((run, content) for run, content in rows)
@@ -73,7 +73,7 @@ def replicates(session: Session, run_ids: Collection[int]) -> Iterator[tuple[int
 def store(
     session: Session, board: tuple[int, int], version: str, letters: Mapping[str, str], as_of: datetime
 ) -> None:
-    """Write the letters of a board (phase, competition) in place of those before, unless these are from later data."""
+    """Store the letters of a board (phase, competition), unless the stored ones are from later data."""
     values = {"version": version, "letters": dict(letters), "as_of": as_of}
     statement = insert(BoardGroups).values(phase_id=board[0], competition=board[1], **values)
     session.execute(
@@ -88,8 +88,8 @@ def store(
 def compute(platform: Platform, board: tuple[int, int], run_ids: Sequence[int], as_of: datetime) -> None:
     """Compute and store the letters of the runs on a board (phase, competition), read at `as_of`.
 
-    Nothing is done if the same runs were compared already; a run without replicates follows when it has them. Raises
-    whatever keeps storage or the child process from working.
+    Does nothing if the same runs have been compared; runs without replicates follow once they have them. Raises the errors of
+    storage and the child process.
     """
     with platform.transaction() as session:
         analysed = analysed_runs(session, run_ids)
@@ -115,5 +115,5 @@ def _compare(platform: Platform, run_ids: Sequence[int]) -> dict[str, str]:
 
 
 def headline_of(drawn: Replicates) -> Replicates:
-    """The replicates of the headline alone, but with the names of the classes: those of other classes are not paired."""
+    """Reduce replicates to the headline's, keeping the names of the classes: those of other classes are not paired."""
     return replace(drawn, scores=drawn.scores[-1:], values=drawn.values[-1:])

@@ -38,7 +38,7 @@ SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
 
 
 def has_results(session: Session, phase_id: int) -> bool:
-    """Whether something was scored in a phase, be it withdrawn."""
+    """Whether a phase has scored results, including withdrawn ones."""
     scored = select(Run.id).join(Result, Run.result_id == Result.id)
     return (
         session.scalar(scored.where(Result.phase_id == phase_id, Run.state == RunState.SCORED).limit(1))
@@ -47,7 +47,7 @@ def has_results(session: Session, phase_id: int) -> bool:
 
 
 def terms_changes(session: Session, phase_id: int) -> list[TermsChange]:
-    """The changes of a phase's terms since its first score, by organisers and imports, newest first, as the audit has them."""
+    """Return the changes of a phase's terms since its first score, newest first, from the audit log."""
     of_board = (
         select(Publication.published_at)
         .where(Publication.phase_id == Board.phase_id, Publication.competition == Board.competition)
@@ -73,10 +73,10 @@ def terms_changes(session: Session, phase_id: int) -> list[TermsChange]:
 
 
 def _replaced(import_details: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The rules that an import replaced, which it recorded in words."""
-    said = {change["name"]: change["before"] for change in import_details.get("changes", ())}
-    details = said.get("details at close")
-    return said | {"details_at_close": None if details is None else details == "yes"}
+    """Return the rules that an import replaced, which it recorded as text."""
+    old_values = {change["name"]: change["before"] for change in import_details.get("changes", ())}
+    details = old_values.get("details at close")
+    return old_values | {"details_at_close": None if details is None else details == "yes"}
 
 
 def _terms_change(at: datetime, before: Mapping[str, Any]) -> TermsChange:
@@ -85,7 +85,7 @@ def _terms_change(at: datetime, before: Mapping[str, Any]) -> TermsChange:
 
 
 def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, StoredScore]:
-    """The means of these runs; there is none under None."""
+    """Return the means of these runs, ignoring None."""
     known = {run for run in run_ids if run is not None}
     if not known:
         return {}
@@ -101,7 +101,7 @@ def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, Stor
 def uses(
     session: Session, phase_id: int, after: int, limit: int
 ) -> list[tuple[int, str, int, int, int, Use, Lists]]:
-    """Teams with scored results in a phase, by id from `after` on: name, archives, contents, incomplete results, use, lists.
+    """Return teams with scored results, after this id: name, archives, contents, incomplete results, use, lists.
 
     Aggregated team by team, because a planner that joins all of them at once reads every result of a long history.
     """
@@ -113,7 +113,7 @@ def uses(
 
 
 def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int]:
-    """Of one team: archives, contents, incomplete results, and what `Use` has."""
+    """For one team: archives, contents, incomplete results, and the values of `Use`."""
     result = _results_of_method(phase_id).lateral()
     values = (
         select(func.count(ClassScore.held_out_value))
@@ -141,7 +141,7 @@ def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int
 
 
 def _probing(teams: Subquery, phase_id: int) -> Select[int, int, int]:
-    """Of one team, what `Lists` has."""
+    """For one team: the values of `Lists`."""
     result = _results_of_method(phase_id).lateral()
     constant = func.jsonb_array_length(result.c.constant_lists)
     both = result.c.constant_lists.op("||")(result.c.partial_lists)
@@ -162,7 +162,7 @@ def _probing(teams: Subquery, phase_id: int) -> Select[int, int, int]:
 
 
 def _results_of_method(phase_id: int) -> Select[int, int, bool, list[str], list[str]]:
-    """The results of one method in a phase that have been scored; behind OFFSET 0, where no planner joins them with those of all others."""
+    """The scored results of one method in a phase. OFFSET 0 keeps the planner from joining them with those of all others."""
     columns = Result.id, Result.submission_id, Result.is_complete, Result.constant_lists, Result.partial_lists
     scored = select(Run.id).where(Run.result_id == Result.id, Run.state == RunState.SCORED).exists()
     of_method = (Result.method_id == Method.id, Result.phase_id == phase_id, scored)
@@ -170,7 +170,7 @@ def _results_of_method(phase_id: int) -> Select[int, int, bool, list[str], list[
 
 
 def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
-    """A page of the teams with scored results in a phase: what follows counts for these alone."""
+    """A page of the teams with scored results in a phase, to which the rest of the query is limited."""
     challenge = select(Phase.challenge_id).where(Phase.id == phase_id).scalar_subquery()
     has_result = (
         select(Run.id)
@@ -185,7 +185,7 @@ def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
 
 
 def scored_results(session: Session, phase_id: int) -> dict[int, dict[int, int]]:
-    """By team and competition, how many results were scored in a phase, again and withdrawn ones included."""
+    """Return how many results were scored in a phase, by team and competition, with re-scored and withdrawn ones."""
     statement = (
         select(Run.team_id, Result.competition, func.count())
         .join(Result, Run.result_id == Result.id)

@@ -18,7 +18,7 @@ from app.results.scored_runs import ScoredRun
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class LadderEntry:
     """The run whose mean a team sees for its latest results, and that mean."""
 
     run_id: int
@@ -27,16 +27,16 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a new result was compared with (None: it is the first) and the run whose mean is shown for it."""
+    """The entry a new result was compared with (None for a first result), and the run whose mean is shown for it."""
 
-    best: Rung | None
+    best: LadderEntry | None
     shown_run_id: int
 
 
 def is_step(mean: float, best: float, standard_error: float | None) -> bool:
     """Whether a mean beats the best one so far by more than a standard error of their paired difference.
 
-    standard_error: None where it is not known, and then no mean is a step. Source: Blum and Hardt, "The Ladder: A Reliable
+    standard_error: None if it is unknown, in which case no mean is a gain. Source: Blum and Hardt, "The Ladder: A Reliable
     Leaderboard for Machine Learning Competitions", ICML 2015, the parameter-free mechanism.
 
     >>> is_step(0.52, 0.5, 0.01), is_step(0.505, 0.5, 0.01), is_step(0.9, 0.5, None)
@@ -46,7 +46,7 @@ def is_step(mean: float, best: float, standard_error: float | None) -> bool:
 
 
 def has_ladder(session: Session, run_id: int) -> bool:
-    """Whether a run is shown by a ladder; runs of a re-scoring are not compared, `carry_over` is for them."""
+    """Whether a ladder decides what is shown for a run. For runs of a re-scoring, `carry_over` decides instead."""
     statement = (
         select(Run.id)
         .join(Result, Run.result_id == Result.id)
@@ -57,14 +57,14 @@ def has_ladder(session: Session, run_id: int) -> bool:
 
 
 def lock(session: Session, run_id: int) -> None:
-    """Let one result of a team at a time climb, until the end of the transaction."""
+    """Lock the ladder of a run's team and phase until the end of the transaction."""
     name = func.concat("ladder of team ", Run.team_id, " in phase ", Result.phase_id)
     lock = func.pg_advisory_xact_lock(func.hashtextextended(name, 0))
     session.execute(select(lock).join(Result, Run.result_id == Result.id).where(Run.id == run_id))
 
 
-def best_rung(session: Session, run_id: int) -> Rung | None:
-    """The highest step of the run's team on its board under the run's versions; withdrawn results count, too."""
+def best_entry(session: Session, run_id: int) -> LadderEntry | None:
+    """Return the best entry of the run's team on its board under the run's versions. Withdrawn results count, too."""
     own, own_result = aliased(Run), aliased(Result)
     statement = (
         select(Run.id, ClassScore.held_out_value)
@@ -87,11 +87,11 @@ def best_rung(session: Session, run_id: int) -> Rung | None:
         .limit(1)
     )
     row = session.execute(statement).one_or_none()
-    return Rung(row[0], row[1] or 0.0) if row else None
+    return LadderEntry(row[0], row[1] or 0.0) if row else None
 
 
 def show_own(session: Session, phase_id: int) -> None:
-    """Let every result of a phase show its own mean, which has been seen before the phase got a ladder."""
+    """Show its own mean for every result of a phase, because it was visible before the phase got a ladder."""
     of_phase = select(Result.id).where(Result.phase_id == phase_id)
     session.execute(
         update(Run)
@@ -102,9 +102,9 @@ def show_own(session: Session, phase_id: int) -> None:
 
 
 def carry_over(session: Session, rescore_id: int) -> None:
-    """Let the runs of a re-scoring show what those before them showed, as it is scored now.
+    """Show for the runs of a re-scoring the same results as before, with their new scores.
 
-    Before their boards switch. A result that showed the mean of one that was not scored again goes on showing the old one.
+    Call it before their boards switch. A result that shows the mean of one that was not re-scored keeps showing the old mean.
     """
     old, shown, again = aliased(Run), aliased(Run), aliased(Run)
     places = (
@@ -137,16 +137,16 @@ log = structlog.get_logger()
 def compare(
     platform: Platform, run_id: int, report: scoring.Result, statistics_key: str
 ) -> Comparison | None:
-    """What the ladder shows for a result that is not recorded yet; none where no ladder decides it.
+    """Decide what the ladder shows for a result that is not recorded yet; None if no ladder applies.
 
-    Raises whatever keeps storage or the child process from working.
+    Raises the errors of storage and the child process.
     """
     if depends_on_archive(report.headline_reason):
         return None  # there is no mean to show, as its team knows
     with platform.transaction() as session:
         if not has_ladder(session, run_id):
             return None
-        best = best_rung(session, run_id)
+        best = best_entry(session, run_id)
         known = scored_runs.scored_run(session, best.run_id) if best else None
     if best is None:
         return Comparison(best, run_id)
@@ -157,7 +157,7 @@ def compare(
 
 
 def _standard_error(platform: Platform, one: ScoredRun, other: ScoredRun) -> float | None:
-    """The standard error of the difference of their means; none where it cannot be computed in time."""
+    """Return the standard error of the difference of their means; None if it cannot be computed in time."""
     settings = platform.settings
     limits = ChildLimits(seconds=settings.delivery_seconds, memory=settings.child_memory)
     with (
@@ -176,9 +176,9 @@ def _standard_error(platform: Platform, one: ScoredRun, other: ScoredRun) -> flo
 
 
 def climb(session: Session, run: Run, comparison: Comparison) -> bool:
-    """Store what is shown for a result, in the transaction that records it; False if another has climbed meanwhile."""
+    """Store what is shown for a result, in the transaction that records it. Return False if the ladder has changed."""
     lock(session, run.id)
-    if best_rung(session, run.id) != comparison.best:
+    if best_entry(session, run.id) != comparison.best:
         return False
     run.ladder_run_id = comparison.shown_run_id
     return True

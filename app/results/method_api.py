@@ -1,4 +1,4 @@
-"""Methods for programs."""
+"""JSON API: methods."""
 
 from fastapi import APIRouter
 
@@ -15,13 +15,13 @@ router = APIRouter(prefix="/api/v1", tags=["methods"])
 
 @router.get("/methods/{method_id}", dependencies=[requires(Action.READ_SUBMISSION)])
 def method(platform: ThePlatform, actor: CurrentActor, method_id: int) -> MethodPage:
-    """A method with its texts, its submissions and its history."""
+    """A method with its description, its submissions, and its history."""
     return views.method_page(platform, actor, method_id)
 
 
 @router.patch("/methods/{method_id}", dependencies=[requires(Action.CHANGE_METHOD), limited(Limited.CHANGE)])
 def edit(platform: ThePlatform, actor: CurrentActor, method_id: int, edit: MethodEdit) -> MethodView:
-    """Change what a method of your team says of itself; once it is public, everybody sees what it said before.
+    """Change the description of your team's method. If it is public, its earlier descriptions remain visible to everyone.
 
     The name can be changed until the first score.
     """
@@ -30,5 +30,5 @@ def edit(platform: ThePlatform, actor: CurrentActor, method_id: int, edit: Metho
 
 @router.post("/methods/{method_id}/public", status_code=204, dependencies=[requires(Action.PUBLISH)])
 def make_public(platform: ThePlatform, actor: CurrentActor, method_id: int) -> None:
-    """Show a method of your team and all its results to everybody. It cannot be undone."""
+    """Make a method of your team public with all its results. This cannot be undone."""
     methods.make_public(platform, actor, method_id)

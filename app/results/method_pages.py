@@ -1,4 +1,4 @@
-"""The page of a method, and the forms that change or publish it."""
+"""Pages: a method, and the forms to change and publish it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -29,7 +29,7 @@ FIELD_OF_REFUSAL = {NameTaken.code: "name", NameFixed.code: "name"}
 def method(
     request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int, kind: Kind = "html"
 ) -> Response:
-    """What a method is, its results, and its earlier texts; or how to cite it, once it is public."""
+    """Show a method, its results, and its earlier descriptions; or its citation, once it is public."""
     page = views.method_page(platform, actor, method_id)
     citation = _citation(page, platform.settings.address)
     if kind == "bib":
@@ -40,7 +40,7 @@ def method(
 
 
 def _citation(page: MethodPage, address: str) -> str | None:
-    """A public method as BibTeX."""
+    """Format a public method as BibTeX."""
     method = page.method
     if method.public_at is None:
         return None
@@ -56,7 +56,7 @@ def _citation(page: MethodPage, address: str) -> str | None:
 
 @router.get("/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD)])
 def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
-    """The form that changes what a method says of itself."""
+    """Show the form to change a method's description."""
     page = views.own_method_page(platform, actor, method_id)
     return _form(request, page, asdict(page.method), {})
 
@@ -77,7 +77,7 @@ def edit(
     method_id: int,
     sent: SentForm,
 ) -> Response:
-    """Change what a method says of itself."""
+    """Change a method's description."""
     form = values_of(sent, MethodEdit)
     try:
         methods.edit(platform, actor, method_id, MethodEdit.model_validate(form))
@@ -92,6 +92,6 @@ def edit(
 
 @router.post("/methods/{method_id}/public", dependencies=[requires(Action.PUBLISH)])
 def make_public(platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
-    """Show a method to everybody."""
+    """Make a method public."""
     methods.make_public(platform, actor, method_id)
     return RedirectResponse(f"/methods/{method_id}", status_code=303)

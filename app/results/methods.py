@@ -1,4 +1,4 @@
-"""The page of a method."""
+"""The contents of a method's page."""
 
 from dataclasses import dataclass
 
@@ -16,17 +16,17 @@ from app.submissions.methods import Change, MethodView
 
 @dataclass(frozen=True, slots=True)
 class MethodPage:
-    """A method with where it is from, its earlier texts and what this reader may do with it."""
+    """A method with its origin, its earlier descriptions, and what the reader may do with it."""
 
     method: MethodView
     challenge: str
     challenge_title: str
     team_id: int
     team: str
-    members: tuple[MemberView, ...]  # of the team, who agreed to be named
-    has_more_members: bool  # on the page of the team
+    members: tuple[MemberView, ...]  # of the team, those who agreed to be named
+    has_more_members: bool  # the team's page lists them
     submissions: tuple[int, ...]
-    results: tuple[ResultView, ...]  # that stand on boards
+    results: tuple[ResultView, ...]  # on boards
     changes: tuple[Change, ...]
     is_ours: bool
     can_rename: bool
@@ -34,9 +34,9 @@ class MethodPage:
 
 
 def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
-    """A method with its texts.
+    """Return a method with its description.
 
-    Raises NotFoundError, also for what is there but not for this reader.
+    Raises NotFoundError, also for a method that the reader may not see.
     """
     with platform.snapshot() as session:
         found = methods.method_of(session, actor, method_id)
@@ -66,7 +66,7 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
 
 
 def own_method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
-    """A method of the reader's team; raises NotFoundError for others."""
+    """Return a method of the reader's team. Raises NotFoundError for others."""
     page = method_page(platform, actor, method_id)
     if not page.is_ours:
         raise NotFoundError(f"your team has no method {method_id}")

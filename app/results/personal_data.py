@@ -1,4 +1,4 @@
-"""Personal data: changing a profile, exporting, deleting an account."""
+"""Personal data: changing a profile, exporting, and deleting an account."""
 
 import json
 import re
@@ -49,7 +49,7 @@ from app.platform import Platform
 from app.results import withdrawing
 from app.submissions.methods import NAMES_PEOPLE
 
-# what an export leaves out for a token: what says how the account is entered, or what was done with it
+# left out of an export for a token: how to log in to the account, and what was done with it
 NOT_FOR_TOKENS = frozenset(
     {"email", "new_email", "verified_at", "suspended_at", "role", "sessions", "logins", "tokens", "actions"}
 )
@@ -61,21 +61,21 @@ ORCID = re.compile(
 
 
 def deletion_conflict(user_id: int, admins: Sequence[int]) -> ConflictError | None:
-    """Why an account may not end; none if it may.
+    """Return why an account may not be deleted, or None if it may.
 
     >>> str(deletion_conflict(7, [7]))
-    'You are the last admin who can log in. Make somebody else an admin first'
+    'You are the last admin who can log in. Make another person an admin first'
     >>> deletion_conflict(7, [3, 7])
     """
     if list(admins) == [user_id]:
-        return ConflictError("You are the last admin who can log in. Make somebody else an admin first")
+        return ConflictError("You are the last admin who can log in. Make another person an admin first")
     return None
 
 
 def orcid_of(text: str) -> str:
-    """An ORCID iD in its own form, whether it was typed as digits or as an address.
+    """Normalise an ORCID iD, given as digits or as a URL.
 
-    Raises ValueError where the check digit (ISO 7064, MOD 11-2) is another.
+    Raises ValueError if the check digit (ISO 7064, MOD 11-2) is wrong.
 
     >>> orcid_of("https://orcid.org/0000-0002-1825-0097"), orcid_of("000000021694233x")
     ('0000-0002-1825-0097', '0000-0002-1694-233X')
@@ -95,7 +95,7 @@ def _check_digit(digits: str) -> str:
 
 
 def erased_name(team_id: int, taken: Iterable[str]) -> str:
-    """A name for a team that says nothing of who was in it.
+    """Return a team name that does not reveal who was a member.
 
     >>> erased_name(7, []), erased_name(7, ["Team 7"])
     ('Team 7', 'Team 7-2')
@@ -107,9 +107,7 @@ def erased_name(team_id: int, taken: Iterable[str]) -> str:
 
 _ADDRESS = TypeAdapter(HttpUrl)
 
-PersonName = Annotated[
-    str, Field(min_length=2, max_length=80, description="as it is shown to others"), Visible
-]
+PersonName = Annotated[str, Field(min_length=2, max_length=80, description="as shown to others"), Visible]
 
 
 def _homepage(text: str) -> str:
@@ -119,7 +117,7 @@ def _homepage(text: str) -> str:
             address = _ADDRESS.validate_python(text)
         except ValidationError as error:
             raise ValueError(message) from error
-        # what stands before an @ looks like the host, and is not
+        # the part before an @ looks like the host but is not
         if address.scheme != "https" or address.username or address.password:
             raise ValueError(message)
     return text
@@ -130,7 +128,7 @@ def _orcid(text: str) -> str:
 
 
 class Profile(BaseModel):
-    """What a person says of themselves."""
+    """A person's profile."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
@@ -141,14 +139,14 @@ class Profile(BaseModel):
 
 
 class ResultsChoice(StrEnum):
-    """What becomes of the results of teams that nobody else is in."""
+    """What happens to the results of teams without other members."""
 
     KEEP = "keep"  # they stay under the team's name
-    ERASE = "erase"  # private ones go; what has to stay names nobody
+    ERASE = "erase"  # private ones are withdrawn, and the rest no longer name anyone
 
 
 class Deletion(BaseModel):
-    """The form that ends an account."""
+    """The form to delete an account."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -158,38 +156,38 @@ class Deletion(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class OwnResults:
-    """A team that a person is in, as far as it counts for the end of their account."""
+    """A team of a person and its results, as the page that deletes an account shows them."""
 
     team: str
     challenge_title: str
     is_alone: bool
-    private: int  # results that nobody else sees
+    private: int  # results that are not public
     public: int
 
 
-PAGE = 500  # rows of one statement of an export
+PAGE = 500  # rows for each statement of an export
 
 
 def person(session: Session, user_id: int) -> User | None:
-    """A person who is not gone, locked until the end of the transaction."""
+    """Return a person who has not been deleted, locked until the end of the transaction."""
     return session.scalar(select(User).where(User.id == user_id, User.deleted_at.is_(None)).with_for_update())
 
 
 def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
-    """The admins who can log in, locked in one order, so that the last two cannot go at once."""
+    """Lock the admins who can log in, in a common order, so that the last two cannot leave at once. Return their ids."""
     is_open = (can_log_in(settings), User.suspended_at.is_(None), User.deleted_at.is_(None))
     statement = select(User.id).where(User.role == Role.ADMIN, *is_open).order_by(User.id)
     return list(session.scalars(statement.with_for_update()))
 
 
 def _is_alone(user_id: int) -> ColumnElement[bool]:
-    """Whether nobody else is in a team, for statements about Team."""
+    """Whether a person is the only member of a team, for statements about Team."""
     other = aliased(Member)
     return ~select(other.user_id).where(other.team_id == Team.id, other.user_id != user_id).exists()
 
 
 def select_own_results(session: Session, user_id: int) -> tuple[OwnResults, ...]:
-    """The teams of a person with what they have on boards."""
+    """Return a person's teams and their numbers of results on boards."""
     counted = and_(Result.method_id == Method.id, Result.state.in_((ResultState.PENDING, ResultState.SCORED)))
     private = func.count(case((Method.public_at.is_(None), Result.id)))
     public = func.count(case((Method.public_at.is_not(None), Result.id)))
@@ -206,13 +204,13 @@ def select_own_results(session: Session, user_id: int) -> tuple[OwnResults, ...]
 
 
 def own_teams(session: Session, user_id: int) -> list[int]:
-    """The teams that nobody else is in."""
+    """Return the teams whose only member is this person."""
     theirs = select(Member.team_id).where(Member.user_id == user_id)
     return list(session.scalars(select(Team.id).where(Team.id.in_(theirs), _is_alone(user_id))))
 
 
 def withdrawable_results(session: Session, user_id: int) -> list[int]:
-    """The private results of teams that nobody else is in."""
+    """Return the private results of teams whose only member is this person."""
     statement = (
         select(Result.id)
         .join(Method, Method.id == Result.method_id)
@@ -226,7 +224,7 @@ def withdrawable_results(session: Session, user_id: int) -> list[int]:
 
 
 def team_names(session: Session, team_id: int) -> list[str]:
-    """The names of the teams in the same challenge that begin like the name of an erased one."""
+    """Return names in the team's challenge that conflict with the name of an erased team."""
     challenge = select(Team.challenge_id).where(Team.id == team_id).scalar_subquery()
     like = or_(Team.name == f"Team {team_id}", Team.name.startswith(f"Team {team_id}-"))
     return list(
@@ -235,7 +233,7 @@ def team_names(session: Session, team_id: int) -> list[str]:
 
 
 def erase_team(session: Session, team_id: int, name: str) -> None:
-    """Let a team and its methods name nobody."""
+    """Remove all names of people from a team and its methods."""
     renamed = update(Team).where(Team.id == team_id)
     session.execute(renamed.values(name=name, name_key=lookalike_key(name), affiliation=""))
     methods = update(Method).where(Method.team_id == team_id)
@@ -243,7 +241,7 @@ def erase_team(session: Session, team_id: int, name: str) -> None:
 
 
 def _owned() -> Iterator[Column[Any]]:
-    """The columns of all tables whose rows end with their person; the terms that were accepted are still known."""
+    """Yield the columns of all tables whose rows are deleted with their person, except accepted terms."""
     for table in Base.metadata.tables.values():
         for key in table.foreign_keys:
             is_owned = key.ondelete == "CASCADE" and table.name != TermsAcceptance.__tablename__
@@ -254,7 +252,7 @@ def _owned() -> Iterator[Column[Any]]:
 
 
 def erase_person(session: Session, user: User) -> None:
-    """Delete what names a person or opens their account; the number stays, for what was done by it."""
+    """Delete a person's data and access. The id remains, for the records that refer to it."""
     for column in _owned():
         session.execute(delete(column.table).where(column == user.id))
     user.email, user.name = "", "Deleted account"
@@ -265,7 +263,7 @@ def erase_person(session: Session, user: User) -> None:
 
 
 def unconfirmed(session: Session, age: timedelta, limit: int) -> list[int]:
-    """Accounts older than `age` whose address nobody has confirmed, the oldest first; not of who is logged in or has a role."""
+    """Return accounts older than `age` with an unconfirmed address, no live session, and no role, oldest first."""
     live = select(LoginSession.user_id).where(LoginSession.expires_at > func.now())
     statement = select(User.id).where(
         User.verified_at.is_(None),
@@ -279,7 +277,7 @@ def unconfirmed(session: Session, age: timedelta, limit: int) -> list[int]:
 
 
 def profile_of(session: Session, user_id: int) -> Mapping[str, Any] | None:
-    """What an account says of its person."""
+    """Return an account's profile."""
     columns = (User.id, User.name, User.email, User.new_email, User.affiliation, User.homepage, User.orcid)
     row_of = select(*columns, User.role, User.created_at, User.verified_at, User.suspended_at)
     row = session.execute(row_of.where(User.id == user_id)).mappings().one_or_none()
@@ -287,7 +285,7 @@ def profile_of(session: Session, user_id: int) -> Mapping[str, Any] | None:
 
 
 def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
-    """For each list of an export its name, and a statement that has an `id` to go on after."""
+    """Yield the name of each list of an export, and a statement with an `id` to page by."""
     yield "sessions", select(
         func.row_number().over(order_by=LoginSession.created_at).label("id"), LoginSession.browser,
         LoginSession.created_at, LoginSession.last_seen_at, LoginSession.expires_at,
@@ -328,18 +326,18 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
 
 
 def rows_after(session: Session, statement: Select[*tuple[Any, ...]], last: int) -> list[dict[str, Any]]:
-    """The next rows of a list of an export."""
+    """Return the next rows of a list of an export."""
     rows = statement.subquery()
     page = select(rows).where(rows.c.id > last).order_by(rows.c.id).limit(PAGE)
     return [dict(row) for row in session.execute(page).mappings()]
 
 
-KEEP_UNCONFIRMED = timedelta(days=30)  # accounts whose address nobody confirms
-BATCH = 100  # accounts of one sweep
+KEEP_UNCONFIRMED = timedelta(days=30)  # how long accounts with unconfirmed addresses are kept
+BATCH = 100  # accounts for each sweep
 
 
 def profile(platform: Platform, actor: Actor) -> Profile:
-    """What the person says of themselves."""
+    """Return the reader's profile."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         user = person(session, actor.user_id)
@@ -348,7 +346,7 @@ def profile(platform: Platform, actor: Actor) -> Profile:
 
 
 def change(platform: Platform, actor: Actor, new: Profile) -> None:
-    """Change what the person says of themselves; names of teams stay as they are."""
+    """Change the reader's profile. Names of teams stay the same."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         user = person(session, actor.user_id)
@@ -358,16 +356,16 @@ def change(platform: Platform, actor: Actor, new: Profile) -> None:
 
 
 def own_results(platform: Platform, actor: Actor) -> tuple[OwnResults, ...]:
-    """What the person's teams have on boards."""
+    """Return the reader's teams and their numbers of results on boards."""
     assert actor.user_id is not None
     with platform.transaction() as session:
         return select_own_results(session, actor.user_id)
 
 
 def export(platform: Platform, actor: Actor) -> Iterator[str]:
-    """Everything that is stored of the person, as JSON in pieces; each is a short transaction of its own.
+    """Yield everything that is stored about the reader, as pieces of JSON, each read in its own short transaction.
 
-    A token gets what it may read anyway: nothing of how the account is entered, and no e-mail address.
+    A token gets only what it may read anyway: no e-mail address and nothing about how to log in.
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
@@ -397,9 +395,9 @@ def _json(value: Any) -> str:
 
 
 def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
-    """End an account: whatever names the person or opens the account is erased, results stay or go as they choose.
+    """Delete an account: erase the person's data and access; keep or erase results as chosen.
 
-    Public results stay, because boards and papers refer to them; with ERASE they name nobody.
+    Public results stay, because boards and papers refer to them; with ERASE they no longer name the person.
     Raises WrongPasswordError, BusyError, and ConflictError for the last admin.
     """
     assert actor.user_id is not None
@@ -423,12 +421,12 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
 def _withdraw(platform: Platform, actor: Actor, result_id: int) -> None:
     try:
         withdrawing.withdraw(platform, actor, result_id, "the account was deleted")
-    except (ConflictError, NotFoundError):  # it ended otherwise in the meantime
+    except (ConflictError, NotFoundError):  # it has ended in another way meanwhile
         return
 
 
 def sweep(platform: Platform) -> int:
-    """End accounts whose address was not confirmed in time; how many. Nobody can log in to them any more."""
+    """Delete accounts whose address was not confirmed in time and that nobody is logged in to. Return how many."""
     with platform.transaction() as session:
         due = unconfirmed(session, KEEP_UNCONFIRMED, BATCH)
     for user_id in due:

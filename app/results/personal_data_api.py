@@ -1,4 +1,4 @@
-"""One's own data for programs."""
+"""JSON API: the reader's own data."""
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
@@ -19,10 +19,10 @@ router = APIRouter(prefix="/api/v1", tags=["account"])
     responses={200: {"content": {"application/json": {"schema": {"type": "object"}}}}},
 )
 def export(platform: ThePlatform, actor: CurrentActor) -> StreamingResponse:
-    """What is stored of you: profile, teams, accepted terms, uploads and submissions.
+    """Everything stored about you: profile, teams, accepted terms, uploads, and submissions.
 
-    A token gets what its scope reads; `left_out` names what only the page of your account has: e-mail addresses,
-    role, sessions, logins, tokens and the actions of the account.
+    A token gets what its scope may read. `left_out` lists what only the page of your account exports: e-mail addresses, role,
+    sessions, logins, tokens, and the account's actions.
     """
     if not actor.by_token and not actor.is_recent:
         raise RecentLoginNeededError("Confirm your password first")

@@ -1,4 +1,4 @@
-"""The pages of one's profile, one's data and the end of one's account."""
+"""Pages: the account, its profile, data export, and deletion."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -32,7 +32,7 @@ TextField = Annotated[str, Form()]
 
 @router.get("/account")
 def account(request: Request) -> Response:
-    """The account."""
+    """Show the account."""
     response = render(request, "profiles/account.html")
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -40,7 +40,7 @@ def account(request: Request) -> Response:
 
 @router.get("/account/profile")
 def profile(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """The form for what one says of oneself."""
+    """Show the form for the profile."""
     return _profile(request, personal_data.profile(platform, actor).model_dump(), {})
 
 
@@ -59,7 +59,7 @@ def change(
     homepage: TextField = "",
     orcid: TextField = "",
 ) -> Response:
-    """Change what one says of oneself."""
+    """Change the profile."""
     form = {"name": name, "affiliation": affiliation, "homepage": homepage, "orcid": orcid}
     try:
         personal_data.change(platform, actor, Profile.model_validate(form))
@@ -70,7 +70,7 @@ def change(
 
 @router.get("/account/data.json", dependencies=[recently_logged_in(), limited(Limited.VIEW)])
 def export(platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Everything that is stored of the person."""
+    """Download everything that is stored about the reader."""
     headers = {
         "Content-Disposition": 'attachment; filename="heldout-account.json"',
         "Cache-Control": "no-store",
@@ -81,7 +81,7 @@ def export(platform: ThePlatform, actor: CurrentActor) -> Response:
 
 @router.get("/account/delete")
 def deletion(request: Request, platform: ThePlatform) -> Response:
-    """The form that ends the account."""
+    """Show the form to delete the account."""
     return _deletion(request, platform, ResultsChoice.KEEP.value, {}, 200)
 
 
@@ -108,7 +108,7 @@ def end_account(
     password: TextField = "",
     results: TextField = "",
 ) -> Response:
-    """End the account."""
+    """Delete the account."""
     try:
         personal_data.end_account(
             platform, actor, Deletion.model_validate({"password": password, "results": results})

@@ -18,7 +18,7 @@ from app.results.submissions import ANY_RUN, visible_submissions
 
 @dataclass(frozen=True, slots=True)
 class LatestRun:
-    """A run as far as it decides what a page says while it waits or is under way; result: the state of what it scores."""
+    """The properties of a run that a waiting page shows; result: the state of its result."""
 
     result: ResultState
     id: int
@@ -27,11 +27,11 @@ class LatestRun:
     scorer: str
     queued_at: datetime
     is_held: bool  # its team is suspended
-    damaged: str | None  # what has to be repaired before it can be scored
+    damaged: str | None  # what must be repaired before it can be scored
 
 
 def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
-    """The latest run of each result of a submission that the reader may see."""
+    """Return the latest run of each result of a submission that the reader may see."""
     latest = (
         select(func.max(ANY_RUN.id)).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
     )
@@ -55,10 +55,10 @@ WAITING = (RunState.QUEUED, RunState.RUNNING)
 
 
 def etag_while_waiting(platform: Platform, actor: Actor, submission_id: int) -> str | None:
-    """The name of what a page says of a submission of which nothing has ended yet; none once there is more to see.
+    """Return the ETag of a submission's status while all its runs are waiting or running; None otherwise.
 
-    Costs one query: the queue is read once a second, whoever waits in it. The name changes with the pause between two questions,
-    too, three times in all, because a page learns its next pause only by being drawn.
+    Costs one query, because the queue is read only once a second for all readers. The ETag also changes with the poll interval,
+    three times in all, because a page learns its next interval only by being rendered.
     """
     with platform.reading() as session:
         found = latest_runs(session, actor, submission_id)
@@ -73,12 +73,12 @@ def etag_while_waiting(platform: Platform, actor: Actor, submission_id: int) -> 
         }
         queue = places.places_among(platform, session, waiting)
     now = datetime.now(UTC)
-    said = [_said_of(run, queue, now) for run in found]
-    return f'W/"{sha256(repr(said).encode()).hexdigest()[:24]}"'
+    parts = [_fingerprint(run, queue, now) for run in found]
+    return f'W/"{sha256(repr(parts).encode()).hexdigest()[:24]}"'
 
 
-def _said_of(run: LatestRun, queue: Places, now: datetime) -> tuple[object, ...]:
-    """All that a page draws of a run that waits or is under way."""
+def _fingerprint(run: LatestRun, queue: Places, now: datetime) -> tuple[object, ...]:
+    """Return everything a page shows of a run that is waiting or running."""
     place = queue.place(run)
     return (
         run.id, run.state.value, run.attempt, place, queue.wait_seconds(run), queue.has_worker(run), run.id in queue.held,

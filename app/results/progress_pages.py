@@ -1,4 +1,4 @@
-"""The part of a submission's page that changes while it waits."""
+"""Pages: the status of a submission while it waits."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -21,7 +21,7 @@ def status(
     competition: Competition = None,
     class_name: Classes = (),
 ) -> Response:
-    """The part of the page that changes: it asks for itself again until it is final, and is answered by 304 until then."""
+    """Return the changing part of the page. It polls itself until it is final; 304 if nothing has changed."""
     etag = progress.etag_while_waiting(platform, actor, submission_id)
     if etag is not None and request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers={"ETag": etag})

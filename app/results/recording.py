@@ -1,4 +1,4 @@
-"""Recording a result: the one place that puts results on boards and takes them off."""
+"""Recording results. Only this module puts results on boards and takes them off."""
 
 from datetime import datetime
 from typing import Final
@@ -34,11 +34,11 @@ NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
 
 
 def publish(session: Session, *which: ColumnElement[bool]) -> int:
-    """Put scored runs on their boards, as conditions on Run say; how many of them.
+    """Put the scored runs that match the conditions on Run on their boards. Return how many.
 
-    Left out is a run of other versions than the board's, and of a result that was withdrawn. The board's row is read
-    without a lock: a switch that commits meanwhile has raised its generation, so what was published under the one
-    before does not stand (`stands_on_board`). Where the annotation is open, the result before it is replaced.
+    Skips runs with other versions than their board's, and withdrawn results. The board's row is read without a lock: a
+    concurrent switch raises its generation, so results published under the earlier one are not on the board
+    (`stands_on_board`). If the annotation is public, a newer result replaces the one before.
     """
     placed = _placed(Run.state == RunState.SCORED, *which)
     _replace_older(session, placed)
@@ -63,7 +63,7 @@ def publish(session: Session, *which: ColumnElement[bool]) -> int:
 
 
 def _rank_key(run: ColumnElement[int]) -> ColumnElement[int]:
-    """The mean of a run in the digits that ranks are told in: rounded, so that no order betrays further ones; -1 without a mean."""
+    """Return a run's mean as an integer, rounded as shown, so that no order reveals more digits; -1 without a mean."""
     shown = func.round(ClassScore.held_out_value * 10**HELD_OUT_DECIMALS)
     headline = ClassScore.run_id == run, ClassScore.class_name.is_(None)
     return func.coalesce(select(cast(shown, Integer)).where(*headline).scalar_subquery(), -1)
@@ -81,7 +81,7 @@ def _fits_board(placed: CTE) -> tuple[ColumnElement[bool], ...]:
 
 
 def _replace_older(session: Session, placed: CTE) -> None:
-    """End what stands for a method in the place that its newer result is about to take; its run stays readable."""
+    """Mark a method's results as replaced that newer ones are about to replace. Their runs stay readable."""
     newer = aliased(Result)
     older = (
         update(Result)
@@ -101,7 +101,7 @@ def _replace_older(session: Session, placed: CTE) -> None:
 
 
 def keep(session: Session, rescore_id: int) -> int:
-    """Let results stand that a re-scoring could not score and an organiser decided to keep; how many."""
+    """Keep on the boards the results that a re-scoring could not score and an organiser chose to keep. Return how many."""
     placed = _placed(Run.rescore_id == rescore_id, Run.decision == Decision.KEEP)
     statement = (
         update(Result)
@@ -117,10 +117,10 @@ def keep(session: Session, rescore_id: int) -> int:
 
 
 def _placed(*which: ColumnElement[bool]) -> CTE:
-    """Runs with the place of their results.
+    """Select runs with the phase and competition of their results.
 
-    Materialised in two steps, because a planner whose statistics are old otherwise joins every run of a board with every
-    result of it: at 10,000 that takes more than a minute instead of a second.
+    Materialised in two steps, because with old statistics the planner joins every run of a board with every result of it:
+    for 10,000 results that takes more than a minute instead of a second.
     """
     runs = (
         select(
@@ -147,7 +147,7 @@ def _placed(*which: ColumnElement[bool]) -> CTE:
 def _append(
     session: Session, published: Update, run: SQLColumnExpression[int | None] = Result.published_run_id
 ) -> int:
-    """Append a publication of `run` for every result that an update publishes, or takes off its board; how many."""
+    """Append a publication of `run` (None: taken off) for every result that an update changes. Return how many."""
     changed = published.returning(
         Result.phase_id, Result.competition, Result.id, run.label("run_id"), Result.published_generation
     ).cte("changed")
@@ -164,7 +164,7 @@ def _append(
 
 
 def take_off_board(session: Session, result: Result) -> None:
-    """End the publication of a result, if it has one; its board's figures are drawn again in any case."""
+    """End the publication of a result, if it has one. Its board's figures are redrawn in any case."""
     queue.add_board(session, result.phase_id, result.competition)
     if result.published_generation is not None:
         session.add(
@@ -180,7 +180,7 @@ def take_off_board(session: Session, result: Result) -> None:
 
 
 def end_without_result(session: Session, result_id: int, state: ResultState) -> None:
-    """Let a result end whose run was refused or failed; what stands on a board or was withdrawn stays as it is."""
+    """End a result whose run was refused or failed, unless it is on its board or withdrawn."""
     board = select(Board.generation).where(
         Board.phase_id == Result.phase_id, Board.competition == Result.competition
     )
@@ -199,7 +199,7 @@ def end_without_result(session: Session, result_id: int, state: ResultState) -> 
 
 
 def run_state(session: Session, run_id: int, result_id: int) -> tuple[RunState, bool]:
-    """The state of a result's run, and whether a re-scoring made it."""
+    """Return the state of a result's run, and whether a re-scoring created it."""
     statement = select(Run.state, Run.rescore_id.is_not(None)).where(
         Run.id == run_id, Run.result_id == result_id
     )
@@ -208,10 +208,10 @@ def run_state(session: Session, run_id: int, result_id: int) -> tuple[RunState, 
 
 
 def former(phase_id: int, competition: int, before: datetime) -> Subquery:
-    """The results that stood on a board at a moment, each with its run: result_id, run_id.
+    """Select the results that were on a board at a moment, each with its run: result_id, run_id.
 
-    What counts is the last publication of each until then, under the board's last generation of then.
-    Results that were withdrawn since, and methods that were not public then, are left out.
+    Counts the last publication of each until then, under the board's last generation of that time. Results withdrawn since,
+    and methods not public then, are left out.
     """
     of_board = (
         Publication.phase_id == phase_id, Publication.competition == competition, Publication.published_at < before

@@ -1,4 +1,4 @@
-"""Withdrawing results, for programs."""
+"""JSON API: withdrawing results."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
 
 class Withdrawal(BaseModel):
-    """Why a result is withdrawn."""
+    """The reason for withdrawing a result."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -27,9 +27,9 @@ class Withdrawal(BaseModel):
 def withdraw(
     platform: ThePlatform, actor: CurrentActor, result_id: int, withdrawal: Withdrawal
 ) -> SubmissionView:
-    """Withdraw a result from its leaderboard: its team until the method is public, organisers at any time.
+    """Withdraw a result from its leaderboard. Its team can do so until the method is public, organisers at any time.
 
-    The submission stays. On a held-out phase the method's name cannot be used again and the quota stays used.
+    The submission stays. On a held-out phase the method's name cannot be used again, and the quota stays used.
     """
     submission_id = withdrawing.withdraw(platform, actor, result_id, withdrawal.reason)
     return submissions.submission_page(platform, actor, submission_id)

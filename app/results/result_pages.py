@@ -1,4 +1,4 @@
-"""The forms on the page of a submission: withdraw a result, make the method public."""
+"""Pages: withdrawing a result and publishing a method from the page of a submission."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ def withdraw(
 
 @router.post("/submissions/{submission_id}/public", dependencies=[requires(Action.PUBLISH)])
 def make_public(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
-    """Show a submission's method to everybody."""
+    """Make the method of a submission public."""
     method = submissions.submission_page(platform, actor, submission_id).method
     methods.make_public(platform, actor, method.id)
     return RedirectResponse(f"/submissions/{submission_id}", status_code=303)

@@ -1,4 +1,4 @@
-"""Scored runs with the statistics that are kept of them."""
+"""Scored runs and their stored statistics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ class ScoredRun:
 
     statistics: str
     truth: str
-    truth_id: str  # what people see of it
+    truth_id: str  # its public identifier
     report: scoring.Result
 
 
 def stands_on_board(result: type[Result] = Result) -> ColumnElement[bool]:
-    """Whether a result stands on its board; for statements that join Result and Board."""
+    """Whether a result is on its board, for statements that join Result and Board."""
     return and_(
         Board.phase_id == result.phase_id,
         Board.competition == result.competition,
@@ -31,7 +31,7 @@ def stands_on_board(result: type[Result] = Result) -> ColumnElement[bool]:
 
 
 def scored_run(session: Session, run_id: int) -> ScoredRun | None:
-    """A scored run with what its intervals are computed from; none if it is not there or keeps no statistics."""
+    """Return a scored run with the data its intervals are computed from; None if it is missing or has no statistics."""
     statement = (
         select(Run, Result.competition, Challenge.dataset, GroundTruth)
         .join(Result, Run.result_id == Result.id)
@@ -52,7 +52,7 @@ def scored_run(session: Session, run_id: int) -> ScoredRun | None:
 
 
 def _report(run: Run, info: scoring.CompetitionInfo, scores: Sequence[ClassScore]) -> scoring.Result | None:
-    """The report as far as it is stored in rows; what identifies the ground truth is read from the statistics."""
+    """Return the report from the stored rows; the statistics identify the ground truth."""
     headline = next((score for score in scores if score.class_name is None), None)
     if headline is None:
         return None

@@ -1,4 +1,4 @@
-"""Results on boards as everybody may see them: the newest, those of a method, all methods of a phase."""
+"""Public results on boards: the newest, those of a method, and all methods of a phase."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -22,7 +22,7 @@ from app.results.scored_runs import stands_on_board
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """A result that stands on a board; its mean follows by run."""
+    """A result on a board; its mean is looked up by run."""
 
     phase_id: int
     competition: int
@@ -39,7 +39,7 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class RankedMethod:
-    """A method among the first of a board: `key` is its mean in tenths of a percent; none where it has none, or it is hidden."""
+    """A method among the first of a board; `key` is its mean in tenths of a percent, None if missing or hidden."""
 
     competition: int
     method_id: int
@@ -48,7 +48,7 @@ class RankedMethod:
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """A result that stands on a board; without a mean where it lacks a class, or where the phase does not disclose it."""
+    """A result on a board; the mean is None if a class is missing or the phase does not disclose it."""
 
     challenge: str
     challenge_title: str
@@ -67,12 +67,12 @@ class ResultView:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A competition in which at least one of the methods stands."""
+    """A competition in which at least one of the methods has a result."""
 
     competition: int
     task: str
     title: str
-    own_data: bool  # methods may be trained on other data than the given
+    own_data: bool  # methods may be trained on data other than the given
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class Cell:
 
     submission: int
     mean: float | None
-    best: bool  # of the competition
+    best: bool  # the best of the competition
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """A method with a cell for each column: none where it was not entered."""
+    """A method with a cell for each column, None where it has no result."""
 
     method_id: int
     method: str
@@ -98,7 +98,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Methods by competitions of one phase, best first: a method with the best rank that any of its results has."""
+    """Methods by competitions of one phase, ordered by the best rank of any of their results."""
 
     challenge: str
     image_set: str
@@ -106,13 +106,13 @@ class Matrix:
     rows: tuple[MatrixRow, ...]
     page: int
     next_page: int | None
-    has_more: bool  # methods that follow; without a next page they are on the boards
-    withheld: str | None  # what readers do not see, and until when
+    has_more: bool  # more methods follow, on the next page or, without one, on the boards
+    withheld: str | None  # what is hidden from readers, and until when
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a submission has brought to the boards, at least one result."""
+    """A submission with at least one result on the boards."""
 
     challenge: str
     challenge_title: str
@@ -127,9 +127,9 @@ class Arrival:
 
 
 def best_first(ranked: Iterable[RankedMethod]) -> list[int]:
-    """The methods by the best rank that any of their results has; who share it, by competition.
+    """Order methods by the best rank of any of their results; ties by competition.
 
-    Equal means share a rank. Methods without a mean, or whose means are hidden, follow, the newest first.
+    Equal means share a rank. Methods without a mean, or with hidden means, follow, newest first.
 
     >>> best_first([RankedMethod(1, 7, 800), RankedMethod(1, 8, 900), RankedMethod(3, 7, 500), RankedMethod(3, 9, None)])
     [8, 7, 9]
@@ -149,7 +149,7 @@ def best_first(ranked: Iterable[RankedMethod]) -> list[int]:
 
 
 def leaders_of(ranked: Iterable[RankedMethod]) -> frozenset[tuple[int, int]]:
-    """Those with the highest mean of a competition, as (competition, method).
+    """Return the methods with the highest mean of a competition, as (competition, method).
 
     >>> sorted(leaders_of([RankedMethod(1, 7, 900), RankedMethod(1, 8, 900), RankedMethod(1, 9, 80), RankedMethod(3, 7, None)]))
     [(1, 7), (1, 8)]
@@ -164,7 +164,7 @@ def leaders_of(ranked: Iterable[RankedMethod]) -> frozenset[tuple[int, int]]:
 
 
 def ranked_of(results: Iterable[ResultView]) -> list[RankedMethod]:
-    """Results as they rank by the means that their reader sees."""
+    """Rank results by the means that their reader sees."""
     return [
         RankedMethod(each.competition, each.method_id, None if each.mean is None else round(1000 * each.mean))
         for each in results
@@ -172,7 +172,7 @@ def ranked_of(results: Iterable[ResultView]) -> list[RankedMethod]:
 
 
 def columns_of(dataset: str, competitions: Iterable[int]) -> tuple[Column, ...]:
-    """The columns of these competitions, by number."""
+    """Return the columns of these competitions, by number."""
     infos = (scoring.competition_of(dataset, number) for number in sorted(set(competitions)))
     return tuple(Column(info.number, info.task, info.title, info.own_data) for info in infos)
 
@@ -183,7 +183,7 @@ def rows_of(
     columns: Sequence[Column],
     leaders: Container[tuple[int, int]],
 ) -> tuple[MatrixRow, ...]:
-    """A row for each of these methods that has results, in this order."""
+    """Return a row for each of these methods that has results, in this order."""
     found: defaultdict[int, dict[int, ResultView]] = defaultdict(dict)
     for each in results:
         found[each.method_id][each.competition] = each
@@ -212,7 +212,7 @@ def _cell(result: ResultView | None, leaders: Container[tuple[int, int]]) -> Cel
 
 
 def arrivals_of(results: Iterable[ResultView], limit: int) -> tuple[Arrival, ...]:
-    """The first `limit` submissions of these results, in their order."""
+    """Return the first `limit` submissions of these results, in their order."""
     found: dict[int, list[ResultView]] = {}
     for each in results:
         found.setdefault(each.submission, []).append(each)
@@ -235,19 +235,19 @@ def _arrival(results: Sequence[ResultView]) -> Arrival:
     )
 
 
-LOOKED_AT = 200  # the newest results of a phase among which public ones are looked for; home says so
+LOOKED_AT = 200  # newest results of a phase to search for public ones; the home page mentions it
 ANY_RESULT = aliased(Result)
 
 
 def is_shown() -> ColumnElement[bool]:
-    """Whether everybody sees a result that stands; for statements that join Method and Result."""
+    """Whether a result on a board is public, for statements that join Method and Result."""
     return and_(is_public(), is_past_embargo(Result.phase_id))
 
 
 def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -> list[RankedMethod]:
-    """The first public methods of each board of a phase, all that tie with the last of them included.
+    """Return the best public methods of each board of a phase, including all that tie with the last.
 
-    Where means are hidden the newest, so that their order says nothing.
+    If means are hidden, return the newest, so that their order reveals nothing.
     """
     key = rank_column(sight)
     found = (
@@ -270,14 +270,14 @@ def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -
 
 
 def rank_column(sight: Sight) -> InstrumentedAttribute[int | None] | None:
-    """What ranks are told by; none where they are not told."""
+    """Return the column that decides ranks; None if ranks are hidden."""
     if not sight.means:
         return None
     return Result.ladder_rank_key if sight.by_ladder else Result.rank_key
 
 
 def newest(session: Session, limit: int) -> list[StoredResult]:
-    """The newest public results; of each phase those among its last `LOOKED_AT` results."""
+    """Return the newest public results, for each phase among its last `LOOKED_AT` results."""
     recent = (
         select(ANY_RESULT.id)
         .where(ANY_RESULT.phase_id == Phase.id, ANY_RESULT.state == ResultState.SCORED)
@@ -309,7 +309,7 @@ def select_of_methods(
     *,
     only_public: bool,
 ) -> list[StoredResult]:
-    """The results of these methods that stand on boards of these phases."""
+    """Return the results of these methods on boards of these phases."""
     statement = (
         _results()
         .where(Result.method_id.in_(methods), Result.phase_id.in_(phase_ids))
@@ -320,7 +320,7 @@ def select_of_methods(
 
 
 def methods_of_team(session: Session, team_id: int, limit: int, *, only_public: bool) -> list[int]:
-    """The newest methods of a team that have a result on a board."""
+    """Return the newest methods of a team that have a result on a board."""
     standing = (
         select(Result.id)
         .join(Board, stands_on_board())
@@ -333,7 +333,7 @@ def methods_of_team(session: Session, team_id: int, limit: int, *, only_public: 
 
 
 def _results() -> Select[*tuple[Any, ...]]:
-    """The columns of a `StoredResult`."""
+    """Select the columns of a `StoredResult`."""
     return (
         select(
             Result.phase_id, Result.competition, Method.id, Method.name, Method.is_baseline, Team.id, Team.name,
@@ -349,31 +349,31 @@ def _results() -> Select[*tuple[Any, ...]]:
 
 
 PAGE = 50  # methods
-MOST_PAGES = 20  # what follows is on the boards
-RESULTS_EACH = 4  # of a submission, as a rule
+MOST_PAGES = 20  # further methods are on the boards
+RESULTS_EACH = 4  # typical for a submission
 Sights = Mapping[int, tuple[PhaseView, Sight]]  # by phase
 
 
 def arrivals(session: Session, phases: Sequence[PhaseView], limit: int) -> tuple[Arrival, ...]:
-    """The newest submissions with results that everybody sees."""
+    """Return the newest submissions with public results."""
     found = newest(session, limit * RESULTS_EACH)
     return arrivals_of(views(session, found, public_sights(phases)), limit)
 
 
 def public_sights(phases: Sequence[PhaseView]) -> Sights:
-    """What everybody sees of these phases."""
+    """Return what is public of these phases."""
     return {phase.id: (phase, public_sight(phase)) for phase in phases}
 
 
 def of_methods(
     session: Session, methods: Collection[int], sights: Sights, *, only_public: bool
 ) -> tuple[ResultView, ...]:
-    """The results of these methods on the boards of these phases."""
+    """Return the results of these methods on the boards of these phases."""
     return views(session, select_of_methods(session, methods, sights, only_public=only_public), sights)
 
 
 def views(session: Session, results: Sequence[StoredResult], sights: Sights) -> tuple[ResultView, ...]:
-    """Stored results with what may be seen of them."""
+    """Convert stored results to what may be seen of them."""
     headlines = disclosure.headlines(
         session, {run for each in results for run in (each.run_id, each.ladder_run_id)}
     )
@@ -399,7 +399,7 @@ def views(session: Session, results: Sequence[StoredResult], sights: Sights) -> 
 
 
 def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
-    """The public methods of a phase by its competitions, a page of them."""
+    """Return a page of the public methods of a phase by its competitions."""
     sight = public_sight(phase)
     ranked = first_of_boards(session, phase.id, sight, page * PAGE + 1)
     order = best_first(ranked)
@@ -420,7 +420,7 @@ def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
 
 
 def of_team(session: Session, team_id: int, sights: Sights, *, only_public: bool) -> tuple[Matrix, ...]:
-    """The newest methods of a team by the competitions of each phase in which they stand, best first."""
+    """Return the newest methods of a team by the competitions of each phase with their results, best first."""
     methods = methods_of_team(session, team_id, PAGE + 1, only_public=only_public)
     results = of_methods(session, methods[:PAGE], sights, only_public=only_public)
     found = ((phase, sight, _results_on(phase, results)) for phase, sight in sights.values())

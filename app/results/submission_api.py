@@ -1,4 +1,4 @@
-"""Submissions, for programs."""
+"""JSON API: submissions."""
 
 from typing import Annotated
 
@@ -18,7 +18,9 @@ router = APIRouter(prefix="/api/v1", tags=["submissions"])
 Key = Annotated[
     str | None,
     Header(
-        min_length=1, max_length=200, description="sending the same again under the same key changes nothing"
+        min_length=1,
+        max_length=200,
+        description="repeating a request with the same key has no further effect",
     ),
 ]
 
@@ -31,7 +33,7 @@ def confirm(
     response: Response,
     idempotency_key: Key = None,
 ) -> SubmissionView:
-    """Have a checked upload scored as a method's result; each method has one result per competition."""
+    """Submit a checked upload to be scored as a method's results. A method has one result per competition."""
     submission_id, is_new = submitting.confirm(platform, actor, requested, idempotency_key)
     response.status_code = 201 if is_new else 200
     response.headers["Location"] = f"/api/v1/submissions/{submission_id}"
@@ -46,7 +48,7 @@ def confirm(
 def mine(
     platform: ThePlatform, actor: CurrentActor, response: Response, before: Before = None
 ) -> tuple[SubmissionRow, ...]:
-    """Your team's results, newest first, up to 100; the field `Link` has the address of those before them."""
+    """Your team's results, newest first, up to 100. The `Link` header has the URL of the next page."""
     page = submissions.team_rows(platform, actor, actor.teams, before=before)
     if page.next:
         response.headers["Link"] = f'</api/v1/submissions?before={page.next}>; rel="next"'
@@ -55,5 +57,5 @@ def mine(
 
 @router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])
 def submission(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> SubmissionView:
-    """A submission with its results, states and scores; a held-out phase shows three decimals and full minutes."""
+    """A submission with its results, states, and scores. Held-out phases show three decimals and full minutes."""
     return submissions.submission_page(platform, actor, submission_id)

@@ -1,4 +1,4 @@
-"""The pages of submissions."""
+"""Pages: submissions."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,17 +22,17 @@ from app.web.dependencies import CurrentActor, ThePlatform, limited, render, req
 router = APIRouter()
 
 
-Competition = Annotated[int | None, Query(description="the result that is shown in detail")]
+Competition = Annotated[int | None, Query(description="the result to show in detail")]
 
 Classes = Annotated[
     Sequence[Annotated[str, Query(max_length=200)]],
-    Query(alias="class", max_length=20, description="one or two, to draw their curves"),
+    Query(alias="class", max_length=20, description="one or two classes, to draw their curves"),
 ]
 
 
 @router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: Before = None) -> Response:
-    """What the reader's team has entered."""
+    """List the submissions of the reader's team."""
     page, quotas = submissions.own_page(platform, actor, before)
     older = f"/submissions?before={page.next}" if page.next else None
     return render(
@@ -51,7 +51,7 @@ def submission(
     competition: Competition = None,
     class_name: Classes = (),
 ) -> Response:
-    """A submission: its progress and scores, and one result in detail."""
+    """Show a submission: its progress and scores, and one result in detail."""
     asked = Asked(competition, tuple(class_name))
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
     return render(request, "submissions/submission.html", **context(view, detail, asked))
@@ -60,7 +60,7 @@ def submission(
 def context(
     view: SubmissionView, detail: ResultDetail | None, asked: Asked, etag: str | None = None
 ) -> dict[str, Any]:
-    """What the page is drawn with, and the part of it that changes; etag: names that part while it waits."""
+    """Return the variables of the page and of the part that changes; etag: of that part while it waits."""
     shown = view.result_in_detail(asked.competition)
     query = urlencode(
         [
@@ -80,7 +80,7 @@ def context(
 
 
 def pause_of(view: SubmissionView, now: datetime) -> int:
-    """Seconds until a page asks again how the first of these runs to end comes along."""
+    """Return the seconds until a page next polls for the first of these runs to end."""
     runs = [
         result.shown for result in view.results if result.shown.state in (RunState.QUEUED, RunState.RUNNING)
     ]
@@ -88,5 +88,5 @@ def pause_of(view: SubmissionView, now: datetime) -> int:
 
 
 def _table(run: RunView) -> ExhibitView:
-    """The values of a run's classes with their mean."""
+    """Return the values of a run's classes and their mean."""
     return ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)

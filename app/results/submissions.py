@@ -1,4 +1,4 @@
-"""Submissions with their results, as a reader may see them."""
+"""Submissions with their results, as the reader may see them."""
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -70,24 +70,24 @@ class RunView:
     claimed_at: datetime | None
     finished_at: datetime | None
     failure_message: str | None
-    position: int | None  # 1: next to be scored
+    position: int | None  # in the queue; 1 is next
     wait_seconds: int | None  # expected
-    has_worker: bool  # a worker that can score it is alive
+    has_worker: bool  # a worker that can score it is running
     protocol: str
     measure: str | None
     ground_truth: int  # version
     scorer: str
-    receipt: str | None  # keyed, which this server confirms
-    plain_receipt: str | None  # that anyone can compute; none while the annotation is hidden
+    receipt: str | None  # keyed: only this server can confirm it
+    plain_receipt: str | None  # anyone can compute it; None while the annotation is hidden
     headline: float | None
     headline_reason: str | None
-    low: float | None  # of the headline's interval of 95 %
+    low: float | None  # of the 95 % confidence interval of the headline
     high: float | None
     classes: tuple[ClassValue, ...]
     is_rescore: bool
-    is_held: bool = False  # it waits until its team is not suspended any more
-    damaged: str | None = None  # what has to be repaired before it can be scored, e.g. "stored archive"
-    seconds_waited: float | None = None  # from the queue to a worker; hidden with the details
+    is_held: bool = False  # waits because its team is suspended
+    damaged: str | None = None  # what must be repaired before it can be scored, e.g. "stored archive"
+    seconds_waited: float | None = None  # in the queue; hidden with the details
     seconds_scored: float | None = None  # likewise
 
 
@@ -100,17 +100,15 @@ class SubmissionResult:
     title: str
     state: ResultState
     is_complete: bool | None  # it has all predictions that the phase asks for; for organisers
-    shown: RunView  # what the board shows, or the latest run
+    shown: RunView  # the board's run, or the latest
     runs: int
     withdrawn_at: datetime | None
     withdraw_reason: str | None
-    can_withdraw: bool  # the reader may take it off its board
-    rank: Rank | None = (
-        None  # among the rows that the reader sees on its board; none while it does not stand there
-    )
-    history: tuple[
-        PublishedRun, ...
-    ] = ()  # what stood on its board, the latest first, if it has several runs
+    can_withdraw: bool  # the reader may withdraw it from its board
+    # among the rows that the reader sees on its board; None while it is not on the board
+    rank: Rank | None = None
+    # runs that were on its board, latest first, if it has several
+    history: tuple[PublishedRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ class SubmissionView:
     challenge_title: str
     image_set: str
     method: MethodView
-    training_data: str  # as its team stated it
+    training_data: str  # as stated by its team
     team: str
     team_id: int
     upload_id: uuid.UUID | None  # for its team, to download the archive and its report
@@ -133,31 +131,31 @@ class SubmissionView:
     checked_at: datetime
     created_at: datetime
     results: tuple[SubmissionResult, ...]
-    is_ours: bool  # the reader is of its team, or an organiser
+    is_ours: bool  # the reader is in its team or an organiser
     is_organised: bool  # the reader is an organiser of its challenge
-    is_member: bool  # the reader is of its team
-    can_make_public: bool  # the reader is of its team, and the method is not public yet
+    is_member: bool  # the reader is in its team
+    can_make_public: bool  # the reader is in its team, and the method is not public yet
     unpublishable: str | None  # why it cannot be made public yet
-    is_final: bool  # nothing will change by waiting
-    beyond_public: bool  # the reader is an organiser, who sees what participants do not
-    withheld: str | None  # which parts of the results this reader does not see, and until when
-    draws_images: bool = False  # there are images to look at
+    is_final: bool  # waiting will not change it
+    beyond_public: bool  # the reader is an organiser, who sees more than participants
+    withheld: str | None  # the parts of the results hidden from this reader, and until when
+    draws_images: bool = False  # images can be viewed
 
     def result_in_detail(self, competition: int | None) -> SubmissionResult | None:
-        """The result of a competition, or by default the first one that has been scored, or else the first."""
+        """Return the result of a competition; by default the first scored one, or else the first."""
         chosen = [result for result in self.results if result.competition == competition]
         scored = [result for result in self.results if result.shown.state is RunState.SCORED]
         return next(iter((*chosen, *scored, *self.results)), None)
 
 
 def is_final(result: ResultState, run: RunState) -> bool:
-    """Whether nothing will change by waiting."""
+    """Whether waiting will not change a result."""
     return result is not ResultState.PENDING and run not in (RunState.QUEUED, RunState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRow:
-    """A line of "my submissions": one result."""
+    """A row of "my submissions": one result."""
 
     submission: int
     challenge: str
@@ -174,14 +172,14 @@ class SubmissionRow:
 
 @dataclass(frozen=True, slots=True)
 class RunScores:
-    """What is stored of a run's scores, and the score that the ladder shows for its mean, if not its own."""
+    """A run's stored scores, and the score that the ladder shows for its mean, if not its own."""
 
     rows: Sequence[RunScore]
     ladder: StoredScore | None
 
 
 def run_view(run: Run, version: int, scores: RunScores, queue: Places, sight: Sight) -> RunView:
-    """A run as a reader may see it; `version` is its ground truth's."""
+    """Return a run as the reader may see it; `version` is its ground truth's."""
     headline = next((score for score in scores.rows if score.class_name is None), None)
     bounded = headline if sight.details else None
     return RunView(
@@ -217,7 +215,7 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Places, sight: Si
 
 
 def class_value(score: RunScore, sight: Sight) -> ClassValue:
-    """A class's score as a reader may see it; counts and intervals reveal something of the hidden objects."""
+    """Return a class's score as the reader may see it. Counts and intervals would reveal hidden objects."""
     return ClassValue(
         name=score.class_name or "",
         value=sight.value(score),
@@ -232,7 +230,7 @@ def class_value(score: RunScore, sight: Sight) -> ClassValue:
 def result_view(
     actor: Actor, phase: PhaseView, method: Method, row: ShownRun, shown: RunView, standing: Standing
 ) -> SubmissionResult:
-    """A result as a reader may see it, with the run to show and how many runs it has."""
+    """Return a result as the reader may see it, with the run to show and how many runs it has."""
     result = row.result
     is_organised = actor.runs(phase.challenge_id)
     is_ours = is_organised or actor.is_member(method.team_id)
@@ -266,7 +264,7 @@ def submission_view(
     views: Mapping[int, RunView],
     standing: Standing,
 ) -> SubmissionView:
-    """A submission as a reader may see it, with its `visible` results."""
+    """Return a submission as the reader may see it, with its `visible` results."""
     submission, method, team, upload = found
     assert upload.received_at is not None
     assert upload.checked_at is not None
@@ -311,7 +309,7 @@ ANY_RUN = aliased(Run)
 
 
 def visible_submissions(actor: Actor) -> ColumnElement[bool]:
-    """The submissions that somebody may read; for statements that join Method and Phase."""
+    """The submissions that the reader may see, for statements that join Method and Phase."""
     has_result = (
         select(ANY_RESULT.id)
         .where(
@@ -340,7 +338,7 @@ def _is_public_result() -> ColumnElement[bool]:
 def submission_of(
     session: Session, actor: Actor, submission_id: int
 ) -> tuple[Submission, Method, Team, Upload] | None:
-    """A submission that the reader may see, with what belongs to it."""
+    """Return a submission that the reader may see, with its related rows."""
     statement = (
         select(Submission, Method, Team, Upload)
         .join(Method, Submission.method_id == Method.id)
@@ -353,7 +351,7 @@ def submission_of(
 
 
 def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
-    """The results of a submission, each with the run to show: the board's, else the latest."""
+    """Return the results of a submission, each with the run to show: the board's, else the latest."""
     latest = (
         select(ANY_RUN.id)
         .where(ANY_RUN.result_id == Result.id)
@@ -375,13 +373,13 @@ def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
 
 
 def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
-    """The version of each of these ground truths."""
+    """Return the versions of these ground truths."""
     statement = select(GroundTruth.id, GroundTruth.version).where(GroundTruth.id.in_(numbers))
     return dict(session.execute(statement).all())
 
 
 def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunScore]]:
-    """The scores of runs, that of all classes first, then the classes in their order."""
+    """Return the scores of runs: the mean first, then the classes in their order."""
     found: dict[int, list[RunScore]] = {}
     statement: Select[*tuple[Any, ...]] = (
         select(
@@ -399,9 +397,10 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunSco
 def rows_of_teams(
     session: Session, teams: Collection[int], *, only_public: bool, before: int | None
 ) -> RowPage[tuple[SubmissionRow, int, int | None]]:
-    """The results of these teams, or only public ones, newest first, each with its run and the run whose mean the ladder shows for it.
+    """Return results of these teams, newest first, each with its run and the run whose mean the ladder shows for it.
 
-    before: the last submission of the page before. Positions and means are filled in by the service.
+    only_public: leave out private ones; before: the last submission of the previous page. The caller fills in positions
+    and means.
     """
     latest = (
         select(func.max(ANY_RUN.id)).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
@@ -429,7 +428,7 @@ def rows_of_teams(
 
 
 def phases_entered(session: Session, teams: Collection[int]) -> set[int]:
-    """The phases that these teams have submitted to."""
+    """Return the phases that these teams have submitted to."""
     submitted = (
         select(Submission.id)
         .join(Method, Submission.method_id == Method.id)
@@ -447,7 +446,7 @@ def team_rows(
     only_public: bool = False,
     before: int | None = None,
 ) -> RowPage[SubmissionRow]:
-    """What these teams have entered, or their public results, newest first; before: the last submission of the page before."""
+    """Return the results of these teams, or only public ones, newest first; before: the previous page's last submission."""
     with platform.transaction() as session:
         page = rows_of_teams(session, teams, only_public=only_public, before=before)
         return _shown_rows(platform, session, actor, page, challenges.all_phases(session))
@@ -456,7 +455,7 @@ def team_rows(
 def own_page(
     platform: Platform, actor: Actor, before: int | None
 ) -> tuple[RowPage[SubmissionRow], dict[PhaseView, tuple[QuotaLine, ...]]]:
-    """What somebody's teams have entered, with what is left in the open phases that they have submitted to, on the first page."""
+    """Return the results of the reader's teams; on the first page also the quotas of open phases they submitted to."""
     with platform.snapshot() as session:
         phases = challenges.all_phases(session)
         page = rows_of_teams(session, actor.teams, only_public=False, before=before)
@@ -476,7 +475,7 @@ def _shown_rows(
     page: RowPage[tuple[SubmissionRow, int, int | None]],
     phases: Sequence[PhaseView],
 ) -> RowPage[SubmissionRow]:
-    """Rows as a reader may see them, with their places in the queue and their means."""
+    """Return rows as the reader may see them, with their positions in the queue and their means."""
     queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
     positions = places.places_of(platform, session, queued).places
     headlines = disclosure.headlines(session, {each for _, *runs in page.rows for each in runs})
@@ -494,7 +493,7 @@ def _shown_rows(
 
 
 def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:
-    """A submission with what this reader may see of it. Raises NotFoundError, also for what is not for this reader."""
+    """Return a submission as the reader may see it. Raises NotFoundError, also if it is not theirs to see."""
     with platform.snapshot() as session:
         return _submission(platform, session, actor, submission_id)[0]
 
@@ -502,7 +501,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
 def detailed_page(
     platform: Platform, actor: Actor, submission_id: int, asked: Asked
 ) -> tuple[SubmissionView, ResultDetail | None]:
-    """As `submission_page`, with the details of one result; none where they are hidden or nothing has been scored."""
+    """Return the same with the details of one result; None if they are hidden or nothing has been scored."""
     with platform.snapshot() as session:
         view, sight = _submission(platform, session, actor, submission_id)
         result = view.result_in_detail(asked.competition)
@@ -534,7 +533,7 @@ def _submission(
 
 
 def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: Places) -> dict[int, RunView]:
-    """The runs as a reader may see them, by number."""
+    """Return the runs by id, as the reader may see them."""
     ladder = disclosure.headlines(session, [row.run.ladder_run_id for row in rows])
     scores = scores_of(session, [row.run.id for row in rows])
     return {

@@ -14,7 +14,7 @@ from app.submissions.acceptance import withdrawal_refusal
 
 
 def lock_open_runs(session: Session, result_id: int) -> list[Run]:
-    """The runs of a result that wait, are under way, or wait for a decision; locked before the result, as everywhere."""
+    """Lock the runs of a result that are waiting, running, or awaiting a decision; always before the result itself."""
     is_open = or_(
         Run.state.in_((RunState.QUEUED, RunState.RUNNING)),
         and_(
@@ -28,13 +28,13 @@ def lock_open_runs(session: Session, result_id: int) -> list[Run]:
 
 
 def lock_result(session: Session, actor: Actor, result_id: int) -> tuple[Result, Method, int] | None:
-    """A result that somebody may withdraw in one state or another, locked, with its method and its challenge's id."""
+    """Lock a result that the reader may withdraw in some state. Return it with its method and its challenge's id."""
     theirs = rows_for(
         actor,
         Action.WITHDRAW,
         team=Method.team_id,
         challenge=Phase.challenge_id,
-        states=dict.fromkeys(State, true()),  # whether in this state is for `withdrawal_refusal` to explain
+        states=dict.fromkeys(State, true()),  # `withdrawal_refusal` decides about the state
     )
     statement = (
         select(Result, Method, Phase.challenge_id)
@@ -48,10 +48,10 @@ def lock_result(session: Session, actor: Actor, result_id: int) -> tuple[Result,
 
 
 def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | None) -> int:
-    """Withdraw a result from its board, or end it before it has one; returns the id of its submission.
+    """Withdraw a result from its board, or end it before it is scored. Return the id of its submission.
 
-    The archive stays as it was confirmed; a name on a held-out phase stays retired and the quota stays used.
-    Raises NotFoundError for what is not the reader's, and what `withdrawal_refusal` says.
+    The archive stays as confirmed. On a held-out phase the method's name stays retired and the quota stays used.
+    Raises NotFoundError if the reader may not manage the result, and the refusal of `withdrawal_refusal`.
     """
     reason = (reason or "").strip() or None
     with platform.transaction() as session:
@@ -93,7 +93,7 @@ def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | Non
 
 
 def _end_for_withdrawal(run: Run, actor: Actor) -> None:
-    """Abandon a run that is not final; one that waits for a decision of a re-scoring has it now."""
+    """Abandon a run that is not final. One that awaits a decision of a re-scoring gets it."""
     if run.state in (RunState.REFUSED, RunState.FAILED):
         run.decision, run.decided_by = Decision.WITHDRAW, actor.user_id
         return

@@ -1,4 +1,4 @@
-"""Whether a submission is accepted: each rule a pure function, each refusal a message."""
+"""The rules for accepting a submission. Each rule is a pure function, each refusal a message."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,12 +27,12 @@ from app.submissions.methods import METHOD_NAME, NAME_RACED, Training, training_
 from app.submissions.quotas import Usage, quota_refusals
 from app.submissions.uploads import competitions_of
 
-COUNTED_STATES = frozenset({ResultState.PENDING, ResultState.SCORED})  # of which a method has only one
+COUNTED_STATES = frozenset({ResultState.PENDING, ResultState.SCORED})  # a method has at most one such result
 
 
 @dataclass(frozen=True, slots=True)
 class PriorResult:
-    """A result that the team made in this phase before."""
+    """An earlier result of the team in this phase."""
 
     method: str
     competition: int
@@ -41,7 +41,7 @@ class PriorResult:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the team asks for: the archive's files for these competitions as the results of this method."""
+    """A request to score an archive's files for these competitions as the results of a method."""
 
     method: str
     competitions: Sequence[int]
@@ -53,7 +53,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What counts of an upload: when it was started, what its check said, which competitions it has files for."""
+    """The facts about an upload that decide whether it is accepted."""
 
     started_at: datetime
     valid: bool | None
@@ -62,7 +62,7 @@ class Archive:
 
 
 def archive_of(upload: Upload) -> Archive:
-    """What counts of a stored upload."""
+    """Return the facts about a stored upload that decide whether it is accepted."""
     is_removed = upload.state in (UploadState.REJECTED, UploadState.EXPIRED)
     return Archive(upload.started_at, upload.valid, competitions_of(upload.report), is_removed)
 
@@ -75,7 +75,7 @@ def refusals(
     prior: Sequence[PriorResult],
     usage: Usage,
 ) -> list[Refusal]:
-    """Every reason why `archive` is not accepted as the proposed result; none if it is."""
+    """Return every reason why `archive` is not accepted as the proposed result; empty if it is accepted."""
     return [
         *_period_refusals(now, phase, archive.started_at),
         *_archive_refusals(archive, proposal.competitions),
@@ -95,24 +95,24 @@ def _period_refusals(now: datetime, phase: PhaseView, started_at: datetime) -> I
 
 def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable[Refusal]:
     if archive.is_removed:
-        message = "the archive has been removed, because nobody confirmed it in time; upload it again"
+        message = "the archive has been removed because it was not confirmed in time; upload it again"
         yield RemovedArchive(message)
     elif archive.valid is None:
         yield NotChecked(
-            "the upload is not complete, or has not been checked yet; finish it at /uploads first",
+            "the upload is incomplete or has not been checked yet; finish it at /uploads first",
         )
     elif not archive.valid:
-        yield InvalidArchive("the archive has problems; fix those in its report, and upload it again")
+        yield InvalidArchive("the archive has problems; fix those in its report and upload it again")
     missing = [number for number in competitions if number not in archive.competitions]
     if archive.valid and (missing or not competitions):
         which = ", ".join(map(str, missing)) or "any competition"
         yield NotInArchive(
-            f"the archive has no files for competition {which}; choose others, or upload an archive with them",
+            f"the archive has no files for competition {which}; choose others or upload an archive with them",
         )
 
 
 def statement_refusals(phase: PhaseView, proposal: Proposal, training: Training) -> tuple[Refusal, ...]:
-    """What is missing of the statement on training data; baselines are organisers' own, and state nothing."""
+    """Return what is missing from the statement on training data. Baselines of organisers need none."""
     if proposal.is_baseline:
         return ()
     known = (each for each in scoring.competitions(phase.dataset) if each.number in proposal.competitions)
@@ -120,7 +120,7 @@ def statement_refusals(phase: PhaseView, proposal: Proposal, training: Training)
 
 
 def is_replaceable(phase: PhaseView) -> bool:
-    """Whether a newer result of a method takes the place of the one before: where the annotation is open to everybody."""
+    """Whether a method's newer result replaces the one before, as it does if the annotation is public."""
     return phase.disclosure is Disclosure.FULL
 
 
@@ -135,11 +135,11 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorResult], *, is_ope
             if ResultState.PENDING in states:
                 yield OneResult(
                     f"{proposal.method} has a result in competition {competition} that is not scored yet; wait for its "
-                    "score, or withdraw it",
+                    "score or withdraw it",
                 )
         elif states & COUNTED_STATES:
             yield OneResult(
-                f"{proposal.method} already has a result in competition {competition}, and a method has only one; "
+                f"{proposal.method} already has a result in competition {competition}, and a method can have only one; "
                 "use another name for another method",
             )
         elif ResultState.WITHDRAWN in states:
@@ -149,13 +149,13 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorResult], *, is_ope
 
 
 def wanted(proposal: Proposal) -> dict[str, int]:
-    """How many results of each task are proposed; baselines of organisers have no quota."""
+    """Count the proposed results of each task. Baselines of organisers have no quota."""
     competitions = () if proposal.is_baseline else proposal.competitions
     return dict(Counter(proposal.tasks.get(competition, "") for competition in sorted(competitions)))
 
 
 def smallest_proposal(archive: Archive, tasks: Mapping[int, str]) -> Proposal:
-    """The least that an archive can be scored for, before anybody has chosen: one competition of each task."""
+    """Return the smallest proposal for an archive before any choice is made: one competition of each task."""
     first = {
         task: number for number, task in sorted(tasks.items(), reverse=True) if number in archive.competitions
     }
@@ -165,7 +165,7 @@ def smallest_proposal(archive: Archive, tasks: Mapping[int, str]) -> Proposal:
 def withdrawal_refusal(
     state: ResultState, *, is_organiser: bool, is_public: bool, reason: str | None
 ) -> Exception | None:
-    """Why a result may not be withdrawn by its team or an organiser; none if it may."""
+    """Return why a result may not be withdrawn by its team or an organiser, or None if it may."""
     if state is ResultState.WITHDRAWN:
         return ConflictError("This result has already been withdrawn.")
     if state not in COUNTED_STATES:
@@ -178,11 +178,11 @@ def withdrawal_refusal(
 
 
 def race_conflict(constraint: str | None) -> Exception:
-    """What a confirmation says that lost a race, by the database's constraint that decided it."""
+    """Return the error for a confirmation that lost a race, from the database constraint that decided it."""
     if constraint == METHOD_NAME:
         return RefusedError([NAME_RACED])
     if constraint in ("uq_result_one_result", "uq_result_one_pending"):
-        message = "this method already has a result here, and a method has only one"
+        message = "this method already has a result here, and a method can have only one"
         return RefusedError([OneResult(message)])
     return ConflictError(
         "the same request arrived twice at the same time; look at your submissions, then send it again"

@@ -1,4 +1,4 @@
-"""Checking archives in child processes: so many at a time, and one of each team and person."""
+"""Checking archives in child processes, a limited number at a time and one for each team and person."""
 
 import json
 import uuid
@@ -25,34 +25,34 @@ from app.storage import content_key
 
 log = structlog.get_logger()
 
-POLL = 0.2  # seconds between two looks whether another process has ended this team's check
-PATIENCE = (
-    20.0  # seconds to wait for a turn, and again for a place: programs and proxies give up after a minute
-)
+POLL = 0.2  # seconds between checks of whether another process has finished with this team's archive
+TIMEOUT = 20.0  # seconds to wait for the team's turn, and again for a slot; clients and proxies give up after a minute
 
-_turns: WeakValueDictionary[int, anyio.Lock] = WeakValueDictionary()  # by team, for the order in this process
+_turns: WeakValueDictionary[int, anyio.Lock] = (
+    WeakValueDictionary()
+)  # by team, to keep the order in this process
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose upload it is: a person, in a team."""
+    """The person and team of an upload."""
 
     user_id: int
     team_id: int
 
 
 async def check(platform: Platform, upload_id: uuid.UUID) -> None:
-    """Check an archive that has arrived and store its report; does nothing for an upload in another state.
+    """Check a received archive and store its report; do nothing for an upload in another state.
 
-    One archive of a team, and of a person, is checked at a time, whichever web process they ask: the next waits for its turn,
-    and takes no place from others meanwhile, so that teams take turns at the places of a process. Raises CheckBusyError when
-    turn or place have not come in time; the archive is stored, and its check can be asked for again.
+    Across all web processes, one archive of each team and person is checked at a time. The next waits for its turn without
+    taking a slot from others, so that teams share the slots of a process fairly. Raises CheckBusyError if no turn or no slot
+    comes in time; the archive stays stored and its check can be requested again.
     """
     owner = await run_in_threadpool(owner_of, platform, upload_id)
     if owner is None:
         return
     turn = _turns.setdefault(owner.team_id, anyio.Lock())
-    with anyio.move_on_after(PATIENCE) as waiting:
+    with anyio.move_on_after(TIMEOUT) as waiting:
         async with turn:
             while not await run_in_threadpool(claim, platform, upload_id, owner):
                 if await run_in_threadpool(owner_of, platform, upload_id) is None:
@@ -66,7 +66,7 @@ async def check(platform: Platform, upload_id: uuid.UUID) -> None:
 
 
 def owner_of(platform: Platform, upload_id: uuid.UUID) -> Owner | None:
-    """Whose upload this is, if it waits to be checked."""
+    """Return the owner of an upload, if it is waiting to be checked."""
     statement = select(Upload.user_id, Upload.team_id).where(
         Upload.id == upload_id, Upload.state == UploadState.RECEIVED
     )
@@ -76,7 +76,7 @@ def owner_of(platform: Platform, upload_id: uuid.UUID) -> Owner | None:
 
 
 def claim(platform: Platform, upload_id: uuid.UUID, owner: Owner) -> bool:
-    """Begin the check of an upload unless another of its person or its team is under way; whether it may begin."""
+    """Lease the check of an upload unless another of the same person or team is running. Return whether it succeeded."""
     other = aliased(Upload)
     busy = select(other.id).where(
         or_(other.user_id == owner.user_id, other.team_id == owner.team_id),
@@ -95,7 +95,7 @@ def claim(platform: Platform, upload_id: uuid.UUID, owner: Owner) -> bool:
 
 
 def _extend(platform: Platform, upload_id: uuid.UUID) -> None:
-    """Keep the turn for another lease."""
+    """Extend the lease of a check."""
     with platform.transaction() as session:
         session.execute(
             update(Upload)
@@ -105,19 +105,19 @@ def _extend(platform: Platform, upload_id: uuid.UUID) -> None:
 
 
 def release(platform: Platform, upload_id: uuid.UUID) -> None:
-    """Let the next archive of the same person and team be checked."""
+    """End the lease of a check, so that the next archive of the same person or team can be checked."""
     with platform.transaction() as session:
         session.execute(update(Upload).where(Upload.id == upload_id).values(check_until=None))
 
 
 async def _check_with_lease(platform: Platform, upload_id: uuid.UUID) -> None:
-    """Check, and hold the turn meanwhile; should this process die, the turn ends by itself."""
+    """Check while extending the lease. If this process dies, the lease expires."""
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_hold_turn, platform, upload_id)
+        tasks.start_soon(_hold_lease, platform, upload_id)
         try:
-            await _check_in_place(platform, upload_id)
-        except Exception as error:  # noqa: BLE001 - raised below, without the group of exceptions around it
+            await _check_in_slot(platform, upload_id)
+        except Exception as error:  # noqa: BLE001 - raised below, outside the exception group
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
@@ -125,18 +125,18 @@ async def _check_with_lease(platform: Platform, upload_id: uuid.UUID) -> None:
         raise failure
 
 
-async def _hold_turn(platform: Platform, upload_id: uuid.UUID) -> None:
+async def _hold_lease(platform: Platform, upload_id: uuid.UUID) -> None:
     while True:
         await anyio.sleep(platform.settings.lease_seconds / 3)
         try:
             await run_in_threadpool(_extend, platform, upload_id)
         except SQLAlchemyError:
-            log.warning("turn of a check not extended", upload=str(upload_id))
+            log.warning("lease of a check not extended", upload=str(upload_id))
 
 
-async def _check_in_place(platform: Platform, upload_id: uuid.UUID) -> None:
-    """Check once this process has a place for it; raises CheckBusyError when none has become free in time."""
-    with anyio.move_on_after(PATIENCE) as waiting:
+async def _check_in_slot(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Check once this process has a free slot. Raises CheckBusyError if none becomes free in time."""
+    with anyio.move_on_after(TIMEOUT) as waiting:
         await platform.checks.acquire()
     if waiting.cancelled_caught:
         raise CheckBusyError(
@@ -150,7 +150,7 @@ async def _check_in_place(platform: Platform, upload_id: uuid.UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """An archive and the description that it is checked against."""
+    """An archive and the description to check it against."""
 
     key: str
     filename: str
@@ -159,7 +159,7 @@ class _Task:
 
 
 def _check(platform: Platform, upload_id: uuid.UUID) -> None:
-    """Run the validator in a child and store its report; it can be repeated with the same result."""
+    """Run the validator in a child process and store its report. Repeating it gives the same result."""
     task = _task_of(platform, upload_id)
     if task is None:
         return
@@ -180,7 +180,7 @@ def _check(platform: Platform, upload_id: uuid.UUID) -> None:
 
 
 def _task_of(platform: Platform, upload_id: uuid.UUID) -> _Task | None:
-    """What a check needs of an upload that waits for one."""
+    """Return what is needed to check an upload, if it is waiting for its check."""
     statement = (
         select(Upload.sha256, Upload.filename, Phase.description_key, Upload.competitions)
         .join(Phase, Upload.phase_id == Phase.id)
@@ -195,9 +195,9 @@ def _task_of(platform: Platform, upload_id: uuid.UUID) -> _Task | None:
 
 
 def _report(platform: Platform, task: _Task) -> dict[str, Any]:
-    """The report of the validator; a child that dies is started again, because whatever killed it may not be the archive.
+    """Return the validator's report. A child that dies is restarted, because the archive may not be the cause.
 
-    Raises StorageUnavailableError where the archive or the description cannot be read.
+    Raises StorageUnavailableError if the archive or the description cannot be read.
     """
     settings = platform.settings
     limits = ChildLimits(seconds=settings.check_seconds, memory=settings.child_memory, nice=5)

@@ -1,4 +1,4 @@
-"""Stored archives for programs, in ranges of bytes."""
+"""JSON API: stored archives, whole or by byte ranges."""
 
 import re
 import uuid
@@ -34,7 +34,7 @@ def archive(
     byte_range: Annotated[str | None, Header(alias="Range")] = None,
     if_range: Annotated[str | None, Header(alias="If-Range")] = None,
 ) -> Response:
-    """The archive as it is stored; a range of bytes can be asked for."""
+    """Download the archive as stored, whole or a range of bytes."""
     upload = uploads.get_upload(platform, actor, upload_id)
     if not upload.is_stored or upload.sha256 is None:
         raise NotFoundError(f"upload {upload_id} has no stored archive")
@@ -61,9 +61,9 @@ def archive(
 
 
 def _blocks(platform: Platform, key: str, first: int, last: int) -> Iterator[bytes]:
-    """The bytes of a stored archive from `first` to `last`.
+    """Yield the bytes of a stored archive from `first` to `last`.
 
-    The last of a whole archive follow only once all are known to be those that were stored: a download of other bytes breaks off.
+    The last bytes of a whole archive follow only after verification: a download of corrupt bytes breaks off.
     """
     with platform.archives.open(key, first) as content:
         before, rest = b"", last - first + 1
@@ -76,16 +76,16 @@ def _blocks(platform: Platform, key: str, first: int, last: int) -> Iterator[byt
 
 
 def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """First and last byte of the one range that is asked for; none for the whole content.
+    """Return the first and last byte of a request for a single range; None for the whole content.
 
-    Raises ValueError for a range that is not within the content.
+    Raises ValueError for a range outside the content.
 
     >>> parse_range("bytes=0-99", 1000), parse_range("bytes=-1", 1000), parse_range(None, 1000)
     ((0, 99), (999, 999), None)
     """
     found = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", (header or "").strip(), re.ASCII)
     if found is None or found[0] == "bytes=-":
-        return None  # several ranges, or another unit: the whole content is a correct answer
+        return None  # several ranges or another unit: the whole content is a valid response
     first, last = found[1], found[2]
     start = int(first) if first else max(0, size - int(last))
     end = min(int(last), size - 1) if first and last else size - 1
@@ -95,7 +95,7 @@ def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
 
 
 def attachment(filename: str) -> str:
-    """A `Content-Disposition` that saves a file under this name, whatever letters it has.
+    """Return a `Content-Disposition` that saves a file under this name, whatever characters it contains.
 
     >>> print(attachment('a "b" ü.zip'))
     attachment; filename="a _b_ _.zip"; filename*=UTF-8''a%20%22b%22%20%C3%BC.zip

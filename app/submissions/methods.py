@@ -1,4 +1,4 @@
-"""Methods: naming, describing and publishing them."""
+"""Methods: naming, describing, and publishing them."""
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,14 +36,14 @@ _ADDRESS = TypeAdapter(HttpUrl)
 
 
 class Annotation(enum.StrEnum):
-    """Which annotation a segmentation method with given data was trained on."""
+    """The annotation that a segmentation method with given data was trained on."""
 
     SEGMENTATIONS = "segmentations"
     BOXES = "segmentations and boxes"
 
 
 def _printable_ascii(name: str) -> str:
-    """Other alphabets have letters that look like these ones; a title may have any."""
+    """Reject other alphabets, which have letters that look like these. Titles may use any."""
     if not (name.isascii() and name.isprintable()):
         message = (
             "must have only letters A to Z, digits and ASCII punctuation, so that no two names look the same"
@@ -72,7 +72,7 @@ Name = Annotated[
     Visible,
 ]
 Title = Annotated[str, Field(max_length=200, description="what the abbreviation stands for")]
-Contributors = Annotated[str, Field(max_length=500, description="who made it")]
+Contributors = Annotated[str, Field(max_length=500, description="who developed it")]
 Affiliation = Annotated[str, Field(max_length=300, description="where they work")]
 Description = Annotated[
     str, Field(max_length=4000, description="how it works; at least 500 characters once it is public")
@@ -86,7 +86,7 @@ CodeAddress = Annotated[
 
 
 class NewMethod(BaseModel):
-    """What a team says about a method, as the leaderboard shows it."""
+    """A team's description of a method, as shown on the leaderboard."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -103,7 +103,7 @@ class NewMethod(BaseModel):
 
 
 class MethodEdit(BaseModel):
-    """What to change about a method; fields that are left out stay as they are."""
+    """A change of a method. Omitted fields keep their values."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -117,7 +117,7 @@ class MethodEdit(BaseModel):
 
 
 class Training(BaseModel):
-    """What the team states of the data that a method was trained on."""
+    """A team's statement about the data a method was trained on."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -145,7 +145,7 @@ class Training(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class MethodView:
-    """A method of a team."""
+    """A team's method."""
 
     id: int
     name: str
@@ -156,29 +156,34 @@ class MethodView:
     paper_url: str
     code_url: str
     is_baseline: bool
-    public_at: datetime | None  # none: only its team and organisers see its results
+    public_at: datetime | None  # None if only its team and organisers see its results
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An earlier text of a public method."""
+    """An earlier description of a public method."""
 
     changed_at: datetime
     before: dict[str, str]
 
 
-SHOWN_STATES = frozenset({ResultState.SCORED, ResultState.REPLACED})  # of a public method, to everybody
-NAMES_PEOPLE = ("contributors", "affiliation", "paper_url", "code_url")  # fields that say whose a method is
-SHORTEST_DESCRIPTION = 500  # characters of a public method's, as the VOC server asked for
+SHOWN_STATES = frozenset({ResultState.SCORED, ResultState.REPLACED})  # of a public method, to everyone
+NAMES_PEOPLE = (
+    "contributors",
+    "affiliation",
+    "paper_url",
+    "code_url",
+)  # fields that reveal who made a method
+SHORTEST_DESCRIPTION = 500  # characters for a public method, as the VOC server required
 METHOD_NAME = (
-    "uq_method_challenge_id_name_key"  # the constraint that decides where two methods take one name at once
+    "uq_method_challenge_id_name_key"  # the constraint that decides when two methods claim one name at once
 )
 NAME_RACED = NameTaken("another method took this name at the same time; choose another")
 SEPARATORS = str.maketrans("_ .", "---")
 
 
 def name_key(name: str) -> str:
-    """The same for two abbreviations that a reader of a board could take for one another.
+    """Return the same key for names that readers of a board could mistake for one another.
 
     >>> name_key("LEAR_flat") == name_key("lear-flat"), name_key("Net 101") == name_key("Net-IO1")
     (True, True)
@@ -189,7 +194,7 @@ def name_key(name: str) -> str:
 
 
 def name_refusal(name: str, found: str, *, is_ours: bool) -> Refusal:
-    """Why a method cannot have this abbreviation: `found` is a method of the challenge whose name has the same key."""
+    """Refuse a method's name because `found`, a method of the challenge, has the same key."""
     whose = f"your method {found}" if is_ours else "another method of this challenge"
     message = f"{name} looks like the name of {whose}; choose a name that cannot be mistaken for it"
     return NameTaken(message)
@@ -198,7 +203,7 @@ def name_refusal(name: str, found: str, *, is_ours: bool) -> Refusal:
 def training_refusals(
     training: Training, competitions: Iterable[scoring.CompetitionInfo]
 ) -> tuple[Refusal, ...]:
-    """What is missing of a statement on training data, for all these competitions together."""
+    """Return what is missing from a statement on training data, for all these competitions together."""
     chosen = tuple(competitions)
     messages = (*_given_data(training, chosen), *_other_data(training, chosen))
     return tuple(TrainingStatement(message) for message in messages)
@@ -241,22 +246,22 @@ def _numbers(competitions: Sequence[scoring.CompetitionInfo], verb: str = "") ->
 
 
 def publication_refusal(description: str, *, is_baseline: bool) -> Refusal | None:
-    """Why a method cannot be public yet: others have to learn how it works. Organisers' baselines may be brief.
+    """Return why a method cannot be public yet: others must learn how it works. Organisers' baselines may be brief.
 
     >>> publication_refusal("A linear classifier.", is_baseline=False).message
-    'a public method has a description of at least 500 characters, and this one has 20'
+    'a public method needs a description of at least 500 characters; this one has 20'
     """
     if is_baseline or len(description) >= SHORTEST_DESCRIPTION:
         return None
     message = (
-        f"a public method has a description of at least {SHORTEST_DESCRIPTION} characters, and this one has "
+        f"a public method needs a description of at least {SHORTEST_DESCRIPTION} characters; this one has "
         f"{len(description)}"
     )
     return DescriptionTooShort(message)
 
 
 def unpublishable(description: str, *, is_baseline: bool, is_public: bool) -> str | None:
-    """Why a private method cannot be made public as it is, for its page; none if it can, or is."""
+    """Return why a private method cannot be made public, as its page shows it; None if it can or already is."""
     refusal = None if is_public else publication_refusal(description, is_baseline=is_baseline)
     return refusal.message if refusal else None
 
@@ -264,7 +269,7 @@ def unpublishable(description: str, *, is_baseline: bool, is_public: bool) -> st
 def edit_refusals(
     before: NewMethod, after: NewMethod, *, is_public: bool, has_score: bool
 ) -> tuple[Refusal, ...]:
-    """Every reason why a method cannot be changed like this: a scored name stays, a public description stays long."""
+    """Return why an edit is refused: the name of a scored method is fixed, and a public description stays long."""
     found: list[Refusal | None] = []
     if after.name != before.name and has_score:
         message = f"{before.name} has a score, so its name can no longer change"
@@ -275,7 +280,7 @@ def edit_refusals(
 
 
 def changed_fields(before: NewMethod, after: NewMethod) -> Mapping[str, str]:
-    """The fields that differ, with their values before.
+    """Return the fields that differ, with their earlier values.
 
     >>> changed_fields(NewMethod(name="Net", title="A net"), NewMethod(name="Net", title="The net"))
     {'title': 'A net'}
@@ -285,7 +290,7 @@ def changed_fields(before: NewMethod, after: NewMethod) -> Mapping[str, str]:
 
 
 def without_people(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Earlier texts without the fields that say whose a method is."""
+    """Return the earlier descriptions without the fields that reveal who made a method."""
     kept = (
         replace(
             change, before={name: text for name, text in change.before.items() if name not in NAMES_PEOPLE}
@@ -296,7 +301,7 @@ def without_people(changes: Iterable[Change]) -> tuple[Change, ...]:
 
 
 def training_text(training: Training, *, is_baseline: bool) -> str:
-    """What a statement on training data says, for readers.
+    """Return a statement on training data as text for readers.
 
     >>> training_text(Training(other_data="ImageNet", no_excluded_data=True), is_baseline=False)
     'ImageNet'
@@ -313,7 +318,7 @@ def training_text(training: Training, *, is_baseline: bool) -> str:
 
 
 def visible_methods(viewer: Actor) -> ColumnElement[bool]:
-    """The methods that somebody may read about."""
+    """The methods that the reader may see, as a condition."""
     return rows_for(
         viewer,
         Action.READ_SUBMISSION,
@@ -324,13 +329,13 @@ def visible_methods(viewer: Actor) -> ColumnElement[bool]:
 
 
 def method_like(session: Session, challenge_id: int, name: str) -> Method | None:
-    """The method of a challenge whose name cannot be told from this one."""
+    """Return the method of a challenge whose name looks like this one."""
     statement = select(Method).where(Method.challenge_id == challenge_id, Method.name_key == name_key(name))
     return session.scalar(statement)
 
 
 def methods_of(session: Session, challenge_id: int, team_id: int) -> tuple[MethodView, ...]:
-    """A team's methods in a challenge by name."""
+    """Return a team's methods in a challenge, by name."""
     statement = select(Method).where(Method.challenge_id == challenge_id, Method.team_id == team_id)
     return tuple(
         method_view(method) for method in session.scalars(statement.order_by(func.lower(Method.name)))
@@ -338,7 +343,7 @@ def methods_of(session: Session, challenge_id: int, team_id: int) -> tuple[Metho
 
 
 def method_of(session: Session, viewer: Actor, method_id: int) -> tuple[Method, Team, Challenge] | None:
-    """A method that the reader may see, with its team and challenge."""
+    """Return a method that the reader may see, with its team and challenge."""
     statement = (
         select(Method, Team, Challenge)
         .join(Team, Method.team_id == Team.id)
@@ -350,13 +355,13 @@ def method_of(session: Session, viewer: Actor, method_id: int) -> tuple[Method, 
 
 
 def lock_method(session: Session, actor: Actor, action: Action, method_id: int) -> Method | None:
-    """A method that somebody may do this to, locked until the end of the transaction."""
+    """Return a method on which the reader may do this, locked until the end of the transaction."""
     statement = select(Method).where(Method.id == method_id, rows_for(actor, action, team=Method.team_id))
     return session.scalar(statement.with_for_update().execution_options(populate_existing=True))
 
 
 def has_score(session: Session, method_id: int) -> bool:
-    """Whether any result of a method was ever scored."""
+    """Whether any result of a method has ever been scored."""
     scored = exists().where(
         Result.method_id == method_id, Run.result_id == Result.id, Run.state == RunState.SCORED
     )
@@ -364,7 +369,7 @@ def has_score(session: Session, method_id: int) -> bool:
 
 
 def changes_of(session: Session, method: Method) -> tuple[Change, ...]:
-    """The earlier texts of a public method, newest first; without those that name people once its team was erased."""
+    """Return the earlier descriptions of a public method, newest first; without people once its team is erased."""
     statement = (
         select(MethodChange.changed_at, MethodChange.before)
         .where(MethodChange.method_id == method.id)
@@ -375,7 +380,7 @@ def changes_of(session: Session, method: Method) -> tuple[Change, ...]:
 
 
 def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int, ...]:
-    """The submissions of a method that somebody may read, oldest first: others than its team and organisers those with a score."""
+    """Return the submissions of a method that the reader may see, oldest first; outsiders see only scored ones."""
     is_shown = exists().where(
         Result.submission_id == Submission.id,
         Result.state.in_(SHOWN_STATES),
@@ -389,7 +394,7 @@ def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int
 
 
 def method_view(method: Method) -> MethodView:
-    """A method as pages show it."""
+    """Return a method as pages show it."""
     return MethodView(
         method.id, method.name, method.title, method.contributors, method.affiliation, method.description,
         method.paper_url, method.code_url, method.is_baseline, method.public_at,
@@ -397,19 +402,19 @@ def method_view(method: Method) -> MethodView:
 
 
 def unpublishable_reason(method: Method) -> str | None:
-    """Why a method cannot be made public as it is."""
+    """Return why a method cannot be made public as it is."""
     return unpublishable(
         method.description, is_baseline=method.is_baseline, is_public=method.public_at is not None
     )
 
 
 def texts(method: Method) -> NewMethod:
-    """What a method says of itself; rules that were added later are not applied to what was taken before."""
+    """Return a method's description. Newer rules are not applied to what was accepted earlier."""
     return NewMethod.model_construct(**{field: getattr(method, field) for field in NewMethod.model_fields})
 
 
 def set_texts(method: Method, new: Mapping[str, str]) -> None:
-    """Change what a method says of itself."""
+    """Change a method's description."""
     for field, value in new.items():
         setattr(method, field, value)
     method.name_key = name_key(method.name)
@@ -418,9 +423,9 @@ def set_texts(method: Method, new: Mapping[str, str]) -> None:
 def describe(
     session: Session, actor: Actor, where: tuple[int, int], new: NewMethod, *, make_public: bool
 ) -> tuple[Method | None, tuple[Refusal, ...]]:
-    """The team's method of this name, with what `new` says of it; or what is against it, and nothing is changed.
+    """Return the team's method of this name, updated from `new`; or the reasons for refusal, changing nothing.
 
-    where: challenge and team, which is locked. A field that `new` leaves empty stays as it is.
+    where: the challenge and the team, which is locked. Empty fields of `new` keep their values.
     """
     challenge_id, team_id = where
     found = method_like(session, challenge_id, new.name)
@@ -428,15 +433,15 @@ def describe(
     is_same = found is not None and is_ours and folded(found.name) == folded(new.name)
     method = lock_method(session, actor, Action.CHANGE_METHOD, found.id) if found and is_same else None
     before = texts(method) if method else new
-    said = {field: value for field, value in new.model_dump(exclude={"name"}).items() if value}
-    after = before.model_copy(update=said)
+    changed = {field: value for field, value in new.model_dump(exclude={"name"}).items() if value}
+    after = before.model_copy(update=changed)
     is_public = make_public or (method is not None and method.public_at is not None)
-    against = (
+    reasons = (
         name_refusal(new.name, found.name, is_ours=is_ours) if found and not is_same else None,
         publication_refusal(after.description, is_baseline=after.is_baseline) if is_public else None,
     )
-    if any(against):
-        return None, tuple(each for each in against if each is not None)
+    if any(reasons):
+        return None, tuple(each for each in reasons if each is not None)
     if method is None:
         method = Method(challenge_id=challenge_id, team_id=team_id, revision=0, public_at=None)
         set_texts(method, new.model_dump())
@@ -450,18 +455,18 @@ def describe(
 
 
 def edit(platform: Platform, actor: Actor, method_id: int, edit: MethodEdit) -> MethodView:
-    """Change what a method says of itself; raises NotFoundError, RefusedError with all reasons."""
+    """Change a method's description. Raises NotFoundError, RefusedError with all reasons."""
     try:
         with platform.transaction() as session:
             method = lock_method(session, actor, Action.CHANGE_METHOD, method_id)
             if method is None:
                 raise NotFoundError(f"your team has no method {method_id}")
             before = texts(method)
-            said = edit.model_dump(exclude_none=True)
-            after = before.model_copy(update=said)
-            against = [*_edit_refusals(session, method, before, after)]
-            if against:
-                raise RefusedError(against)
+            changed = edit.model_dump(exclude_none=True)
+            after = before.model_copy(update=changed)
+            reasons = [*_edit_refusals(session, method, before, after)]
+            if reasons:
+                raise RefusedError(reasons)
             _change(session, actor, method, before, after)
             view = method_view(method)
     except IntegrityError as error:
@@ -488,7 +493,7 @@ def _edit_refusals(
 
 
 def _change(session: Session, actor: Actor, method: Method, before: NewMethod, after: NewMethod) -> None:
-    """Write new texts; what a public method said before is kept."""
+    """Store a new description, and keep the earlier one of a public method."""
     changed = changed_fields(before, after)
     if not changed:
         return
@@ -500,7 +505,7 @@ def _change(session: Session, actor: Actor, method: Method, before: NewMethod, a
 
 
 def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
-    """Show a method of the reader's team to everybody, with all its results; it cannot be hidden again.
+    """Make a method of the reader's team public with all its results. This cannot be undone.
 
     Raises NotFoundError, RefusedError.
     """

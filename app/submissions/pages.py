@@ -1,4 +1,4 @@
-"""The form that submits a checked upload."""
+"""Pages: submitting a checked upload."""
 
 import uuid
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ router = APIRouter()
 FIELDS = {
     "name": "method",
     "competitions": "competition",
-}  # of `NewSubmission`, where the form says otherwise
+}  # fields of `NewSubmission` that have another name in the form
 FIELD_OF_REFUSAL = {
     OneResult.code: "method",
     NameRetired.code: "method",
@@ -56,7 +56,7 @@ FIELD_OF_REFUSAL = {
 
 
 def _to_submission(upload_id: uuid.UUID, sent: FormData) -> NewSubmission:
-    """The form as a request of the API; raises ValidationError."""
+    """Convert the form to an API request. Raises ValidationError."""
     return NewSubmission.model_validate(
         {
             "upload": upload_id,
@@ -69,7 +69,7 @@ def _to_submission(upload_id: uuid.UUID, sent: FormData) -> NewSubmission:
 
 
 def _shown(sent: FormData) -> dict[str, Any]:
-    """The form again, as it was filled in."""
+    """Return the form's values to show it again."""
     numbers = [str(number) for number in sent.getlist("competition")]
     return {
         **values_of(sent, NewMethod),
@@ -82,7 +82,7 @@ def _shown(sent: FormData) -> dict[str, Any]:
 
 @router.get("/submissions/new", dependencies=[requires(Action.SUBMIT)])
 def form(request: Request, platform: ThePlatform, actor: CurrentActor, upload: uuid.UUID) -> Response:
-    """The form that has a checked upload scored as a method's result."""
+    """Show the form to submit a checked upload."""
     found = uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD)
     return _form(request, found, FormData([("competition", str(n)) for n in found.competitions]), {})
 
@@ -126,7 +126,7 @@ def confirm(
     upload: uuid.UUID,
     sent: SentForm,
 ) -> Response:
-    """Have an upload scored as a method's result."""
+    """Submit an upload as a method's results."""
     try:
         submission_id, _ = submitting.confirm(platform, actor, _to_submission(upload, sent))
     except ValidationError as error:
@@ -146,7 +146,7 @@ def confirm(
 
 
 def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
-    """Messages by the field that they are about, where they are about one."""
+    """Return the messages of refusals about a single field, by field."""
     messages: dict[str, list[str]] = {}
     for refusal in refusals:
         if refusal.code in FIELD_OF_REFUSAL:

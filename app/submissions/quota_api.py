@@ -1,4 +1,4 @@
-"""Quotas for programs."""
+"""JSON API: quotas."""
 
 from fastapi import APIRouter, Response
 
@@ -16,7 +16,7 @@ router = APIRouter(
 def quota(
     platform: ThePlatform, actor: CurrentActor, response: Response, challenge: str, image_set: str
 ) -> tuple[QuotaLine, ...]:
-    """How many results of each task you and your team may have scored now, and when more; also in the fields `RateLimit-…`."""
+    """How many results of each task you and your team may submit now, and when more. The `RateLimit-…` headers say the same."""
     lines, fields = quotas.fields(platform, actor, challenge, image_set)
     response.headers.update({**fields, "Cache-Control": "no-store"})
     return lines

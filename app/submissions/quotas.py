@@ -1,4 +1,4 @@
-"""Quotas: how many results a team and a person may have scored, and what is left."""
+"""Quotas: how many results a team and a person may have scored, and how many are left."""
 
 import enum
 import math
@@ -37,7 +37,7 @@ from app.platform import Platform
 
 
 class Holder(enum.StrEnum):
-    """Who has a quota: a team, and each person in whatever team."""
+    """Who a quota applies to: a team, and each person across their teams."""
 
     TEAM = "team"
     PERSON = "person"
@@ -45,17 +45,17 @@ class Holder(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CountedResult:
-    """A result that counts: it revealed a score, or is about to."""
+    """A result that counts against quotas: it revealed a score or is about to."""
 
     task: str
     confirmed_at: datetime
-    is_teams: bool  # of the team that asks
-    is_persons: bool  # confirmed by the person who asks, whatever their team was
+    is_teams: bool  # of the team in question
+    is_persons: bool  # confirmed by the person in question, in any team
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What counts, and the extra slots that organisers granted and nobody has used, by task."""
+    """The results that count, and the team's free extra slots by task."""
 
     counted: Sequence[CountedResult] = ()
     slots: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class QuotaUse:
-    """How much of one quota its holder has used."""
+    """The use of one quota by its holder."""
 
     holder: Holder
     quota: Quota
@@ -72,28 +72,28 @@ class QuotaUse:
 
     @property
     def left(self) -> int:
-        """How many results may still be scored."""
+        """How many more results may be scored."""
         return max(0, self.quota.results - self.used)
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaLine:
-    """What is left for one task: the least that any quota of team and person leaves."""
+    """What is left for one task, which is the minimum over all quotas of team and person."""
 
     task: str
     left: int
-    next_slot: datetime | None  # when one more will be left; none: everything is
+    next_slot: datetime | None  # when one more becomes available; None if nothing is used
     uses: tuple[QuotaUse, ...]
     extra: int  # slots of the team beyond its quotas
 
     @property
     def tightest(self) -> QuotaUse:
-        """The quota that leaves least; the team's where the person's leaves as little."""
+        """The quota with the least left; the team's in a tie with the person's."""
         return min(self.uses, key=lambda use: use.left)
 
     @property
     def windows(self) -> tuple[QuotaUse, ...]:
-        """For each window, what is left of the team's quota or of the person's, whichever is less."""
+        """For each window, the use of the team's or the person's quota, whichever has less left."""
         least: dict[Quota, QuotaUse] = {}
         for use in self.uses:
             if use.quota not in least or use.left < least[use.quota].left:
@@ -102,7 +102,7 @@ class QuotaLine:
 
 
 class NewSlots(BaseModel):
-    """Extra slots to grant."""
+    """The form to grant extra slots."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -114,7 +114,7 @@ class NewSlots(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SlotView:
-    """An extra slot as organisers see it."""
+    """An extra slot, as shown to organisers."""
 
     id: int
     team: str
@@ -123,26 +123,26 @@ class SlotView:
     granted_by: str | None
     granted_at: datetime
     taken_back_at: datetime | None
-    submission: int | None  # that used it
+    submission: int | None  # the one that used it
 
     @property
     def is_free(self) -> bool:
-        """Whether it can be used or taken back."""
+        """Whether it can still be used or revoked."""
         return self.taken_back_at is None and self.submission is None
 
 
 def quota_refusals(
     now: datetime, quotas: Sequence[Quota], wanted: Mapping[str, int], usage: Usage
 ) -> Iterator[Refusal]:
-    """A refusal for every quota that so many further results of each task would exceed, extra slots left aside."""
+    """Yield a refusal for every quota that this many more results of each task would exceed, beyond extra slots."""
     for task, number in wanted.items():
-        within = number - len(usage.slots.get(task, ()))  # so many have to fit into the quotas
+        within = number - len(usage.slots.get(task, ()))  # this many must fit into the quotas
         told: set[Quota] = set()
         for holder in Holder if within > 0 else ():
             for quota in quotas:
                 used = times_of(now, quota, holder, task, usage.counted)
                 if len(used) + within > quota.results and quota not in told:
-                    told.add(quota)  # a team of one person hears it once
+                    told.add(quota)  # report it only once for a team of one person
                     free = free_at(quota, used, within) if within <= quota.results else None
                     yield _refusal(
                         f"{len(used)} of {quota.results} {task} results in {quota.days} days are used",
@@ -154,7 +154,7 @@ def quota_refusals(
 
 def _refusal(used: str, holder: Holder, number: int, free: datetime | None) -> Refusal:
     slots = f"{used} by you, in this team or another" if holder is Holder.PERSON else used
-    if free is None:  # too many at once, however long one waits
+    if free is None:  # too many at once, no matter how long one waits
         message = f"{slots}, and this archive has {number}: score fewer competitions of this task at once"
         return QuotaUsed(message)
     return QuotaUsed(f"{slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free)
@@ -163,7 +163,7 @@ def _refusal(used: str, holder: Holder, number: int, free: datetime | None) -> R
 def slots_to_use(
     now: datetime, quotas: Sequence[Quota], wanted: Mapping[str, int], usage: Usage
 ) -> dict[str, list[int]]:
-    """By task, the extra slots that accepted results use: those that do not fit into the quotas."""
+    """Return the extra slots that accepted results use, by task: those needed beyond the quotas."""
     lines = quota_lines(now, quotas, tuple(wanted), usage)
     return {
         line.task: list(usage.slots.get(line.task, ())[: max(0, wanted[line.task] - line.left)])
@@ -174,7 +174,7 @@ def slots_to_use(
 def times_of(
     now: datetime, quota: Quota, holder: Holder, task: str, counted: Sequence[CountedResult]
 ) -> list[datetime]:
-    """When the results were confirmed that count against a quota at `now`, oldest first."""
+    """Return when the results that count against a quota at `now` were confirmed, oldest first."""
     return sorted(
         result.confirmed_at
         for result in counted
@@ -185,13 +185,13 @@ def times_of(
 
 
 def free_at(quota: Quota, used: Sequence[datetime], number: int) -> datetime | None:
-    """When so many further results fit into a quota of which these are used; none if they do now. `number` is at most the quota."""
+    """Return when `number` more results (at most the quota) fit into a quota with these used; None if they fit now."""
     excess = len(used) + number - quota.results
     return used[excess - 1] + quota.window if excess > 0 else None
 
 
 def quota_line(now: datetime, quotas: Sequence[Quota], task: str, usage: Usage) -> QuotaLine:
-    """What the quotas of a phase leave for one task; at least one quota."""
+    """Return what the quotas of a phase, at least one, leave for one task."""
     times = {
         (holder, quota): times_of(now, quota, holder, task, usage.counted)
         for holder in Holder
@@ -202,7 +202,7 @@ def quota_line(now: datetime, quotas: Sequence[Quota], task: str, usage: Usage) 
         for (holder, quota), used in times.items()
     )
     left, extra = min(use.left for use in uses), len(usage.slots.get(task, ()))
-    if any(left >= quota.results for quota in quotas):  # waiting brings no more
+    if any(left >= quota.results for quota in quotas):  # waiting would not add any
         return QuotaLine(task, left, None, uses, extra)
     waits = [free_at(quota, used, left + 1) for (_, quota), used in times.items()]
     return QuotaLine(task, left, max(moment for moment in waits if moment is not None), uses, extra)
@@ -211,12 +211,12 @@ def quota_line(now: datetime, quotas: Sequence[Quota], task: str, usage: Usage) 
 def quota_lines(
     now: datetime, quotas: Sequence[Quota], tasks: Sequence[str], usage: Usage
 ) -> tuple[QuotaLine, ...]:
-    """What is left for each task; nothing where there is no quota."""
+    """Return what is left for each task; empty if there are no quotas."""
     return tuple(quota_line(now, quotas, task, usage) for task in tasks) if quotas else ()
 
 
 def rate_limit_fields(now: datetime, lines: Sequence[QuotaLine]) -> dict[str, str]:
-    """What is left, as HTTP fields of draft-ietf-httpapi-ratelimit-headers-10: q of results in w seconds, r left, more in t seconds.
+    """Return HTTP headers of draft-ietf-httpapi-ratelimit-headers-10: q results in w seconds, r left, more in t seconds.
 
     >>> from datetime import UTC, timedelta
     >>> now = datetime(2026, 11, 21, tzinfo=UTC)
@@ -241,7 +241,7 @@ def _seconds(now: datetime, moment: datetime | None) -> str:
 
 
 def quota_text(lines: Sequence[QuotaLine]) -> str | None:
-    """What is left for the tasks of an archive, in words: that of the task with the least; none where there is no quota.
+    """Return in words what is left for the task of an archive with the least left; None if there are no quotas.
 
     >>> from app.models import Quota
     >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1, None)
@@ -257,11 +257,11 @@ def quota_text(lines: Sequence[QuotaLine]) -> str | None:
 
 
 PAGE = 200  # slots
-MOST_TEAMS = 200  # offered in a form, which takes others, too
+MOST_TEAMS = 200  # suggested in a form, which accepts others too
 
 
 def counts() -> ColumnElement[bool]:
-    """Whether a result revealed a score, or is about to."""
+    """Whether a result revealed a score or is about to."""
     was_published = (
         select(Publication.id)
         .where(Publication.result_id == Result.id, Publication.run_id.is_not(None))
@@ -274,10 +274,10 @@ def counts() -> ColumnElement[bool]:
 def counted_results(
     session: Session, phase_id: int, tasks: Mapping[int, str], team_id: int, user_id: int, longest: timedelta
 ) -> list[CountedResult]:
-    """Results of the team, and of the person in any team, that count in a phase: whose score was published once, or is awaited.
+    """Return the results of the team, and of the person in any team, that count in a phase: scored at some time, or pending.
 
-    Those in other held-out phases count, too, where they were scored against the same ground truth. What was refused or
-    failed without a score costs nothing, nor do baselines of organisers.
+    Results in other held-out phases count if they were scored against the same ground truth. Results that were refused or
+    failed without a score do not count, nor do organisers' baselines.
     """
     mine = union(
         select(Submission.id)
@@ -317,7 +317,7 @@ def counted_results(
 
 
 def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[int]]:
-    """By task, the extra slots of a team that are neither used nor taken back, the oldest first."""
+    """Return a team's extra slots that are neither used nor revoked, by task, oldest first."""
     is_used = (
         select(Result.id).where(Result.extra_slot_id == ExtraSlot.id, counts()).correlate(ExtraSlot).exists()
     )
@@ -338,7 +338,7 @@ def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[
 
 
 def slot_views(session: Session, phase_id: int, before: int | None = None) -> RowPage[SlotView]:
-    """A page of the extra slots of a phase, the latest first; before: the last one of the page before."""
+    """Return a page of a phase's extra slots, latest first; before: the last slot of the previous page."""
     used_by = (
         select(func.max(Result.submission_id))
         .where(Result.extra_slot_id == ExtraSlot.id, counts())
@@ -361,19 +361,19 @@ def slot_views(session: Session, phase_id: int, before: int | None = None) -> Ro
 
 
 def slot_of(session: Session, slot_id: int) -> tuple[ExtraSlot, int] | None:
-    """An extra slot with the challenge that it is of."""
+    """Return an extra slot and the challenge it belongs to."""
     statement = select(ExtraSlot, Phase.challenge_id).join(Phase, ExtraSlot.phase_id == Phase.id)
     row = session.execute(statement.where(ExtraSlot.id == slot_id)).one_or_none()
     return (row[0], row[1]) if row else None
 
 
 def team_called(session: Session, challenge_id: int, name_key: str) -> int | None:
-    """The team of this folded name in a challenge."""
+    """Return the team with this folded name in a challenge."""
     return session.scalar(select(Team.id).where(Team.challenge_id == challenge_id, Team.name_key == name_key))
 
 
 def team_names(session: Session, challenge_id: int) -> list[str]:
-    """The first names of a challenge's teams, as many as a form suggests."""
+    """Return the first names of a challenge's teams, for suggestions in a form."""
     statement = (
         select(Team.name).where(Team.challenge_id == challenge_id).order_by(Team.name).limit(MOST_TEAMS)
     )
@@ -381,12 +381,12 @@ def team_names(session: Session, challenge_id: int) -> list[str]:
 
 
 def count_teams(session: Session, challenge_id: int) -> int:
-    """How many teams a challenge has."""
+    """Count the teams of a challenge."""
     return session.scalar(select(func.count()).where(Team.challenge_id == challenge_id)) or 0
 
 
 def usage(session: Session, phase: PhaseView, team_id: int, user_id: int) -> Usage:
-    """What counts against the quotas of a phase, and the extra slots of the team."""
+    """Return what counts against the quotas of a phase, and the team's extra slots."""
     if not phase.quotas:
         return Usage()
     longest = max(quota.window for quota in phase.quotas)
@@ -397,7 +397,7 @@ def usage(session: Session, phase: PhaseView, team_id: int, user_id: int) -> Usa
 def lines(
     session: Session, actor: Actor, phase: PhaseView, competitions: Iterable[int] | None = None
 ) -> tuple[QuotaLine, ...]:
-    """What is left for the tasks of these competitions, by default of all; nothing where there is no quota."""
+    """Return what is left for the tasks of these competitions, by default of all; empty if there are no quotas."""
     tasks = tasks_of(phase)
     numbers = [each.number for each in offered_competitions(phase)] if competitions is None else competitions
     wanted = dict.fromkeys(tasks[number] for number in numbers if number in tasks)
@@ -413,7 +413,7 @@ def fields(
     image_set: str,
     competitions: Iterable[int] | None = None,
 ) -> tuple[tuple[QuotaLine, ...], dict[str, str]]:
-    """What is left in a phase, and the same as HTTP fields.
+    """Return what is left in a phase, also as HTTP headers.
 
     Raises NotFoundError.
     """
@@ -424,9 +424,9 @@ def fields(
 
 
 def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> None:
-    """Let a team have results of a task scored beyond its quotas.
+    """Grant a team results of a task beyond its quotas.
 
-    Raises NotFoundError for a phase that the actor does not organise, MalformedError for a team or a task that there is not.
+    Raises NotFoundError for a phase that the reader does not organise, MalformedError for an unknown team or task.
     """
     with platform.transaction() as session:
         phase = organised_phase(session, actor, phase_id)
@@ -446,18 +446,18 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
 
 
 def take_back(platform: Platform, actor: Actor, slot_id: int, reason: str) -> int:
-    """Take an extra slot back that was not used; returns its phase.
+    """Revoke an unused extra slot and return its phase.
 
-    Raises NotFoundError, and ConflictError for one that was used or taken back.
+    Raises NotFoundError, and ConflictError if the slot has been used or revoked.
     """
     with platform.transaction() as session:
         found = slot_of(session, slot_id)
         if found is None or not actor.runs(found[1]):
             raise NotFoundError(f"there is no extra slot {slot_id}")
         slot, challenge_id = found
-        teams.lock_team(session, slot.team_id)  # whose confirmation may use it at this moment
+        teams.lock_team(session, slot.team_id)  # whose confirmation may be using it now
         if slot_id not in free_slots(session, slot.phase_id, slot.team_id).get(slot.task, ()):
-            raise ConflictError("This extra slot has already been used or taken back")
+            raise ConflictError("This extra slot has already been used or revoked")
         slot.taken_back_at = func.clock_timestamp()
         audit.record(
             session, actor.user_id, "quota.take_back", f"team {slot.team_id}", challenge_id=challenge_id, reason=reason,
@@ -467,7 +467,7 @@ def take_back(platform: Platform, actor: Actor, slot_id: int, reason: str) -> in
 
 
 def organised_phase(session: Session, actor: Actor, phase_id: int) -> PhaseView:
-    """A phase of a challenge that the actor organises.
+    """Return a phase that the reader organises.
 
     Raises NotFoundError.
     """

@@ -1,4 +1,4 @@
-"""Receiving the bytes of an archive, storing it once it is complete, and having it checked."""
+"""Receiving the bytes of an archive, storing the complete archive, and starting its check."""
 
 import tarfile
 import uuid
@@ -43,7 +43,7 @@ from app.submissions.uploads import (
 
 MiB = 1 << 20
 
-IN_MEMORY = 2 * MiB  # of one request; what is larger goes through a temporary file
+IN_MEMORY = 2 * MiB  # for each request; larger pieces go to a temporary file
 
 
 async def send(
@@ -53,7 +53,7 @@ async def send(
     metadata: UploadMetadata,
     chunks: AsyncIterator[bytes],
 ) -> UploadView:
-    """Take a whole archive in, and check it; raises what `create_upload`, `receive` and `finish` raise."""
+    """Receive a whole archive and check it. Raises what `create_upload`, `receive`, and `finish` raise."""
     upload = await run_in_threadpool(create_upload, platform, actor, phase, metadata)
     await receive(platform, upload, 0, chunks)
     return await finish(platform, actor, upload.id)
@@ -62,17 +62,17 @@ async def send(
 def create_upload(
     platform: Platform, actor: Actor, phase: tuple[str, str], metadata: UploadMetadata
 ) -> UploadView:
-    """Make room for an archive in a phase, named by its challenge and image set; nothing is counted yet.
+    """Create an upload in a phase, given by its challenge and image set. It does not count against quotas.
 
-    Raises RefusedError before the address is confirmed and for a suspended team, TooLargeError, StoredBytesError, and
-    MalformedError for a single file that is not one of a result and for competitions that the phase does not have.
+    Raises RefusedError for an unconfirmed address or a suspended team, TooLargeError, StoredBytesError, and MalformedError
+    for a single file that is not a result file or for competitions that the phase does not have.
     """
     assert actor.user_id is not None
     found = challenges.phase_page(platform, *phase)
     limit = platform.settings.max_upload
     if metadata.size > limit:
         raise TooLargeError(
-            f"an archive may have at most {limit} bytes ({limit // MiB} MiB), this one has {metadata.size}"
+            f"an archive may have at most {limit} bytes ({limit // MiB} MiB); this one has {metadata.size}"
         )
     if metadata.size == 0:
         raise MalformedError("The archive is empty")
@@ -100,16 +100,16 @@ def create_upload(
 
 
 def offset_of(platform: Platform, upload: UploadView) -> int:
-    """How many bytes of an upload have arrived, which the store knows best."""
+    """Return how many bytes of an upload have arrived, from the store if it is still being received."""
     return platform.archives.length(upload.id) if upload.state is UploadState.RECEIVING else upload.received
 
 
 async def receive(platform: Platform, upload: UploadView, offset: int, chunks: AsyncIterator[bytes]) -> None:
-    """Append `chunks` to an upload at `offset`, and note how far it has come, also when the stream breaks off.
+    """Append `chunks` to an upload at `offset`, and record the new length, even if the stream breaks off.
 
-    Bytes are stored piece by piece: no lock is held, and no connection or thread taken, while a client is slow.
-    Raises OffsetError when the upload is elsewhere, ConflictError when it is complete or somebody else is writing to it,
-    TooLargeError beyond the declared size.
+    Bytes are stored in pieces, so that a slow client holds no lock, connection, or thread. Raises OffsetError if the upload
+    has another length, ConflictError if it is complete or another request is writing to it, TooLargeError beyond the
+    declared size.
     """
     if upload.state is not UploadState.RECEIVING:
         raise ConflictError("this upload is complete")
@@ -129,12 +129,12 @@ async def _within_size(upload: UploadView, offset: int, chunks: AsyncIterator[by
     async for chunk in chunks:
         offset += len(chunk)
         if offset > upload.size:
-            raise TooLargeError(f"{upload.size} bytes were declared, and more came")
+            raise TooLargeError(f"{upload.size} bytes were declared, but more arrived")
         yield chunk
 
 
 async def _pieces_of(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[BinaryIO]:
-    """Chunks gathered into files of `size` bytes; what came before an error is yielded before it is raised."""
+    """Gather chunks into files of `size` bytes. What arrived before an error is yielded before it is raised."""
     broken: BaseException | None = None
     with SpooledTemporaryFile(max_size=IN_MEMORY) as piece:
         try:
@@ -145,7 +145,7 @@ async def _pieces_of(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[
                     yield _rewound(piece)
                     piece.seek(0)
                     piece.truncate()
-        except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever it is, the bytes before it have arrived
+        except (Exception, CancelledError) as error:  # noqa: BLE001 - store what arrived before any error
             broken = error
         if piece.tell():
             yield _rewound(piece)
@@ -159,7 +159,7 @@ def _rewound(piece: SpooledTemporaryFile[bytes]) -> BinaryIO:
 
 
 def _note(platform: Platform, upload_id: uuid.UUID) -> None:
-    """Write down how far an upload has come."""
+    """Record how many bytes of an upload have arrived."""
     received = platform.archives.length(upload_id)
     statement = (
         update(Upload)
@@ -173,11 +173,11 @@ def _note(platform: Platform, upload_id: uuid.UUID) -> None:
 
 
 async def finish(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
-    """Once all bytes are there: store them under their hash, check them, and write the report down.
+    """Store a complete upload under its hash, check it, and record the report.
 
-    Safe to call again at any time; what is not complete yet stays as it is, and while another archive of the same person, or
-    many of others, are checked for long, this one stays unchecked. Raises NotFoundError, and ChecksumError when the bytes do not have the
-    declared hash.
+    May be repeated at any time. Does nothing to an incomplete upload, and leaves the archive unchecked if other archives of
+    the same person, or many others, take long to check. Raises NotFoundError, and ChecksumError if the bytes do not match
+    the declared hash.
     """
     try:
         return await check(platform, actor, upload_id)
@@ -186,7 +186,7 @@ async def finish(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> Uplo
 
 
 async def check(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
-    """As `finish`; raises CheckBusyError while another archive of the same person or many of others are being checked."""
+    """Do the same as `finish`, but raise CheckBusyError if other archives keep this one from being checked."""
     await run_in_threadpool(_store, platform, actor, upload_id)
     await checking.check(platform, upload_id)
     return await run_in_threadpool(get_upload, platform, actor, upload_id)
@@ -227,7 +227,7 @@ def _store(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:
                 received_at=func.clock_timestamp(),
             )
         )
-        unused = removable(session, ARCHIVES, {key, archive})  # what is not the upload's now
+        unused = removable(session, ARCHIVES, {key, archive})  # whatever is not the upload's content now
     platform.archives.discard(upload_id)
     _delete(platform, unused)
 
@@ -238,7 +238,7 @@ def _delete(platform: Platform, unused: Collection[str]) -> None:
 
 
 def _packed(platform: Platform, upload: UploadView, key: str) -> str:
-    """Store a single result file in an archive, at its path; the same file gives the same archive."""
+    """Pack a single result file into an archive at its path. The same file always gives the same archive."""
     dataset = challenges.phase_page(platform, upload.challenge, upload.image_set).dataset
     path = result_path(upload.filename, dataset, upload.image_set) or upload.filename
     with platform.archives.draft() as draft:
@@ -254,9 +254,9 @@ def _packed(platform: Platform, upload: UploadView, key: str) -> str:
 
 
 def delete_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:
-    """Delete an upload with its bytes.
+    """Delete an upload and its bytes.
 
-    Raises NotFoundError, and ConflictError for a confirmed one, which is kept for ever.
+    Raises NotFoundError, and ConflictError for a confirmed upload, which is kept forever.
     """
     found = (
         select(Upload)

@@ -1,4 +1,4 @@
-"""Retention: how long uploads are kept, how much people may store, and removal of contents that no row names."""
+"""Retention: how long uploads are kept, how much people may store, and removal of unreferenced contents."""
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ log = structlog.get_logger()
 
 Item = TypeVar("Item")
 
-# which column of the database names the contents of which store; archives are named by their uploads
+# the columns that reference the contents of each store; archives are referenced by their uploads
 NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
     ("descriptions", Phase.description_key),
     ("artefacts", Artefact.key),
@@ -56,19 +56,19 @@ NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
     ("truth", PictureBatch.copy_key),
 )
 ARCHIVES: Final = "archives"
-SWEPT: Final = (ARCHIVES, "descriptions", "artefacts", "truth")  # not "keys": a lost key is never made again
+SWEPT: Final = (ARCHIVES, "descriptions", "artefacts", "truth")  # not "keys": a lost key cannot be recreated
 WITH_CONTENT: Final = (UploadState.RECEIVED, UploadState.CHECKED)
 EVERY: Final = timedelta(days=1)
-GRACE: Final = timedelta(hours=24)  # of a content that no row names; its row may be about to be written
-BATCH: Final = 100  # contents of one transaction
-SWEPT_ACTION: Final = "storage.sweep"  # in the audit, of what a sweep has removed
+GRACE: Final = timedelta(hours=24)  # for an unreferenced content, whose row may be about to be written
+BATCH: Final = 100  # contents in one transaction
+SWEPT_ACTION: Final = "storage.sweep"  # the action of the audit record of a sweep
 SUBJECT: Final = "storage"
 
 
 def removable(session: Session, store: str, keys: Collection[str]) -> set[str]:
-    """Which of these contents may be removed once this transaction has ended: those that no row names, and none during a backup.
+    """Return which of these contents can be removed after this transaction: unreferenced ones, or none during a backup.
 
-    What is not removed then, because of a backup or a crash, is removed by a sweep.
+    What remains because of a backup or a crash is removed by a sweep.
     """
     return set(keys) - _named(session, store, keys) if keys and database.are_allowed(session) else set()
 
@@ -81,7 +81,7 @@ def _named(session: Session, store: str, keys: Collection[str]) -> set[str]:
 
 
 def _of_uploads(session: Session, keys: Collection[str]) -> set[str]:
-    """The contents that are an upload's, or were stored by one that has not yet written so down."""
+    """Return the contents that belong to an upload, or were stored for one that has not recorded them yet."""
     owners = {key: owner_of(key) for key in keys}
     statement = select(Upload.id, Upload.sha256).where(
         Upload.id.in_([owner for owner in owners.values() if owner]),
@@ -94,14 +94,14 @@ def _of_uploads(session: Session, keys: Collection[str]) -> set[str]:
 
 
 def sweep_contents(platform: Platform) -> None:
-    """Remove contents, partial uploads and drafts that nothing names and that are older than a day.
+    """Remove contents, partial uploads, and drafts that are unreferenced and older than a day.
 
-    It lists whole stores, so it looks at each once a day; those of ground truth only in a process that knows them.
+    This lists whole stores, so each is swept once a day; those of ground truth only in a process that has access to them.
     """
     count = size = 0
     for name, store in platform.stores_by_name.items():
         with platform.transaction() as session:
-            if not _take_turn(session, name):
+            if not _start_sweep(session, name):
                 continue
         if name in SWEPT:
             removed = remove_unnamed(platform, name)
@@ -110,13 +110,13 @@ def sweep_contents(platform: Platform) -> None:
             _discard_partials(platform)
         store.sweep(GRACE)
     if count:
-        log.info("contents removed that no row names", count=count, bytes=size)
+        log.info("unreferenced contents removed", count=count, bytes=size)
         with platform.transaction() as session:
             audit.record(session, None, SWEPT_ACTION, SUBJECT, details={"contents": count, "bytes": size})
 
 
-def _take_turn(session: Session, store: str) -> bool:
-    """Whether a store is to be swept now."""
+def _start_sweep(session: Session, store: str) -> bool:
+    """Whether a store is due for a sweep; records the sweep."""
     turn = insert(Heartbeat).values(name=f"contents of {store}", service=Service.SWEEPER)
     statement = turn.on_conflict_do_update(
         index_elements=[Heartbeat.name],
@@ -127,7 +127,7 @@ def _take_turn(session: Session, store: str) -> bool:
 
 
 def remove_unnamed(platform: Platform, name: str) -> list[int]:
-    """Remove the contents of a store that no row names and that are older than a day; the size of each."""
+    """Remove the contents of a store that are unreferenced and older than a day. Return the size of each."""
     store, before = platform.stores_by_name[name], datetime.now(UTC) - GRACE
     removed: list[int] = []
     for some in _batches(each for each in store.contents() if each.stored_at < before):
@@ -141,7 +141,7 @@ def remove_unnamed(platform: Platform, name: str) -> list[int]:
 
 
 def _discard_partials(platform: Platform) -> None:
-    """Remove partial uploads that nobody can go on with."""
+    """Remove partial uploads that can no longer be resumed."""
     before = datetime.now(UTC) - GRACE
     partials = (each.upload_id for each in platform.archives.partials() if each.changed_at < before)
     for some in _batches(partials):
@@ -159,15 +159,14 @@ def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 MiB: Final = 1 << 20
-MAX_UPLOADS: Final = 1000  # of one person that are not confirmed
-# uploads of one transaction
+MAX_UPLOADS: Final = 1000  # unconfirmed uploads of one person
 ROW_AGE: Final = timedelta(days=30)  # how long the row of a removed upload is kept
 STORED: Final = (UploadState.RECEIVING, UploadState.RECEIVED, UploadState.CHECKED)
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long archives are kept that were not confirmed."""
+    """How long unconfirmed archives are kept."""
 
     unconfirmed: timedelta  # checked and valid, or never checked
     invalid: timedelta
@@ -176,14 +175,14 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a person's uploads that are not confirmed take."""
+    """The storage used by unconfirmed uploads."""
 
     bytes: int
     uploads: int
 
 
 def retention_of(platform: Platform) -> Retention:
-    """How long this installation keeps what."""
+    """Return this installation's retention times."""
     settings = platform.settings
     return Retention(
         unconfirmed=timedelta(days=settings.keep_unconfirmed_days),
@@ -198,7 +197,7 @@ def is_confirmed() -> ColumnElement[bool]:
 
 
 def expires_at(retention: Retention) -> ColumnElement[Any]:
-    """When an upload is removed; null for what is confirmed and for what has been removed."""
+    """When an upload expires; null for confirmed and removed uploads."""
     checked = Upload.state == UploadState.CHECKED
     return case(
         (is_confirmed(), null()),
@@ -211,7 +210,7 @@ def expires_at(retention: Retention) -> ColumnElement[Any]:
 
 
 def unconfirmed(session: Session, whose: ColumnElement[bool]) -> Usage:
-    """How much these uploads take that are not confirmed; one that is arriving counts as what was declared."""
+    """Return the storage used by these unconfirmed uploads. An upload in progress counts with its declared size."""
     reserved = case((Upload.state == UploadState.RECEIVING, Upload.size), else_=Upload.received)
     statement = select(func.coalesce(func.sum(reserved), 0), func.count()).where(
         whose, Upload.state.in_(STORED), not_(is_confirmed())
@@ -220,9 +219,9 @@ def unconfirmed(session: Session, whose: ColumnElement[bool]) -> Usage:
 
 
 def refuse_beyond_share(platform: Platform, session: Session, user_id: int, team_id: int, size: int) -> None:
-    """Raise StoredBytesError where unconfirmed uploads of a person or a team would take more than they may, with one of `size` bytes.
+    """Raise StoredBytesError if one more upload of `size` bytes would exceed the storage of its person or team.
 
-    Until the end of the transaction no other upload of this person or team is started.
+    Until the end of the transaction no other upload of this person or team can start.
     """
     settings = platform.settings
     teams.lock_person(session, user_id)
@@ -235,13 +234,13 @@ def refuse_beyond_share(platform: Platform, session: Session, user_id: int, team
         used = unconfirmed(session, condition)
         if used.bytes + size > most or used.uploads >= most_uploads:
             raise StoredBytesError(
-                f"{whose} {used.uploads} uploads that are not confirmed take {used.bytes // MiB} of "
-                f"{most // MiB} MiB; delete some at /uploads, or confirm them"
+                f"{whose} {used.uploads} unconfirmed uploads take {used.bytes // MiB} of "
+                f"{most // MiB} MiB; delete some at /uploads or confirm them"
             )
 
 
 def sweep_uploads(platform: Platform) -> None:
-    """Remove uploads whose time is over, and the rows of those that were removed long ago."""
+    """Remove expired uploads, and the rows of those removed long ago."""
     while count := _expire(platform):
         log.info("uploads expired", count=count)
     with platform.transaction() as session:
@@ -263,7 +262,7 @@ def _expire(platform: Platform) -> int:
 
 
 def _lock_due(session: Session, retention: Retention) -> list[uuid.UUID]:
-    """Uploads whose time is over, locked; those that somebody confirms at this moment are left out."""
+    """Return expired uploads, locked, except those being confirmed right now."""
     statement = (
         select(Upload.id)
         .where(Upload.state.in_(STORED), expires_at(retention) < func.clock_timestamp())
@@ -274,9 +273,9 @@ def _lock_due(session: Session, retention: Retention) -> list[uuid.UUID]:
 
 
 def expire(session: Session, upload_ids: Sequence[uuid.UUID]) -> list[Upload]:
-    """Mark locked uploads as expired and return them, except what was confirmed before they were locked.
+    """Mark locked uploads as expired and return them, except any confirmed before they were locked.
 
-    A statement of its own: only what begins after the locks are held sees every confirmation.
+    This needs a separate statement: only one that begins after the locks are held sees every confirmation.
     """
     statement = (
         update(Upload)

@@ -43,54 +43,54 @@ from app.submissions.uploads import FoundResult, UploadView, results_of
 
 
 class NewSubmission(BaseModel):
-    """Score this upload as this method's result."""
+    """A request to score an upload as the results of a method."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     upload: Annotated[uuid.UUID, Field(description="a checked upload without problems")]
     method: Annotated[
-        NewMethod, Field(description="the method; one of the same name of your team is used again")
+        NewMethod, Field(description="the method; a method of your team with the same name is reused")
     ]
     competitions: Annotated[
         Annotated[tuple[int, ...], Field(min_length=1)] | None,
         Field(description="numbers of competitions; default: all that the archive has files for"),
     ] = None
     training: Annotated[
-        Training, Field(description="which data the method was trained on; not asked of baselines")
+        Training, Field(description="the data the method was trained on; not required for baselines")
     ] = Training()
     make_public: Annotated[
         bool,
         Field(
-            description="show the method to everybody as soon as it is scored; default: only your team and the organisers see it"
+            description="make the method public as soon as it is scored; default: only your team and the organisers see it"
         ),
     ] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What the form that confirms an upload shows."""
+    """The contents of the form that confirms an upload."""
 
     phase: PhaseView
     methods: tuple[MethodView, ...]
     quota: tuple[QuotaLine, ...]  # what is left for each task of the archive
-    refusals: tuple[str, ...]  # what is against it whatever the method
+    refusals: tuple[str, ...]  # reasons for refusal that hold for any method
 
 
 def team_of_upload(session: Session, actor: Actor, upload_id: uuid.UUID) -> int | None:
-    """The reader's team that an upload belongs to."""
+    """Return the reader's team that an upload belongs to."""
     statement = select(Upload.team_id).where(Upload.id == upload_id, Upload.team_id.in_(actor.teams))
     return session.scalar(statement)
 
 
 def stored_upload(session: Session, user_id: int, team_id: int, upload_id: uuid.UUID) -> Upload | None:
-    """An upload of this team, if the person is in it; locked until the end of the transaction."""
+    """Return an upload of this team, if the person is a member; locked until the end of the transaction."""
     is_member = select(Member.user_id).where(Member.team_id == team_id, Member.user_id == user_id).exists()
     statement = select(Upload).where(Upload.id == upload_id, Upload.team_id == team_id, is_member)
     return session.scalar(statement.with_for_update(of=Upload))
 
 
 def prior_results(session: Session, team_id: int, phase_id: int) -> list[PriorResult]:
-    """What the team entered in this phase before."""
+    """Return the team's earlier results in this phase."""
     statement = (
         select(Method.name, Result.competition, Result.state)
         .select_from(Result)
@@ -101,14 +101,14 @@ def prior_results(session: Session, team_id: int, phase_id: int) -> list[PriorRe
 
 
 def submission_of_key(session: Session, user_id: int, key: str) -> Submission | None:
-    """What this person sent under this idempotency key."""
+    """Return the person's submission with this idempotency key."""
     return session.scalar(
         select(Submission).where(Submission.user_id == user_id, Submission.idempotency_key == key)
     )
 
 
 def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> list[Board]:
-    """What the phase's competitions are scored under now."""
+    """Return the boards of these competitions, which say what results are scored under."""
     statement = select(Board).where(Board.phase_id == phase_id, Board.competition.in_(competitions))
     return list(session.scalars(statement.order_by(Board.competition)))
 
@@ -122,7 +122,7 @@ def enter(
     *,
     is_replaceable: bool,
 ) -> None:
-    """Make a submission a result of a board, with a run in the queue."""
+    """Create a submission's result on a board, and queue its run."""
     found = results_of(upload.report).get(board.competition, FoundResult())
     result = Result(
         submission_id=submission.id,
@@ -156,11 +156,11 @@ log = structlog.get_logger()
 def confirm(
     platform: Platform, actor: Actor, requested: NewSubmission, key: str | None = None
 ) -> tuple[int, bool]:
-    """Take a checked upload as a method's result; returns the id of the submission, and whether it is a new one.
+    """Submit a checked upload as a method's results. Return the submission's id, and whether it is new.
 
-    The rows are written in one transaction; workers are notified after it. The same `key` with the same content
-    gives the same submission again.
-    Raises NotFoundError, RefusedError with all reasons, ConflictError for a key that was used for something else.
+    The rows are written in one transaction; workers are notified afterwards. The same `key` with the same content returns
+    the same submission again. Raises NotFoundError, RefusedError with all reasons, ConflictError for a key that was used
+    for other content.
     """
     digest = hashlib.sha256(json.dumps(requested.model_dump(mode="json"), sort_keys=True).encode()).digest()
     try:
@@ -171,7 +171,7 @@ def confirm(
         raise race_conflict(violated_constraint(error)) from error
     if runs:
         log.info("submission confirmed", submission=submission_id, runs=runs)
-        platform.cache.forget_versions(None if is_known else "queue")  # boards say nothing of a new method
+        platform.cache.forget_versions(None if is_known else "queue")  # boards do not show a new method yet
         platform.notifier.wake_workers(count=max(1, min(runs, slots)))
     return submission_id, runs > 0
 
@@ -179,10 +179,10 @@ def confirm(
 def _confirm(
     session: Session, actor: Actor, requested: NewSubmission, key: str | None, digest: bytes
 ) -> tuple[int, int, bool]:
-    """The id of the submission, how many runs were queued (none where the key was used before), and whether the method is known."""
+    """Return the submission's id, how many runs were queued (0 if the key was used before), and whether the method is known."""
     assert actor.user_id is not None
     team_id = team_of_upload(session, actor, requested.upload) or 0
-    teams.lock_person(session, actor.user_id)  # so that nobody can race quotas and one-result rule
+    teams.lock_person(session, actor.user_id)  # quota and one-result rule are decided under these locks
     teams.lock_team(session, team_id)
     if key and (before := submission_of_key(session, actor.user_id, key)) is not None:
         if before.request_digest != digest:
@@ -195,7 +195,7 @@ def _confirm(
     prior = prior_results(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
     usage = quotas.usage(session, phase, team_id, actor.user_id)
-    method, against = methods.describe(
+    method, method_refusals = methods.describe(
         session, actor, (phase.challenge_id, team_id), requested.method, make_public=requested.make_public
     )
     now = challenges.now(session)
@@ -203,7 +203,7 @@ def _confirm(
         *terms.against_submission(session, actor, phase),
         *refusals(now, phase, archive, proposal, prior, usage),
         *statement_refusals(phase, proposal, requested.training),
-        *against,
+        *method_refusals,
     ]
     if found or method is None:
         lines = quota_lines(now, phase.quotas, [*wanted(proposal)], usage)
@@ -225,9 +225,9 @@ def _confirm(
 def _upload_and_phase(
     session: Session, actor: Actor, team_id: int, requested: NewSubmission
 ) -> tuple[Upload, PhaseView]:
-    """The upload to confirm, and the phase that it is for.
+    """Return the upload to confirm and its phase.
 
-    Raises NotFoundError, and ForbiddenError for a baseline that no organiser sends.
+    Raises NotFoundError, and ForbiddenError for a baseline by someone who is not an organiser.
     """
     assert actor.user_id is not None
     upload = stored_upload(session, actor.user_id, team_id, requested.upload)
@@ -235,7 +235,7 @@ def _upload_and_phase(
     if upload is None or phase is None:
         raise NotFoundError(f"your team has no upload {requested.upload}")
     if requested.method.is_baseline and not actor.runs(phase.challenge_id):
-        raise ForbiddenError("only organisers enter baselines")
+        raise ForbiddenError("only organisers can submit baselines")
     return upload, phase
 
 
@@ -247,7 +247,7 @@ def _enter(
     proposal: Proposal,
     slots: Mapping[str, list[int]],
 ) -> tuple[int, int]:
-    """Write an accepted submission with a result for each competition; its id, and how many runs were queued."""
+    """Store an accepted submission with a result per competition. Return its id and how many runs were queued."""
     session.add(submission)
     session.flush()
     boards = boards_for(session, phase.id, proposal.competitions)
@@ -258,7 +258,7 @@ def _enter(
 
 
 def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confirmation:
-    """What the form that confirms an upload shows: the team's methods, the quota, and what is against it.
+    """Return the contents of the form that confirms an upload: the team's methods, quotas, and reasons for refusal.
 
     Raises NotFoundError.
     """
@@ -273,11 +273,11 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         now = challenges.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
     smallest = smallest_proposal(archive, tasks_of(phase))
-    against = (*personal, *refusals(now, phase, archive, smallest, prior, usage))
+    reasons = (*personal, *refusals(now, phase, archive, smallest, prior, usage))
     tasks = [smallest.tasks[number] for number in smallest.competitions]
     return Confirmation(
         phase=phase,
         methods=own,
         quota=quota_lines(now, phase.quotas, tasks, usage),
-        refusals=tuple(refusal.message for refusal in against),
+        refusals=tuple(refusal.message for refusal in reasons),
     )

@@ -1,4 +1,4 @@
-"""Uploads for programs: the tus protocol, and one raw stream for curl."""
+"""JSON API: uploads by the tus protocol, or as one raw stream for curl."""
 
 import uuid
 from email.utils import format_datetime
@@ -41,11 +41,11 @@ def speaks_tus(
     tus_resumable: Annotated[str | None, Header(description=f"always {TUS_VERSION}")] = None,
     upload_concat: Annotated[str | None, Header(include_in_schema=False)] = None,
 ) -> None:
-    """Refuse clients that speak another version of the protocol, or an extension that is not announced."""
+    """Refuse clients of another protocol version, or of an extension that is not announced."""
     if tus_resumable != TUS_VERSION:
         raise ProtocolVersionError(f"Tus-Resumable must be {TUS_VERSION}, found {tus_resumable}")
     if upload_concat is not None:
-        message = "this server does not have the extension concatenation; send the archive as one upload"
+        message = "this server does not support the extension concatenation; send the archive as one upload"
         raise BadRequestError(f"Upload-Concat: {message}")
 
 
@@ -55,7 +55,7 @@ Filename = Annotated[
     str, Query(min_length=1, max_length=255, description="name of the archive, e.g. results.tar.gz")
 ]
 Competitions = Annotated[
-    list[int] | None, Query(description="for this competition alone; files of others are then problems")
+    list[int] | None, Query(description="only for these competitions; files of others are problems then")
 ]
 ContentLength = Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)]
 ContentType = Annotated[str, Header(alias="Content-Type", include_in_schema=False)]
@@ -69,7 +69,7 @@ Metadata = Annotated[
     ),
 ]
 Offset = Annotated[
-    str | None, Header(alias="Upload-Offset", description="how many bytes the upload has so far")
+    str | None, Header(alias="Upload-Offset", description="how many bytes have been uploaded so far")
 ]
 
 
@@ -86,7 +86,7 @@ Offset = Annotated[
     include_in_schema=False,
 )
 def options(platform: ThePlatform) -> Response:
-    """Which version and extensions of the tus protocol this server supports."""
+    """The supported version and extensions of the tus protocol."""
     headers = {
         "Tus-Resumable": TUS_VERSION,
         "Tus-Version": TUS_VERSION,
@@ -111,7 +111,7 @@ async def create(
     metadata: Metadata = "",
     content_type: ContentType = "",
 ) -> Response:
-    """Create an upload (tus); the header Location is its address. The body may hold its first bytes."""
+    """Create an upload (tus). The Location header is its URL. The body may contain its first bytes."""
     new = UploadMetadata.of_headers(length, metadata)
     upload = await run_in_threadpool(receiving.create_upload, platform, actor, (challenge, image_set), new)
     if content_type == PIECE_TYPE:
@@ -121,7 +121,7 @@ async def create(
 
 
 def _state(upload: UploadView) -> dict[str, str]:
-    """Where an upload stands, as headers."""
+    """Return the state of an upload as headers."""
     headers = {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(upload.received)}
     if upload.expires_at is not None:
         headers["Upload-Expires"] = format_datetime(upload.expires_at, usegmt=True)
@@ -137,7 +137,7 @@ async def append(
     offset: Offset = None,
     content_type: ContentType = "",
 ) -> Response:
-    """Send the next bytes (tus). After the last ones the archive is checked before the response is sent."""
+    """Send the next bytes (tus). After the last ones, the archive is checked before the response is sent."""
     if content_type != PIECE_TYPE:
         raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
     start = parse_size(offset or "", "Upload-Offset")
@@ -147,7 +147,7 @@ async def append(
 
 
 def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Action) -> UploadView:
-    """An upload whose bytes have not been removed."""
+    """Return an upload whose bytes have not been removed."""
     upload = views.get_upload(platform, actor, upload_id, action)
     if upload.is_removed:
         raise RemovedError("the bytes of this upload have been removed; send the archive again")
@@ -156,7 +156,7 @@ def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Acti
 
 @router.head("/uploads/{upload_id}", response_class=Response, dependencies=[READ])
 def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
-    """How many bytes an upload has (tus), in the header Upload-Offset."""
+    """How many bytes of an upload have arrived (tus), in the Upload-Offset header."""
     upload = _stored(platform, actor, upload_id, Action.READ_UPLOAD)
     metadata = {"filename": upload.filename, "sha256": upload.expected_sha256 or ""}
     headers = {
@@ -171,7 +171,7 @@ def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> R
 
 @router.delete("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE])
 def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
-    """Delete an upload that was not confirmed (tus), with its bytes."""
+    """Delete an unconfirmed upload and its bytes (tus)."""
     receiving.delete_upload(platform, actor, upload_id)
     return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
 
@@ -192,12 +192,12 @@ async def send(
     competition: Competitions = None,
     length: ContentLength = None,
 ) -> UploadView:
-    """Send an archive as the body of one request; the response is its validation report.
+    """Send an archive as the body of one request. The response is its validation report.
 
-    A stream that breaks off leaves an upload that can be resumed by tus.
+    If the stream breaks off, the upload can be resumed with tus.
     """
     if length is None:
-        raise LengthRequiredError("send the archive with its size in the header Content-Length")
+        raise LengthRequiredError("send the size of the archive in the header Content-Length")
     metadata = UploadMetadata(filename, length, competitions=competition)
     upload = await receiving.send(platform, actor, (challenge, image_set), metadata, request.stream())
     response.headers["Location"] = f"/api/v1/uploads/{upload.id}"
@@ -206,7 +206,7 @@ async def send(
 
 @router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
 def uploads(platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> UploadPage:
-    """Your team's uploads, newest first, fifty a page; `next` is the value of `after` for the next page."""
+    """Your team's uploads, newest first, 50 per page. For the next page, pass `next` as `after`."""
     return views.my_uploads(platform, actor, after)
 
 
@@ -218,5 +218,5 @@ def upload(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> 
 
 @router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
-    """Check an upload whose check was interrupted or had to wait for long (`state` is `received`); does nothing otherwise."""
+    """Check an upload whose check was interrupted or could not start (`state` is `received`); otherwise do nothing."""
     return await receiving.check(platform, actor, upload_id)

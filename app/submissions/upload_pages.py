@@ -1,4 +1,4 @@
-"""A person's uploads, and the form that takes an archive."""
+"""Pages: uploads."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ UPLOAD, READ, CHANGE = map(requires, (Action.UPLOAD, Action.READ_UPLOAD, Action.
 
 PIECE = 1 << 20
 
-Sent = Annotated[UploadFile | str | None, File()]  # words where a program forgot to attach a file
+Sent = Annotated[UploadFile | str | None, File()]  # text if a program forgot to attach a file
 
 
 @router.post("/challenges/{challenge}/{image_set}/submit", dependencies=[UPLOAD, limited(Limited.UPLOAD)])
@@ -32,7 +32,7 @@ async def send(
     image_set: str,
     archive: Sent = None,
 ) -> Response:
-    """Take an archive from a plain form, check it, and show its report."""
+    """Receive an archive from a plain form, check it, and show its report."""
     if archive is None or isinstance(archive, str) or not archive.filename:
         raise MalformedError("Choose an archive first")
     metadata = UploadMetadata(archive.filename, archive.size or 0)
@@ -47,13 +47,13 @@ async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
 
 @router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
-    """The team's uploads, each with what can be done with it."""
+    """List the team's uploads with the actions possible on each."""
     return render(request, "uploads/mine.html", page=uploads.my_uploads(platform, actor, after))
 
 
 @router.get("/uploads/{upload_id}", dependencies=[READ])
 def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
-    """An upload with what its check found, and what can be done next."""
+    """Show an upload, its validation report, and the possible next steps."""
     found = uploads.get_upload(platform, actor, upload_id)
     phase = challenges.phase_page(platform, found.challenge, found.image_set)
     return render(request, "uploads/upload.html", upload=found, phase=phase)
@@ -68,12 +68,12 @@ async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID
 
 @router.post("/uploads/{upload_id}/delete", dependencies=[CHANGE])
 def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
-    """Delete an upload that was not confirmed."""
+    """Delete an unconfirmed upload."""
     receiving.delete_upload(platform, actor, upload_id)
     return RedirectResponse("/uploads", status_code=303)
 
 
 @router.get("/uploads/{upload_id}/archive", dependencies=[READ])
 def archive(upload_id: uuid.UUID) -> Response:
-    """The archive as it is stored."""
+    """Redirect to the stored archive."""
     return RedirectResponse(f"/api/v1/uploads/{upload_id}/archive", status_code=303)

@@ -1,4 +1,4 @@
-"""Uploads as their team sees them, on pages and in the API."""
+"""Uploads as shown to their team, on pages and in the API."""
 
 import base64
 import re
@@ -24,7 +24,7 @@ from scoring import competitions
 from scoring.competitions import file_name_as_regex
 
 MAX_NAME_LENGTH = 120
-KEPT_ENDING = 20  # characters of a longer name, the mark of what is left out among them
+KEPT_ENDING = 20  # characters kept at the end of a shortened name, including the ellipsis
 SINGLE_FILES = (".txt", ".xml", ".json")
 
 TUS_EXTENSIONS = "creation,creation-with-upload,expiration,termination"
@@ -32,16 +32,16 @@ TUS_EXTENSIONS = "creation,creation-with-upload,expiration,termination"
 
 @dataclass(frozen=True, slots=True)
 class UploadMetadata:
-    """What is known of an archive before it arrives."""
+    """What is known about an archive before it arrives."""
 
     filename: str
     size: int
     sha256: str | None = None
-    competitions: Sequence[int] | None = None  # meant for these alone
+    competitions: Sequence[int] | None = None  # the only ones it is meant for
 
     @classmethod
     def of_headers(cls, length: str | None, metadata: str) -> Self:
-        """What the headers of tus say of a new upload.
+        """Parse the tus headers of a new upload.
 
         Raises BadRequestError.
         """
@@ -55,9 +55,9 @@ class UploadMetadata:
 
 
 def shown_name(filename: str) -> str:
-    r"""The name of an archive as it is stored and shown: no folders, nothing that hides, not too long.
+    r"""Return an archive's name as stored and shown: without folders and hidden characters, and not too long.
 
-    It never becomes a path; the server names files by their content.
+    It never becomes a path; files are stored under their hash.
 
     >>> shown_name("../../tmp/evil\x1b[2J.tar.gz"), shown_name("")
     ('evil[2J.tar.gz', 'archive')
@@ -72,12 +72,12 @@ def shown_name(filename: str) -> str:
 
 
 def is_single_file(filename: str) -> bool:
-    """Whether this is a result file by itself, and no archive of them."""
+    """Whether this is a single result file, not an archive."""
     return filename.lower().endswith(SINGLE_FILES)
 
 
 def result_path(filename: str, dataset: str, image_set: str) -> str | None:
-    """Where a result file belongs in an archive; none for a name that no competition of the challenge has.
+    """Return the path of a result file in an archive; None if no competition of the challenge has such a file.
 
     >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
     ('results/VOC2007/Main/comp3_det_test_car.txt', None)
@@ -90,7 +90,7 @@ def result_path(filename: str, dataset: str, image_set: str) -> str | None:
 
 
 def mismatch(phase: PhaseView, filename: str, numbers: Iterable[int]) -> str | None:
-    """Why nothing of this name, or for these competitions, belongs to a phase; none if it may."""
+    """Return why a file of this name, or for these competitions, cannot belong to a phase; None if it may."""
     known = [each.number for each in offered_competitions(phase)]
     unknown = sorted(set(numbers).difference(known))
     if unknown:
@@ -102,14 +102,14 @@ def mismatch(phase: PhaseView, filename: str, numbers: Iterable[int]) -> str | N
 
 
 def _unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
-    """What to say of a single file whose name no competition has."""
+    """Return the message for a single file whose name fits no competition."""
     patterns = (each.file_pattern_of(image_set).rpartition("/")[2] for each in competitions(dataset))
     expected = ", ".join(name for name in patterns if is_single_file(name))
     return f"{filename} is not the name of a result file; expected an archive, or one of {expected}"
 
 
 def parse_metadata(header: str) -> dict[str, str]:
-    """The value of `Upload-Metadata`: keys with Base64 values, separated by commas.
+    """Parse `Upload-Metadata`: keys with Base64 values, separated by commas.
 
     Raises BadRequestError for anything else.
 
@@ -125,13 +125,13 @@ def parse_metadata(header: str) -> dict[str, str]:
             found[key] = base64.b64decode(encoded, validate=True).decode()
         except UnicodeDecodeError:
             raise BadRequestError(f"Upload-Metadata: the value of {key!r} is not UTF-8") from None
-        except ValueError:  # of binascii, or a letter beyond ASCII
+        except ValueError:  # binascii's, or for a letter beyond ASCII
             raise BadRequestError(f"Upload-Metadata: {encoded!r} is not Base64") from None
     return found
 
 
 def format_metadata(values: Mapping[str, str]) -> str:
-    """`Upload-Metadata` of these values.
+    """Format values as `Upload-Metadata`.
 
     >>> format_metadata({"filename": "results.zip"})
     'filename cmVzdWx0cy56aXA='
@@ -140,7 +140,7 @@ def format_metadata(values: Mapping[str, str]) -> str:
 
 
 def parse_competitions(text: str) -> tuple[int, ...] | None:
-    """Numbers of competitions, separated by commas; none for an empty text.
+    """Parse competition numbers separated by commas; None for an empty text.
 
     Raises BadRequestError.
 
@@ -157,7 +157,7 @@ def parse_competitions(text: str) -> tuple[int, ...] | None:
 
 
 def parse_sha256(text: str) -> str | None:
-    """A digest of the whole file in hexadecimal; none for an empty text.
+    """Parse a hexadecimal SHA-256 of the whole file; None for an empty text.
 
     Raises BadRequestError.
     """
@@ -169,7 +169,7 @@ def parse_sha256(text: str) -> str | None:
 
 
 def parse_size(text: str, header: str) -> int:
-    """A number of bytes.
+    """Parse a number of bytes.
 
     Raises BadRequestError.
 
@@ -186,16 +186,16 @@ PAGE = 50  # uploads
 
 @dataclass(frozen=True, slots=True)
 class SameResult:
-    """A result of the team whose predictions are those of an upload, in another packaging."""
+    """A result of the team with the same predictions as an upload, in a different archive."""
 
     competition: int  # of the upload
     submission: int
-    submitted_for: int  # competition
+    submitted_for: int  # the result's competition
 
 
 @dataclass(frozen=True, slots=True)
 class UploadView:
-    """An upload; `report` is the validation report as `python -m scoring validate` prints it."""
+    """An upload; `report` is the validation report as printed by `python -m scoring validate`."""
 
     id: uuid.UUID
     challenge: str
@@ -209,38 +209,38 @@ class UploadView:
     report: dict[str, Any] | None
     started_at: datetime
     checked_at: datetime | None
-    expires_at: datetime | None  # when it is removed; none: it is kept, or its bytes are gone
+    expires_at: datetime | None  # None if it is kept or its bytes have been removed
     expected_sha256: str | None
     only_competitions: list[int] | None  # files of others are problems
-    submissions: list[int]  # that it was confirmed as
+    submissions: list[int]  # confirmed from it
     same_content: list[int]  # submissions of the team in this phase with the same bytes
-    is_ours: bool  # the reader is of its team, and may send bytes, confirm or delete it
+    is_ours: bool  # the reader is in its team and may send bytes, confirm, or delete it
     same_predictions: tuple[SameResult, ...] = ()  # in other archives of the team in this phase
 
     @property
     def shown_state(self) -> str:
-        """The state as pages show it."""
+        """The state as shown on pages."""
         return shown_state(self.state, self.valid)
 
     @property
     def is_removed(self) -> bool:
-        """Whether there are no bytes any more."""
+        """Whether its bytes have been removed."""
         return self.state in (UploadState.REJECTED, UploadState.EXPIRED)
 
     @property
     def is_stored(self) -> bool:
-        """Whether the whole archive is here."""
+        """Whether the whole archive is stored."""
         return self.state in (UploadState.RECEIVED, UploadState.CHECKED)
 
     @property
     def competitions(self) -> tuple[int, ...]:
-        """Which competitions the archive has files for."""
+        """The competitions that the archive has files for."""
         return competitions_of(self.report)
 
 
 @dataclass(frozen=True, slots=True)
 class UploadRow:
-    """A line of "my uploads"."""
+    """A row of "my uploads"."""
 
     id: uuid.UUID
     challenge: str
@@ -250,53 +250,53 @@ class UploadRow:
     received: int
     state: UploadState
     valid: bool | None
-    problems: int | None  # in its report, also those that are only counted
+    problems: int | None  # in its report, including those only counted there
     started_at: datetime
     expires_at: datetime | None
     submissions: list[int]
 
     @property
     def shown_state(self) -> str:
-        """The state as pages show it."""
+        """The state as shown on pages."""
         return shown_state(self.state, self.valid)
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page of uploads ended."""
+    """The position where a page of uploads ended."""
 
     started_at: datetime
     id: uuid.UUID
 
     def __str__(self) -> str:
-        """As an address carries it."""
+        """Format for a URL."""
         return f"{self.started_at.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}_{self.id}"
 
     @classmethod
     def parse(cls, written: str) -> Self:
-        """What `str` wrote; raises ValueError for anything else."""
+        """Parse what `str` returned. Raises ValueError for anything else."""
         moment, _, upload_id = written.partition("_")
         return cls(datetime.strptime(moment, "%Y%m%dT%H%M%S.%f%z"), uuid.UUID(upload_id))
 
 
 @dataclass(frozen=True, slots=True)
 class UploadPage:
-    """Some of a team's uploads, newest first; `next` asks for those after them."""
+    """A page of a team's uploads, newest first; `next` is the cursor of the next page."""
 
     uploads: tuple[UploadRow, ...]
     next: str | None
-    stored: int  # bytes of the reader's own uploads that are not confirmed
+    stored: int  # bytes of the reader's own unconfirmed uploads
     max_stored: int
 
 
 def competitions_of(report: dict[str, Any] | None) -> tuple[int, ...]:
-    """Which competitions a validation report found files for."""
+    """Return the competitions for which a validation report found files."""
     return tuple(sorted(found["number"] for found in (report or {}).get("competitions", ())))
 
 
 @dataclass(frozen=True, slots=True)
 class FoundResult:
-    """What the check found of the results of a competition; the report of an older check says less.
+    """What the check found about the results of a competition. Older reports contain less.
 
     fingerprint: equal for equal predictions; constant, partial: classes as in `scoring.FoundCompetition`.
     """
@@ -308,7 +308,7 @@ class FoundResult:
 
 
 def results_of(report: dict[str, Any] | None) -> dict[int, FoundResult]:
-    """The results in an archive by competition, by its validation report."""
+    """Return the results in an archive by competition, from its validation report."""
     return {
         found["number"]: FoundResult(
             found.get("is_complete", True),
@@ -321,7 +321,7 @@ def results_of(report: dict[str, Any] | None) -> dict[int, FoundResult]:
 
 
 def shown_state(state: UploadState, valid: bool | None) -> str:  # noqa: FBT001 - the column
-    """The state of an upload in a word; that of a checked one is what its check found.
+    """Return the state of an upload in words, for a checked one the outcome of its check.
 
     >>> shown_state(UploadState.RECEIVED, None), shown_state(UploadState.CHECKED, False)
     ('received', 'with problems')
@@ -336,11 +336,11 @@ _NUMBERS: Final = select(
 )
 
 
-# the submissions that an upload was confirmed as
+# the submissions confirmed from an upload
 _SUBMISSIONS: Final = _NUMBERS.where(Submission.upload_id == Upload.id).correlate(Upload).scalar_subquery()
 
 _OTHER: Final = aliased(Upload)
-# its team's submissions in its phase that have the same bytes, from another upload
+# the team's submissions in the phase that have the same bytes, from other uploads
 _SAME_CONTENT: Final = (
     _NUMBERS.join(_OTHER, Submission.upload_id == _OTHER.id)
     .where(
@@ -355,14 +355,14 @@ _SAME_CONTENT: Final = (
 
 
 def visible_uploads(actor: Actor, action: Action = Action.READ_UPLOAD) -> ColumnElement[bool]:
-    """The uploads that somebody may read or change; for statements that join Phase."""
+    """Whether the reader may see or change an upload, for statements that join Phase."""
     return rows_for(actor, action, team=Upload.team_id, challenge=Phase.challenge_id)
 
 
 def get_upload(
     platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Action = Action.READ_UPLOAD
 ) -> UploadView:
-    """An upload that somebody may read, or may do something else to.
+    """Return an upload on which the reader may do this.
 
     Raises NotFoundError.
     """
@@ -387,7 +387,7 @@ def get_upload(
 
 
 def _same_predictions(session: Session, upload: UploadView) -> tuple[SameResult, ...]:
-    """The results of its team in its phase that say the same as an upload, and are in another archive."""
+    """Return the team's results in the phase that equal an upload's predictions and are in another archive."""
     own = aliased(Upload)
     numbers: dict[str, list[int]] = {}
     for number, found in results_of(upload.report).items():
@@ -412,14 +412,14 @@ def _same_predictions(session: Session, upload: UploadView) -> tuple[SameResult,
 
 
 def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> UploadPage:
-    """A page of the team's uploads, newest first; `after` is the `next` of the page before.
+    """Return a page of the team's uploads, newest first; `after` is the previous page's `next`.
 
     Raises BadRequestError for another `after`.
     """
     try:
         before = Cursor.parse(after) if after else None
     except ValueError as error:
-        raise BadRequestError(f"after: {after!r} is no page of uploads") from error
+        raise BadRequestError(f"after: {after!r} is not a page of uploads") from error
     with platform.snapshot() as session:
         rows = _uploads_of_teams(
             session, actor.teams, retention.retention_of(platform), before=before, limit=PAGE + 1
@@ -434,7 +434,7 @@ def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> Up
 def _uploads_of_teams(
     session: Session, teams: Collection[int], retention: Retention, *, before: Cursor | None, limit: int
 ) -> list[UploadRow]:
-    """The uploads of these teams, newest first; `before` is the last one of the page before."""
+    """Return the uploads of these teams, newest first, starting after `before`."""
     columns = (
         Upload.id, Challenge.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
         Upload.valid, _problems(), Upload.started_at,
@@ -453,7 +453,7 @@ def _uploads_of_teams(
 
 
 def _problems() -> ColumnElement[Any]:
-    """How many problems a report speaks of, also those that it only counts; null without a report."""
+    """Count the problems in a report, including those only counted there; null without a report."""
     listed = Upload.report["problems"]
     counted = func.jsonb_each_text(Upload.report["unlisted"]).table_valued("key", "value")
     code = func.jsonb_build_array(func.jsonb_build_object("code", counted.c.key))

@@ -190,9 +190,9 @@ def token_long_after_the_login(scene: Scene) -> Any:
 
 
 def login_while_others_log_in(scene: Scene) -> Any:
-    places = [pool.places.acquire(blocking=False) for _ in range(THREADS + MAX_WAITING)]
+    places = [pool.slots.acquire(blocking=False) for _ in range(THREADS + MAX_WAITING)]
     response = scene.stranger.post("/login", data={"email": "ash@example.org", "password": PASSWORD})
-    pool.places.release(len(places))
+    pool.slots.release(len(places))
     return response
 
 

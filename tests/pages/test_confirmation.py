@@ -69,7 +69,7 @@ def test_on_another_device_the_link_needs_the_password_and_logs_in(
     right = phone.post(link, data={"password": PASSWORD})
 
     assert wrong.status_code == 401
-    assert "is not the one of this account" in wrong.text
+    assert "is not the password of this account" in wrong.text
     assert right.status_code == 303
     assert phone.get("/account").status_code == 200
 

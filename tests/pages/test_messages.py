@@ -105,7 +105,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an address that is not confirmed": (
         sent_without_confirmed_address,
-        403, "address-not-confirmed", "confirm your e-mail address before you send results to a phase .*",
+        403, "address-not-confirmed", "confirm your e-mail address before you submit to a phase .*",
     ),
     "terms that are not accepted": (
         sent_before_terms_are_accepted,
@@ -122,14 +122,14 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         "This server does not use passwords; log in with a provider",
     ),
     "an account where none are made": (
-        registration_where_it_is_closed, 403, "registration-closed", "Accounts with a password cannot be made here",
+        registration_where_it_is_closed, 403, "registration-closed", "Registration with a password is closed on this server",
     ),
     "curves of a held-out phase": (hidden_curves, 403, "withheld", ".*"),
     "an idempotency key used for something else": (
         other_request_under_a_key, 409, "conflict", "the idempotency key 'first' was used for submission .*",
     ),
     "a second result of a method": (
-        one_result, 409, "one-result", "Alder already has a result in competition 3, and a method has only one; .*",
+        one_result, 409, "one-result", "Alder already has a result in competition 3, and a method can have only one; .*",
     ),
     "a name that was withdrawn": (
         retired_name, 409, "name-retired", "Dogwood was withdrawn from competition 3; .*",
@@ -149,27 +149,27 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a public method that nobody can understand": (
         lambda scene: scene.confirm(scene.upload("free"), "Linden", make_public=True),
-        409, "description-too-short", "a public method has a description of at least 500 characters, and this one has 0",
+        409, "description-too-short", "a public method needs a description of at least 500 characters; this one has 0",
     ),
     "a team that is suspended": (
         suspended_team, 403, "team-suspended", "the team .* is suspended: shared accounts.*",
     ),
     "a team that nobody has approved": (
         team_that_waits, 403, "team-not-approved",
-        "an organiser has to approve the team .* before anything of it is scored on held-out annotation.*",
+        "an organiser has to approve the team .* before it is scored on held-out annotation.*",
     ),
     "a team for who has one": (
-        second_team, 409, "in-team", "you are in the team .*, and a person is in one team of a challenge; leave or rename it",
+        second_team, 409, "in-team", "you are in the team .*, and you can be in only one team of a challenge; leave or rename it",
     ),
     "an invitation that is none any more": (
         lambda scene: scene.program.post("/api/v1/invitations/accept", json={"token": "used"}),
         410, "invitation-ended", "this invitation was used up or revoked, or has expired; ask the team for another",
     ),
     "an upload that is not checked": (
-        unfinished_upload, 409, "not-checked", "the upload is not complete, or has not been checked yet; .*",
+        unfinished_upload, 409, "not-checked", "the upload is incomplete or has not been checked yet; .*",
     ),
     "an upload that was removed": (
-        removed_upload, 410, "removed", "the archive has been removed, because nobody confirmed it in time; upload it again",
+        removed_upload, 410, "removed", "the archive has been removed because it was not confirmed in time; upload it again",
     ),
     "another version of tus": (
         lambda scene: scene.program.post("/api/v1/challenges/open/test/uploads"),
@@ -179,7 +179,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.program.post(
             "/api/v1/challenges/open/test/uploads", headers={"Tus-Resumable": "1.0.0", "Upload-Concat": "partial"}
         ),
-        400, "bad-request", "Upload-Concat: this server does not have the extension concatenation; send .*",
+        400, "bad-request", "Upload-Concat: this server does not support the extension concatenation; send .*",
     ),
     "an upload for an unknown competition": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=x.zip&competition=99", content=b"x"),
@@ -191,7 +191,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an archive of unknown size": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=x.zip", content=iter([b"x"])),
-        411, "length-required", "send the archive with its size in the header Content-Length",
+        411, "length-required", "send the size of the archive in the header Content-Length",
     ),
     "a range beyond the archive": (
         lambda scene: scene.program.get(

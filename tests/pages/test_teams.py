@@ -159,7 +159,7 @@ def test_a_person_is_in_one_team_of_a_challenge(people: Iterator[Person], challe
 
     assert ada.refused("POST", f"/challenges/{challenge}/teams", name="Ash") == (409, "in-team")
     status, page = ada.send("/teams", challenge=challenge, name="Ash")
-    assert (status, "a person is in one team of a challenge" in page) == (409, True)
+    assert (status, "you can be in only one team of a challenge" in page) == (409, True)
     token = ada.invite(oak, uses=5)
     assert eve.refused("POST", "/invitations/accept", token=token) == (409, "in-team")
     assert "leave it first" in eve.page(f"/invitations/{token}")

@@ -45,11 +45,9 @@ def test_after_five_wrong_passwords_the_next_has_to_wait_and_is_not_even_hashed(
     thief = visitor(STRANGERS)
     assert [log_in(thief, "ash@example.org", "a wrong password") for _ in range(5)] == [401] * 5
 
-    places = [
-        pool.places.acquire(blocking=False) for _ in range(THREADS + MAX_WAITING)
-    ]  # nothing can be hashed
+    held = [pool.slots.acquire(blocking=False) for _ in range(THREADS + MAX_WAITING)]  # nothing can be hashed
     refused = thief.post("/login", data={"email": "ash@example.org", "password": PASSWORD})
-    pool.places.release(len(places))
+    pool.slots.release(len(held))
 
     assert refused.status_code == 429
     assert 50 < int(refused.headers["retry-after"]) <= 60

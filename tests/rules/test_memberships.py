@@ -71,7 +71,7 @@ def test_who_is_alone_in_a_team_may_join_another_and_who_is_not_leaves_first() -
     [refusal] = joining_refusals(2, OAK, replace(ALONE, others=1))
     assert (refusal.code, "leave it first" in refusal.message) == (InTeam.code, True)
     [again] = joining_refusals(1, OAK, ALONE)
-    assert again.message == "you are in the team Oak already"
+    assert again.message == "you are already in the team Oak"
 
 
 def test_nobody_joins_a_suspended_team_or_escapes_from_one() -> None:

@@ -386,7 +386,7 @@ def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Row
 def test_an_upload_that_finds_all_places_taken_is_told_so_and_can_be_checked_later(
     board: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "PATIENCE", 1.0)
+    monkeypatch.setattr(checking, "TIMEOUT", 1.0)
     board.result()
     with board.platform.transaction() as session:
         newest = session.scalars(select(Upload).order_by(Upload.started_at.desc())).first()

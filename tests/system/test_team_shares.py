@@ -73,7 +73,5 @@ def test_the_uploads_of_a_team_share_its_space(board: Rows) -> None:
 
     with platform.transaction() as session:
         retention.refuse_beyond_share(platform, session, newcomer, board.team_id, MiB)
-        with pytest.raises(
-            StoredBytesError, match="Your team's 2 uploads that are not confirmed take 2 of 3 MiB"
-        ):
+        with pytest.raises(StoredBytesError, match="Your team's 2 unconfirmed uploads take 2 of 3 MiB"):
             retention.refuse_beyond_share(platform, session, newcomer, board.team_id, MiB + 1)

@@ -174,8 +174,8 @@ def test_another_version_of_the_protocol_is_refused(someone: Client, version: di
         ({"Upload_Length": "ten"}, "expected a number of bytes, found 'ten'"),
         ({"Upload_Length": "10", "Upload_Metadata": "filename ?"}, "is not Base64"),
         ({"Upload_Length": "10", "Upload_Metadata": "sha256 YQ=="}, "64 hexadecimal digits"),
-        ({"Upload_Length": "10", "Upload_Concat": "partial"}, "does not have the extension concatenation"),
-        ({"Upload_Concat": "final;/uploads/a /uploads/b"}, "does not have the extension concatenation"),
+        ({"Upload_Length": "10", "Upload_Concat": "partial"}, "does not support the extension concatenation"),
+        ({"Upload_Concat": "final;/uploads/a /uploads/b"}, "does not support the extension concatenation"),
     ],
 )
 def test_a_malformed_creation_is_a_bad_request(

@@ -77,7 +77,7 @@ def test_more_bytes_than_declared_are_refused(oak: Client) -> None:
     response = oak.append(where, bytes(1001), 0)
 
     assert response.status_code == 413
-    assert response.json()["detail"] == "1000 bytes were declared, and more came"
+    assert response.json()["detail"] == "1000 bytes were declared, but more arrived"
 
 
 def test_a_form_that_is_too_large_is_refused_with_the_limit(small_web: str, limited: Client) -> None:
