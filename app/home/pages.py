@@ -1,4 +1,4 @@
-"""Home, the page of a challenge, and the page to submit from."""
+"""HTML pages: home, search, challenges, competitions and the upload form."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -19,24 +19,27 @@ router = APIRouter()
 
 Set = Annotated[
     str | None,
-    Query(max_length=100, description="the image set whose methods are shown; by default one that is open"),
+    Query(
+        max_length=100,
+        description="the image set whose methods are shown; by default, a phase that has opened",
+    ),
 ]
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 Words = Annotated[
-    str, Query(max_length=100, description="the name of a challenge, or how that of a method begins")
+    str, Query(max_length=100, description="the name of a challenge, or the beginning of a method's name")
 ]
-Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, best first")]
+Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, best first")]
 
 
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform) -> Response:
-    """What this is, what is open, what is new."""
+    """Show what this site is, what is open and what is new."""
     return render_shared(request, "home/home.html", None, lambda: {"home": home_home.home(platform)})
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
-    """Challenges and public methods by their names."""
+    """Find challenges and public methods by name."""
     return render(request, "home/find.html", found=home_home.find(platform, q))
 
 
@@ -49,7 +52,7 @@ def challenge(
     page: Page = 1,
     kind: Kind = "html",
 ) -> Response:
-    """A challenge with its phases over time and its methods by competition; or how to cite it."""
+    """Show a challenge with its timeline and its methods by competition, or its BibTeX entry."""
     if kind == "bib":
         view = home_home.challenge_page(platform, challenge, image_set, page)
         result = citation(view, f"{platform.settings.address}/challenges/{quote(challenge)}")
@@ -64,11 +67,11 @@ def challenge(
 
 
 def citation(challenge: ChallengeView, address: str) -> str:
-    """A challenge for BibTeX, of the year in which it opened."""
+    """Write the BibTeX entry of a challenge, with the year in which it opened."""
     opened = min((card.phase.opens_at for card in challenge.phases), default=None)
     fields = {
         "title": challenge.title,
-        "key": challenge.title,  # by which styles sort what has no author
+        "key": challenge.title,  # styles sort entries without an author by this key
         "year": f"{opened:%Y}" if opened else "",
         "howpublished": address,
     }
@@ -82,7 +85,7 @@ def citation(challenge: ChallengeView, address: str) -> str:
 def competition(
     request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int
 ) -> Response:
-    """What a competition asks for, and how it is scored."""
+    """Show what a competition expects and how it is scored."""
     view = home_home.competition_page(platform, challenge, image_set, competition)
     return render(request, "home/competition.html", view=view)
 
@@ -91,7 +94,7 @@ def competition(
 def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str
 ) -> Response:
-    """Where to drop an archive, what it should hold, and how much of the quota is left."""
+    """Show the upload form, with the expected files and the remaining quota."""
     page = home_home.submit_page(platform, actor, challenge, image_set)
     return render(
         request,
