@@ -534,17 +534,17 @@ def current(phase_id: int, competition: int) -> Subquery:
     return statement.subquery()
 
 
-def select_rows(session: Session, standing: Subquery, audience: Audience) -> list[StoredRow]:
-    """Load the methods on a board. standing: `current` for now, or `recording.former` for an earlier date."""
+def select_rows(session: Session, on_board: Subquery, audience: Audience) -> list[StoredRow]:
+    """Load the methods on a board. on_board: `current` for now, or `recording.former` for an earlier date."""
     statement = (
         select(
             Run.id, Run.ladder_run_id, Result.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
             Team.suspended_at.is_not(None), Submission.created_at, Run.measure, Run.protocol, Run.scorer,
             GroundTruth.version, GroundTruth.public_id,
         )
-        .select_from(standing)
-        .join(Result, Result.id == standing.c.result_id)
-        .join(Run, Run.id == standing.c.run_id)
+        .select_from(on_board)
+        .join(Result, Result.id == on_board.c.result_id)
+        .join(Run, Run.id == on_board.c.run_id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
         .join(Method, Result.method_id == Method.id)
         .join(Team, Method.team_id == Team.id)
@@ -561,12 +561,12 @@ def select_rows(session: Session, standing: Subquery, audience: Audience) -> lis
     ]  # fmt: skip
 
 
-def scores(session: Session, standing: Subquery) -> dict[int, dict[str | None, StoredScore]]:
+def scores(session: Session, on_board: Subquery) -> dict[int, dict[str | None, StoredScore]]:
     """Load the scores of each run by class, with the headline under None."""
     statement = select(ClassScore.run_id, ClassScore.class_name, *SCORE, ClassScore.low, ClassScore.high)
     by_run: dict[int, dict[str | None, StoredScore]] = {}
     for run, name, value, held_out, reason, low, high in session.execute(
-        statement.join(standing, standing.c.run_id == ClassScore.run_id)
+        statement.join(on_board, on_board.c.run_id == ClassScore.run_id)
     ):
         by_run.setdefault(run, {})[name] = StoredScore(value, held_out, reason, low, high)
     return by_run
@@ -696,18 +696,18 @@ def _load(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQ
         board = stored_board(session, phase.id, competition, audience, before)
         if board is None:
             raise _no_board(address)
-        standing = (
+        on_board = (
             recording.former(phase.id, competition, before) if before else current(phase.id, competition)
         )
-        rows = select_rows(session, standing, audience)
+        rows = select_rows(session, on_board, audience)
         newest = max(rows, key=lambda row: row.run_id, default=None)
         return _Stored(
             phase=phase,
             board=replace(board, versions=newest.versions) if before and newest else board,
             rows=rows,
-            scores=scores(session, standing),
+            scores=scores(session, on_board),
             ladder=headlines.headlines(session, [row.ladder_run_id for row in rows]),
-            tables=exhibits.score_tables(session, standing) if query.difficult else {},
+            tables=exhibits.score_tables(session, on_board) if query.difficult else {},
             letters={} if before else groups.letters_by_run(session, phase.id, competition),
             boards=_boards_of_challenge(session, phase),
         )

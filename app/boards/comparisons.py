@@ -314,7 +314,7 @@ def differences_figure(view: ComparisonView) -> Drawing | None:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingRun:
+class BoardRun:
     """A method on a board, and the run that the board shows."""
 
     method: int
@@ -336,7 +336,7 @@ class StandingRun:
         return self.ground_truth, self.scorer, self.protocol
 
 
-def _standing(actor: Actor, phase_id: int, competition: int, *columns: Any) -> Select[Any]:
+def _select_from_board(actor: Actor, phase_id: int, competition: int, *columns: Any) -> Select[Any]:
     """Select methods on a board: public ones and those of the reader's team; for organisers, all."""
     shown: ColumnElement[bool] = rows_for(
         actor,
@@ -356,16 +356,18 @@ def _standing(actor: Actor, phase_id: int, competition: int, *columns: Any) -> S
     )
 
 
-def standing_runs(
+def runs_on_board(
     session: Session, actor: Actor, phase_id: int, competition: int, methods: Sequence[int]
-) -> list[StandingRun]:
+) -> list[BoardRun]:
     """Load those of the given methods that are on the board and visible to the reader, in the given order."""
     columns = (
         Method.id, Method.name, Method.title, Team.name, Result.submission_id, Result.is_complete, Run.id,
         Run.ladder_run_id, Run.measure, Run.ground_truth_id, Run.scorer, Run.protocol,
     )  # fmt: skip
-    statement = _standing(actor, phase_id, competition, *columns).join(Team, Method.team_id == Team.id)
-    rows = [StandingRun(*row) for row in session.execute(statement.where(Method.id.in_(methods)))]
+    statement = _select_from_board(actor, phase_id, competition, *columns).join(
+        Team, Method.team_id == Team.id
+    )
+    rows = [BoardRun(*row) for row in session.execute(statement.where(Method.id.in_(methods)))]
     return sorted(rows, key=lambda row: methods.index(row.method))
 
 
@@ -386,7 +388,7 @@ def candidates(  # noqa: PLR0913 - board, reader, selection
     rank = rank_column(sight)
     best_first = () if rank is None else (rank.desc().nulls_last(),)
     statement = (
-        _standing(actor, phase_id, competition, Method.id, Method.name, Run.ladder_run_id, *SCORE)
+        _select_from_board(actor, phase_id, competition, Method.id, Method.name, Run.ladder_run_id, *SCORE)
         .join(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
         .order_by(Method.id.in_(chosen).desc(), *best_first, Method.name)
         .limit(limit)
@@ -420,7 +422,7 @@ def comparison(
                 f"{address.challenge} {address.image_set} has no competition {address.competition}"
             )
         sight = sight_of(actor, phase)
-        runs = standing_runs(session, actor, phase.id, address.competition, chosen)
+        runs = runs_on_board(session, actor, phase.id, address.competition, chosen)
         if missing := set(chosen) - {run.method for run in runs}:
             numbers = ", ".join(map(str, sorted(missing)))
             raise NotFoundError(f"this board has no method {numbers}, or it is not public")
@@ -450,7 +452,7 @@ def comparison(
 
 
 def _methods(
-    session: Session, sight: Sight, runs: Sequence[StandingRun], stored: Mapping[int, dict[str, Any]]
+    session: Session, sight: Sight, runs: Sequence[BoardRun], stored: Mapping[int, dict[str, Any]]
 ) -> tuple[ComparedMethod, ...]:
     scores = submissions.scores_of(session, [run.run for run in runs])
     ladder = headlines.headlines(session, [run.ladder_run for run in runs])
@@ -467,7 +469,7 @@ def _methods(
 
 
 def _method(
-    run: StandingRun,
+    run: BoardRun,
     sight: Sight,
     scores: Sequence[RunScore],
     ladder: StoredScore | None,

@@ -105,7 +105,7 @@ def open_rescore_ids(session: Session) -> list[int]:
     return list(session.scalars(statement.order_by(Rescore.id)))
 
 
-def locked_rescore(session: Session, rescore_id: int) -> Rescore | None:
+def lock_open_rescore(session: Session, rescore_id: int) -> Rescore | None:
     """Load and lock a re-scoring that is still in progress."""
     statement = select(Rescore).where(
         Rescore.id == rescore_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
@@ -121,7 +121,7 @@ def has_open_rescore(session: Session, phase_id: int) -> bool:
     return session.scalar(statement.limit(1)) is not None
 
 
-def locked_boards(session: Session, phase_id: int) -> list[Board]:
+def lock_boards(session: Session, phase_id: int) -> list[Board]:
     """Lock all boards of a phase, always in the same order."""
     statement = select(Board).where(Board.phase_id == phase_id).order_by(Board.competition).with_for_update()
     return list(session.scalars(statement))
@@ -200,7 +200,7 @@ def queue_result(session: Session, result_id: int) -> None:
     _queue_ordinary_runs(session, Result.id == result_id)
 
 
-def locked_result(session: Session, result_id: int) -> Result:
+def lock_result(session: Session, result_id: int) -> Result:
     """Load and lock an existing result."""
     return session.get_one(Result, result_id, with_for_update=True)
 
@@ -292,7 +292,7 @@ def abandon_runs(session: Session, rescore_id: int, message: str) -> None:
     session.execute(update(Run).where(*unfinished).values(values))
 
 
-def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = None) -> int:
+def requeue_undecided_runs(session: Session, rescore_id: int, run_id: int | None = None) -> int:
     """Queue all undecided runs of a re-scoring again, or one. Returns their number. Attempt counts are kept."""
     statement = (
         update(Run)
@@ -347,7 +347,7 @@ def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[Und
     return page_of(rows, MOST_UNDECIDED, number=lambda row: row.run)
 
 
-def locked_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | None:
+def lock_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | None:
     """Load and lock a run of an open re-scoring that awaits the actor's decision."""
     statement = (
         select(Run)
@@ -366,7 +366,7 @@ def locked_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | N
     return session.scalar(statement)
 
 
-def phase_of_result(session: Session, actor: Actor | None, result_id: int) -> int | None:
+def organised_phase_of_result(session: Session, actor: Actor | None, result_id: int) -> int | None:
     """Return the phase of a result if the actor organises it. actor: None for the command line."""
     statement = select(Phase.id).join(Result, Result.phase_id == Phase.id)
     is_organised = organised_by(actor) if actor else true()
@@ -396,7 +396,7 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, result_id
     """
     with platform.transaction() as session:
         challenge_id = _organised_challenge(session, actor, phase_id, f"there is no phase {phase_id}")
-        boards = locked_boards(session, phase_id)
+        boards = lock_boards(session, phase_id)
         truth = challenges.newest_truth(session, phase_id)
         if truth is None:
             raise NotFoundError("this phase has no ground truth; import it first")
@@ -438,7 +438,7 @@ def request_entry(
     ConflictError as `request` does or if the result is already queued or cannot be scored.
     """
     with platform.transaction() as session:
-        own_phase = phase_of_result(session, actor, result_id)
+        own_phase = organised_phase_of_result(session, actor, result_id)
     if own_phase is None or phase_id not in (None, own_phase):
         raise NotFoundError(f"there is no result {result_id}" + (" in this phase" if own_phase else ""))
     if not _queue_unscored_result(platform, actor, result_id):
@@ -453,7 +453,7 @@ def _queue_unscored_result(platform: Platform, actor: Actor | None, result_id: i
     """Queue a refused or failed result again. Returns False if the result has a score."""
     try:
         with platform.transaction() as session:
-            result = locked_result(session, result_id)
+            result = lock_result(session, result_id)
             if result.state is ResultState.SCORED:
                 return False
             if refusal := rescore_refusal(result.state):
@@ -507,7 +507,7 @@ def activate_complete(platform: Platform) -> int:
 
 def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
     with platform.transaction() as session:
-        rescore = locked_rescore(session, rescore_id)
+        rescore = lock_open_rescore(session, rescore_id)
         if rescore is None or is_waiting(session, rescore_id):
             return False
         late = queue_missing_runs(session, rescore)  # for results published since the re-scoring started
@@ -547,7 +547,7 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
     MalformedError for a withdrawal without a reason.
     """
     with platform.transaction() as session:
-        run = locked_undecided_run(session, actor, run_id)
+        run = lock_undecided_run(session, actor, run_id)
         if run is None or run.rescore_id is None:
             raise NotFoundError(f"there is no run {run_id} that awaits a decision")
         result_id = run.result_id
@@ -563,7 +563,7 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
                 details={"run": run_id, "rescore": run.rescore_id},
             )
         elif choice is Choice.RETRY:
-            requeue_unscored(session, run.rescore_id, run_id)
+            requeue_undecided_runs(session, run.rescore_id, run_id)
     if choice is Choice.WITHDRAW:
         withdrawing.withdraw(platform, actor, result_id, reason)
     platform.notifier.wake_workers()
@@ -576,7 +576,7 @@ def retry(platform: Platform, actor: Actor, rescore_id: int) -> int:
     """
     with platform.transaction() as session:
         rescore, challenge_id = _open_rescore(session, actor, rescore_id)
-        count = requeue_unscored(session, rescore_id)
+        count = requeue_undecided_runs(session, rescore_id)
         _record(session, actor, "rescore.retry", rescore, challenge_id, runs=count)
     platform.notifier.wake_workers()
     return count
@@ -598,7 +598,7 @@ def abandon(platform: Platform, actor: Actor, rescore_id: int) -> None:
 def _open_rescore(session: Session, actor: Actor, rescore_id: int) -> tuple[Rescore, int]:
     """Lock an open re-scoring that the actor organises. Returns it with the id of its challenge."""
     missing = f"there is no open re-scoring {rescore_id}"
-    rescore = locked_rescore(session, rescore_id)
+    rescore = lock_open_rescore(session, rescore_id)
     if rescore is None:
         raise NotFoundError(missing)
     return rescore, _organised_challenge(session, actor, rescore.phase_id, missing)

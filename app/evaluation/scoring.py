@@ -115,18 +115,18 @@ FAILED_MESSAGE = "scoring failed {crashes} times because of an error on our side
 MAX_COUNT = 10_000  # for organisers, count at most so many results of a phase and runs of a state
 
 
-def begin(session: Session, claim: Claim) -> None:
+def mark_running(session: Session, claim: Claim) -> None:
     """Record that a worker has started a run."""
     values = {"state": RunState.RUNNING, "attempt": Run.attempt + 1, "claimed_at": func.clock_timestamp()}
     session.execute(update(Run).where(Run.id == claim.run).values(values))
 
 
-def locked_run(session: Session, run_id: int) -> Run:
+def lock_run(session: Session, run_id: int) -> Run:
     """Load and lock a run. Lock its job first."""
     return session.get_one(Run, run_id, with_for_update=True)
 
 
-def assignment_of(session: Session, run_id: int) -> Assignment:
+def load_assignment(session: Session, run_id: int) -> Assignment:
     """Load what is needed to score a run."""
     statement = (
         select(
@@ -233,7 +233,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class _Scored:
     """A report, and the storage key of its per-image statistics."""
 
     report: scoring.Result
@@ -241,17 +241,17 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class _Refused:
     """The participant's archive cannot be scored. message: why."""
 
     message: str
 
 
-Outcome = Scored | Refused
+_Outcome = _Scored | _Refused
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class _Files:
     """The files of a child process: it reads the first two and writes the statistics."""
 
     archive: Path
@@ -267,22 +267,22 @@ def _work(platform: Platform, claim: Claim) -> None:
     platform.notifier.wake_workers(Queue.FOLLOW_UPS)
 
 
-def _score(platform: Platform, claim: Claim) -> Outcome:
+def _score(platform: Platform, claim: Claim) -> _Outcome:
     with platform.transaction() as session:
-        assignment = assignment_of(session, claim.run)
+        assignment = load_assignment(session, claim.run)
     log.info("run started", submission=assignment.submission_id)
     with platform.truths.draft() as statistics:
         with (
             platform.archives.materialise(assignment.archive) as archive,
             platform.truths.materialise(assignment.truth) as truth,
         ):
-            report = _report(platform, assignment, Files(archive, truth, statistics))
-        if isinstance(report, Refused):
+            report = _report(platform, assignment, _Files(archive, truth, statistics))
+        if isinstance(report, _Refused):
             return report
-        return Scored(report, platform.truths.put(statistics, uuid.uuid4()))
+        return _Scored(report, platform.truths.put(statistics, uuid.uuid4()))
 
 
-def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring.Result | Refused:
+def _report(platform: Platform, assignment: Assignment, files: _Files) -> scoring.Result | _Refused:
     archive_limits = challenges.description_of(platform.descriptions, assignment.description).limits
     try:
         output = run_in_subprocess(
@@ -290,9 +290,9 @@ def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring
             assignment.protocol, files.statistics, archive_limits,
         )  # fmt: skip
     except LimitExceededError as error:
-        return Refused(f"{STOPPED_MESSAGE}{error}")
+        return _Refused(f"{STOPPED_MESSAGE}{error}")
     if output.startswith(b"!"):
-        return Refused(output[1:].decode())
+        return _Refused(output[1:].decode())
     return scoring.Result.from_json(output.decode())
 
 
@@ -300,26 +300,26 @@ def _child_limits(settings: Settings) -> ChildLimits:
     return ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
 
 
-def _comparison(platform: Platform, claim: Claim, outcome: Outcome) -> Comparison | None:
-    if isinstance(outcome, Refused):
+def _comparison(platform: Platform, claim: Claim, outcome: _Outcome) -> Comparison | None:
+    if isinstance(outcome, _Refused):
         return None
     return ladder.compare(platform, claim.run, outcome.report, outcome.statistics_key)
 
 
-def _record(platform: Platform, claim: Claim, outcome: Outcome, comparison: Comparison | None) -> bool:
+def _record(platform: Platform, claim: Claim, outcome: _Outcome, comparison: Comparison | None) -> bool:
     """Record scores, exhibits and states in one transaction if the claim still holds. False if the comparison is outdated."""
     with platform.transaction() as session:
         job = queue.lock_claimed(session, claim)
         if job is None:
             log.warning("claim lost")
             return True
-        run = locked_run(session, claim.run)
+        run = lock_run(session, claim.run)
         if comparison is not None and not ladder.climb(session, run, comparison):
             return False
         match outcome:
-            case Refused(message):
+            case _Refused(message):
                 run.state, run.failure_message = RunState.REFUSED, message
-            case Scored(report, key):
+            case _Scored(report, key):
                 if receipts.is_public_truth(session, run.ground_truth_id):
                     run.plain_receipt = report.receipt
                 run.state, run.statistics_key = RunState.SCORED, key
@@ -338,7 +338,7 @@ def _finish(session: Session, job: Job, run: Run) -> None:
 
 def _mark_queued(session: Session, job: Job) -> None:
     if job.run_id is not None:
-        locked_run(session, job.run_id).state = RunState.QUEUED
+        lock_run(session, job.run_id).state = RunState.QUEUED
 
 
 def _fail(session: Session, job: Job) -> None:
@@ -347,9 +347,9 @@ def _fail(session: Session, job: Job) -> None:
     if job.lost_leases >= MAX_LOST_LEASES:
         message = LOST_MESSAGE.format(losses=job.lost_leases)
     if job.run_id is not None:
-        run = locked_run(session, job.run_id)
+        run = lock_run(session, job.run_id)
         run.state, run.failure_message = RunState.FAILED, message
         _finish(session, job, run)
 
 
-HANDLER = Handler(_work, failures=None, claimed=begin, queued_again=_mark_queued, given_up=_fail)
+HANDLER = Handler(_work, failures=None, claimed=mark_running, queued_again=_mark_queued, given_up=_fail)

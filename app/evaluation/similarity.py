@@ -120,7 +120,7 @@ def chosen(subject: Subject, others: Sequence[Subject], similarities: Mapping[in
 
     At most `MAX_COMPARED`, however many results a board has. similarities: of sketches, by result id.
     """
-    same = {each.result_id for each in others if says_the_same(subject, each)}
+    same = {each.result_id for each in others if has_same_predictions(subject, each)}
     similar = [
         each.result_id for each in others if similarities.get(each.result_id, 0) >= MIN_SKETCH_SIMILARITY
     ]
@@ -130,7 +130,7 @@ def chosen(subject: Subject, others: Sequence[Subject], similarities: Mapping[in
     return tuple(order[:MAX_COMPARED])
 
 
-def says_the_same(one: Subject, other: Subject) -> bool:
+def has_same_predictions(one: Subject, other: Subject) -> bool:
     """Whether two results have the same predictions, however their archives are packed."""
     return one.fingerprint == other.fingerprint != ""
 
@@ -378,7 +378,7 @@ def _sketch(platform: Platform, subject: Subject) -> bytes:
 
 
 def _compare(platform: Platform, subject: Subject, other: Subject) -> None:
-    same = says_the_same(subject, other)
+    same = has_same_predictions(subject, other)
     try:
         likeness = _likeness(platform, subject, other)
     except LimitExceededError as error:

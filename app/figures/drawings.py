@@ -390,7 +390,7 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
     description = (
         f"Mean ranks of {plural(len(ranked.methods), 'method')} over {_count(board)}, 1 the best, on a line from left to right."
         f" The critical difference of Nemenyi's test at the level 0.05 is {ranked.critical_difference:.2f}; bars join methods that it"
-        f" cannot tell apart. Not told apart from the first: {', '.join(first[:MOST_RANKED])}.{_left_out(board, len(shown))}"
+        f" cannot distinguish. Not distinguishable from the first: {', '.join(first[:MOST_RANKED])}.{_left_out(board, len(shown))}"
     )
     rows = tuple((each.name, each.mean_rank, each.letters) for each in ranked.methods)
     columns = (Column("method", TEXT), Column("mean rank", NUMBER), Column("groups", TEXT))
@@ -453,7 +453,7 @@ def progress(board: BoardScores) -> Iterator[Figure]:
     ordered = sorted(results, key=lambda each: (each.date, -each.value))
     best = best_so_far(ordered)
     description = (
-        f"{plural(len(results), 'result')} by the day they were sent in, and the best mean so far as a rising line: from"
+        f"{plural(len(results), 'result')} by submission date, and the best mean so far as a rising line: from"
         f" {score(best[0].value)}% ({best[0].name}, {best[0].date:%Y-%m-%d}) to {score(best[-1].value)}% ({best[-1].name},"
         f" {best[-1].date:%Y-%m-%d})."
     )

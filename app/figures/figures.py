@@ -134,7 +134,7 @@ def part_of(figure: FigureView, group: int = 1) -> TablePart:
     )
 
 
-def badge_of(board: str, place: Place) -> Drawing:
+def draw_badge(board: str, place: Place) -> Drawing:
     """Draw a badge with a method's rank and mean on a board, for other websites."""
     left = shortened(board, LONGEST_BADGE)
     right = (
@@ -226,7 +226,7 @@ def badge(platform: Platform, address: BoardAddress, method_id: int) -> bytes:
     if place is None:
         raise NotFoundError(f"this board has no public result of method {method_id}")
     title = scoring.competition_of(phase.dataset, address.competition).title
-    drawing = badge_of(f"{phase.challenge_title} {title}", place)
+    drawing = draw_badge(f"{phase.challenge_title} {title}", place)
     return standing_alone(draw("figures/drawing.svg", drawing=drawing).strip())
 
 

@@ -9,7 +9,7 @@ from app.boards.boards import BoardAddress
 from app.core.access import Action
 from app.core.caching import Rendered, conditional_response
 from app.core.rate_limits import Limited
-from app.figures import figures as figures_figures
+from app.figures import figures as figure_views
 from app.figures.drawings import policy
 from app.figures.figures import FigureView, csv_of
 from app.web.dependencies import ThePlatform, limited, render_shared, requires
@@ -32,7 +32,7 @@ def figures(
     address = BoardAddress(challenge, image_set, competition)
 
     def read() -> dict[str, Any]:
-        page = figures_figures.figures_page(platform, address, columns)
+        page = figure_views.figures_page(platform, address, columns)
         return {"page": page, "board": page.view}
 
     return render_shared(request, "figure_pages/figures.html", (address, columns), read)
@@ -43,14 +43,14 @@ def figure(
     request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int, name: str
 ) -> Response:
     """Return a figure as SVG. Other websites may embed it."""
-    found = figures_figures.figure(platform, BoardAddress(challenge, image_set, competition), name)
-    return drawing_response(request, figures_figures.standing_alone(found.svg or ""))
+    found = figure_views.figure(platform, BoardAddress(challenge, image_set, competition), name)
+    return drawing_response(request, figure_views.standing_alone(found.svg or ""))
 
 
 @router.get("/figures/{name}.csv", dependencies=[limited(Limited.VIEW)])
 def table(platform: ThePlatform, challenge: str, image_set: str, competition: int, name: str) -> Response:
     """Return the numbers of a figure as CSV."""
-    found = figures_figures.figure(platform, BoardAddress(challenge, image_set, competition), name)
+    found = figure_views.figure(platform, BoardAddress(challenge, image_set, competition), name)
     return table_response(f"{challenge}-{image_set}-{competition}", found.figure)
 
 
@@ -59,7 +59,7 @@ def badge(
     request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int, method_id: int
 ) -> Response:
     """Return a badge with a method's rank and mean on a board. Other websites may embed it."""
-    content = figures_figures.badge(platform, BoardAddress(challenge, image_set, competition), method_id)
+    content = figure_views.badge(platform, BoardAddress(challenge, image_set, competition), method_id)
     return drawing_response(request, content)
 
 
@@ -69,7 +69,7 @@ def drawing_response(request: Request, content: bytes) -> Response:
 
     def respond(request: Request) -> Response:
         response = conditional_response(request, rendered, "image/svg+xml", is_private=False)
-        response.headers["Content-Security-Policy"] = policy(figures_figures.styles())
+        response.headers["Content-Security-Policy"] = policy(figure_views.styles())
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         request.state.shared = respond  # cached responses get these headers, too
         return response

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
-from app.home import home as home_home
+from app.home import home as home_views
 from app.home.home import ChallengeSummary, ChallengeView, CompetitionView, Found, HomeView
 from app.home.pages import Page, Set, Words
 from app.web.dependencies import ThePlatform, limited, requires
@@ -15,28 +15,28 @@ router = APIRouter(prefix="/api/v1", tags=["challenges"], dependencies=[requires
 @router.get("/home")
 def home(platform: ThePlatform) -> HomeView:
     """Return open phases, the next deadline and the newest public results."""
-    return home_home.home(platform)
+    return home_views.home(platform)
 
 
 @router.get("/find", dependencies=[limited(Limited.VIEW)])
 def find(platform: ThePlatform, q: Words = "") -> Found:
     """Find challenges and public methods by name, best match first."""
-    return home_home.find(platform, q)
+    return home_views.find(platform, q)
 
 
 @router.get("/challenges")
 def challenges(platform: ThePlatform) -> tuple[ChallengeSummary, ...]:
     """List all challenges with their phases."""
-    return home_home.all_challenges(platform)
+    return home_views.all_challenges(platform)
 
 
 @router.get("/challenges/{challenge}")
 def challenge(platform: ThePlatform, challenge: str, image_set: Set = None, page: Page = 1) -> ChallengeView:
     """Return a challenge with its phases, and the public methods of one phase by competition, best first."""
-    return home_home.challenge_page(platform, challenge, image_set, page)
+    return home_views.challenge_page(platform, challenge, image_set, page)
 
 
 @router.get("/challenges/{challenge}/{image_set}/competitions/{competition}")
 def competition(platform: ThePlatform, challenge: str, image_set: str, competition: int) -> CompetitionView:
     """Return what a competition expects, how it is scored, and under which versions."""
-    return home_home.competition_page(platform, challenge, image_set, competition)
+    return home_views.competition_page(platform, challenge, image_set, competition)

@@ -48,7 +48,7 @@ class Representative:
     height: int
 
 
-def representatives(platform: Platform, actor: Actor, phase: PhaseView) -> tuple[Representative, ...]:
+def representative_images(platform: Platform, actor: Actor, phase: PhaseView) -> tuple[Representative, ...]:
     """Choose an image for each task that a phase offers. Empty if the reader may not see the images.
 
     The image is one of the first in the task's image set, which is public, so the choice reveals nothing about hidden annotation.
@@ -351,7 +351,7 @@ def likely_challenges(words: str, challenges: Sequence[ChallengeSummary]) -> tup
     return tuple(challenge for _, challenge in similar[:MOST_FOUND])
 
 
-def methods_called(session: Session, words: str, limit: int) -> tuple[FoundMethod, ...]:
+def find_methods(session: Session, words: str, limit: int) -> tuple[FoundMethod, ...]:
     """Find the public methods whose normalised name equals the words or begins with them, newest challenge first."""
     key = name_key(words)
     if not key:
@@ -393,7 +393,7 @@ def home(platform: Platform) -> HomeView:
 def _pictures(platform: Platform, phases: Sequence[PhaseView]) -> PhasePictures | None:
     """Return images of the first of these phases with public images."""
     for phase in phases[:MOST_LOOKED_AT]:
-        if pictures := representatives(platform, Actor(), phase):
+        if pictures := representative_images(platform, Actor(), phase):
             return PhasePictures(phase, pictures)
     return None
 
@@ -433,7 +433,9 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         has_terms = terms.current_terms(session, code, None) is not None
         bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
     cards = tuple(
-        PhaseCard(phase, _competitions(phase), bits.get(phase.id), representatives(platform, Actor(), phase))
+        PhaseCard(
+            phase, _competitions(phase), bits.get(phase.id), representative_images(platform, Actor(), phase)
+        )
         for phase in phases
     )
     return ChallengeView(
@@ -476,7 +478,7 @@ def find(platform: Platform, words: str) -> Found:
     words = words.strip()
     with platform.snapshot() as session:
         summaries = _summaries(challenges.all_challenges(session), challenges.all_phases(session))
-        methods = methods_called(session, words, MOST_FOUND)
+        methods = find_methods(session, words, MOST_FOUND)
     return Found(words, likely_challenges(words, summaries), methods)
 
 

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
-from app.home import home as home_home
+from app.home import home as home_views
 from app.home.home import ChallengeView, competitions_of, timeline_of
 from app.results.standings import MOST_PAGES
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
@@ -34,13 +34,13 @@ Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, b
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform) -> Response:
     """Show what this site is, what is open and what is new."""
-    return render_shared(request, "home/home.html", None, lambda: {"home": home_home.home(platform)})
+    return render_shared(request, "home/home.html", None, lambda: {"home": home_views.home(platform)})
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
     """Find challenges and public methods by name."""
-    return render(request, "home/find.html", found=home_home.find(platform, q))
+    return render(request, "home/find.html", found=home_views.find(platform, q))
 
 
 @router.get("/challenges/{challenge}", dependencies=[requires(Action.READ_PUBLIC)])
@@ -54,12 +54,12 @@ def challenge(
 ) -> Response:
     """Show a challenge with its timeline and its methods by competition, or its BibTeX entry."""
     if kind == "bib":
-        view = home_home.challenge_page(platform, challenge, image_set, page)
+        view = home_views.challenge_page(platform, challenge, image_set, page)
         result = citation(view, f"{platform.settings.address}/challenges/{quote(challenge)}")
         return Response(result, media_type="application/x-bibtex")
 
     def read() -> dict[str, Any]:
-        view = home_home.challenge_page(platform, challenge, image_set, page)
+        view = home_views.challenge_page(platform, challenge, image_set, page)
         timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
         return {"challenge": view, "timeline": timeline, "competitions": competitions_of(view.phases)}
 
@@ -86,7 +86,7 @@ def competition(
     request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int
 ) -> Response:
     """Show what a competition expects and how it is scored."""
-    view = home_home.competition_page(platform, challenge, image_set, competition)
+    view = home_views.competition_page(platform, challenge, image_set, competition)
     return render(request, "home/competition.html", view=view)
 
 
@@ -95,7 +95,7 @@ def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str
 ) -> Response:
     """Show the upload form, with the expected files and the remaining quota."""
-    page = home_home.submit_page(platform, actor, challenge, image_set)
+    page = home_views.submit_page(platform, actor, challenge, image_set)
     return render(
         request,
         "home/submit.html",
