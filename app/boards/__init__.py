@@ -1,1 +1,1 @@
-"""Leaderboards, their history and ranking, comparisons of methods, and the pages of teams."""
+"""Leaderboards with their history and ranking, comparisons of methods, and team pages."""

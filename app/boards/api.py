@@ -1,4 +1,4 @@
-"""Leaderboards for programs."""
+"""JSON API: leaderboards."""
 
 from typing import Annotated
 
@@ -30,10 +30,11 @@ def board(
     competition: int,
     asked: Annotated[BoardParameters, Query()],
 ) -> Response:
-    """A leaderboard of public methods: values in [0, 1], three decimals and full minutes on a held-out phase.
+    """Return a leaderboard of public methods.
 
-    Organisers get every digit, and private methods, too. Ranks are those of the whole board whatever is filtered out. Send the ETag
-    of an earlier response as If-None-Match, and what has not changed is answered by 304.
+    Values are in [0, 1]. On a held-out phase they have three decimals, and times are rounded to the minute. Organisers get all
+    digits and also see private methods. Ranks always refer to the whole board, whatever is filtered out. Send the ETag of an
+    earlier response as If-None-Match to get a 304 if nothing has changed.
     """
     address = BoardAddress(challenge, image_set, competition)
     document = boards.Document(Form.JSON, json_of)

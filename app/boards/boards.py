@@ -1,4 +1,4 @@
-"""Leaderboards: their rows from the database, ranked and filtered as a reader may see them."""
+"""Leaderboards: load their rows, then rank and filter them as the reader may see them."""
 
 import enum
 import uuid
@@ -61,26 +61,30 @@ from app.submissions.methods import MethodView, Training, method_view, training_
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A class of a method: blank where it was not entered; low, high: the 95 % confidence interval, where it is shown."""
+    """The score of a method in a class.
+
+    value: None if the method has no predictions for the class or the score is hidden; low, high: the bounds of the 95 %
+    confidence interval, None if it is not shown.
+    """
 
     value: float | None
-    best: bool = False  # of the rows listed
+    best: bool = False  # the highest among the rows listed
     low: float | None = None
     high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BoardTeam:
-    """Whose method it is."""
+    """The team of a method."""
 
     id: int
     name: str
-    is_suspended: bool  # organisers let its results stand, marked
+    is_suspended: bool  # its results stay on the board, marked as such
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A method on the board, as the reader may see it; what `rules.arrange` finds out by comparing rows has defaults."""
+    """A method on the board, as the reader may see it. `arrange` fills in what depends on the other rows."""
 
     method: str
     title: str
@@ -88,9 +92,9 @@ class BoardRow:
     affiliation: str
     description: str
     is_baseline: bool
-    is_public: bool  # organisers see private ones, too
-    is_complete: bool | None  # has all predictions that the phase asks for; for organisers
-    is_outdated: bool  # kept from before the last re-scoring, which could not score it
+    is_public: bool  # organisers also see private methods
+    is_complete: bool | None  # has all predictions the phase asks for; None if the reader is not an organiser
+    is_outdated: bool  # the last re-scoring failed, so this is the score from before it
     submission: int
     team: BoardTeam
     mean: float | None
@@ -99,22 +103,22 @@ class BoardRow:
     method_id: int
     paper_url: str
     code_url: str
-    training: TrainingData | None  # none: not stated
-    training_data: str  # as its team stated it
+    training: TrainingData | None  # None if not stated
+    training_data: str  # in the team's words
     low: float | None = None  # of the mean
     high: float | None = None
     group: str | None = (
-        None  # letters that methods share which cannot be told apart; none: hidden, or not compared yet
+        None  # methods that share a letter do not differ significantly; None if hidden or not compared
     )
-    rank: int | None = None  # none without a mean
+    rank: int | None = None  # None without a mean
     mean_best: bool = False
-    is_alike: bool = False  # cannot be told apart from the method that is marked
-    figure: float | None = None  # what the rows are sorted by, where it is another figure over the classes
+    is_alike: bool = False  # does not differ significantly from the marked method
+    figure: float | None = None  # the value that the rows are sorted by, if it is one of `FIGURES`
 
 
 @dataclass(frozen=True, slots=True)
 class BoardView:
-    """A leaderboard: one result per method, under one ground truth and one scorer."""
+    """A leaderboard: one result per method, all scored by the same scorer against the same ground truth."""
 
     challenge: str
     challenge_title: str
@@ -124,22 +128,22 @@ class BoardView:
     data_rule: str
     measure: str
     protocol: str
-    shows_newest: bool  # a newer result of a method takes the place of the one before
-    decimals: int | None  # of values in [0, 1]; none: every digit
-    beyond_public: bool  # the reader is an organiser, who sees what participants do not
-    withheld: str | None  # what the reader does not see, and until when
+    shows_newest: bool  # a newer result of a method replaces the previous one
+    decimals: int | None  # of values in [0, 1]; None for all digits
+    beyond_public: bool  # the reader is an organiser and sees more than participants
+    withheld: str | None  # what is hidden from the reader, and until when
     classes: tuple[str, ...]
     rows: tuple[BoardRow, ...]
-    sort: str  # one of `rules.SORTS` or a class
+    sort: str  # one of `SORTS` or a class
     descending: bool
     ground_truth: int
-    ground_truth_id: uuid.UUID  # of this version of the annotation, random
+    ground_truth_id: uuid.UUID  # a random id for this version of the annotation
     scorer: str
     version: int
     updated_at: datetime
-    rescoring: bool  # new runs are under way; the board shows the old ones until every one is scored
-    methods: int  # on the board, also those that filters leave out
-    as_of: date | None  # the day at whose end the board stood so; none: now
+    rescoring: bool  # a re-scoring is in progress; the board shows the old runs until all new ones are scored
+    methods: int  # on the board, including those filtered out
+    as_of: date | None  # the board as of the end of this day; None for now
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +158,10 @@ class BoardLink:
 
 @dataclass(frozen=True, slots=True)
 class BoardControls:
-    """What the page of a board offers beside the table.
+    """The controls around the table on a board's page.
 
-    classes: all of the board; teams: those on it; competitions, phases: boards to switch to, this one among them; groups, pages:
-    of the classes and rows that were asked for; has_classes, has_details: whether this reader sees them.
+    classes, teams: all on the board; competitions, phases: the boards to switch to, including this one; groups, pages: of the
+    requested classes and rows; has_classes, has_details: whether this reader sees them.
     """
 
     query: BoardQuery
@@ -170,25 +174,25 @@ class BoardControls:
     listed: int
     has_classes: bool
     has_details: bool
-    has_groups: bool  # methods are compared, or about to be
-    has_images: bool = False  # that methods find easy and hard
+    has_groups: bool  # methods have been or will be compared
+    has_images: bool = False  # there are lists of easy and hard images
 
 
 @dataclass(frozen=True, slots=True)
 class BoardPage:
-    """The board that an address asks for, all its rows and classes, and what stands beside it."""
+    """The requested board with all its rows and classes, and the controls around it."""
 
     board: BoardView
     controls: BoardControls
 
 
 SORTS: Final = ("mean", "method", "team", "date", *FIGURES)
-NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # as people write that there is no other data
+NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # ways to say that no other data was used
 
 
 @dataclass(frozen=True, slots=True)
 class BoardAddress:
-    """What names a board in addresses."""
+    """The parts of a URL that identify a board."""
 
     challenge: str
     image_set: str
@@ -196,25 +200,25 @@ class BoardAddress:
 
 
 class Form(enum.StrEnum):
-    """How a board is written."""
+    """The output formats of a board."""
 
     JSON = "json"
     CSV = "csv"
     TEX = "tex"
     BIB = "bib"
-    PAGE = "page"  # with a marker where the account of the reader stands
+    PAGE = "page"  # with a marker in place of the reader's account links
     ANONYMOUS_PAGE = "anonymous page"
 
 
 class Audience(enum.StrEnum):
-    """Who reads a board; each of them sees the same."""
+    """The groups of readers of a board. All readers of a group see the same."""
 
     PUBLIC = "public"  # public methods, values as they are disclosed
-    ORGANISERS = "organisers"  # private methods, too, and everything of them
+    ORGANISERS = "organisers"  # also private methods, with all their values
 
 
 def ranks_of(values: Sequence[float | None]) -> list[int | None]:
-    """The rank of each value among all: the only ranking there is, computed from values as the reader may see them.
+    """Return the rank of each value, computed from the values as the reader may see them. Every ranking uses this.
 
     >>> ranks_of([0.1, 0.3, None, 0.3])
     [3, 1, None, 1]
@@ -228,15 +232,15 @@ def ranks_of(values: Sequence[float | None]) -> list[int | None]:
 def arrange(
     rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery, decimals: int | None = None
 ) -> tuple[BoardRow, ...]:
-    """The rows of a board that the query asks for, compared with each other, in its order.
+    """Filter the rows of a board, fill in ranks and best values, and sort them as the query asks.
 
-    Ranks come from the means of the whole board alone, whatever the order and the filters: 1 for the highest, equal means
-    share a rank and the next is left out. A row without a mean has no rank. Missing values stand last in either direction.
-    The best of a class is that of the rows listed. decimals: of values in [0, 1].
+    Ranks depend only on the means of the whole board, not on order or filters: the highest mean has rank 1, equal means share
+    a rank, and the next rank is skipped. A row without a mean has no rank. Missing values come last in either direction. The
+    best value of a class is the best among the rows listed. decimals: of values in [0, 1], None for all digits.
     """
     ranks = ranks_of([row.mean for row in rows])
     figures = _figures(rows, query.sort, decimals)
-    marked = next((row.group for row in rows if row.method_id == query.method and row.group), "")
+    marked_group = next((row.group for row in rows if row.method_id == query.method and row.group), "")
     listed = [
         replace(row, rank=rank, figure=figure)
         for row, rank, figure in zip(rows, ranks, figures, strict=True)
@@ -248,7 +252,7 @@ def arrange(
         replace(
             row,
             mean_best=row.mean is not None and row.mean == best_mean,
-            is_alike=row.method_id != query.method and are_alike(marked, row.group or ""),
+            is_alike=row.method_id != query.method and are_alike(marked_group, row.group or ""),
             cells=tuple(
                 replace(cell, best=cell.value is not None and cell.value == top)
                 for cell, top in zip(row.cells, best, strict=True)
@@ -263,10 +267,10 @@ def _figures(rows: Sequence[BoardRow], sort: str, decimals: int | None) -> Seque
     if sort not in FIGURES:
         return [None] * len(rows)
     figure = FIGURES[sort]
-    found = figure.of([[cell.value for cell in row.cells] for row in rows])
+    values = figure.of([[cell.value for cell in row.cells] for row in rows])
     if not figure.is_score or decimals is None:
-        return found
-    return [None if value is None else round(value, decimals) for value in found]
+        return values
+    return [None if value is None else round(value, decimals) for value in values]
 
 
 def _is_listed(row: BoardRow, query: BoardQuery) -> bool:
@@ -294,16 +298,16 @@ def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery)
         return row.figure if query.sort in FIGURES else row.cells[classes.index(query.sort)].value
 
     by_date = sorted(rows, key=lambda row: (row.date, row.submission))
-    there = [row for row in by_date if key(row) is not None]
+    present = [row for row in by_date if key(row) is not None]
     missing = [row for row in by_date if key(row) is None]
-    return (*sorted(there, key=key, reverse=query.descending), *missing)  # type: ignore[arg-type]  # one sort has one type
+    return (*sorted(present, key=key, reverse=query.descending), *missing)  # type: ignore[arg-type]  # all keys have the same type
 
 
 def check_query(query: BoardQuery, classes: Sequence[str]) -> None:
-    """Raise MalformedError for an order or a class that a board does not have."""
+    """Raise MalformedError if the board does not have the sort order or a class of the query."""
     if query.sort not in (*SORTS, *classes):
         raise MalformedError(
-            f"a board is sorted by {', '.join(SORTS)} or one of its classes, not by {query.sort!r}"
+            f"cannot sort by {query.sort!r}; expected {', '.join(SORTS)} or a class of the board"
         )
     unknown = [name for name in query.classes if name not in classes]
     if unknown:
@@ -311,17 +315,17 @@ def check_query(query: BoardQuery, classes: Sequence[str]) -> None:
 
 
 def check_page(query: BoardQuery, board: BoardView) -> None:
-    """Raise MalformedError for rows or columns beyond the last page of what was asked for."""
-    for what, asked, last in (
+    """Raise MalformedError if the query asks for a page or a column group beyond the last."""
+    for name, number, last in (
         ("page", query.page, page_count(len(board.rows))),
         ("columns", query.columns, len(column_groups(board.classes))),
     ):
-        if asked > last:
-            raise MalformedError(f"{what}: expected 1 to {last}, found {asked}")
+        if number > last:
+            raise MalformedError(f"{name}: expected 1 to {last}, found {number}")
 
 
 def training_of(training: Training, *, any_data: bool) -> TrainingData | None:
-    """What a result was trained on in a competition that allows any data, or only the given; none: not stated.
+    """Return what a result was trained on, or None if not stated. any_data: the competition allows data beyond the given.
 
     >>> training_of(Training(given_data_only=True, other_data="none"), any_data=True)
     <TrainingData.GIVEN: 'given'>
@@ -334,14 +338,14 @@ def training_of(training: Training, *, any_data: bool) -> TrainingData | None:
 
 
 def are_compared(board: BoardView, query: BoardQuery) -> bool:
-    """Whether methods of a board are compared with each other: those that stand there now, by the official values."""
+    """Whether the methods of a board are compared with each other: only on the current board, by the official values."""
     ranked = sum(row.rank is not None for row in board.rows)
     has_letters = any(row.group for row in board.rows)
     return has_letters or (query.as_of is None and not query.difficult and 1 < ranked <= MOST_RUNS)
 
 
 def one_page(page: BoardPage) -> BoardView:
-    """The rows and classes that stand on one page of a board: those asked for, or where the marked method stands."""
+    """Return one page of a board: the one requested, or the one with the marked method."""
     board, query = page.board, page.controls.query
     first = (page_of(board, query) - 1) * ROWS_TOGETHER
     rows = board.rows[first : first + ROWS_TOGETHER]
@@ -350,7 +354,7 @@ def one_page(page: BoardPage) -> BoardView:
 
 
 def with_classes(board: BoardView, names: Sequence[str]) -> BoardView:
-    """A board with these of its classes, in its own order; all where none is named."""
+    """Restrict a board to some classes, in the order of the board. Without names, all classes stay."""
     places = [place for place, name in enumerate(board.classes) if name in names]
     if not names or len(places) == len(board.classes):
         return board
@@ -362,7 +366,7 @@ def with_classes(board: BoardView, names: Sequence[str]) -> BoardView:
 
 
 def page_of(board: BoardView, query: BoardQuery) -> int:
-    """The page that is asked for; without one, that of the marked method."""
+    """Return the requested page number; by default, that of the page with the marked method."""
     places = (place for place, row in enumerate(board.rows) if row.method_id == query.method)
     return query.page if query.page > 1 else 1 + next(places, 0) // ROWS_TOGETHER
 
@@ -372,7 +376,7 @@ Version = tuple[Hashable, ...]
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What a result was scored under; ground_truth: its version and what people see of its content."""
+    """The versions that a result was scored under. ground_truth_id: the public id of this ground truth."""
 
     protocol: str
     scorer: str
@@ -381,13 +385,13 @@ class Versions:
 
 
 def is_outdated(row: Versions, board: Versions) -> bool:
-    """Whether a result was scored under an earlier ground truth or scorer than the board's."""
+    """Whether a result was scored under another ground truth or scorer than the board has now."""
     return (row.ground_truth, row.scorer) != (board.ground_truth, board.scorer)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredBoard:
-    """A board's versions, and of its publications the number and the latest."""
+    """A board's versions, the number of its publications, and the time of the latest."""
 
     versions: Versions
     version: int
@@ -397,7 +401,7 @@ class StoredBoard:
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """A method on a board; its scores follow by run."""
+    """A method on a board. Its scores are loaded separately, by run."""
 
     run_id: int
     ladder_run_id: int | None
@@ -412,17 +416,17 @@ class StoredRow:
 
 
 def is_shown_to(audience: Audience) -> ColumnElement[bool]:
-    """Which methods a board shows; for statements that join Method and Result."""
+    """The condition for methods that a board shows. The statement must join Method and Result."""
     if audience is Audience.ORGANISERS:
         return true()
     return and_(is_public(), is_past_embargo(Result.phase_id))
 
 
 def board_version(session: Session, phase_id: int, competition: int) -> Version | None:
-    """What differs between any two states of a board; none if there is no board.
+    """Return a value that changes with every change of a board, or None if there is no board.
 
-    Publications are only ever appended, so that their number grows with every commit; the largest id alone would not,
-    because ids are not given in the order of commits. Revisions of methods grow under a lock, so their sum does.
+    Publications are never deleted, so their number grows with every commit. The largest id alone would not do, because ids
+    are not assigned in commit order. Revisions of methods grow under a lock, and so does their sum.
     """
     published = (
         select(func.count(Publication.id).label("count"), func.max(Publication.id).label("latest"))
@@ -436,7 +440,7 @@ def board_version(session: Session, phase_id: int, competition: int) -> Version 
         .where(Result.phase_id == phase_id, Result.competition == competition)
         .scalar_subquery()
     )
-    analysed = (  # a run's intervals are there before it is analysed
+    analysed = (  # a run's intervals are stored before its analysis
         select(func.count(RunAnalysis.run_id))
         .select_from(Result)
         .join(RunAnalysis, RunAnalysis.run_id == Result.published_run_id)
@@ -461,8 +465,8 @@ def board_version(session: Session, phase_id: int, competition: int) -> Version 
 
 
 def withdrawals_number(session: Session, phase_id: int, competition: int) -> int:
-    """Another number whenever results are taken from the readers of a board: withdrawn, or hidden with their team."""
-    is_taken = or_(Result.state == ResultState.WITHDRAWN, not_(is_shown(Method.team_id)))
+    """Return a number that changes whenever results disappear from a board: withdrawn, or hidden with their team."""
+    is_removed = or_(Result.state == ResultState.WITHDRAWN, not_(is_shown(Method.team_id)))
     statement = (
         select(func.coalesce(func.sum(Result.id), 0))
         .join(Method, Result.method_id == Method.id)
@@ -470,7 +474,7 @@ def withdrawals_number(session: Session, phase_id: int, competition: int) -> int
             Result.phase_id == phase_id,
             Result.competition == competition,
             Method.public_at.is_not(None),
-            is_taken,
+            is_removed,
         )
     )
     return int(session.scalar(statement) or 0)
@@ -485,7 +489,10 @@ def _open_rescores(phase_id: int) -> Select[int]:
 def stored_board(
     session: Session, phase_id: int, competition: int, audience: Audience, before: datetime | None = None
 ) -> StoredBoard | None:
-    """The versions of a board; private results do not count in what the public sees. before: of what was published before."""
+    """Load the versions of a board, or None if there is no board.
+
+    For the public, private results do not count. before: count only what was published before this moment.
+    """
     published = (
         select(func.count().label("count"), func.max(Publication.published_at).label("latest"))
         .select_from(Publication)
@@ -518,7 +525,7 @@ def _is_before(moment: datetime | None) -> ColumnElement[bool]:
 
 
 def current(phase_id: int, competition: int) -> Subquery:
-    """The results that stand on a board now, each with its run: result_id, run_id."""
+    """Select the results on a board now, each with its run: result_id, run_id."""
     statement = (
         select(Result.id.label("result_id"), Result.published_run_id.label("run_id"))
         .join(Board, stands_on_board())
@@ -527,17 +534,17 @@ def current(phase_id: int, competition: int) -> Subquery:
     return statement.subquery()
 
 
-def select_rows(session: Session, standing: Subquery, audience: Audience) -> list[StoredRow]:
-    """The methods of what stands on a board (`current`), or stood (`publications.queries.former`)."""
+def select_rows(session: Session, on_board: Subquery, audience: Audience) -> list[StoredRow]:
+    """Load the methods on a board. on_board: `current` for now, or `recording.former` for an earlier date."""
     statement = (
         select(
             Run.id, Run.ladder_run_id, Result.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
             Team.suspended_at.is_not(None), Submission.created_at, Run.measure, Run.protocol, Run.scorer,
             GroundTruth.version, GroundTruth.public_id,
         )
-        .select_from(standing)
-        .join(Result, Result.id == standing.c.result_id)
-        .join(Run, Run.id == standing.c.run_id)
+        .select_from(on_board)
+        .join(Result, Result.id == on_board.c.result_id)
+        .join(Run, Run.id == on_board.c.run_id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
         .join(Method, Result.method_id == Method.id)
         .join(Team, Method.team_id == Team.id)
@@ -554,23 +561,23 @@ def select_rows(session: Session, standing: Subquery, audience: Audience) -> lis
     ]  # fmt: skip
 
 
-def scores(session: Session, standing: Subquery) -> dict[int, dict[str | None, StoredScore]]:
-    """By run, the scores of its classes; the headline stands under None."""
+def scores(session: Session, on_board: Subquery) -> dict[int, dict[str | None, StoredScore]]:
+    """Load the scores of each run by class, with the headline under None."""
     statement = select(ClassScore.run_id, ClassScore.class_name, *SCORE, ClassScore.low, ClassScore.high)
-    found: dict[int, dict[str | None, StoredScore]] = {}
+    by_run: dict[int, dict[str | None, StoredScore]] = {}
     for run, name, value, held_out, reason, low, high in session.execute(
-        statement.join(standing, standing.c.run_id == ClassScore.run_id)
+        statement.join(on_board, on_board.c.run_id == ClassScore.run_id)
     ):
-        found.setdefault(run, {})[name] = StoredScore(value, held_out, reason, low, high)
-    return found
+        by_run.setdefault(run, {})[name] = StoredScore(value, held_out, reason, low, high)
+    return by_run
 
 
 def record_result(session: Session, result_id: int, run_id: int) -> None:
-    """Record what a run has come to: a score on its board, and in the queue what has to follow from it.
+    """Record the outcome of a run: publish its score and queue the follow-up jobs.
 
-    Part of the transaction that ends the run and holds it locked; locks the result after it and never the board. Runs of
-    a re-scoring reach their boards by its switch. A score under versions that are no longer the board's does not stand
-    there; the next sweep queues another run of its result.
+    Call it in the transaction that ends the run and holds the lock on it. It then locks the result, but never the board. Runs
+    of a re-scoring are published later, when their boards switch. A score under versions that the board no longer has is not
+    published; the next sweep queues another run of the result.
     """
     state, is_rescore = recording.run_state(session, run_id, result_id)
     if state is RunState.SCORED:
@@ -586,7 +593,7 @@ def record_result(session: Session, result_id: int, run_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """How a board is written in a form."""
+    """An output format of a board, and the function that writes it."""
 
     form: Form
     write: Callable[[BoardPage], bytes]
@@ -600,15 +607,15 @@ def rendered_board(
     document: Document,
     reader: str,
 ) -> Rendered:
-    """A board as a document, made once per version and audience.
+    """Return a board as a document, rendered once per version and audience.
 
-    reader: who is counted for a selection that has to be made, as addresses can ask for any number of them.
-    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden,
-    RateLimitedError.
+    reader: the rate limit key; a selection that is not cached counts towards the limit, since URLs can ask for any number of
+    them. Raises NotFoundError, MalformedError for classes or pages that the board does not have, WithheldError for hidden
+    values, RateLimitedError.
     """
-    phase, taken_back, version = platform.cache.version(address, lambda: _version(platform, address))
-    named = (address, phase, taken_back, _audience(actor, phase.challenge_id), query, document.form)
-    key = (*named, version)
+    phase, withdrawals, version = platform.cache.version(address, lambda: _version(platform, address))
+    audience = _audience(actor, phase.challenge_id)
+    key = (address, phase, withdrawals, audience, query, document.form, version)
     is_variant = query != BoardQuery()
     if is_variant and not platform.cache.has_variant(key):
         platform.limiter.hit(Limited.VIEW, reader)
@@ -624,15 +631,15 @@ def _audience(actor: Actor, challenge_id: int) -> Audience:
 
 
 def _version(platform: Platform, address: BoardAddress) -> tuple[PhaseView, int, Hashable]:
-    """What a board depends on: its phase's rules, what was taken back, its own version and the other boards."""
+    """Load everything a cached board depends on: phase, withdrawals, its own version and the links to other boards."""
     with platform.snapshot() as session:
         phase = challenges.find_phase(session, address.challenge, address.image_set)
-        taken_back = withdrawals_number(session, phase.id, address.competition)
+        withdrawals = withdrawals_number(session, phase.id, address.competition)
         version = board_version(session, phase.id, address.competition)
         others = _boards_of_challenge(session, phase)
     if version is None:
         raise _no_board(address)
-    return phase, taken_back, (version, others)
+    return phase, withdrawals, (version, others)
 
 
 def _boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
@@ -650,7 +657,7 @@ def _no_board(address: BoardAddress) -> NotFoundError:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What the database has of a board and its challenge; tables: by run, only where they are asked for; letters: of groups."""
+    """What the database holds about a board. tables: by run, loaded only if needed; letters: the groups of each run."""
 
     phase: PhaseView
     board: StoredBoard
@@ -663,51 +670,51 @@ class _Stored:
 
 
 def board_page(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> BoardPage:
-    """What an address asks of one board: all rows and classes that it chooses, and what stands beside them.
+    """Return a board with all rows and classes that the query selects, and the controls around it.
 
-    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden.
+    Raises NotFoundError, MalformedError for classes or pages that the board does not have, WithheldError for hidden values.
     """
-    stored = _read(platform, actor, address, query)
+    stored = _load(platform, actor, address, query)
     sight = sight_of(actor, stored.phase)
     _check_sight(stored.phase, sight, query)
     classes = columns(platform, stored.phase, address.competition, stored.board.versions.protocol)
     check_query(query, classes)
     info = scoring.competition_of(stored.phase.dataset, address.competition)
     rows = [_row(row, stored, sight, query, info, classes) for row in stored.rows]
-    arranged = _shown(arrange(rows, classes, query, sight.decimals), sight)
+    arranged = _with_visible_dates(arrange(rows, classes, query, sight.decimals), sight)
     board = with_classes(_view(stored, sight, query, info, classes, arranged), query.classes)
     check_page(query, board)
     return BoardPage(board, _controls(stored, sight, query, classes, board))
 
 
-def _read(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> _Stored:
+def _load(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> _Stored:
     competition = address.competition
     before = end_of(query.as_of) if query.as_of else None
-    with platform.snapshot() as session:  # a board that is switched meanwhile is the old one or the new one
+    with platform.snapshot() as session:  # sees the board either before or after a switch
         phase = challenges.find_phase(session, address.challenge, address.image_set)
         audience = _audience(actor, phase.challenge_id)
         board = stored_board(session, phase.id, competition, audience, before)
         if board is None:
             raise _no_board(address)
-        standing = (
+        on_board = (
             recording.former(phase.id, competition, before) if before else current(phase.id, competition)
         )
-        rows = select_rows(session, standing, audience)
+        rows = select_rows(session, on_board, audience)
         newest = max(rows, key=lambda row: row.run_id, default=None)
         return _Stored(
             phase=phase,
             board=replace(board, versions=newest.versions) if before and newest else board,
             rows=rows,
-            scores=scores(session, standing),
+            scores=scores(session, on_board),
             ladder=headlines.headlines(session, [row.ladder_run_id for row in rows]),
-            tables=exhibits.score_tables(session, standing) if query.difficult else {},
+            tables=exhibits.score_tables(session, on_board) if query.difficult else {},
             letters={} if before else groups.letters_by_run(session, phase.id, competition),
             boards=_boards_of_challenge(session, phase),
         )
 
 
 def _check_sight(phase: PhaseView, sight: Sight, query: BoardQuery) -> None:
-    """Raise WithheldError for what is made of values that this reader does not see."""
+    """Raise WithheldError if the query needs values that are hidden from this reader."""
     needs_classes = query.sort in FIGURES
     if (query.difficult and not sight.details) or (needs_classes and not sight.classes):
         raise WithheldError(withheld(phase, sight) or "")
@@ -770,13 +777,13 @@ def _controls(
     )
 
 
-def _shown(rows: Sequence[BoardRow], sight: Sight) -> tuple[BoardRow, ...]:
-    """The rows with their dates as the reader may see them; they are in their order already."""
+def _with_visible_dates(rows: Sequence[BoardRow], sight: Sight) -> tuple[BoardRow, ...]:
+    """Reduce dates to what the reader may see. Sorting comes first because it needs the exact dates."""
     return tuple(replace(row, date=sight.moment(row.date)) for row in rows)
 
 
 def columns(platform: Platform, phase: PhaseView, competition: int, protocol: str) -> tuple[str, ...]:
-    """The classes of a board, in the order of the challenge, or the parts that its protocol speaks of."""
+    """Return the classes of a board in the order of the challenge, or the body parts that its protocol scores."""
     description = challenges.description_of(platform.descriptions, phase.description_key)
     return scoring.columns(description, competition, protocol)
 
@@ -795,7 +802,7 @@ def _row(
     values = {name: sight.value(score) for name, score in scores.items() if name is not None}
     intervals = {name: sight.interval(score) for name, score in scores.items()}
     group = stored.letters.get(row.run_id) if sight.details else None
-    if query.difficult:  # details, which `_check_sight` has let through
+    if query.difficult:  # needs details, which `_check_sight` has checked
         values = dict(with_difficult(stored.tables.get(row.run_id, ())))
         mean, intervals, group = values.get("mean"), {}, None
     low, high = intervals.get(None, (None, None))

@@ -1,4 +1,4 @@
-"""Comparisons for programs."""
+"""JSON API: comparisons of methods."""
 
 from fastapi import APIRouter
 
@@ -25,8 +25,9 @@ def compare(
     competition: int,
     methods: Methods = (),
 ) -> ComparisonView:
-    """Paired differences of methods of a board with 95% intervals and p-values, where the details of its phase are shown.
+    """Compare methods of a board: paired differences with 95% intervals and p-values.
 
-    Differences are a method's score minus that of the first. Elsewhere the shown values stand side by side.
+    A difference is a method's score minus the score of the first method. If the phase hides details, the response has only
+    the visible values.
     """
     return comparisons.comparison(platform, actor, BoardAddress(challenge, image_set, competition), methods)

@@ -1,4 +1,4 @@
-"""The page that compares methods."""
+"""HTML pages: comparison of methods."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -16,7 +16,7 @@ router = APIRouter()
 
 Methods = Annotated[
     Sequence[int],
-    Query(max_length=20, description="ids of two to five methods, the first being the reference"),
+    Query(max_length=20, description="ids of two to five methods; the first is the reference"),
 ]
 
 
@@ -34,7 +34,7 @@ def compare(
     methods: Methods = (),
     class_name: Annotated[str | None, Query(alias="class", max_length=200)] = None,
 ) -> Response:
-    """Methods of a board side by side; what its address asks for is all that it depends on."""
+    """Compare methods of a board side by side."""
     address = BoardAddress(challenge, image_set, competition)
     view = comparisons.comparison(platform, actor, address, methods)
     drawn = comparisons.drawings(platform, view, class_name)

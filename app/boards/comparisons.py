@@ -1,4 +1,4 @@
-"""Comparisons of methods on a board: paired differences, curves, errors side by side."""
+"""Compare methods of a board: paired differences, curves and errors side by side."""
 
 import gzip
 import json
@@ -42,8 +42,7 @@ from scoring.statistics.resampling import Replicates
 class Difference:
     """A method's score minus the reference's, in [-1, 1], with its 95 % interval.
 
-    p_value: two-sided; holm: the same corrected for all tests of its table; None where there is none. Without the details
-    of a phase only the difference of the shown values is there.
+    p_value: two-sided; holm: the p-value with Holm's correction for all tests of its table. None if there is no such value.
     """
 
     value: float | None
@@ -55,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class PairDifference:
-    """The difference of two methods' means; one, other: places of the methods."""
+    """The difference of two methods' means. one, other: indices of the methods."""
 
     one: int
     other: int
@@ -64,7 +63,7 @@ class PairDifference:
 
 @dataclass(frozen=True, slots=True)
 class ClassDifferences:
-    """A class: its differences from the reference, for each method but the reference."""
+    """The differences of a class, for each method except the reference."""
 
     name: str
     differences: tuple[Difference, ...]
@@ -72,7 +71,7 @@ class ClassDifferences:
 
 @dataclass(frozen=True, slots=True)
 class ImageDifference:
-    """An image: what was to be found there, and what each method has missed, and found though it is not there."""
+    """The number of positives in an image, and how many false negatives and false positives each method has there."""
 
     image: str
     positives: int
@@ -82,9 +81,10 @@ class ImageDifference:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a paired bootstrap says of methods, the first of which is the reference.
+    """The results of a paired bootstrap. The first method is the reference.
 
-    pairs: every pair of means; classes: each class, against the reference; images: those whose errors differ most, first.
+    pairs: the means of all pairs of methods; classes: each class against the reference; images: those whose numbers of errors
+    differ most, largest difference first.
     """
 
     replicates: int
@@ -95,7 +95,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Drawings:
-    """The figures of a comparison, as far as the reader may see what they show."""
+    """The figures of a comparison that the reader may see."""
 
     drawn: str | None  # the class whose curves are drawn
     curves: Figure | None
@@ -106,7 +106,7 @@ class Drawings:
 
 @dataclass(frozen=True, slots=True)
 class ComparedMethod:
-    """A method with what the reader sees of its result on the board."""
+    """A method with the scores on the board that the reader may see."""
 
     id: int
     name: str
@@ -120,12 +120,12 @@ class ComparedMethod:
     classes: tuple[ClassValue, ...]
     errors: (
         ClassErrors | None
-    )  # of all classes together; none before they are computed, and where the task has none
+    )  # of all classes together; None until computed, and for tasks without error counts
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A method that can be chosen."""
+    """A method that the reader can add to the comparison."""
 
     id: int
     name: str
@@ -134,7 +134,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """Two to five methods of a board side by side; with fewer, only what can be chosen."""
+    """Two to five methods of a board side by side. With fewer methods, only the candidates are filled in."""
 
     challenge: str
     challenge_title: str
@@ -145,17 +145,17 @@ class ComparisonView:
     methods: tuple[ComparedMethod, ...]
     classes: tuple[str, ...]
     statistics: Statistics | None
-    is_computed: bool  # the statistics of every method are there, or will never be shown
-    obstacle: str | None  # why these results have no statistics in common
-    withheld: str | None  # what the reader does not see, and until when
+    is_computed: bool  # False while the statistics are still to be computed
+    obstacle: str | None  # why these results cannot be compared statistically
+    withheld: str | None  # what is hidden from the reader, and until when
     beyond_public: bool
-    candidates: tuple[Candidate, ...] = ()  # the chosen ones and the best others
-    has_more: bool = False  # others stand on the board
-    draws_images: bool = False  # each has a page, with annotation and predictions drawn over it
+    candidates: tuple[Candidate, ...] = ()  # the chosen methods and the best of the others
+    has_more: bool = False  # the board has more methods than candidates
+    draws_images: bool = False  # each image has a page with annotation and predictions drawn over it
 
     @property
     def value_of(self) -> dict[tuple[int, str], ClassValue]:
-        """By method and class, what it scored."""
+        """The score by method id and class."""
         return {(method.id, each.name): each for method in self.methods for each in method.classes}
 
 
@@ -167,7 +167,7 @@ Compared = tuple[Replicates, ImageOutcomes]
 
 
 def chosen_methods(ids: Sequence[int]) -> tuple[int, ...]:
-    """The methods to compare, each once, the first being the reference. Raises MalformedError for more than five.
+    """Remove duplicates from the method ids; the first is the reference. Raises MalformedError for more than five.
 
     >>> chosen_methods([7, 3, 7])
     (7, 3)
@@ -179,7 +179,9 @@ def chosen_methods(ids: Sequence[int]) -> tuple[int, ...]:
 
 
 def obstacle_of(setups: Sequence[tuple[int, str, str]]) -> str | None:
-    """Why results have no statistics in common; each by its ground truth, scorer and protocol. None if they have.
+    """Return why results cannot be compared statistically, or None if they can.
+
+    setups: ground truth, scorer and protocol of each result.
 
     >>> obstacle_of([(1, "1", "voc2012"), (1, "1", "voc2012")])
     >>> obstacle_of([(1, "1", "voc2012"), (2, "1", "voc2012")])
@@ -191,16 +193,17 @@ def obstacle_of(setups: Sequence[tuple[int, str, str]]) -> str | None:
 
 
 def statistics_of(compared: Sequence[Compared]) -> Statistics:
-    """The paired differences of at least two methods, each with its replicates and its outcomes by image.
+    """Compute the paired differences of at least two methods.
 
-    Holm's correction is over all pairs of means, and again over all classes of all methods against the first. Classes are those
-    that every method has entered; images are compared only where all have entered the same ones. Raises ValueError for replicates that are not paired.
+    Holm's correction is applied over all pairs of means, and separately over all classes of all methods against the first.
+    Only classes that every method has predictions for are compared; images are compared only if these are all classes of every
+    method and all have the same images. Raises ValueError if the replicates are not paired.
     """
     replicates = _of_common_classes([each for each, _ in compared])
     pairs = list(combinations(range(len(replicates)), 2))
-    found = {pair: compare(replicates[pair[1]], replicates[pair[0]]) for pair in pairs}
-    means = _corrected([found[pair][-1] for pair in pairs])
-    against_first = [found[0, place][:-1] for place in range(1, len(replicates))]
+    by_pair = {pair: compare(replicates[pair[1]], replicates[pair[0]]) for pair in pairs}
+    means = _corrected([by_pair[pair][-1] for pair in pairs])
+    against_first = [by_pair[0, place][:-1] for place in range(1, len(replicates))]
     flat = _corrected([each for column in against_first for each in column])
     names = replicates[0].names
     columns = [flat[start : start + len(names)] for start in range(0, len(flat), len(names) or 1)]
@@ -220,7 +223,7 @@ def statistics_of(compared: Sequence[Compared]) -> Statistics:
 
 
 def _of_common_classes(replicates: Sequence[Replicates]) -> list[Replicates]:
-    """The replicates of the classes that every method has, and of the headline."""
+    """Restrict replicates to the classes that every method has, and the headline."""
     common = [name for name in replicates[0].names if all(name in each.names for each in replicates)]
 
     def restricted(each: Replicates) -> Replicates:
@@ -247,10 +250,10 @@ def _corrected(compared: Sequence[Comparison]) -> list[Difference]:
 
 
 def _images(outcomes: Sequence[ImageOutcomes]) -> tuple[ImageDifference, ...]:
-    """The images in which the numbers of errors lie furthest apart, the furthest first; none where they never do."""
+    """Find the images whose numbers of errors differ most, largest difference first; empty if they never differ."""
     errors = np.array([each.errors() for each in outcomes])
-    apart = errors.max(axis=0) - errors.min(axis=0)
-    first = np.argsort(-apart, kind="stable")[:MAX_IMAGES]
+    spread = errors.max(axis=0) - errors.min(axis=0)
+    first = np.argsort(-spread, kind="stable")[:MAX_IMAGES]
     return tuple(
         ImageDifference(
             outcomes[0].images[place],
@@ -259,12 +262,12 @@ def _images(outcomes: Sequence[ImageOutcomes]) -> tuple[ImageDifference, ...]:
             tuple(int(each.false[place]) for each in outcomes),
         )
         for place in first.tolist()
-        if apart[place]
+        if spread[place]
     )
 
 
 def scores_figure(view: ComparisonView) -> Figure | None:
-    """The scores of every class with their intervals, a dot for each method; none where they are hidden."""
+    """Draw the scores of every class with their intervals, one dot per method. None if they are hidden."""
     value_of = view.value_of
     rows = tuple(
         DotRow(name, tuple(_dot(value_of.get((method.id, name))) for method in view.methods))
@@ -276,9 +279,10 @@ def scores_figure(view: ComparisonView) -> Figure | None:
     columns = (Column("class", "text"), *map(Column, names))
     table = tuple((row.name, *(None if dot is None else dot.value for dot in row.dots)) for row in rows)
     title = "Score of each class"
-    said = f"{title}, for {', '.join(names)}."
+    description = f"{title}, for {', '.join(names)}."
     return Figure(
-        dot_chart("scores", title, said, rows, series_of(names), Range(0.0, 1.0)), Table(columns, table)
+        dot_chart("scores", title, description, rows, series_of(names), Range(0.0, 1.0)),
+        Table(columns, table),
     )
 
 
@@ -287,15 +291,15 @@ def _dot(score: ClassValue | None) -> Dot | None:
 
 
 def differences_figure(view: ComparisonView) -> Drawing | None:
-    """The differences of every class from the reference, with their intervals; none without statistics."""
+    """Draw the differences of every class from the reference, with their intervals. None without statistics."""
     if view.statistics is None or not view.statistics.classes:
         return None
     rows = tuple(
         DotRow(
             each.name,
             tuple(
-                None if found.value is None else Dot(found.value, found.low, found.high)
-                for found in each.differences
+                None if difference.value is None else Dot(difference.value, difference.low, difference.high)
+                for difference in each.differences
             ),
         )
         for each in view.statistics.classes
@@ -304,13 +308,14 @@ def differences_figure(view: ComparisonView) -> Drawing | None:
     ends = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None]
     reference, *others = (method.name for method in view.methods)
     title = f"Difference from {reference}"
-    said = f"{title} of {', '.join(others)}, in each class."
-    return dot_chart("differences", title, said, rows, series_of([reference, *others])[1:], symmetric(ends))
+    description = f"{title} of {', '.join(others)}, in each class."
+    series = series_of([reference, *others])[1:]
+    return dot_chart("differences", title, description, rows, series, symmetric(ends))
 
 
 @dataclass(frozen=True, slots=True)
-class StandingRun:
-    """A method on a board, and the run that stands there for it."""
+class BoardRun:
+    """A method on a board, and the run that the board shows."""
 
     method: int
     name: str
@@ -327,12 +332,12 @@ class StandingRun:
 
     @property
     def setup(self) -> tuple[int, str, str]:
-        """What it was scored under."""
+        """The ground truth, scorer and protocol of the run."""
         return self.ground_truth, self.scorer, self.protocol
 
 
-def _standing(actor: Actor, phase_id: int, competition: int, *columns: Any) -> Select[Any]:
-    """The methods on a board that the reader may see: public ones, those of their own team, and organisers all."""
+def _select_from_board(actor: Actor, phase_id: int, competition: int, *columns: Any) -> Select[Any]:
+    """Select methods on a board: public ones and those of the reader's team; for organisers, all."""
     shown: ColumnElement[bool] = rows_for(
         actor,
         Action.READ_SUBMISSION,
@@ -351,20 +356,22 @@ def _standing(actor: Actor, phase_id: int, competition: int, *columns: Any) -> S
     )
 
 
-def standing_runs(
+def runs_on_board(
     session: Session, actor: Actor, phase_id: int, competition: int, methods: Sequence[int]
-) -> list[StandingRun]:
-    """Those of these methods that stand on a board for the reader, in their order."""
+) -> list[BoardRun]:
+    """Load those of the given methods that are on the board and visible to the reader, in the given order."""
     columns = (
         Method.id, Method.name, Method.title, Team.name, Result.submission_id, Result.is_complete, Run.id,
         Run.ladder_run_id, Run.measure, Run.ground_truth_id, Run.scorer, Run.protocol,
     )  # fmt: skip
-    statement = _standing(actor, phase_id, competition, *columns).join(Team, Method.team_id == Team.id)
-    rows = [StandingRun(*row) for row in session.execute(statement.where(Method.id.in_(methods)))]
+    statement = _select_from_board(actor, phase_id, competition, *columns).join(
+        Team, Method.team_id == Team.id
+    )
+    rows = [BoardRun(*row) for row in session.execute(statement.where(Method.id.in_(methods)))]
     return sorted(rows, key=lambda row: methods.index(row.method))
 
 
-def candidates(  # noqa: PLR0913 - which, for whom, of what board
+def candidates(  # noqa: PLR0913 - board, reader, selection
     session: Session,
     actor: Actor,
     phase_id: int,
@@ -372,19 +379,19 @@ def candidates(  # noqa: PLR0913 - which, for whom, of what board
     chosen: Sequence[int],
     *,
     sight: Sight,
-    most: int,
+    limit: int,
 ) -> list[tuple[int, str, int | None, StoredScore]]:
-    """The chosen methods and the best others on a board, up to `most`: id, name, the run that a ladder shows, the stored mean.
+    """Return the chosen methods and the best others on a board: id, name, the run that the ladder shows, the stored mean.
 
-    Where means are hidden the first by name, so that who is among them says nothing.
+    If means are hidden, the others are the first by name, so that the selection reveals nothing about their scores.
     """
     rank = rank_column(sight)
     best_first = () if rank is None else (rank.desc().nulls_last(),)
     statement = (
-        _standing(actor, phase_id, competition, Method.id, Method.name, Run.ladder_run_id, *SCORE)
+        _select_from_board(actor, phase_id, competition, Method.id, Method.name, Run.ladder_run_id, *SCORE)
         .join(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
         .order_by(Method.id.in_(chosen).desc(), *best_first, Method.name)
-        .limit(most)
+        .limit(limit)
     )
     return [
         (method, name, ladder, StoredScore(*score))
@@ -397,15 +404,15 @@ def has_board(session: Session, phase_id: int, competition: int) -> bool:
     return session.get(Board, (phase_id, competition)) is not None
 
 
-MAX_CANDIDATES = 200  # methods to choose from on the page; every one can be named in an address
+MAX_CANDIDATES = 200  # methods offered on the page; a URL can name any method
 
 
 def comparison(
     platform: Platform, actor: Actor, address: BoardAddress, methods: Sequence[int]
 ) -> ComparisonView:
-    """Methods of a board side by side, the first being the reference, with what the reader may see of them.
+    """Compare methods of a board, as the reader may see them. The first method is the reference.
 
-    Raises MalformedError for too many, and NotFoundError for a board that is not there or a method that does not stand on it.
+    Raises MalformedError for too many methods, NotFoundError if the board does not exist or a method is not on it.
     """
     chosen = chosen_methods(methods)
     with platform.snapshot() as session:
@@ -415,12 +422,12 @@ def comparison(
                 f"{address.challenge} {address.image_set} has no competition {address.competition}"
             )
         sight = sight_of(actor, phase)
-        runs = standing_runs(session, actor, phase.id, address.competition, chosen)
+        runs = runs_on_board(session, actor, phase.id, address.competition, chosen)
         if missing := set(chosen) - {run.method for run in runs}:
             numbers = ", ".join(map(str, sorted(missing)))
-            raise NotFoundError(f"no method {numbers} stands on this board, or it is not public")
+            raise NotFoundError(f"this board has no method {numbers}, or it is not public")
         stored = analyses.diagnoses(session, [run.run for run in runs]) if sight.details else {}
-        found = _methods(session, sight, runs, stored)
+        compared = _methods(session, sight, runs, stored)
         candidates, has_more = _candidates(session, actor, phase, address.competition, chosen, sight)
     obstacle = obstacle_of([run.setup for run in runs])
     is_ready = obstacle is None and len(stored) == len(runs) >= FEWEST
@@ -431,8 +438,8 @@ def comparison(
         competition=address.competition,
         title=scoring.competition_of(phase.dataset, address.competition).title,
         measure=next((run.measure for run in runs), ""),
-        methods=found,
-        classes=tuple(dict.fromkeys(each.name for method in found for each in method.classes)),
+        methods=compared,
+        classes=tuple(dict.fromkeys(each.name for method in compared for each in method.classes)),
         statistics=_statistics(platform, [run.run for run in runs]) if is_ready else None,
         is_computed=is_ready or not sight.details or obstacle is not None or len(runs) < FEWEST,
         obstacle=obstacle,
@@ -445,7 +452,7 @@ def comparison(
 
 
 def _methods(
-    session: Session, sight: Sight, runs: Sequence[StandingRun], stored: Mapping[int, dict[str, Any]]
+    session: Session, sight: Sight, runs: Sequence[BoardRun], stored: Mapping[int, dict[str, Any]]
 ) -> tuple[ComparedMethod, ...]:
     scores = submissions.scores_of(session, [run.run for run in runs])
     ladder = headlines.headlines(session, [run.ladder_run for run in runs])
@@ -462,7 +469,7 @@ def _methods(
 
 
 def _method(
-    run: StandingRun,
+    run: BoardRun,
     sight: Sight,
     scores: Sequence[RunScore],
     ladder: StoredScore | None,
@@ -490,17 +497,19 @@ def _method(
 def _candidates(
     session: Session, actor: Actor, phase: PhaseView, competition: int, chosen: Sequence[int], sight: Sight
 ) -> tuple[tuple[Candidate, ...], bool]:
-    """What the page has room for, and whether there are others."""
-    rows = candidates(session, actor, phase.id, competition, chosen, sight=sight, most=MAX_CANDIDATES + 1)
+    """Return the candidates that the page shows, and whether there are more."""
+    rows = candidates(session, actor, phase.id, competition, chosen, sight=sight, limit=MAX_CANDIDATES + 1)
     ladder = headlines.headlines(session, [ladder for *_, ladder, _ in rows])
-    found = [Candidate(id_, name, sight.mean(own, ladder.get(other or 0))) for id_, name, other, own in rows]
-    shown = found[:MAX_CANDIDATES]
+    everyone = [
+        Candidate(id_, name, sight.mean(own, ladder.get(other or 0))) for id_, name, other, own in rows
+    ]
+    shown = everyone[:MAX_CANDIDATES]
     shown.sort(key=lambda each: (-(each.mean if each.mean is not None else -1), each.name))
-    return tuple(shown), len(found) > MAX_CANDIDATES
+    return tuple(shown), len(everyone) > MAX_CANDIDATES
 
 
 def _statistics(platform: Platform, run_ids: Sequence[int]) -> Statistics:
-    """Computed once for these runs, which never change, while the cache has space for it."""
+    """Compute the statistics of runs, or take them from the cache; runs never change, so neither do these."""
 
     def make() -> bytes:
         with platform.transaction() as session:
@@ -516,7 +525,7 @@ def _statistics(platform: Platform, run_ids: Sequence[int]) -> Statistics:
 
 
 def drawings(platform: Platform, view: ComparisonView, class_name: str | None) -> Drawings:
-    """The figures of a comparison; curves are those of a class, by default of the first."""
+    """Draw the figures of a comparison. The curves show one class, by default the first."""
     curves: dict[int, dict[str, Any]] = {}
     drawn = next(iter(classes_to_draw([class_name or ""], view.classes)), None)
     if view.withheld is None and drawn is not None:

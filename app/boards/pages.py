@@ -1,4 +1,4 @@
-"""The leaderboard page."""
+"""HTML pages: leaderboards, also as CSV, JSON, TeX and BibTeX."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final
@@ -20,7 +20,7 @@ from app.web.formats import score
 
 router = APIRouter()
 
-PATH = "/leaderboards"  # as far as the header asks for it
+PATH = "/leaderboards"  # by which the header marks the current section
 _json = TypeAdapter(BoardView)
 
 
@@ -36,7 +36,7 @@ def board(
     competition: int,
     asked: Annotated[PageParameters, Query()],
 ) -> Response:
-    """A leaderboard as its address asks for it; who is logged in is put into the page that all share."""
+    """Show or export a leaderboard. Logged-in readers get the shared page with their account links filled in."""
     address, query = BoardAddress(challenge, image_set, competition), asked.query()
     reader = who_is_counted(request)
     if asked.format not in (None, Format.HTML):
@@ -56,7 +56,7 @@ def board(
 
 
 def shared_page(page: BoardPage) -> bytes:
-    """The page of a board with a marker where the account of its reader stands."""
+    """Render a board's page with a marker in place of the reader's account links."""
     text = draw(
         "leaderboards/board.html", board=one_page(page), controls=page.controls, figures=FIGURES, path=PATH
     )
@@ -64,22 +64,22 @@ def shared_page(page: BoardPage) -> bytes:
 
 
 def anonymous_page(page: BoardPage) -> bytes:
-    """The page of a board for who is not logged in."""
+    """Render a board's page for readers who are not logged in."""
     return shared_page(page).replace(ACCOUNT.encode(), account_of(Actor()).encode(), 1)
 
 
 def account_of(actor: Actor) -> str:
-    """The links of the header that depend on who reads."""
+    """Render the links of the header that depend on the reader."""
     return draw("account.html", actor=actor, path=PATH)
 
 
 def json_of(page: BoardPage) -> bytes:
-    """The whole board as programs read it."""
+    """Write the whole board as JSON."""
     return _json.dump_json(page.board)
 
 
 def csv_of(page: BoardPage, site: str) -> bytes:
-    """The table for spreadsheets: scores in [0, 1], as many digits as the reader sees; intervals where they are asked for."""
+    """Write the table for spreadsheets: scores in [0, 1] with the digits that the reader may see; intervals if requested."""
     board, query = page.board, page.controls.query
     with_intervals = query.intervals and page.controls.has_details
     names = ["mean", *board.classes]
@@ -105,7 +105,7 @@ def _csv_row(row: BoardRow, board: BoardView, site: str, *, with_intervals: bool
 
 
 def tex_of(page: BoardPage, site: str) -> bytes:
-    """The table for papers: percent with one decimal, the best in bold; intervals where they are asked for."""
+    """Write the table for papers: percent with one decimal, the best in bold; intervals if requested."""
     board = page.board
     with_intervals = page.controls.query.intervals
     header = ["Method", "Mean", *(tables.tex_text(name) for name in board.classes)]
@@ -141,16 +141,16 @@ def _notes(page: BoardPage, site: str) -> tuple[str, ...]:
 
 
 def address_of_board(board: BoardView, site: str) -> str:
-    """Where a board stands."""
+    """Return the URL of a board."""
     return f"{site}/leaderboards/{quote(board.challenge)}/{quote(board.image_set)}/{board.competition}"
 
 
 def bib_of(page: BoardPage, site: str) -> bytes:
-    """The board and each of its methods for BibTeX."""
+    """Write BibTeX entries for the board and each of its methods."""
     board = page.board
     about = {
         "title": f"{board.challenge_title} {board.image_set}: {board.title} (competition {board.competition})",
-        "key": board.challenge_title,  # by which styles sort what has no author
+        "key": board.challenge_title,  # styles sort entries without an author by this key
         "year": f"{board.updated_at:%Y}",
         "howpublished": address_of_board(board, site),
         "note": f"Leaderboard, version {board.version}, {board.updated_at:%Y-%m-%d}",

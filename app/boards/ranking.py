@@ -1,4 +1,4 @@
-"""Ranks and other summary values over the classes of a table of scores."""
+"""Ranks and other summaries of a table of scores over its classes."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ Values = Sequence[float | None]  # of the classes of a row
 
 
 def best_of(table: Sequence[Values]) -> list[float | None]:
-    """The highest value of each class.
+    """Return the highest value of each class.
 
     >>> best_of([(0.1, None), (0.3, None)])
     [0.3, None]
@@ -22,7 +22,7 @@ def best_of(table: Sequence[Values]) -> list[float | None]:
 
 
 def medians(table: Sequence[Values]) -> list[float | None]:
-    """The median over the classes of each row; none for a row with blanks.
+    """Return the median over the classes of each row, None for a row with missing values.
 
     >>> medians([(0.1, 0.2, 0.6), (0.5, None, 0.5)])
     [0.2, None]
@@ -34,7 +34,7 @@ def medians(table: Sequence[Values]) -> list[float | None]:
 
 
 def classes_won(table: Sequence[Values]) -> list[float | None]:
-    """In how many classes no other row is better; none for a row of blanks.
+    """Count the classes in which no other row is better; None for a row without values.
 
     >>> classes_won([(0.5, 0.2), (0.5, 0.1), (None, None)])
     [2, 1, None]
@@ -49,9 +49,9 @@ def classes_won(table: Sequence[Values]) -> list[float | None]:
 
 
 def mean_ranks(table: Sequence[Values]) -> list[float | None]:
-    """The mean over the classes of each row's rank among the rows without blanks, ties sharing their mean rank.
+    """Return the mean over the classes of each row's rank among the complete rows. Ties share their mean rank.
 
-    As in the VOC2007 paper's Figure 8; none for a row with blanks.
+    As in Figure 8 of the VOC2007 paper. None for a row with missing values.
 
     >>> mean_ranks([(0.5, 0.2), (0.5, 0.1), (0.9, None)])
     [1.25, 1.75, None]
@@ -73,13 +73,13 @@ def mean_ranks(table: Sequence[Values]) -> list[float | None]:
 
 
 def _shared_rank(ascending: Sequence[float], value: float) -> float:
-    """The mean of the ranks that the values equal to this one take up, 1 being the highest."""
+    """Return the mean rank of all values equal to this one; 1 is the highest."""
     return len(ascending) - (bisect_left(ascending, value) + bisect_right(ascending, value) - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure over the classes by which rows can be sorted; decimals: as a page writes it; is_score: in [0, 1], as scores are."""
+    """A summary over the classes that rows can be sorted by. decimals: on pages; is_score: in [0, 1], as scores are."""
 
     title: str
     of: Callable[[Sequence[Values]], list[float | None]]

@@ -1,4 +1,4 @@
-"""What the address of a board selects: methods, columns, rows, a date."""
+"""The query parameters of a board: methods, columns, rows, a date."""
 
 import enum
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 class TrainingData(enum.StrEnum):
-    """What a team stated that its method was trained on."""
+    """The training data of a method, as stated by its team."""
 
     GIVEN = "given"
     OTHER = "other"
 
 
 class Format(enum.StrEnum):
-    """In which a board can be had."""
+    """The formats that a board can be requested in."""
 
     HTML = "html"
     CSV = "csv"
@@ -27,19 +27,17 @@ class Format(enum.StrEnum):
     BIB = "bib"
 
 
-ASCENDING: Final = frozenset(
-    {"method", "team", "mean-rank"}
-)  # what stands smallest first unless asked otherwise
-MOST_CHOSEN: Final = 100  # classes in one address
+ASCENDING: Final = frozenset({"method", "team", "mean-rank"})  # sort orders that are ascending by default
+MOST_CHOSEN: Final = 100  # classes in one URL
 
 
 @dataclass(frozen=True, slots=True)
 class BoardQuery:
-    """What an address asks of a board: which rows and classes, in which order, drawn how.
+    """Which rows and classes of a board to show, in which order and how.
 
-    sort: one of `rules.SORTS` or a class; team: its id; since, until: days on which results were sent in; as_of: the board at
-    the end of that day; difficult: values that count difficult objects, too; classes: those chosen, none for all; columns,
-    page: groups of classes and rows, from 1 on; method: the id of a method whose row is marked.
+    sort: one of `boards.SORTS` or a class; team: its id; since, until: the days between which results were submitted; as_of:
+    show the board at the end of this day; difficult: show values that also count difficult objects; classes: empty for all;
+    columns, page: the group of classes and the page of rows, from 1; method: the id of the method whose row is marked.
     """
 
     sort: str = "mean"
@@ -59,7 +57,7 @@ class BoardQuery:
     compact: bool = False
 
     def address(self, **changes: Any) -> str:
-        """The end of an address that asks for this with some changes, fields as in the form; nothing where it is the default.
+        """Return the query string for this query with some fields changed. Fields at their defaults are left out.
 
         >>> BoardQuery(sort="car").address(order="asc"), BoardQuery(team=7, page=3).address(page=None)
         ('?sort=car&order=asc', '?team=7')
@@ -70,7 +68,7 @@ class BoardQuery:
         return f"?{urlencode(given, doseq=True)}" if given else "?"
 
     def fields(self) -> dict[str, Any]:
-        """The fields of the form, none where they are as by default."""
+        """Return the fields of the form, None for those at their defaults."""
         natural = self.sort not in ASCENDING
         return {
             "sort": None if self.sort == "mean" else self.sort,
@@ -91,13 +89,13 @@ class BoardQuery:
         }
 
     def of_all(self) -> "BoardQuery":
-        """The same for a whole table: without what only a page on a screen has."""
+        """Return the query for the whole table, without pages and other options of the HTML page."""
         return replace(self, columns=1, page=1, method=None, compact=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnGroup:
-    """Classes that stand on the page together; number: from 1 on."""
+    """Consecutive classes that a page shows together. number: from 1."""
 
     number: int
     first: str
@@ -108,14 +106,14 @@ def _none_if_blank(value: Any) -> Any:
     return None if value == "" else value
 
 
-Optional = BeforeValidator(_none_if_blank)  # a form sends its empty fields, too
+Optional = BeforeValidator(_none_if_blank)  # forms also send empty fields
 Day = Annotated[Annotated[date, Field(ge=date(2000, 1, 1), le=date(2100, 1, 1))] | None, Optional]
 Number = Annotated[Annotated[int, Field(ge=1, le=2**62)] | None, Optional]
 ClassName = Annotated[str, Field(max_length=100)]
 
 
 class BoardParameters(BaseModel):
-    """The address of a board: which rows and classes, in which order."""
+    """The query parameters of a board: which rows and classes, in which order."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -127,36 +125,34 @@ class BoardParameters(BaseModel):
     order: Annotated[
         Literal["asc", "desc"] | None,
         Optional,
-        Field(description="smallest or largest first; by default names and mean ranks smallest first"),
+        Field(description="ascending or descending; by default, names and mean ranks are ascending"),
     ] = None
     training: Annotated[
         TrainingData | None,
         Optional,
-        Field(description="methods trained on given data only, or on other data"),
+        Field(description="only methods trained on the given data, or on other data"),
     ] = None
-    team: Annotated[Number, Field(description="methods of the team with this id")] = None
-    since: Annotated[Day, Field(description="results submitted on this day or later")] = None
-    until: Annotated[Day, Field(description="results submitted on this day or earlier")] = None
+    team: Annotated[Number, Field(description="only methods of the team with this id")] = None
+    since: Annotated[Day, Field(description="only results submitted on this day or later")] = None
+    until: Annotated[Day, Field(description="only results submitted on this day or earlier")] = None
     as_of: Annotated[Day, Field(description="the board as it stood at the end of this day, UTC")] = None
-    baselines: Annotated[
-        Literal["hide"] | None, Optional, Field(description="whether baselines are left out")
-    ] = None
+    baselines: Annotated[Literal["hide"] | None, Optional, Field(description="leave out baselines")] = None
     values: Annotated[
         Literal["difficult"] | None,
         Optional,
-        Field(description="values that count difficult objects like any other, where details are shown"),
+        Field(description="values that count difficult objects like all others; needs visible details"),
     ] = None
     classes: Annotated[
         list[ClassName],
         Field(
             alias="class",
             max_length=MOST_CHOSEN,
-            description="a class to show; once for each, by default all",
+            description="a class to show; repeat for several, by default all",
         ),
     ] = []
 
     def query(self) -> BoardQuery:
-        """What this asks for."""
+        """Return the query that these parameters describe."""
         sort = self.sort or "mean"
         return BoardQuery(
             sort=sort,
@@ -173,19 +169,21 @@ class BoardParameters(BaseModel):
 
 
 class PageParameters(BoardParameters):
-    """The address of a board's page: also which part of it, drawn how, in which format."""
+    """The query parameters of a board's page: also which part to show, how, and in which format."""
 
-    columns: Annotated[Number, Field(description="group of classes, from 1 on")] = None
-    page: Annotated[Number, Field(description="of the rows, from 1 on")] = None
+    columns: Annotated[Number, Field(description="group of classes, from 1")] = None
+    page: Annotated[Number, Field(description="page of rows, from 1")] = None
     method: Annotated[Number, Field(description="the id of a method whose row is marked")] = None
     intervals: Annotated[
-        Literal["show"] | None, Optional, Field(description="confidence intervals under the values")
+        Literal["show"] | None, Optional, Field(description="show confidence intervals under the values")
     ] = None
     density: Annotated[Literal["compact"] | None, Optional] = None
-    format: Annotated[Format | None, Optional, Field(description="of the whole table; html: the page")] = None
+    format: Annotated[
+        Format | None, Optional, Field(description="export the whole table; html: the page")
+    ] = None
 
     def query(self) -> BoardQuery:
-        """What this asks for."""
+        """Return the query that these parameters describe."""
         return replace(
             super().query(),
             columns=self.columns or 1,
@@ -196,12 +194,12 @@ class PageParameters(BoardParameters):
         )
 
 
-CLASSES_TOGETHER: Final = 40  # on a page
-ROWS_TOGETHER: Final = 200
+CLASSES_TOGETHER: Final = 40  # per page
+ROWS_TOGETHER: Final = 200  # per page
 
 
 def end_of(day: date) -> datetime:
-    """The moment at which a day ends, in UTC.
+    """Return the moment at which a day ends, in UTC.
 
     >>> end_of(date(2026, 11, 21)).isoformat()
     '2026-11-22T00:00:00+00:00'
@@ -210,7 +208,7 @@ def end_of(day: date) -> datetime:
 
 
 def column_groups(classes: Sequence[str]) -> tuple[ColumnGroup, ...]:
-    """The groups in which classes stand on a page, one at least.
+    """Split classes into the groups that a page shows; there is at least one.
 
     >>> column_groups(["car", "dog"])
     (ColumnGroup(number=1, first='car', last='dog'),)
@@ -221,7 +219,7 @@ def column_groups(classes: Sequence[str]) -> tuple[ColumnGroup, ...]:
 
 
 def page_count(rows: int) -> int:
-    """How many pages rows fill; one at least.
+    """Return the number of pages that rows fill, at least one.
 
     >>> page_count(0), page_count(200), page_count(201)
     (1, 1, 2)

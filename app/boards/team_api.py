@@ -1,4 +1,4 @@
-"""Teams for programs."""
+"""JSON API: teams."""
 
 from fastapi import APIRouter
 
@@ -19,13 +19,13 @@ JOIN, CHANGE = requires(Action.JOIN_TEAM), requires(Action.CHANGE_TEAM)
 
 @router.get("/teams", dependencies=[requires(Action.READ_OWN)])
 def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[OwnTeam, ...]:
-    """Your teams, at most one in each challenge."""
+    """List your teams. You have at most one in each challenge."""
     return team_views.my_teams(platform, actor).teams
 
 
 @router.post("/challenges/{challenge}/teams", status_code=201, dependencies=[JOIN, limited(Limited.CHANGE)])
 def create(platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewTeam) -> TeamPage:
-    """Create a team that you own. A person who uploads without a team gets one named after them."""
+    """Create a team that you own. If you upload without a team, one is created with your name."""
     return team_views.team_page(platform, actor, teams.create_team(platform, actor, challenge, new))
 
 
@@ -37,26 +37,26 @@ def team(
     after: AfterMember = None,
     before: Before = None,
 ) -> TeamPage:
-    """A team: its members see everything, others what is public once it has a public result."""
+    """Return a team. Members see everything; others see the public part once the team has a public result."""
     return team_views.team_page(platform, actor, team_id, after, before)
 
 
 @router.patch("/teams/{team_id}", dependencies=[CHANGE, limited(Limited.CHANGE)])
 def change(platform: ThePlatform, actor: CurrentActor, team_id: int, change: TeamChange) -> TeamPage:
-    """Change the name, which is possible until the first public result, or the affiliation of a team that you own."""
+    """Change the name or affiliation of a team that you own. The name is fixed after the first public result."""
     teams.change(platform, actor, team_id, change)
     return team_views.team_page(platform, actor, team_id)
 
 
 @router.post("/teams/{team_id}/leave", status_code=204, dependencies=[CHANGE])
 def leave(platform: ThePlatform, actor: CurrentActor, team_id: int) -> None:
-    """Leave a team; what was confirmed stays with it. The last owner makes another member an owner first."""
+    """Leave a team. Its submissions stay with it. The last owner must make another member an owner first."""
     teams.leave(platform, actor, team_id)
 
 
 @router.put("/teams/{team_id}/named", status_code=204, dependencies=[CHANGE])
 def set_named(platform: ThePlatform, actor: CurrentActor, team_id: int, naming: Naming) -> None:
-    """Agree to be named on the public page of your team, or not any more."""
+    """Choose whether the public page of your team shows your name."""
     teams.set_named(platform, actor, team_id, is_named=naming.is_named)
 
 
@@ -66,13 +66,13 @@ def set_named(platform: ThePlatform, actor: CurrentActor, team_id: int, naming: 
 def set_owner(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, ownership: Ownership
 ) -> None:
-    """Make a member an owner of a team that you own, or an owner an ordinary member."""
+    """Make a member of your team an owner, or an owner an ordinary member. You must own the team."""
     teams.set_owner(platform, actor, team_id, person, is_owner=ownership.is_owner, reason=ownership.reason)
 
 
 @router.post("/teams/{team_id}/hand-over", status_code=204, dependencies=[CHANGE, limited(Limited.CHANGE)])
 def hand_over(platform: ThePlatform, actor: CurrentActor, team_id: int, successor: Successor) -> None:
-    """Make another member the owner in your place."""
+    """Transfer your ownership of a team to another member."""
     teams.hand_over(platform, actor, team_id, successor.person)
 
 
@@ -80,24 +80,24 @@ def hand_over(platform: ThePlatform, actor: CurrentActor, team_id: int, successo
     "/teams/{team_id}/members/{person}", status_code=204, dependencies=[CHANGE, limited(Limited.CHANGE)]
 )
 def remove(platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, reason: str = "") -> None:
-    """Take a member out of a team that you own; all its invitations are revoked."""
+    """Remove a member from a team that you own. All invitations of the team are revoked."""
     teams.remove(platform, actor, team_id, person, reason)
 
 
 @router.post("/teams/{team_id}/invitations", status_code=201, dependencies=[CHANGE, limited(Limited.CHANGE)])
 def invite(platform: ThePlatform, actor: CurrentActor, team_id: int, new: NewInvitation) -> NewLink:
-    """Create a link by which people join a team that you own; its secret is shown only once."""
+    """Create an invitation link for a team that you own. Its secret is shown only once."""
     return invitations.invite(platform, actor, team_id, new)
 
 
 @router.delete("/teams/{team_id}/invitations/{invitation_id}", status_code=204, dependencies=[CHANGE])
 def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_id: int) -> None:
-    """Revoke an invitation; people who joined by it stay."""
+    """Revoke an invitation. People who joined with it stay members."""
     invitations.revoke(platform, actor, team_id, invitation_id)
 
 
 @router.post("/invitations/accept", dependencies=[JOIN, limited(Limited.CHANGE)])
 def accept(platform: ThePlatform, actor: CurrentActor, acceptance: Acceptance) -> TeamPage:
-    """Join the team of an invitation. Somebody who is alone in another team of the challenge leaves it."""
+    """Join the team of an invitation. If you are the only member of another team of the challenge, you leave it."""
     team_id = invitations.accept(platform, actor, acceptance.token)
     return team_views.team_page(platform, actor, team_id)

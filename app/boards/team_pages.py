@@ -1,4 +1,4 @@
-"""The pages of teams, and the forms that change them."""
+"""HTML pages: teams, and the forms that change them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -39,7 +39,7 @@ ReasonField = Annotated[str, Form(max_length=1000)]
 
 @router.get("/teams", dependencies=[requires(Action.READ_OWN)])
 def mine(request: Request) -> Response:
-    """The reader's teams, and the form for another."""
+    """List your teams, with a form to create one."""
     return _mine(request, NOTHING, NOTHING)
 
 
@@ -72,7 +72,7 @@ def create(
 
 
 def _problems(error: RefusedError) -> dict[str, str]:
-    """Messages by field; those about no field in particular stand under the empty name."""
+    """Return messages by field; those that belong to no field are under the empty name."""
     fields = {NameTaken.code: "name", NameFixed.code: "name", InTeam.code: "challenge"}
     return {fields.get(each.code, ""): each.message for each in error.refusals}
 
@@ -83,7 +83,7 @@ def _to(team_id: int) -> Response:
 
 @router.get("/teams/{team_id}", dependencies=[requires(Action.READ_TEAM)])
 def team(request: Request, team_id: int, after: AfterMember = None, before: Before = None) -> Response:
-    """A team."""
+    """Show a team."""
     return _team(request, team_id, NOTHING, NOTHING, after=after, before=before)
 
 
@@ -119,7 +119,7 @@ def edit(
     affiliation: TextField = "",
     reason: TextField = "",
 ) -> Response:
-    """Change name and affiliation."""
+    """Change the name and affiliation."""
     form = {"name": name, "affiliation": affiliation, "reason": reason}
     try:
         change = TeamChange(name=name, affiliation=affiliation, reason=reason)
@@ -140,7 +140,7 @@ def invite(
     uses: TextField = "1",
     days: TextField = "7",
 ) -> Response:
-    """Create a link and show it, once."""
+    """Create an invitation link and show it once."""
     form = {"uses": uses, "days": days}
     try:
         new = NewInvitation.model_validate(form)
@@ -167,7 +167,7 @@ def leave(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
 def set_named(
     platform: ThePlatform, actor: CurrentActor, team_id: int, named: Annotated[str, Form()] = ""
 ) -> Response:
-    """Agree to be named on the public page, or not any more."""
+    """Choose whether the public page shows your name."""
     teams.set_named(platform, actor, team_id, is_named=bool(named))
     return _to(team_id)
 
@@ -185,7 +185,7 @@ def make_owner(
 def remove(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, reason: ReasonField = ""
 ) -> Response:
-    """Take a member out of a team."""
+    """Remove a member from a team."""
     teams.remove(platform, actor, team_id, person, reason)
     return _to(team_id)
 
@@ -194,14 +194,14 @@ def remove(
 def hand_over(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: Annotated[int, Form()]
 ) -> Response:
-    """Make another member the owner in one's place."""
+    """Transfer your ownership to another member."""
     teams.hand_over(platform, actor, team_id, person)
     return _to(team_id)
 
 
 @router.get("/invitations/{token}", dependencies=[JOIN])
 def invitation(request: Request, token: str) -> Response:
-    """Ask before somebody joins."""
+    """Ask for confirmation before joining a team."""
     return _invitation(request, token)
 
 
@@ -214,7 +214,7 @@ def _invitation(request: Request, token: str, code: int = 200) -> Response:
 
 @router.post("/invitations/{token}", dependencies=[JOIN, limited(Limited.CHANGE)])
 def accept(request: Request, platform: ThePlatform, actor: CurrentActor, token: str) -> Response:
-    """Join the team."""
+    """Accept an invitation and join its team."""
     try:
         return _to(invitations.accept(platform, actor, token))
     except RefusedError:

@@ -1,4 +1,4 @@
-"""The page of a team: members, invitations, quotas and results."""
+"""Team pages: members, invitations, quotas and results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ AfterMember = Annotated[
     Query(
         ge=1,
         le=LARGEST_ID,
-        description="the member behind whom the list begins: `more_members` of the page before",
+        description="list members after this one: `more_members` of the previous page",
     ),
 ]
 
@@ -46,7 +46,7 @@ class Ownership(BaseModel):
 
 
 class Naming(BaseModel):
-    """Whether you are named on the team's public page."""
+    """Whether the team's public page shows your name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ class Naming(BaseModel):
 
 
 class Successor(BaseModel):
-    """Who owns the team in your place."""
+    """The member to transfer ownership to."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,7 +63,7 @@ class Successor(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ChallengeChoice:
-    """A challenge in which the reader has no team yet."""
+    """A challenge in which the reader can create a team."""
 
     code: str
     title: str
@@ -71,7 +71,7 @@ class ChallengeChoice:
 
 @dataclass(frozen=True, slots=True)
 class MyTeams:
-    """The teams that a person is in, and where they may create one."""
+    """A user's teams, and the challenges in which they may create one."""
 
     teams: tuple[OwnTeam, ...]
     challenges: tuple[ChallengeChoice, ...]
@@ -79,7 +79,7 @@ class MyTeams:
 
 @dataclass(frozen=True, slots=True)
 class PhaseQuota:
-    """What a person has left in a phase, acting for this team."""
+    """The remaining quota of a member in a phase, for this team."""
 
     image_set: str
     lines: tuple[QuotaLine, ...]
@@ -87,7 +87,7 @@ class PhaseQuota:
 
 @dataclass(frozen=True, slots=True)
 class TeamPage:
-    """A team as this reader may see it."""
+    """A team as the reader may see it."""
 
     id: int
     name: str
@@ -97,29 +97,29 @@ class TeamPage:
     is_suspended: bool
     is_member: bool
     is_owner: bool
-    can_change: bool  # its owners, and the organisers of its challenge
+    can_change: bool  # the reader owns the team or organises its challenge
     user_id: int | None  # of the reader
-    approval: Approval | None  # none: its challenge asks for none, or the reader is a stranger
-    refusals: tuple[str, ...]  # why nothing of it is scored on held-out annotation
-    members: tuple[MemberView, ...]  # a page of them; strangers see those who agreed to be named
-    more_members: int | None  # the last of these where others follow, who are listed `after` this one
-    invitations: tuple[InvitationView, ...]  # that can be used, for its owners
-    quotas: tuple[PhaseQuota, ...]  # for its members
-    results: tuple[SubmissionRow, ...]  # strangers see public ones
-    standings: tuple[Matrix, ...] = ()  # those on boards, by phase; of the newest methods
-    more_results: int | None = None  # the last submission of the results where others were made `before` it
+    approval: Approval | None  # None if the challenge requires none, or the reader is an outsider
+    refusals: tuple[str, ...]  # why its submissions are not scored on held-out phases
+    members: tuple[MemberView, ...]  # one page; outsiders see only members who agreed to be named
+    more_members: int | None  # the `after` of the next page, None on the last
+    invitations: tuple[InvitationView, ...]  # those still valid; only for owners
+    quotas: tuple[PhaseQuota, ...]  # only for members
+    results: tuple[SubmissionRow, ...]  # outsiders see only public results
+    standings: tuple[Matrix, ...] = ()  # results on boards by phase, for the newest methods
+    more_results: int | None = None  # the `before` of the next page of results, None on the last
 
 
 def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Challenge] | None:
-    """A team that the reader may see: its members and organisers always, everybody once it has a public result."""
-    result = (
+    """Find a team that the reader may see: members and organisers always, others once it has a public result."""
+    public_result = (
         select(Result.id)
         .join(Method, Result.method_id == Method.id)
         .where(Method.team_id == Team.id, Method.public_at.is_not(None), Result.state == ResultState.SCORED)
         .where(is_past_embargo(Result.phase_id))
         .correlate(Team)
     )
-    states = {State.PRIVATE: true(), State.PUBLIC: and_(result.exists(), is_shown(Team.id))}
+    states = {State.PRIVATE: true(), State.PUBLIC: and_(public_result.exists(), is_shown(Team.id))}
     may_see = rows_for(actor, Action.READ_TEAM, team=Team.id, challenge=Team.challenge_id, states=states)
     statement = select(Team, Challenge).join(Challenge).where(Team.id == team_id, may_see)
     row = session.execute(statement).one_or_none()
@@ -127,14 +127,14 @@ def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Ch
 
 
 def challenges_without_team(session: Session, user_id: int | None) -> tuple[ChallengeChoice, ...]:
-    """The challenges in which a person is in no team, newest first."""
+    """List the challenges in which a user has no team, newest first."""
     theirs = select(Member.challenge_id).where(Member.user_id == user_id)
     statement = select(Challenge.code, Challenge.title).where(Challenge.id.not_in(theirs))
     return tuple(ChallengeChoice(*row) for row in session.execute(statement.order_by(Challenge.id.desc())))
 
 
 def my_teams(platform: Platform, actor: Actor) -> MyTeams:
-    """The reader's teams, and the challenges in which they have none."""
+    """Return the reader's teams and the challenges in which they have none."""
     with platform.snapshot() as session:
         return MyTeams(
             teams.teams_of(session, actor.user_id),
@@ -145,11 +145,10 @@ def my_teams(platform: Platform, actor: Actor) -> MyTeams:
 def team_page(
     platform: Platform, actor: Actor, team_id: int, after: int | None = None, before: int | None = None
 ) -> TeamPage:
-    """A team as this reader may see it.
+    """Return a team as the reader may see it.
 
-    after: the member behind whom the list of members begins; before: the submission before which the listed ones were made.
-
-    Raises NotFoundError, also for what is there but not for this reader.
+    after: list members after this one; before: list results of submissions before this one. Raises NotFoundError if the team
+    does not exist or is not visible to the reader.
     """
     with platform.snapshot() as session:
         found = visible_team(session, actor, team_id)
@@ -165,8 +164,7 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
     mine = teams.member(session, team.id, actor.user_id)
     is_owner = mine is not None and mine.is_owner
     is_ours = mine is not None or actor.runs(challenge.id)
-    standing = teams.standing_of(session, team.id)
-    against = scoring_refusals(standing, is_held_out=True) if is_ours else ()
+    refusals = scoring_refusals(teams.standing_of(session, team.id), is_held_out=True) if is_ours else ()
     people = teams.members_of(session, team.id, only_named=not is_ours, after=after)
     phases = challenges.phases_of(session, challenge.code)
     sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
@@ -182,7 +180,7 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
         can_change=is_owner or actor.runs(challenge.id),
         user_id=actor.user_id,
         approval=team.approval if challenge.approves_teams and is_ours else None,
-        refusals=tuple(each.message for each in against),
+        refusals=tuple(each.message for each in refusals),
         members=people.members,
         more_members=people.next,
         invitations=invitations.invitations_of(session, team.id) if is_owner else (),

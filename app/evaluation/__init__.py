@@ -1,1 +1,1 @@
-"""Scoring runs: claimed by workers, recorded, repeated by re-scoring, with intervals and similar methods."""
+"""The work of scoring workers: runs, confidence intervals, re-scoring and the search for similar methods."""

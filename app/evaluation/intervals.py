@@ -17,7 +17,7 @@ from app.results import scored_runs
 
 
 def store(session: Session, run_id: int, intervals: scoring.IntervalTable) -> None:
-    """Write the bounds of each class, and of the headline; writing them again changes nothing."""
+    """Store the bounds of each class and of the headline. Idempotent."""
     for name, bounds in intervals.by_class().items():
         session.execute(
             update(ClassScore)
@@ -27,9 +27,9 @@ def store(session: Session, run_id: int, intervals: scoring.IntervalTable) -> No
 
 
 def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Compute and store the 95 % intervals of the run in `payload`; doing so twice gives the same.
+    """Compute and store the 95 % intervals of the run in `payload`. Idempotent.
 
-    Raises NotFoundError for a run without scores, and whatever keeps storage or the child process from working.
+    Raises NotFoundError for a run without scores, and any error of storage or the child process.
     """
     run_id = int(payload["run_id"])
     with platform.transaction() as session:

@@ -1,4 +1,4 @@
-"""Re-scoring: results are scored again in the background, and all boards switch at once."""
+"""Re-scoring: score results again in the background, then switch all boards at once."""
 
 import enum
 from dataclasses import dataclass
@@ -39,16 +39,16 @@ from app.results import ladder, recording, withdrawing
 
 
 class Choice(enum.StrEnum):
-    """What an organiser can do with a result that a re-scoring could not score."""
+    """The options of an organiser for a result that a re-scoring could not score."""
 
-    KEEP = "keep"  # its old score stays on the board, marked
+    KEEP = "keep"  # the old score stays on the board, marked as outdated
     WITHDRAW = "withdraw"
     RETRY = "retry"
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Which page of a re-scoring's undecided runs is asked for: those after this run."""
+    """Which page of a re-scoring's undecided runs to show: those after this run."""
 
     rescore: int
     run: int
@@ -56,7 +56,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedRun:
-    """A run that a re-scoring could not score; the boards switch once all of them are decided."""
+    """A run that a re-scoring could not score. The boards switch once all of these are decided."""
 
     run: int
     result: int
@@ -69,19 +69,19 @@ class UndecidedRun:
 
 @dataclass(frozen=True, slots=True)
 class RescoreView:
-    """How far a re-scoring has come."""
+    """The progress of a re-scoring."""
 
     id: int
     total: int
     done: int
-    failed: int  # not scored, and not decided yet
+    failed: int  # could not be scored and are not decided yet
     created_at: datetime
-    undecided: tuple[UndecidedRun, ...] = ()  # some of them
-    next: int | None = None  # the last of these runs, if others follow
+    undecided: tuple[UndecidedRun, ...] = ()  # one page of them
+    next: int | None = None  # the last run of the page, None if it is the last page
 
 
 def rescore_refusal(state: ResultState) -> str | None:
-    """Why a result in this state is not scored again; none if it may be.
+    """Return why a result in this state cannot be scored again, or None if it can.
 
     >>> rescore_refusal(ResultState.WITHDRAWN), rescore_refusal(ResultState.FAILED)
     ('was withdrawn', None)
@@ -93,20 +93,20 @@ def rescore_refusal(state: ResultState) -> str | None:
     }.get(state)
 
 
-MOST_UNDECIDED = 50  # on a page
+MOST_UNDECIDED = 50  # runs per page
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 UNSCORED = (RunState.REFUSED, RunState.FAILED)
-NEW_RUN = ("result_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "team_id")
+NEW_RUN_COLUMNS = ("result_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "team_id")
 
 
 def open_rescore_ids(session: Session) -> list[int]:
-    """Re-scorings that have neither switched their boards nor been abandoned."""
+    """List re-scorings that have neither switched their boards nor been abandoned."""
     statement = select(Rescore.id).where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
     return list(session.scalars(statement.order_by(Rescore.id)))
 
 
-def locked_rescore(session: Session, rescore_id: int) -> Rescore | None:
-    """A re-scoring that is still under way, locked."""
+def lock_open_rescore(session: Session, rescore_id: int) -> Rescore | None:
+    """Load and lock a re-scoring that is still in progress."""
     statement = select(Rescore).where(
         Rescore.id == rescore_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
     )
@@ -114,24 +114,24 @@ def locked_rescore(session: Session, rescore_id: int) -> Rescore | None:
 
 
 def has_open_rescore(session: Session, phase_id: int) -> bool:
-    """Whether a re-scoring of the phase is under way."""
+    """Whether a re-scoring of the phase is in progress."""
     statement = select(Rescore.id).where(
         Rescore.phase_id == phase_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
     )
     return session.scalar(statement.limit(1)) is not None
 
 
-def locked_boards(session: Session, phase_id: int) -> list[Board]:
-    """All boards of a phase, locked in one order."""
+def lock_boards(session: Session, phase_id: int) -> list[Board]:
+    """Lock all boards of a phase, always in the same order."""
     statement = select(Board).where(Board.phase_id == phase_id).order_by(Board.competition).with_for_update()
     return list(session.scalars(statement))
 
 
 def queue_missing_runs(session: Session, rescore: Rescore) -> int:
-    """Queue a run for every result on the boards that has none of this re-scoring yet; returns how many."""
-    mine = aliased(Run)
-    has_run = exists().where(mine.result_id == Result.id, mine.rescore_id == rescore.id)
-    chosen = (
+    """Queue a run for every result on the boards that has no run of this re-scoring yet. Returns the number of runs."""
+    existing = aliased(Run)
+    has_run = exists().where(existing.result_id == Result.id, existing.rescore_id == rescore.id)
+    new_runs = (
         select(
             Result.id, literal(rescore.id), literal(rescore.ground_truth_id), Board.protocol,
             literal(rescore.scorer), Method.team_id,
@@ -146,32 +146,32 @@ def queue_missing_runs(session: Session, rescore: Rescore) -> int:
         )
         .order_by(Result.id)
     )  # fmt: skip
-    return _queue(session, chosen)
+    return _queue(session, new_runs)
 
 
-def _queue(session: Session, chosen: Select[*tuple[Any, ...]]) -> int:
-    """Queue the runs that a statement makes; how many."""
-    runs = session.scalars(insert(Run).from_select(NEW_RUN, chosen).returning(Run.id)).all()
+def _queue(session: Session, new_runs: Select[*tuple[Any, ...]]) -> int:
+    """Insert and queue the selected runs. Returns their number."""
+    runs = session.scalars(insert(Run).from_select(NEW_RUN_COLUMNS, new_runs).returning(Run.id)).all()
     queue.add_runs(session, runs)
     return len(runs)
 
 
 def queue_outdated_results(session: Session) -> int:
-    """Queue a run for every result that does not stand because its board has other versions by now; returns how many.
+    """Queue a run for every result that is missing from its board because the board has switched versions.
 
-    Such are results that were recorded while their board was switched, and those whose only run ended under the
-    versions before. Results that the new versions refused or failed are left alone.
+    These are results that were recorded during a switch, and results whose only run ended under the previous versions. Results
+    that were refused or failed under the new versions are left alone. Returns the number of runs.
     """
-    mine = aliased(Run)
+    existing = aliased(Run)
     is_covered = exists().where(
-        mine.result_id == Result.id,
+        existing.result_id == Result.id,
         or_(
-            mine.state.in_(UNFINISHED),
+            existing.state.in_(UNFINISHED),
             and_(
-                mine.rescore_id.is_(None),
-                mine.state.in_(UNSCORED),
-                mine.ground_truth_id == Board.ground_truth_id,
-                mine.scorer == Board.scorer,
+                existing.rescore_id.is_(None),
+                existing.state.in_(UNSCORED),
+                existing.ground_truth_id == Board.ground_truth_id,
+                existing.scorer == Board.scorer,
             ),
         ),
     )
@@ -179,34 +179,34 @@ def queue_outdated_results(session: Session) -> int:
         Result.state == ResultState.PENDING,
         and_(Result.state == ResultState.SCORED, Result.published_generation < Board.generation),
     )
-    return _queue_live(session, is_outdated, ~is_covered)
+    return _queue_ordinary_runs(session, is_outdated, ~is_covered)
 
 
-def _queue_live(session: Session, *which: ColumnElement[bool]) -> int:
-    """Queue a run under the versions of its board for each of these results, as for one that was just confirmed; how many."""
-    chosen = (
+def _queue_ordinary_runs(session: Session, *conditions: ColumnElement[bool]) -> int:
+    """Queue a run for each of these results under the versions of its board, as for a new submission. Returns their number."""
+    new_runs = (
         select(
             Result.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, Method.team_id,
         )
         .join(Method, Result.method_id == Method.id)
         .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
-        .where(*which)
+        .where(*conditions)
     )  # fmt: skip
-    return _queue(session, chosen)
+    return _queue(session, new_runs)
 
 
 def queue_result(session: Session, result_id: int) -> None:
     """Queue a run of one result."""
-    _queue_live(session, Result.id == result_id)
+    _queue_ordinary_runs(session, Result.id == result_id)
 
 
-def locked_result(session: Session, result_id: int) -> Result:
-    """A result that is there, locked."""
+def lock_result(session: Session, result_id: int) -> Result:
+    """Load and lock an existing result."""
     return session.get_one(Result, result_id, with_for_update=True)
 
 
 def has_other_result(session: Session, result: Result) -> bool:
-    """Whether the method of a result has, or waits for, another result in its place."""
+    """Whether the method of a result has another result in the same competition, scored or pending."""
     statement = select(Result.id).where(
         Result.id != result.id,
         Result.method_id == result.method_id,
@@ -218,17 +218,17 @@ def has_other_result(session: Session, result: Result) -> bool:
 
 
 def _is_open(rescore_id: int) -> ColumnElement[bool]:
-    """Runs that a re-scoring waits for: unfinished ones, and those that an organiser has to decide."""
+    """The condition for runs that a re-scoring waits for: unfinished, or awaiting an organiser's decision."""
     return and_(Run.rescore_id == rescore_id, Run.state.in_((*UNFINISHED, *UNSCORED)), Run.decision.is_(None))
 
 
 def is_waiting(session: Session, rescore_id: int) -> bool:
-    """Whether a re-scoring still waits for a run, or for an organiser's decision on one."""
+    """Whether a re-scoring still waits for a run or for an organiser's decision."""
     return session.scalar(select(Run.id).where(_is_open(rescore_id)).limit(1)) is not None
 
 
 def switch_boards(session: Session, rescore: Rescore) -> None:
-    """Give the phase's boards the versions of a re-scoring; results under other versions stand there no longer."""
+    """Switch the boards of a phase to the versions of a re-scoring. Results under other versions leave the boards."""
     is_other = or_(Board.ground_truth_id != rescore.ground_truth_id, Board.scorer != rescore.scorer)
     session.execute(
         update(Board)
@@ -244,9 +244,9 @@ def switch_boards(session: Session, rescore: Rescore) -> None:
 
 
 def move_queued_runs(session: Session, phase_id: int) -> int:
-    """Give runs that wait under versions that their board no longer has those of the board; returns how many.
+    """Move queued runs to the current versions of their boards. Returns the number of runs.
 
-    Under an old version of the scorer they would wait for ever once no worker of that version is left.
+    Under an old scorer version they would wait forever once no worker runs that version.
     """
     waiting = (
         select(Run.id, Job.id.label("job"), Job.turn, Board.ground_truth_id, Board.scorer)
@@ -259,7 +259,7 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
             Run.rescore_id.is_(None),
             or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer),
         )
-        .with_for_update(of=Job, skip_locked=True)  # a run that is being claimed is queued anew by the sweep
+        .with_for_update(of=Job, skip_locked=True)  # the sweep queues a new run for one that is being claimed
         .cte("waiting")
         .prefix_with("MATERIALIZED")
     )
@@ -269,8 +269,8 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
         .where(Job.id == waiting.c.job)
         .values(
             scorer=waiting.c.scorer,
-            turn=waiting.c.turn - first,  # the queue of another version counts its own rounds
-            damaged_content_id=None,  # it may have been the ground truth of before
+            turn=waiting.c.turn - first,  # each scorer version counts its own rounds
+            damaged_content_id=None,  # the damage may concern the previous ground truth
         )
         .cte("moved")
     )
@@ -285,15 +285,15 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
 
 
 def abandon_runs(session: Session, rescore_id: int, message: str) -> None:
-    """Let the runs of an abandoned re-scoring end; what is under way loses its claim."""
+    """End the unfinished runs of an abandoned re-scoring. Running ones lose their claim."""
     unfinished = (Run.rescore_id == rescore_id, Run.state.in_(UNFINISHED))
     queue.delete_runs(session, *unfinished)
     values = {"state": RunState.ABANDONED, "failure_message": message, "finished_at": func.clock_timestamp()}
     session.execute(update(Run).where(*unfinished).values(values))
 
 
-def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = None) -> int:
-    """Queue undecided runs of a re-scoring again, all or one; returns how many. Attempts go on counting."""
+def requeue_undecided_runs(session: Session, rescore_id: int, run_id: int | None = None) -> int:
+    """Queue all undecided runs of a re-scoring again, or one. Returns their number. Attempt counts are kept."""
     statement = (
         update(Run)
         .where(
@@ -309,8 +309,11 @@ def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = Non
 
 
 def open_rescores(session: Session, following: Following | None = None) -> dict[int, RescoreView]:
-    """By phase, how far its latest open re-scoring has come, with a page of its undecided runs: by default the first."""
-    statement = (  # with how many of their runs there are, have ended, and ended without a score that is decided on
+    """Return the progress of the latest open re-scoring of each phase, with a page of its undecided runs.
+
+    following: which page to show for which re-scoring; the first page by default.
+    """
+    statement = (  # counts all runs, finished runs, and unscored runs without a decision
         select(
             Rescore.phase_id, Rescore.id, func.count(Run.id), func.count().filter(Run.state.in_(ENDED)),
             func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None)), Rescore.created_at,
@@ -329,7 +332,7 @@ def open_rescores(session: Session, following: Following | None = None) -> dict[
 
 
 def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[UndecidedRun]:
-    """A page of the runs of a re-scoring that an organiser has to decide."""
+    """Return a page of the runs of a re-scoring that await a decision."""
     statement = (
         select(
             Run.id, Result.id, Result.submission_id, Result.competition, Method.name, Run.state, Run.failure_message
@@ -344,8 +347,8 @@ def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[Und
     return page_of(rows, MOST_UNDECIDED, number=lambda row: row.run)
 
 
-def locked_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | None:
-    """A run of an open re-scoring that waits for a decision of the actor, locked."""
+def lock_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | None:
+    """Load and lock a run of an open re-scoring that awaits the actor's decision."""
     statement = (
         select(Run)
         .join(Rescore, Run.rescore_id == Rescore.id)
@@ -363,20 +366,20 @@ def locked_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | N
     return session.scalar(statement)
 
 
-def phase_of_result(session: Session, actor: Actor | None, result_id: int) -> int | None:
-    """The phase that a result was made in, if the actor organises it; actor: None for the command line."""
+def organised_phase_of_result(session: Session, actor: Actor | None, result_id: int) -> int | None:
+    """Return the phase of a result if the actor organises it. actor: None for the command line."""
     statement = select(Phase.id).join(Result, Result.phase_id == Phase.id)
-    theirs = organised_by(actor) if actor else true()
-    return session.scalar(statement.where(Result.id == result_id, theirs))
+    is_organised = organised_by(actor) if actor else true()
+    return session.scalar(statement.where(Result.id == result_id, is_organised))
 
 
 def challenge_of_phase(session: Session, phase_id: int) -> int:
-    """The challenge that a phase belongs to."""
+    """Return the id of a phase's challenge."""
     return session.get_one(Phase, phase_id).challenge_id
 
 
 def challenge_of_rescore(session: Session, rescore_id: int) -> int | None:
-    """The challenge that a re-scoring belongs to."""
+    """Return the id of a re-scoring's challenge."""
     statement = select(Phase.challenge_id).join(Rescore, Rescore.phase_id == Phase.id)
     return session.scalar(statement.where(Rescore.id == rescore_id))
 
@@ -385,21 +388,21 @@ log = structlog.get_logger()
 
 
 def request(platform: Platform, actor: Actor | None, phase_id: int, *, result_id: int | None = None) -> int:
-    """Score a phase's results, or one of them, again under its newest ground truth and this scorer.
+    """Start to score a phase's results, or one of them, again under its newest ground truth and this scorer.
 
-    actor: None for the command line. Returns the id of the re-scoring. Raises NotFoundError for a phase that the actor does
-    not organise or that has no ground truth, ConflictError when the phase is already being scored again, or one result has no
-    result or should get another ground truth or scorer than the rest of its board.
+    actor: None for the command line. Returns the id of the re-scoring. Raises NotFoundError if the actor does not organise the
+    phase or it has no ground truth. Raises ConflictError if the phase is already being scored again, or, for a single result,
+    if it has no score or would get another ground truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
         challenge_id = _organised_challenge(session, actor, phase_id, f"there is no phase {phase_id}")
-        boards = locked_boards(session, phase_id)
+        boards = lock_boards(session, phase_id)
         truth = challenges.newest_truth(session, phase_id)
         if truth is None:
             raise NotFoundError("this phase has no ground truth; import it first")
         if has_open_rescore(session, phase_id):
             raise ConflictError(
-                "this phase is already being scored again; wait for the end, or abandon it first"
+                "this phase is already being scored again; wait until it is done, or abandon the re-scoring"
             )
         versions = {(board.ground_truth_id, board.scorer) for board in boards}
         if result_id is not None and versions != {(truth.id, scoring.SCORER)}:
@@ -417,7 +420,7 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, result_id
         session.flush()
         count = queue_missing_runs(session, rescore)
         if result_id is not None and not count:
-            raise ConflictError(f"result {result_id} has no score any more")
+            raise ConflictError(f"result {result_id} no longer has a score")
         _record(session, actor, "rescore.request", rescore, challenge_id, runs=count)
     platform.cache.forget_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
@@ -428,36 +431,35 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, result_id
 def request_entry(
     platform: Platform, actor: Actor | None, result_id: int, phase_id: int | None = None
 ) -> int | None:
-    """Score one result again; the id of the re-scoring, none for a result without a score, which is queued as at first.
+    """Score one result again.
 
-    actor: None for the command line; phase_id: where the result has to be. Raises NotFoundError, and ConflictError as
-    `request` does and for a result that waits already or may have no score.
+    A result without a score is queued like a new submission, and None is returned; otherwise the id of the re-scoring. actor:
+    None for the command line; phase_id: the phase that the result must belong to, if given. Raises NotFoundError, and
+    ConflictError as `request` does or if the result is already queued or cannot be scored.
     """
     with platform.transaction() as session:
-        place = phase_of_result(session, actor, result_id)
-    if place is None or phase_id not in (None, place):
-        raise NotFoundError(f"there is no result {result_id}" + (" in this phase" if place else ""))
-    if not _queue_without_result(platform, actor, result_id):
-        return request(platform, actor, place, result_id=result_id)
+        own_phase = organised_phase_of_result(session, actor, result_id)
+    if own_phase is None or phase_id not in (None, own_phase):
+        raise NotFoundError(f"there is no result {result_id}" + (" in this phase" if own_phase else ""))
+    if not _queue_unscored_result(platform, actor, result_id):
+        return request(platform, actor, own_phase, result_id=result_id)
     platform.cache.forget_versions()
     log.info("result queued again", result=result_id)
     platform.notifier.wake_workers()
     return None
 
 
-def _queue_without_result(platform: Platform, actor: Actor | None, result_id: int) -> bool:
-    """Queue a result again that was refused or has failed; False for one with a score."""
+def _queue_unscored_result(platform: Platform, actor: Actor | None, result_id: int) -> bool:
+    """Queue a refused or failed result again. Returns False if the result has a score."""
     try:
         with platform.transaction() as session:
-            result = locked_result(session, result_id)
+            result = lock_result(session, result_id)
             if result.state is ResultState.SCORED:
                 return False
             if refusal := rescore_refusal(result.state):
                 raise ConflictError(f"result {result_id} {refusal}")
             if has_other_result(session, result):
-                raise ConflictError(
-                    f"result {result_id} cannot be scored: its method has another result by now"
-                )
+                raise ConflictError(f"result {result_id} cannot be scored: its method now has another result")
             audit.record(
                 session,
                 actor.user_id if actor else None,
@@ -472,15 +474,13 @@ def _queue_without_result(platform: Platform, actor: Actor | None, result_id: in
             queue_result(session, result_id)
     except IntegrityError as error:
         is_slot = violated_constraint(error) == "uq_result_extra_slot"
-        reason = "its extra slot was used for" if is_slot else "its method has"
-        raise ConflictError(
-            f"result {result_id} cannot be scored: {reason} another result{'' if is_slot else ' by now'}"
-        ) from error
+        reason = "its extra slot was used for" if is_slot else "its method now has"
+        raise ConflictError(f"result {result_id} cannot be scored: {reason} another result") from error
     return True
 
 
 def _organised_challenge(session: Session, actor: Actor | None, phase_id: int, missing: str) -> int:
-    """The challenge of a phase, which the actor organises or the command line names; else NotFoundError."""
+    """Return the challenge of a phase. Raises NotFoundError(missing) unless the actor organises it or is None."""
     phase = challenges.phase_of_id(session, phase_id)
     if phase is None or not (actor is None or actor.runs(phase.challenge_id)):
         raise NotFoundError(missing)
@@ -496,9 +496,9 @@ def _record(
 
 
 def activate_complete(platform: Platform) -> int:
-    """Switch the boards of every re-scoring that is complete; returns how many were switched.
+    """Switch the boards of every complete re-scoring. Returns the number of re-scorings.
 
-    Safe at any time and from several workers. While runs are missing this is one look at an index.
+    Safe at any time and from several workers. If no re-scoring is complete, this takes only one index lookup each.
     """
     with platform.transaction() as session:
         waiting = {number: is_waiting(session, number) for number in open_rescore_ids(session)}
@@ -507,10 +507,10 @@ def activate_complete(platform: Platform) -> int:
 
 def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
     with platform.transaction() as session:
-        rescore = locked_rescore(session, rescore_id)
+        rescore = lock_open_rescore(session, rescore_id)
         if rescore is None or is_waiting(session, rescore_id):
             return False
-        late = queue_missing_runs(session, rescore)  # of results that reached the boards meanwhile
+        late = queue_missing_runs(session, rescore)  # for results published since the re-scoring started
         if not late:
             _activate(session, rescore)
     if late:
@@ -519,7 +519,7 @@ def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
 
 
 def _activate(session: Session, rescore: Rescore) -> None:
-    """Switch the boards to the new runs and versions; a reader sees the old board or the new one, nothing between."""
+    """Switch the boards to the new runs and versions. Readers see either the old board or the new one."""
     if rescore.result_id is None:
         switch_boards(session, rescore)
         move_queued_runs(session, rescore.phase_id)
@@ -531,7 +531,7 @@ def _activate(session: Session, rescore: Rescore) -> None:
 
 
 def queue_outdated(platform: Platform) -> int:
-    """Queue runs for results that raced a switch and do not stand on their board; returns how many."""
+    """Queue runs for results that a switch left off their boards. Returns the number of runs."""
     with platform.transaction() as session:
         count = queue_outdated_results(session)
     if count:
@@ -541,15 +541,15 @@ def queue_outdated(platform: Platform) -> int:
 
 
 def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason: str = "") -> None:
-    """Decide about a result that a re-scoring could not score: keep its old score, withdraw it, or try again.
+    """Decide on a result that a re-scoring could not score: keep its old score, withdraw it, or retry.
 
-    The boards switch by themselves with the next sweep after the last decision.
-    Raises NotFoundError for a run that waits for no decision, MalformedError for a withdrawal without a reason.
+    The first sweep after the last decision switches the boards. Raises NotFoundError if the run awaits no decision,
+    MalformedError for a withdrawal without a reason.
     """
     with platform.transaction() as session:
-        run = locked_undecided_run(session, actor, run_id)
+        run = lock_undecided_run(session, actor, run_id)
         if run is None or run.rescore_id is None:
-            raise NotFoundError(f"no run {run_id} waits for a decision")
+            raise NotFoundError(f"there is no run {run_id} that awaits a decision")
         result_id = run.result_id
         if choice is Choice.KEEP:
             run.decision, run.decision_reason, run.decided_by = Decision.KEEP, reason, actor.user_id
@@ -563,29 +563,29 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
                 details={"run": run_id, "rescore": run.rescore_id},
             )
         elif choice is Choice.RETRY:
-            requeue_unscored(session, run.rescore_id, run_id)
+            requeue_undecided_runs(session, run.rescore_id, run_id)
     if choice is Choice.WITHDRAW:
         withdrawing.withdraw(platform, actor, result_id, reason)
     platform.notifier.wake_workers()
 
 
 def retry(platform: Platform, actor: Actor, rescore_id: int) -> int:
-    """Queue what was refused or failed in a re-scoring again; returns how many runs.
+    """Queue all refused and failed runs of a re-scoring again. Returns their number.
 
-    Raises NotFoundError when it is not under way any more, or not in a challenge that the actor organises.
+    Raises NotFoundError if it is no longer in progress or the actor does not organise its challenge.
     """
     with platform.transaction() as session:
         rescore, challenge_id = _open_rescore(session, actor, rescore_id)
-        count = requeue_unscored(session, rescore_id)
+        count = requeue_undecided_runs(session, rescore_id)
         _record(session, actor, "rescore.retry", rescore, challenge_id, runs=count)
     platform.notifier.wake_workers()
     return count
 
 
 def abandon(platform: Platform, actor: Actor, rescore_id: int) -> None:
-    """Drop a re-scoring; the boards stay as they are.
+    """Abandon a re-scoring. The boards stay as they are.
 
-    Raises NotFoundError when it is not under way any more, or not in a challenge that the actor organises.
+    Raises NotFoundError if it is no longer in progress or the actor does not organise its challenge.
     """
     with platform.transaction() as session:
         rescore, challenge_id = _open_rescore(session, actor, rescore_id)
@@ -596,9 +596,9 @@ def abandon(platform: Platform, actor: Actor, rescore_id: int) -> None:
 
 
 def _open_rescore(session: Session, actor: Actor, rescore_id: int) -> tuple[Rescore, int]:
-    """An open re-scoring that the actor may end, with the id of its challenge."""
+    """Lock an open re-scoring that the actor organises. Returns it with the id of its challenge."""
     missing = f"there is no open re-scoring {rescore_id}"
-    rescore = locked_rescore(session, rescore_id)
+    rescore = lock_open_rescore(session, rescore_id)
     if rescore is None:
         raise NotFoundError(missing)
     return rescore, _organised_challenge(session, actor, rescore.phase_id, missing)

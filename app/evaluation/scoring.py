@@ -1,4 +1,4 @@
-"""Scoring runs: claim a run, score it in a child process, record the result in one transaction."""
+"""Score runs: claim a run, score it in a child process, record the result in one transaction."""
 
 import uuid
 from collections import Counter
@@ -44,7 +44,7 @@ from app.storage import content_key
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The keys of what a run needs from storage, and how it is scored."""
+    """The storage keys of a run's inputs, and how it is scored."""
 
     submission_id: int
     archive: str
@@ -56,7 +56,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class PhaseQueue:
-    """How many results a phase has, and how many of its runs are in which state."""
+    """The number of results of a phase, and of its runs by state."""
 
     results: int
     queued: int
@@ -66,7 +66,7 @@ class PhaseQueue:
 
 @dataclass(frozen=True, slots=True)
 class WaitingForRepair:
-    """How many runs of a phase wait because something stored is damaged, e.g. "stored archive"."""
+    """The number of runs of a phase that wait for the repair of damaged content. what: e.g. "stored archive"."""
 
     what: str
     runs: int
@@ -76,7 +76,7 @@ NOTHING: Final = PhaseQueue(results=0, queued=0, running=0, failed=0)
 
 
 def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
-    """The headline and the classes of a report as rows of a run; their intervals are computed afterwards."""
+    """Turn the headline and classes of a report into rows. Their intervals are computed later."""
     classes = [held_out_value(each.value, each.reason) for each in report.classes]
     yield ClassScore(
         run_id=run_id,
@@ -99,7 +99,7 @@ def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
 
 
 def exhibits(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
-    """What else a report shows, as rows of a run."""
+    """Turn the exhibits of a report, such as curves, into rows."""
     for position, exhibit in enumerate(report.exhibits):
         yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=scoring.to_plain(exhibit))
 
@@ -107,27 +107,27 @@ def exhibits(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
 ENDED = (RunState.SCORED, RunState.REFUSED, RunState.FAILED)
 
 STOPPED_MESSAGE = "scoring this archive was stopped: "
-LOST_MESSAGE = "the worker stopped {losses} times while scoring this; this costs nothing, and organisers see it on their page"
-FAILED_MESSAGE = (
-    "scoring failed on our side {crashes} times; this costs nothing, and organisers see it on their page"
+LOST_MESSAGE = (
+    "the worker stopped {losses} times while scoring this; this does not count, and the organisers see it"
 )
+FAILED_MESSAGE = "scoring failed {crashes} times because of an error on our side; this does not count, and the organisers see it"
 
-MAX_COUNT = 10_000  # results of a phase, and runs of a state, that are counted for organisers
+MAX_COUNT = 10_000  # for organisers, count at most so many results of a phase and runs of a state
 
 
-def begin(session: Session, claim: Claim) -> None:
-    """Note that a worker has begun a run."""
+def mark_running(session: Session, claim: Claim) -> None:
+    """Record that a worker has started a run."""
     values = {"state": RunState.RUNNING, "attempt": Run.attempt + 1, "claimed_at": func.clock_timestamp()}
     session.execute(update(Run).where(Run.id == claim.run).values(values))
 
 
-def locked_run(session: Session, run_id: int) -> Run:
-    """A run, locked after its job."""
+def lock_run(session: Session, run_id: int) -> Run:
+    """Load and lock a run. Lock its job first."""
     return session.get_one(Run, run_id, with_for_update=True)
 
 
-def assignment_of(session: Session, run_id: int) -> Assignment:
-    """What the run is about."""
+def load_assignment(session: Session, run_id: int) -> Assignment:
+    """Load what is needed to score a run."""
     statement = (
         select(
             Submission.id,
@@ -154,7 +154,7 @@ def assignment_of(session: Session, run_id: int) -> Assignment:
 
 
 def waiting_for_repair(session: Session) -> dict[int, tuple[WaitingForRepair, ...]]:
-    """By phase, how many runs wait for the repair of what."""
+    """Count the runs of each phase that wait for a repair, by kind of damaged content."""
     statement = (
         select(GroundTruth.phase_id, DamagedContent.what, func.count())
         .select_from(Job)
@@ -164,56 +164,57 @@ def waiting_for_repair(session: Session) -> dict[int, tuple[WaitingForRepair, ..
         .group_by(GroundTruth.phase_id, DamagedContent.what)
         .order_by(DamagedContent.what)
     )
-    found: dict[int, tuple[WaitingForRepair, ...]] = {}
+    by_phase: dict[int, tuple[WaitingForRepair, ...]] = {}
     for phase, what, runs in session.execute(statement):
-        found[phase] = (*found.get(phase, ()), WaitingForRepair(what, runs))
-    return found
+        by_phase[phase] = (*by_phase.get(phase, ()), WaitingForRepair(what, runs))
+    return by_phase
 
 
 def queues(session: Session) -> tuple[dict[int, PhaseQueue], frozenset[RunState]]:
-    """By phase, how many results stand on boards, as far as `MAX_COUNT`, and how many runs wait, run or have failed.
+    """Count, by phase, the results on boards and the runs that are queued, running or failed.
 
-    Runs of a state are counted as far as `MAX_COUNT`, those of all phases together: the first of the queue, and those that failed last. The
-    second value has the states that have so many, so that each phase may have more. Failed runs of re-scorings are not counted. Read from
-    indexes that hold nothing else, because nearly all runs have been scored long ago.
+    At most `MAX_COUNT` results of each phase are counted, and at most `MAX_COUNT` runs of each state over all phases: the first
+    in the queue, and the most recent failures. Failed runs of re-scorings do not count. The second value lists the states that
+    reached the limit, so that each phase may have more. The counts come from partial indexes, since nearly all runs were scored
+    long ago.
     """
-    results = session.execute(_standing_results(MAX_COUNT))
-    found = {phase: replace(NOTHING, results=count) for phase, count in results}
-    looked_at = Counter[RunState]()
+    results = session.execute(_results_on_boards(MAX_COUNT))
+    by_phase = {phase: replace(NOTHING, results=count) for phase, count in results}
+    rows_read = Counter[RunState]()
     for phase, state, count, read in session.execute(_unscored_runs(MAX_COUNT)):
-        found[phase] = replace(found.get(phase, NOTHING), **{state.value: count})
-        looked_at[state] += read
-    return found, frozenset(state for state, read in looked_at.items() if read >= MAX_COUNT)
+        by_phase[phase] = replace(by_phase.get(phase, NOTHING), **{state.value: count})
+        rows_read[state] += read
+    return by_phase, frozenset(state for state, read in rows_read.items() if read >= MAX_COUNT)
 
 
-# states and limits are written into these statements: a plan for any state and any limit reads the whole table
+# States and limits are literals in these statements: a generic plan would scan the whole table.
 
 
-def _standing_results(most: int) -> Select[int, int]:
-    """By phase, how many results stand on boards, as far as `most`."""
+def _results_on_boards(limit: int) -> Select[int, int]:
+    """Count the results on boards by phase, up to the limit."""
     scored = literal(ResultState.SCORED, Result.state.type, literal_execute=True)
-    standing = select(Result.id).where(Result.phase_id == Phase.id, Result.state == scored)
-    counted = standing.limit(literal(most, literal_execute=True)).lateral()
+    on_boards = select(Result.id).where(Result.phase_id == Phase.id, Result.state == scored)
+    counted = on_boards.limit(literal(limit, literal_execute=True)).lateral()
     return select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
 
 
-def _unscored_runs(most: int) -> CompoundSelect[int, RunState, int, int]:
-    """By phase and state, how many runs wait, run or have failed, and how many were read for it."""
+def _unscored_runs(limit: int) -> CompoundSelect[int, RunState, int, int]:
+    """Count queued, running and failed runs by phase and state, with the number of rows read."""
     of_runs = Job.queue == literal(Queue.RUNS, Job.queue.type, literal_execute=True)
     waiting = select(Job.run_id).where(of_runs, is_waiting()).order_by(Job.scorer, *CLAIM_ORDER)
     running = select(Job.run_id).where(of_runs, Job.lease_until.is_not(None)).order_by(Job.scorer)
     failed = literal(RunState.FAILED, Run.state.type, literal_execute=True)
     ended = select(Run.id).where(Run.state == failed, Run.finished_at.is_not(None))
     return union_all(
-        _by_phase(RunState.QUEUED, waiting, most),
-        _by_phase(RunState.RUNNING, running, most),
-        _by_phase(RunState.FAILED, ended.order_by(Run.finished_at.desc()), most),
+        _by_phase(RunState.QUEUED, waiting, limit),
+        _by_phase(RunState.RUNNING, running, limit),
+        _by_phase(RunState.FAILED, ended.order_by(Run.finished_at.desc()), limit),
     )
 
 
-def _by_phase(state: RunState, runs: Select[Any], most: int) -> Select[int, RunState, int, int]:
-    """How many of the first runs of a state belong to which phase, and how many were read for it."""
-    first = runs.limit(literal(most, literal_execute=True)).subquery()
+def _by_phase(state: RunState, runs: Select[Any], limit: int) -> Select[int, RunState, int, int]:
+    """Count the first runs of a state by phase, with the number of rows read."""
+    first = runs.limit(literal(limit, literal_execute=True)).subquery()
     counted = func.count().filter(Run.rescore_id.is_(None)) if state is RunState.FAILED else func.count()
     return (
         select(GroundTruth.phase_id, literal(state, Run.state.type), counted, func.count())
@@ -232,26 +233,26 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A report, and the key of the per-image statistics behind it."""
+class _Scored:
+    """A report, and the storage key of its per-image statistics."""
 
     report: scoring.Result
     statistics_key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """The participant's archive cannot be scored; `message` says why."""
+class _Refused:
+    """The participant's archive cannot be scored. message: why."""
 
     message: str
 
 
-Outcome = Scored | Refused
+_Outcome = _Scored | _Refused
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
-    """What a child process opens: the last is written by it."""
+class _Files:
+    """The files of a child process: it reads the first two and writes the statistics."""
 
     archive: Path
     truth: Path
@@ -259,29 +260,29 @@ class Files:
 
 
 def _work(platform: Platform, claim: Claim) -> None:
-    """Score a run of this scorer version; a claim that was lost in the meantime writes nothing."""
+    """Score a run of this scorer version. If the claim is lost meanwhile, nothing is written."""
     outcome = _score(platform, claim)
     while not _record(platform, claim, outcome, _comparison(platform, claim, outcome)):
-        pass  # another result of the team was recorded meanwhile, and this one is compared with it
+        pass  # another result of the team was recorded meanwhile; compare with it
     platform.notifier.wake_workers(Queue.FOLLOW_UPS)
 
 
-def _score(platform: Platform, claim: Claim) -> Outcome:
+def _score(platform: Platform, claim: Claim) -> _Outcome:
     with platform.transaction() as session:
-        assignment = assignment_of(session, claim.run)
-    log.info("run begun", submission=assignment.submission_id)
+        assignment = load_assignment(session, claim.run)
+    log.info("run started", submission=assignment.submission_id)
     with platform.truths.draft() as statistics:
         with (
             platform.archives.materialise(assignment.archive) as archive,
             platform.truths.materialise(assignment.truth) as truth,
         ):
-            report = _report(platform, assignment, Files(archive, truth, statistics))
-        if isinstance(report, Refused):
+            report = _report(platform, assignment, _Files(archive, truth, statistics))
+        if isinstance(report, _Refused):
             return report
-        return Scored(report, platform.truths.put(statistics, uuid.uuid4()))
+        return _Scored(report, platform.truths.put(statistics, uuid.uuid4()))
 
 
-def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring.Result | Refused:
+def _report(platform: Platform, assignment: Assignment, files: _Files) -> scoring.Result | _Refused:
     archive_limits = challenges.description_of(platform.descriptions, assignment.description).limits
     try:
         output = run_in_subprocess(
@@ -289,9 +290,9 @@ def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring
             assignment.protocol, files.statistics, archive_limits,
         )  # fmt: skip
     except LimitExceededError as error:
-        return Refused(f"{STOPPED_MESSAGE}{error}")
+        return _Refused(f"{STOPPED_MESSAGE}{error}")
     if output.startswith(b"!"):
-        return Refused(output[1:].decode())
+        return _Refused(output[1:].decode())
     return scoring.Result.from_json(output.decode())
 
 
@@ -299,26 +300,26 @@ def _child_limits(settings: Settings) -> ChildLimits:
     return ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
 
 
-def _comparison(platform: Platform, claim: Claim, outcome: Outcome) -> Comparison | None:
-    if isinstance(outcome, Refused):
+def _comparison(platform: Platform, claim: Claim, outcome: _Outcome) -> Comparison | None:
+    if isinstance(outcome, _Refused):
         return None
     return ladder.compare(platform, claim.run, outcome.report, outcome.statistics_key)
 
 
-def _record(platform: Platform, claim: Claim, outcome: Outcome, comparison: Comparison | None) -> bool:
-    """Scores, exhibits and states in one transaction, if the claim still holds; False for an outdated comparison."""
+def _record(platform: Platform, claim: Claim, outcome: _Outcome, comparison: Comparison | None) -> bool:
+    """Record scores, exhibits and states in one transaction if the claim still holds. False if the comparison is outdated."""
     with platform.transaction() as session:
         job = queue.lock_claimed(session, claim)
         if job is None:
             log.warning("claim lost")
             return True
-        run = locked_run(session, claim.run)
+        run = lock_run(session, claim.run)
         if comparison is not None and not ladder.climb(session, run, comparison):
             return False
         match outcome:
-            case Refused(message):
+            case _Refused(message):
                 run.state, run.failure_message = RunState.REFUSED, message
-            case Scored(report, key):
+            case _Scored(report, key):
                 if receipts.is_public_truth(session, run.ground_truth_id):
                     run.plain_receipt = report.receipt
                 run.state, run.statistics_key = RunState.SCORED, key
@@ -335,20 +336,20 @@ def _finish(session: Session, job: Job, run: Run) -> None:
     boards.record_result(session, run.result_id, run.id)
 
 
-def _queued_again(session: Session, job: Job) -> None:
+def _mark_queued(session: Session, job: Job) -> None:
     if job.run_id is not None:
-        locked_run(session, job.run_id).state = RunState.QUEUED
+        lock_run(session, job.run_id).state = RunState.QUEUED
 
 
-def _given_up(session: Session, job: Job) -> None:
+def _fail(session: Session, job: Job) -> None:
     """Fail a run whose scoring crashed too often, or whose workers were lost too often."""
     message = FAILED_MESSAGE.format(crashes=job.failures)
     if job.lost_leases >= MAX_LOST_LEASES:
         message = LOST_MESSAGE.format(losses=job.lost_leases)
     if job.run_id is not None:
-        run = locked_run(session, job.run_id)
+        run = lock_run(session, job.run_id)
         run.state, run.failure_message = RunState.FAILED, message
         _finish(session, job, run)
 
 
-HANDLER = Handler(_work, failures=None, claimed=begin, queued_again=_queued_again, given_up=_given_up)
+HANDLER = Handler(_work, failures=None, claimed=mark_running, queued_again=_mark_queued, given_up=_fail)

@@ -1,4 +1,4 @@
-"""Similar methods: find results of a board that are nearly identical, as a hint to organisers."""
+"""Similar methods: find nearly identical results on a board, as a hint for organisers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import structlog
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -42,7 +42,7 @@ from scoring.analysis.near_duplicates import Likeness, similarity_of_sketches
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A result to compare; fingerprint: equal for equal predictions, or "" from before there was one."""
+    """A result to compare. fingerprint: equal for equal predictions; "" for old results that have none."""
 
     result_id: int
     phase_id: int
@@ -50,13 +50,13 @@ class Subject:
     dataset: str
     method_id: int
     fingerprint: str
-    archive: str  # keys in storage
+    archive: str  # storage key, as is the description
     description: str
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of two results."""
+    """One result of a pair."""
 
     result_id: int
     submission: int
@@ -68,7 +68,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two results of a board that are alike; figures as in `scoring.analysis.near_duplicates.Likeness`."""
+    """Two similar results of a board. The values are explained in `scoring.analysis.near_duplicates.Likeness`."""
 
     id: int
     competition: int
@@ -85,13 +85,13 @@ class Pair:
 
     @property
     def is_of_one_team(self) -> bool:
-        """Whether both are of the same team."""
+        """Whether both results belong to the same team."""
         return self.newer.team_id == self.older.team_id
 
 
 @dataclass(frozen=True, slots=True)
 class PairList:
-    """A page of pairs, the newest first; `next` is the `before` of the next page."""
+    """A page of pairs, newest first. next: the `before` of the next page, None on the last."""
 
     phase: PhaseView
     dismissed: bool
@@ -100,54 +100,57 @@ class PairList:
 
 
 class Dismissal(BaseModel):
-    """Why two results may be alike."""
+    """The reason for accepting that two results are similar."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
-    reason: Annotated[str, Field(min_length=1, max_length=1000, description="for the audit")]
+    reason: Annotated[str, Field(min_length=1, max_length=1000, description="recorded in the audit log")]
 
 
-COMPARED: Final = 5  # results that a new one is compared with in full, at most
-ALIKE_SKETCHES: Final = 0.7  # a similarity from which two are compared in full
-RANKS: Final = 0.95  # rank correlation from which two results are alike
-BOXES: Final = 0.5  # fraction of equal boxes
-PIXELS: Final = 0.9  # fraction of equal pixels
+MAX_COMPARED: Final = 5  # results that a new one is fully compared with
+MIN_SKETCH_SIMILARITY: Final = 0.7  # for a full comparison
+# two results are similar if one of these values is reached
+MIN_RANK_CORRELATION: Final = 0.95
+MIN_COMMON_BOXES: Final = 0.5  # fraction of equal boxes
+MIN_COMMON_PIXELS: Final = 0.9  # fraction of equal pixels
 
 
 def chosen(subject: Subject, others: Sequence[Subject], similarities: Mapping[int, float]) -> tuple[int, ...]:
-    """The results to compare a new one with in full: those that say the same first, then the most alike sketches.
+    """Choose the results to fully compare a new one with: identical ones first, then those with the most similar sketches.
 
-    At most `COMPARED`, however many results a board has; similarities: of sketches, by result.
+    At most `MAX_COMPARED`, however many results a board has. similarities: of sketches, by result id.
     """
-    same = {each.result_id for each in others if says_the_same(subject, each)}
-    alike = [each.result_id for each in others if similarities.get(each.result_id, 0) >= ALIKE_SKETCHES]
+    same = {each.result_id for each in others if has_same_predictions(subject, each)}
+    similar = [
+        each.result_id for each in others if similarities.get(each.result_id, 0) >= MIN_SKETCH_SIMILARITY
+    ]
     order = sorted(
-        {*same, *alike}, key=lambda result: (result not in same, -similarities.get(result, 0), result)
+        {*same, *similar}, key=lambda result: (result not in same, -similarities.get(result, 0), result)
     )
-    return tuple(order[:COMPARED])
+    return tuple(order[:MAX_COMPARED])
 
 
-def says_the_same(one: Subject, other: Subject) -> bool:
-    """Whether two results hold the same predictions, however they are packed."""
+def has_same_predictions(one: Subject, other: Subject) -> bool:
+    """Whether two results have the same predictions, however their archives are packed."""
     return one.fingerprint == other.fingerprint != ""
 
 
 def are_alike(likeness: Likeness) -> bool:
-    """Whether figures are such as two methods seldom reach that were made apart.
+    """Whether two results are more similar than independently developed methods usually are.
 
     >>> are_alike(Likeness(0.97, 0.1, None)), are_alike(Likeness(0.7, None, None))
     (True, False)
     """
     limits = (
-        (likeness.rank_correlation, RANKS),
-        (likeness.common_boxes, BOXES),
-        (likeness.common_pixels, PIXELS),
+        (likeness.rank_correlation, MIN_RANK_CORRELATION),
+        (likeness.common_boxes, MIN_COMMON_BOXES),
+        (likeness.common_pixels, MIN_COMMON_PIXELS),
     )
-    return any(figure is not None and figure >= limit for figure, limit in limits)
+    return any(value is not None and value >= limit for value, limit in limits)
 
 
 def _subjects() -> Select[*tuple[Any, ...]]:
-    """Scored results where the annotation is held out; where it is open, alike results cost nobody anything."""
+    """Select scored results of held-out phases. On open phases, similar results do no harm."""
     statement: Select[*tuple[Any, ...]] = (
         select(
             Result.id, Result.phase_id, Result.competition, Challenge.dataset, Result.method_id, Result.fingerprint,
@@ -170,13 +173,13 @@ def _subject(row: Sequence[Any]) -> Subject:
 
 
 def subject_of(session: Session, result_id: int) -> Subject | None:
-    """A scored result of a held-out phase; none for any other."""
+    """Load a scored result of a held-out phase, or None for any other result."""
     row = session.execute(_subjects().where(Result.id == result_id)).one_or_none()
     return _subject(row) if row else None
 
 
 def other_subjects(session: Session, subject: Subject, limit: int) -> list[tuple[Subject, bytes]]:
-    """The newest other methods' results on the board of one, with their sketches."""
+    """Load the newest results of other methods on the same board, with their sketches."""
     statement = (
         _subjects()
         .add_columns(Sketch.content)
@@ -193,12 +196,12 @@ def other_subjects(session: Session, subject: Subject, limit: int) -> list[tuple
 
 
 def sketch_of(session: Session, result_id: int) -> bytes | None:
-    """The sketch of a result."""
+    """Load the sketch of a result, or None if it has none."""
     return session.scalar(select(Sketch.content).where(Sketch.result_id == result_id))
 
 
 def store_sketch(session: Session, subject: Subject, content: bytes) -> None:
-    """Keep a sketch; a second one of the same result is dropped."""
+    """Store a sketch unless the result already has one."""
     values = {
         "result_id": subject.result_id,
         "phase_id": subject.phase_id,
@@ -208,7 +211,7 @@ def store_sketch(session: Session, subject: Subject, content: bytes) -> None:
 
 
 def has_pair(session: Session, result_id: int, other_id: int) -> bool:
-    """Whether two results were found to be alike."""
+    """Whether two results were already found to be similar."""
     older, newer = sorted((result_id, other_id))
     statement = select(AlikePair.id).where(AlikePair.result_id == newer, AlikePair.other_id == older)
     return session.scalar(statement) is not None
@@ -217,7 +220,7 @@ def has_pair(session: Session, result_id: int, other_id: int) -> bool:
 def store_pair(
     session: Session, one: Subject, other: Subject, likeness: Likeness, *, same_predictions: bool
 ) -> None:
-    """Keep a pair; one that is there stays as it is, dismissed or not."""
+    """Store a pair. An existing pair stays as it is, dismissed or not."""
     older, newer = sorted((one.result_id, other.result_id))
     statement = insert(AlikePair).values(
         phase_id=one.phase_id,
@@ -231,18 +234,18 @@ def store_pair(
     session.execute(statement.on_conflict_do_nothing())
 
 
-def _stands(result: type[Result]) -> ColumnElement[bool]:
+def _is_scored(result: type[Result]) -> ColumnElement[bool]:
     return result.state == ResultState.SCORED
 
 
-# made once: an alias costs more than the rest of a statement
+# created once: aliases cost more than the rest of a statement
 SIDES: Final = tuple((aliased(Result), aliased(Submission), aliased(Method), aliased(Team)) for _ in range(2))
 ONE, OTHER = (result for result, *_ in SIDES)
 OPEN_PAIRS: Final = (
     select(AlikePair.phase_id, func.count())
     .join(ONE, ONE.id == AlikePair.result_id)
     .join(OTHER, OTHER.id == AlikePair.other_id)
-    .where(AlikePair.dismissed_at.is_(None), _stands(ONE), _stands(OTHER))
+    .where(AlikePair.dismissed_at.is_(None), _is_scored(ONE), _is_scored(OTHER))
     .group_by(AlikePair.phase_id)
 )
 
@@ -250,7 +253,7 @@ OPEN_PAIRS: Final = (
 def select_pairs(
     session: Session, phase_id: int, before: int | None, limit: int, *, dismissed: bool
 ) -> list[Pair]:
-    """The pairs of a phase whose results stand, the newest first, by id below `before`."""
+    """Load the pairs of a phase whose results are still scored, newest first, with ids below `before`."""
     statement: Select[*tuple[Any, ...]] = select(AlikePair, User.name).outerjoin(
         User, AlikePair.dismissed_by == User.id
     )
@@ -266,13 +269,13 @@ def select_pairs(
             .join(submission, result.submission_id == submission.id)
             .join(method, result.method_id == method.id)
             .join(team, method.team_id == team.id)
-            .where(_stands(result))
+            .where(_is_scored(result))
         )  # fmt: skip
     is_dismissed = AlikePair.dismissed_at.is_not(None)
-    found = [AlikePair.phase_id == phase_id, is_dismissed if dismissed else ~is_dismissed]
+    conditions = [AlikePair.phase_id == phase_id, is_dismissed if dismissed else ~is_dismissed]
     if before is not None:
-        found.append(AlikePair.id < before)
-    rows = session.execute(statement.where(*found).order_by(AlikePair.id.desc()).limit(limit))
+        conditions.append(AlikePair.id < before)
+    rows = session.execute(statement.where(*conditions).order_by(AlikePair.id.desc()).limit(limit))
     return [_pair(*row) for row in rows]
 
 
@@ -294,12 +297,12 @@ def _pair(pair: AlikePair, dismissed_by: str | None, *sides: Any) -> Pair:
 
 
 def count_open(session: Session) -> dict[int, int]:
-    """By phase, the pairs that nobody has dismissed and whose results stand."""
+    """Count, by phase, the pairs that are not dismissed and whose results are still scored."""
     return dict(session.execute(OPEN_PAIRS).all())
 
 
 def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[AlikePair, int] | None:
-    """A pair of a phase that somebody organises, locked, with the id of its challenge."""
+    """Lock a pair of a phase that the actor organises. Returns it with the id of its challenge."""
     statement = (
         select(AlikePair, Phase.challenge_id)
         .join(Phase, AlikePair.phase_id == Phase.id)
@@ -309,51 +312,53 @@ def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[AlikeP
     return (row[0], row[1]) if row else None
 
 
-def forget_ended(session: Session) -> None:
-    """Delete the sketches and pairs of results that were withdrawn."""
-    ended = select(Result.id).where(Result.state == ResultState.WITHDRAWN)
-    session.execute(delete(Sketch).where(Sketch.result_id.in_(ended)))
-    is_ended = or_(AlikePair.result_id.in_(ended), AlikePair.other_id.in_(ended))
-    session.execute(delete(AlikePair).where(and_(is_ended)))
+def delete_withdrawn(session: Session) -> None:
+    """Delete the sketches and pairs of withdrawn results."""
+    withdrawn = select(Result.id).where(Result.state == ResultState.WITHDRAWN)
+    session.execute(delete(Sketch).where(Sketch.result_id.in_(withdrawn)))
+    has_withdrawn = or_(AlikePair.result_id.in_(withdrawn), AlikePair.other_id.in_(withdrawn))
+    session.execute(delete(AlikePair).where(has_withdrawn))
 
 
 log = structlog.get_logger()
 
 PAGE = 50  # pairs
-BOARD = 5000  # of the newest results of a board, a new one is compared with the sketches of so many
+MAX_SKETCHES = 5000  # compare a new result with the sketches of so many others, the newest of its board
 NOTHING = Likeness(None, None, None)
 
 
 def compare(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Look for results that are like the result in `payload`, or compare it with the `other_id` there; twice gives the same.
+    """Look for results similar to the result in `payload`, or compare it with the `other_id` there. Idempotent.
 
-    The first delivery makes the result's sketch and compares it with those of its board, which takes about a millisecond for a
-    thousand; for the few that are alike it leaves a message each, whose delivery reads both archives. So a board of n results
-    costs n readings and at most 5 n comparisons, not n². Raises whatever keeps storage or the child process from working.
+    The first job computes the result's sketch and compares it with all others of the board, about a millisecond per thousand.
+    For each of the few similar ones it queues another job, which reads both archives. So a board of n results takes n sketches
+    and at most 5 n full comparisons, not n². Raises any error of storage or the child process.
     """
     with platform.transaction() as session:
         subject = subject_of(session, int(payload["result_id"]))
         other = subject_of(session, int(payload["other_id"])) if "other_id" in payload else None
     if subject is None:
-        return  # withdrawn in the meantime, or nothing of it is hidden
+        return  # withdrawn meanwhile, or not held out
     if other is not None:
         _compare(platform, subject, other)
     elif "other_id" not in payload:
-        _look_for_alike(platform, subject)
+        _find_similar(platform, subject)
 
 
-def _look_for_alike(platform: Platform, subject: Subject) -> None:
+def _find_similar(platform: Platform, subject: Subject) -> None:
     with platform.transaction() as session:
         sketch = sketch_of(session, subject.result_id)
     if sketch is None:
         sketch = _sketch(platform, subject)
-        with platform.transaction() as session:  # before others are read: of two at once, one sees the other
+        with (
+            platform.transaction() as session
+        ):  # before loading others, so that of two concurrent jobs one sees the other
             store_sketch(session, subject, sketch)
     with platform.transaction() as session:
-        others = other_subjects(session, subject, BOARD)
+        others = other_subjects(session, subject, MAX_SKETCHES)
         task = scoring.competition_of(subject.dataset, subject.competition).task
-        found = similarity_of_sketches(sketch, [each for _, each in others], pixels=task == "segmentation")
-        similarities = {each.result_id: found[place].item() for place, (each, _) in enumerate(others)}
+        values = similarity_of_sketches(sketch, [each for _, each in others], pixels=task == "segmentation")
+        similarities = {each.result_id: values[place].item() for place, (each, _) in enumerate(others)}
         for other_id in chosen(subject, [each for each, _ in others], similarities):
             if not has_pair(session, subject.result_id, other_id):
                 queue.add(session, JobKind.SIMILARITY, {"result_id": subject.result_id, "other_id": other_id})
@@ -373,7 +378,7 @@ def _sketch(platform: Platform, subject: Subject) -> bytes:
 
 
 def _compare(platform: Platform, subject: Subject, other: Subject) -> None:
-    same = says_the_same(subject, other)
+    same = has_same_predictions(subject, other)
     try:
         likeness = _likeness(platform, subject, other)
     except LimitExceededError as error:
@@ -399,9 +404,9 @@ def _likeness(platform: Platform, subject: Subject, other: Subject) -> Likeness:
 def pairs(
     platform: Platform, actor: Actor, phase_id: int, before: int | None = None, *, dismissed: bool = False
 ) -> PairList:
-    """The pairs of alike results of a phase, at most `PAGE` of them, by id below `before`, or those that were dismissed.
+    """Return a page of the pairs of similar results of a phase, or of those that were dismissed.
 
-    Raises NotFoundError, also for a phase that somebody does not organise.
+    before: list pairs with smaller ids. Raises NotFoundError if the phase does not exist or the actor does not organise it.
     """
     with platform.snapshot() as session:
         phases = challenges.organised_phases(session, actor)
@@ -413,21 +418,21 @@ def pairs(
 
 
 def dismiss(platform: Platform, actor: Actor, pair_id: int, dismissal: Dismissal) -> int:
-    """Take a pair off the list, with a reason; returns the id of its phase. Raises NotFoundError, ConflictError."""
+    """Dismiss a pair, with a reason. Returns the id of its phase. Raises NotFoundError, ConflictError."""
     return _decide(platform, actor, pair_id, dismissal.reason)
 
 
 def restore(platform: Platform, actor: Actor, pair_id: int) -> int:
-    """Put a pair back on the list; returns the id of its phase. Raises NotFoundError, ConflictError."""
+    """Restore a dismissed pair. Returns the id of its phase. Raises NotFoundError, ConflictError."""
     return _decide(platform, actor, pair_id, None)
 
 
 def _decide(platform: Platform, actor: Actor, pair_id: int, reason: str | None) -> int:
     with platform.transaction() as session:
-        found = organised_pair(session, actor, pair_id)
-        if found is None:
-            raise NotFoundError(f"there is no pair {pair_id} in a challenge that you organise")
-        pair, challenge_id = found
+        row = organised_pair(session, actor, pair_id)
+        if row is None:
+            raise NotFoundError(f"there is no pair {pair_id} in the challenges that you organise")
+        pair, challenge_id = row
         if (pair.dismissed_at is None) == (reason is None):
             raise ConflictError(f"pair {pair_id} is {'not' if reason is None else 'already'} dismissed")
         audit.record(
@@ -449,6 +454,6 @@ def _decide(platform: Platform, actor: Actor, pair_id: int, reason: str | None) 
 
 
 def sweep(platform: Platform) -> None:
-    """Delete what is kept of results that were withdrawn."""
+    """Delete the sketches and pairs of withdrawn results."""
     with platform.transaction() as session:
-        forget_ended(session)
+        delete_withdrawn(session)

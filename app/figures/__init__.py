@@ -1,1 +1,1 @@
-"""Figures of boards and of published tables, with their data, for pages and for downloads."""
+"""Figures of boards and of published tables, with their numbers, for pages and downloads."""

@@ -1,11 +1,11 @@
-"""The figures of boards for programs."""
+"""JSON API: figures of boards."""
 
 from fastapi import APIRouter
 
 from app.boards.boards import BoardAddress
 from app.core.access import Action
 from app.core.rate_limits import Limited
-from app.figures import figures as figures_figures
+from app.figures import figures as figure_views
 from app.figures.figures import FiguresView
 from app.web.dependencies import ThePlatform, limited, requires
 
@@ -17,5 +17,5 @@ router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
     dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
 )
 def figures(platform: ThePlatform, challenge: str, image_set: str, competition: int) -> FiguresView:
-    """The figures that sum a board up, with the numbers in them: scores in [0, 1], as everybody sees them."""
-    return figures_figures.figures(platform, BoardAddress(challenge, image_set, competition))
+    """Return the summary figures of a board with their numbers. Scores are in [0, 1], as the public sees them."""
+    return figure_views.figures(platform, BoardAddress(challenge, image_set, competition))

@@ -1,4 +1,4 @@
-"""Figures of a board, drawn by a job after its rows have changed."""
+"""Draw the figures of a board in a job, after its rows have changed."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ from scoring.tasks.ranking.rules import LabelRules
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """A public method on a board; its scores follow by run."""
+    """A public method on a board. Its scores are loaded separately, by run."""
 
     run_id: int
     ladder_run_id: int | None
@@ -66,7 +66,7 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a board, and what they are: "class", or "part" of a person."""
+    """The columns of a board. what: "class", or "part" for the parts of a person."""
 
     classes: tuple[str, ...]
     what: str
@@ -74,7 +74,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class FigureHead:
-    """A figure in the list of a board's; is_curve: one of many, which a page loads when it is looked at."""
+    """An entry in the list of a board's figures. is_curve: one of many, which a page loads lazily."""
 
     name: str
     title: str
@@ -86,7 +86,7 @@ class FigureHead:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A method's rank and mean, as everybody sees them."""
+    """A method's rank and mean, as the public sees them."""
 
     rank: int | None
     mean: float | None
@@ -94,9 +94,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was drawn of a board: under which disclosure, from what was there when, which figures, and whose rank is which.
+    """The figures drawn of a board.
 
-    places: by number of the method.
+    disclosed: what was public then, see `disclosed`; as_of: when the board was read; places: by method id.
     """
 
     disclosed: str
@@ -105,17 +105,17 @@ class Summary:
     places: dict[str, Place]
 
 
-def disclosed(phase: PhaseView, taken_back: int) -> str:
-    """What everybody sees of a board's results; figures that were drawn under another disclosure are not shown.
+def disclosed(phase: PhaseView, withdrawals: int) -> str:
+    """Describe what the public sees of a board's results. Figures drawn under another disclosure are not shown.
 
-    taken_back: another number once results were withdrawn or hidden, so that figures with them vanish before new ones are drawn.
+    withdrawals: a number that changes when results are withdrawn or hidden, so that figures with them disappear at once.
     """
     is_hidden = phase.embargo and not phase.is_over
-    return "nothing" if is_hidden else f"{public_sight(phase)!r} {taken_back}"
+    return "nothing" if is_hidden else f"{public_sight(phase)!r} {withdrawals}"
 
 
 def version_of(board: BoardScores, disclosure: str) -> str:
-    """What differs where the figures of a board would."""
+    """Return a hash that changes whenever the figures of a board would."""
     return sha256(repr((disclosure, board)).encode()).hexdigest()[:24]
 
 
@@ -126,23 +126,23 @@ def scores_of(
     board: Columns,
     sight: Sight,
 ) -> BoardScores:
-    """The scores of a board as a reader with this sight sees them, best first; those without a mean follow."""
+    """Return the scores of a board that a reader with this sight sees, best first. Methods without a mean come last."""
     methods = []
     for row in rows:
-        own, seen = scores.get(row.run_id, {}), sight.of_result(is_complete=row.is_complete)
-        values = tuple(seen.value(own[name]) if name in own else None for name in board.classes)
-        mean = seen.mean(own.get(None), ladder.get(row.ladder_run_id or 0))
+        own, visible = scores.get(row.run_id, {}), sight.of_result(is_complete=row.is_complete)
+        values = tuple(visible.value(own[name]) if name in own else None for name in board.classes)
+        mean = visible.mean(own.get(None), ladder.get(row.ladder_run_id or 0))
         date = sight.moment(row.date)
         methods.append(MethodScores(row.name, mean, values, date, row.is_baseline, row.run_id, row.method_id))
     methods.sort(key=lambda each: (each.mean is None, -(each.mean or 0.0), each.date, each.run_id))
     return BoardScores(rows[0].measure if rows else "", board.classes, tuple(methods), board.what)
 
 
-FIGURES = "board figures"  # kind of the artefact that lists those of a board
+FIGURES = "board figures"  # artefact kind: the list of a board's figures
 
 
 def select_rows(session: Session, phase_id: int, competition: int) -> list[FigureRow]:
-    """The public methods on a board."""
+    """Load the public methods on a board."""
     is_outdated = or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer)
     statement = (
         select(
@@ -164,18 +164,18 @@ def select_rows(session: Session, phase_id: int, competition: int) -> list[Figur
 
 
 def scores_by_run(session: Session, run_ids: Collection[int]) -> dict[int, dict[str | None, StoredScore]]:
-    """By run, the scores of its classes; the headline stands under None."""
+    """Load the scores of each run by class, with the headline under None."""
     statement = select(ClassScore.run_id, ClassScore.class_name, *SCORE).where(ClassScore.run_id.in_(run_ids))
-    found: dict[int, dict[str | None, StoredScore]] = {}
+    by_run: dict[int, dict[str | None, StoredScore]] = {}
     for run, name, value, held_out, reason in session.execute(statement):
-        found.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
-    return found
+        by_run.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
+    return by_run
 
 
 def exhibits(
     session: Session, run_ids: Collection[int], kind: str, name: str | None = None
 ) -> dict[int, Any]:
-    """By run, its exhibit of a kind, of one class where it has one for each; for those alone who see details."""
+    """Load the exhibit of a kind for each run. name: the class, for kinds with one per class. Only if details are visible."""
     statement = select(Exhibit.run_id, Exhibit.content).where(
         Exhibit.run_id.in_(run_ids), Exhibit.kind == kind
     )
@@ -185,9 +185,9 @@ def exhibits(
 
 
 def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
-    """Boards (phase, competition) to draw anew: never drawn, drawn otherwise than `drawn` says, or before their phase was over.
+    """List the boards (phase, competition) to redraw: never drawn, drawn under another version, or before their phase ended.
 
-    A board for which a message waits, or was given up, is not among them.
+    drawn: the current version. Boards whose job is queued or has failed for good are left out.
     """
     subject = cast(Board.phase_id, Text) + "/" + cast(Board.competition, Text)
     has_rows = (
@@ -212,18 +212,18 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
     return [(phase, competition) for phase, competition in session.execute(statement)]
 
 
-DRAWN = "5"  # another one has the figures of every board drawn anew
-FIGURE = "board figure"  # kind of the artefact that is one figure
+DRAWN = "5"  # version of all figures; a change redraws those of every board
+FIGURE = "board figure"  # artefact kind: one figure
 SVG_AND_NUMBERS = "application/json"
-MOST_CURVES = 100  # of one drawing
-MOST_CLASSES = 100  # that have a drawing of curves
+MOST_CURVES = 100  # per drawing
+MOST_CLASSES = 100  # with more classes, no curves are drawn
 LAYOUT = "layout"
-PERMUTATIONS = 10  # random rankings of each class
+PERMUTATIONS = 10  # random rankings per class
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
-    """A board whose figures are drawn, as it was at `as_of`."""
+class _Snapshot:
+    """A board to draw, as it was at `as_of`."""
 
     platform: Platform
     phase: PhaseView
@@ -235,26 +235,26 @@ class Making:
 
     @property
     def subject(self) -> str:
-        """What its artefacts are named by."""
+        """The subject of the board's artefacts."""
         return f"{self.phase.id}/{self.competition}"
 
     @property
     def version(self) -> str:
-        """What differs where other figures would be drawn."""
+        """The version of the figures to draw."""
         return f"{DRAWN}-{version_of(self.scores, self.disclosed)}"
 
 
 def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Compute the groups and draw the figures of the board in `payload`; cheap if nothing has changed.
+    """Compute the groups and draw the figures of the board in `payload`. Cheap if nothing has changed.
 
-    Figures show what everybody sees. Raises whatever keeps storage or a child process from working.
+    Figures show only what the public sees. Raises any error of storage or a child process.
     """
     phase_id, competition = int(payload["phase_id"]), int(payload["competition"])
     with platform.snapshot() as session:
         as_of = challenges.now(session)
         phase = challenges.phase_of_id(session, phase_id)
         board = challenges.board_of(session, phase_id, competition)
-        taken_back = boards.withdrawals_number(session, phase_id, competition)
+        withdrawals = boards.withdrawals_number(session, phase_id, competition)
         rows = select_rows(session, phase_id, competition)
         scores = scores_by_run(session, [row.run_id for row in rows])
         ladder = headlines.headlines(session, [row.ladder_run_id for row in rows])
@@ -270,32 +270,32 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
     task = scoring.competition_of(phase.dataset, competition).task
     columns = Columns(classes, "part" if task == LAYOUT else "class")
     shown = scores_of(rows, scores, ladder, columns, public_sight(phase))
-    seen = disclosed(phase, taken_back)
-    _draw_if_changed(Making(platform, phase, competition, board.protocol, as_of, shown, seen))
+    disclosure = disclosed(phase, withdrawals)
+    _draw_if_changed(_Snapshot(platform, phase, competition, board.protocol, as_of, shown, disclosure))
 
 
-def _draw_if_changed(making: Making) -> None:
-    with making.platform.transaction() as session:
-        before = artefacts.find(session, FIGURES, making.subject)
-    if before is not None and before.version == making.version:
+def _draw_if_changed(snapshot: _Snapshot) -> None:
+    with snapshot.platform.transaction() as session:
+        before = artefacts.find(session, FIGURES, snapshot.subject)
+    if before is not None and before.version == snapshot.version:
         return
     heads = [
-        *(_keep(making, figure) for figure in _figures_of_scores(making)),
-        *(_keep(making, figure, is_curve=True) for figure in _figures_of_curves(making)),
+        *(_store_figure(snapshot, figure) for figure in _figures_of_scores(snapshot)),
+        *(_store_figure(snapshot, figure, is_curve=True) for figure in _figures_of_curves(snapshot)),
     ]
-    ranks = ranks_of([each.mean for each in making.scores.methods])
+    ranks = ranks_of([each.mean for each in snapshot.scores.methods])
     places = {
         str(each.method_id): Place(rank, each.mean)
-        for each, rank in zip(making.scores.methods, ranks, strict=True)
+        for each, rank in zip(snapshot.scores.methods, ranks, strict=True)
     }
-    as_of = public_sight(making.phase).moment(making.as_of)
-    summary = Summary(making.disclosed, as_of, tuple(heads), places)
-    _store(making, FIGURES, making.subject, {**asdict(summary), "as_of": as_of.isoformat()})
-    making.platform.cache.forget_versions()
+    as_of = public_sight(snapshot.phase).moment(snapshot.as_of)
+    summary = Summary(snapshot.disclosed, as_of, tuple(heads), places)
+    _store(snapshot, FIGURES, snapshot.subject, {**asdict(summary), "as_of": as_of.isoformat()})
+    snapshot.platform.cache.forget_versions()
 
 
-def _keep(making: Making, figure: Figure, *, is_curve: bool = False) -> FigureHead:
-    """Store a figure, and what a list of figures says of it."""
+def _store_figure(snapshot: _Snapshot, figure: Figure, *, is_curve: bool = False) -> FigureHead:
+    """Store a figure and return its entry in the list of figures."""
     drawing = figure.drawing
     head = FigureHead(
         drawing.name,
@@ -310,56 +310,56 @@ def _keep(making: Making, figure: Figure, *, is_curve: bool = False) -> FigureHe
         "rows": figure.table.rows,
         "svg": draw("figures/drawing.svg", drawing=drawing).strip(),
     }
-    _store(making, FIGURE, f"{making.subject}/{drawing.name}", content)
+    _store(snapshot, FIGURE, f"{snapshot.subject}/{drawing.name}", content)
     return head
 
 
-def _store(making: Making, kind: str, subject: str, content: Mapping[str, Any]) -> None:
+def _store(snapshot: _Snapshot, kind: str, subject: str, content: Mapping[str, Any]) -> None:
     artefacts.store(
-        making.platform,
+        snapshot.platform,
         kind,
         subject,
-        making.version,
+        snapshot.version,
         SVG_AND_NUMBERS,
         json.dumps(content).encode(),
-        as_of=making.as_of,
+        as_of=snapshot.as_of,
     )
 
 
-def _figures_of_scores(making: Making) -> Iterator[Figure]:
-    """The figures that follow from the scores, and the confusion of the first method, where details are shown."""
-    shows_details = public_sight(making.phase).details
-    first = next(iter(making.scores.methods), None)
-    baseline = _baseline(making) if shows_details else ()
-    yield from summary_figures(replace(making.scores, baseline=baseline))
+def _figures_of_scores(snapshot: _Snapshot) -> Iterator[Figure]:
+    """Draw the figures of the scores and, if details are public, the confusion matrix of the first method."""
+    shows_details = public_sight(snapshot.phase).details
+    first = next(iter(snapshot.scores.methods), None)
+    baseline = _baseline(snapshot) if shows_details else ()
+    yield from summary_figures(replace(snapshot.scores, baseline=baseline))
     if first is None or not shows_details:
         return
-    with making.platform.transaction() as session:
+    with snapshot.platform.transaction() as session:
         stored = exhibits(session, [first.run_id], scoring.ConfusionMatrix.kind)
     for content in stored.values():
         matrix = scoring.from_plain(scoring.ConfusionMatrix, content)
         yield confusion(first.name, matrix.labels, matrix.counts)
 
 
-def _baseline(making: Making) -> tuple[float | None, ...]:
-    """The scores of random rankings, where everything is ranked: of any method's curves, for all have the same objects."""
-    complete = next((each for each in making.scores.methods if None not in each.values), None)
-    rules = _rules_of_rankings(making)
+def _baseline(snapshot: _Snapshot) -> tuple[float | None, ...]:
+    """Compute the scores of random rankings for ranking tasks. Any complete method will do: all rank the same objects."""
+    complete = next((each for each in snapshot.scores.methods if None not in each.values), None)
+    rules = _rules_of_rankings(snapshot)
     if complete is None or rules is None:
         return ()
-    found: list[float | None] = []
-    for name in making.scores.classes:
-        with making.platform.transaction() as session:
+    values: list[float | None] = []
+    for name in snapshot.scores.classes:
+        with snapshot.platform.transaction() as session:
             stored = [exhibits(session, [complete.run_id], kind, name) for kind in CURVES]
         content = next((each[complete.run_id] for each in stored if each), None)
-        found.append(None if content is None else _random_score(name, content, rules))
-    return tuple(found)
+        values.append(None if content is None else _random_score(name, content, rules))
+    return tuple(values)
 
 
-def _rules_of_rankings(making: Making) -> LabelRules | None:
-    """The rules of a task in which every image or person is ranked; none for others."""
-    task = TASKS[scoring.competition_of(making.phase.dataset, making.competition).task]
-    rules = scoring.protocol_of(making.protocol).rules_of(task)
+def _rules_of_rankings(snapshot: _Snapshot) -> LabelRules | None:
+    """Return the rules of a task that ranks every image or person, or None for other tasks."""
+    task = TASKS[scoring.competition_of(snapshot.phase.dataset, snapshot.competition).task]
+    rules = scoring.protocol_of(snapshot.protocol).rules_of(task)
     return rules if isinstance(rules, LabelRules) else None
 
 
@@ -368,25 +368,25 @@ def _random_score(name: str, stored: Mapping[str, Any], rules: LabelRules) -> fl
         outcomes = np.frombuffer(scoring.from_plain(scoring.RocCurve, stored).outcomes, np.int8)
     else:
         outcomes = np.frombuffer(scoring.from_plain(scoring.Curve, stored).outcomes, np.int8)
-    nothing = np.zeros(len(outcomes))
+    zeros = np.zeros(len(outcomes))
     ranked = RankedPredictions(
-        name, int(np.count_nonzero(outcomes == 1)), nothing.astype(np.int32), nothing, outcomes
+        name, int(np.count_nonzero(outcomes == 1)), zeros.astype(np.int32), zeros, outcomes
     )
     return random_baseline(ranked, rules.measure.of, permutations=PERMUTATIONS)
 
 
-def _figures_of_curves(making: Making) -> Iterator[Figure]:
-    """The curves of every class, best first, where details are shown."""
-    board = making.scores
-    if not public_sight(making.phase).details or len(board.classes) > MOST_CLASSES:
+def _figures_of_curves(snapshot: _Snapshot) -> Iterator[Figure]:
+    """Draw the curves of every class, best first, if details are public."""
+    board = snapshot.scores
+    if not public_sight(snapshot.phase).details or len(board.classes) > MOST_CLASSES:
         return
-    ranks = _rules_of_rankings(making) is not None
+    ranks = _rules_of_rankings(snapshot) is not None
     for place, name in enumerate(board.classes):
         for kind, axes in CURVES.items():
             entered = [each for each in board.methods if each.values[place] is not None]
             entered.sort(key=lambda each: -(each.values[place] or 0.0))
             chosen = entered[:MOST_CURVES]
-            with making.platform.transaction() as session:
+            with snapshot.platform.transaction() as session:
                 stored = exhibits(session, [each.run_id for each in chosen], kind, name)
             curves = [
                 _curve_of(each.name, each.values[place], stored[each.run_id])
@@ -400,14 +400,14 @@ def _figures_of_curves(making: Making) -> Iterator[Figure]:
 
 
 def _random_precision(curves: Iterable[Mapping[str, Any]]) -> float | None:
-    """The share of positives, which a random ranking's precision is at every recall: by the curve that ranks most."""
+    """Return the fraction of positives in the longest curve: a random ranking's precision at every recall."""
     outcomes = (np.frombuffer(scoring.from_plain(scoring.Curve, each).outcomes, np.int8) for each in curves)
     counted = max((each[each != IGNORED] for each in outcomes), key=len, default=np.zeros(0, np.int8))
     return float(np.mean(counted == TRUE_POSITIVE)) if len(counted) else None
 
 
 def _curve_of(name: str, value: float | None, stored: Mapping[str, Any]) -> Curve:
-    """A stored curve in points."""
+    """Turn a stored curve into points."""
     if stored["kind"] == scoring.RocCurve.kind:
         rates = scoring.from_plain(scoring.RocCurve, stored).points()
         return Curve(name, value, rates.fpr, rates.tpr)
@@ -422,7 +422,7 @@ CURVES: Mapping[str, Axes] = {
 
 
 def sweep(platform: Platform) -> int:
-    """Have the figures drawn of boards that have none, or have older ones than their phase's end; how many boards."""
+    """Queue drawing for boards whose figures are missing or outdated. Returns the number of boards."""
     with platform.transaction() as session:
         boards = outdated(session, DRAWN)
         for phase_id, competition in boards:

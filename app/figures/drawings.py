@@ -1,4 +1,4 @@
-"""Summary figures: from scores to drawings with their tables."""
+"""Turn the scores of a board into summary figures: drawings with their tables."""
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
@@ -36,14 +36,14 @@ from scoring import Scoreboard, rank_methods
 
 
 def alone(svg: str, styles: str) -> str:
-    """A drawing that looks the same in other people's pages; styles: CSS without characters that XML escapes."""
+    """Embed styles in a drawing so that it looks the same on other websites. styles: CSS without characters that XML escapes."""
     return svg.replace('class="drawing"', 'class="drawing alone"', 1).replace(
         "</desc>", f"</desc><style>{styles}</style>", 1
     )
 
 
 def policy(styles: str) -> str:
-    """The content policy under which a browser applies these styles, and nothing else.
+    """Return the content security policy that allows exactly these styles.
 
     >>> policy("")
     "default-src 'none'; style-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
@@ -54,7 +54,7 @@ def policy(styles: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MethodScores:
-    """A method on a board: values in [0, 1] by class in the order of the board, None where there is none."""
+    """A method on a board. values: in [0, 1], in the board's order of classes, None if missing."""
 
     name: str
     mean: float | None
@@ -67,9 +67,10 @@ class MethodScores:
 
 @dataclass(frozen=True, slots=True)
 class BoardScores:
-    """A board: measure as in "AP (area)"; what: what columns are, "class" or "part"; methods: best first.
+    """The scores of a board.
 
-    baseline: the score of random rankings in each class, where it is known.
+    measure: such as "AP (area)"; methods: best first; what: the kind of column, "class" or "part"; baseline: the score of random
+    rankings in each class, if known.
     """
 
     measure: str
@@ -80,12 +81,12 @@ class BoardScores:
 
 
 PROGRESS_WIDTH, LEFT, RIGHT, TOP, BOTTOM = 620, 50, 600, 20, 260
-DATES = 4
+DATES = 4  # intervals between dates on the axis
 
 
 @dataclass(frozen=True, slots=True)
 class DatedMean:
-    """A method's score in [0, 1], and when it was sent in."""
+    """A method's score in [0, 1] and its submission date."""
 
     name: str
     value: float
@@ -93,7 +94,7 @@ class DatedMean:
 
 
 def progress_chart(name: str, title: str, description: str, results: Sequence[DatedMean]) -> Drawing:
-    """Results by date as points, and the best so far as a line; those that were best have their names."""
+    """Draw results by date as points and the best so far as a line. Results that were best are labelled."""
     ordered = sorted(results, key=lambda each: (each.date, -each.value))
     first, last = ordered[0].date, ordered[-1].date
     days = max((last - first) / timedelta(days=1), 1e-9)
@@ -110,7 +111,7 @@ def progress_chart(name: str, title: str, description: str, results: Sequence[Da
 
 
 def best_so_far(results: Sequence[DatedMean]) -> tuple[DatedMean, ...]:
-    """Those of results in the order of their dates that were better than all before them."""
+    """Return the results, given in order of date, that were better than all before them."""
     best = accumulate((each.value for each in results), max, initial=-1.0)
     return tuple(each for each, before in zip(results, best, strict=False) if each.value > before)
 
@@ -143,11 +144,11 @@ def _steps(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[S
 
 def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
     best = set(best_so_far(ordered))
-    free = 0.0  # where the next name may begin, so that names do not run into each other
+    free = 0.0  # where the next label may start, so that labels do not overlap
     for result in ordered:
         x, y = _place(result, ordered[0].date, across), up.at(result.value)
-        said = f"{result.name} {100 * result.value:.1f}, {result.date:%Y-%m-%d}"
-        yield Circle(x, y, 3, "point" if result in best else "point quiet", said)
+        tooltip = f"{result.name} {100 * result.value:.1f}, {result.date:%Y-%m-%d}"
+        yield Circle(x, y, 3, "point" if result in best else "point quiet", tooltip)
         name = shortened(result.name, 18)
         width = 6.6 * len(name)
         if result in best and x >= free:
@@ -162,7 +163,7 @@ MOST_LETTERS = 17
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A method with its mean rank, 1 the best."""
+    """A method with its mean rank; 1 is the best."""
 
     name: str
     mean_rank: float
@@ -170,7 +171,9 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Methods, best first; groups: first and last place of methods that cannot be told apart; ranks: how many there are."""
+    """Methods, best first. groups: first and last index of methods that do not differ
+    significantly; ranks: the number of ranks, of which only the best may be drawn.
+    """
 
     methods: tuple[Ranked, ...]
     groups: tuple[tuple[int, int], ...]
@@ -179,7 +182,7 @@ class Ranks:
 
 
 def rank_diagram(name: str, title: str, description: str, ranks: Ranks) -> Drawing:
-    """The best half has its names on the left, the other on the right."""
+    """Draw methods on a line by mean rank. The best half is labelled on the left, the other on the right."""
     scale = Scale(1.0, float(max(ranks.ranks, 2)), MARGIN, RANKS_WIDTH - MARGIN)
     joining = [pair for pair in ranks.groups if pair[1] > pair[0]]
     first_row = AXIS + 14 + STEP * len(joining) + 8
@@ -191,7 +194,7 @@ def rank_diagram(name: str, title: str, description: str, ranks: Ranks) -> Drawi
         *_names(ranks.methods[:half], scale, first_row, 0.0),
         *_names(ranks.methods[:half - 1:-1], scale, first_row, float(RANKS_WIDTH)),
     ]  # fmt: skip
-    spare = MARGIN - 12 - 40 - 2  # on each side, less the names there
+    spare = MARGIN - 12 - 40 - 2  # space for names on each side
     left = max(0, spare - width_of((each.name for each in ranks.methods[:half]), MOST_LETTERS))
     right = max(0, spare - width_of((each.name for each in ranks.methods[half:]), MOST_LETTERS))
     height = first_row + ROW * half + 4
@@ -222,7 +225,7 @@ def _join(ranks: Ranks, pair: tuple[int, int], number: int, scale: Scale) -> Lin
 
 
 def _names(methods: Sequence[Ranked], scale: Scale, top: float, edge: float) -> Iterator[Shape]:
-    """Names at one edge of the drawing, from above down, and lines to their ranks, which do not cross."""
+    """Draw names at one edge, from top to bottom, with lines to their ranks that do not cross."""
     is_left = edge == 0.0
     for number, method in enumerate(methods):
         x, y = scale.at(method.mean_rank), top + ROW * (number + 0.5)
@@ -244,16 +247,16 @@ def _names(methods: Sequence[Ranked], scale: Scale, top: float, edge: float) -> 
         )
 
 
-MOST_METHODS = 100  # of one drawing; a longer list is no picture
-MOST_RANKED = 40  # whose names fit on a diagram of ranks
+MOST_METHODS = 100  # per drawing; more cannot be read
+MOST_RANKED = 40  # names that fit on a rank diagram
 MOST_CLASSES = 60  # columns of a heat map
-FEW = 4  # columns for which each method has bars of its own
-NAMED = 5  # curves with a name in the legend
+FEW = 4  # up to so many columns, each has its own bar chart
+NAMED = 5  # curves named in the legend
 TEXT, NUMBER = "text", "number"
 
 
 def summary_figures(board: BoardScores) -> tuple[Figure, ...]:
-    """The figures that follow from the scores alone; one is left out where there is too little for it."""
+    """Draw all figures that need only the scores. A figure without enough data is left out."""
     makers: tuple[Callable[[BoardScores], Iterator[Figure]], ...] = (
         median_by_method,
         parts_by_method,
@@ -266,7 +269,7 @@ def summary_figures(board: BoardScores) -> tuple[Figure, ...]:
 
 
 def inside(measure: str) -> str:
-    """The name of a measure inside a sentence.
+    """Return the name of a measure for use within a sentence.
 
     >>> inside("Average precision"), inside("AP (11 points)")
     ('average precision', 'AP (11 points)')
@@ -283,18 +286,18 @@ def _complete(board: BoardScores) -> list[MethodScores]:
 
 
 def _left_out(board: BoardScores, drawn: int) -> str:
-    """What is said of methods that a drawing leaves out."""
+    """Describe the methods that a drawing leaves out."""
     incomplete = len(board.methods) - len(_complete(board))
-    said = ""
+    text = ""
     if incomplete:
-        said += f" {plural(incomplete, 'method')} without a score in every {board.what} not shown."
+        text += f" {plural(incomplete, 'method')} without a score in every {board.what} not shown."
     if len(_complete(board)) > drawn:
-        said += f" Only the best {drawn} are drawn."
-    return said
+        text += f" Only the best {drawn} are drawn."
+    return text
 
 
 def median_by_method(board: BoardScores) -> Iterator[Figure]:
-    """The median over the classes of each method that has a score in all (Figure 7 of the paper on VOC2007)."""
+    """Draw the median over the classes of each method with a score in all (Figure 7 of the VOC2007 paper)."""
     rows = [(each, median(_entered(each))) for each in _complete(board) if len(board.classes) > 1]
     rows.sort(key=lambda row: -row[1])
     if not rows:
@@ -320,12 +323,12 @@ def _count(board: BoardScores) -> str:
 
 
 def parts_by_method(board: BoardScores) -> Iterator[Figure]:
-    """Where there are few columns, such as the parts of a person: the bars of every method in each."""
+    """Draw a bar chart of all methods for each column, if there are few, such as the parts of a person."""
     if not 1 < len(board.classes) <= FEW or not board.methods:
         return
     for place, name in enumerate(board.classes):
-        found = [(each, each.values[place]) for each in board.methods]
-        rows = sorted(((each, value) for each, value in found if value is not None), key=lambda row: -row[1])
+        values = [(each, each.values[place]) for each in board.methods]
+        rows = sorted(((each, value) for each, value in values if value is not None), key=lambda row: -row[1])
         if not rows:
             continue
         bars = [Bar(each.name, value, is_baseline=each.is_baseline) for each, value in rows[:MOST_METHODS]]
@@ -337,13 +340,13 @@ def parts_by_method(board: BoardScores) -> Iterator[Figure]:
 
 
 def summary_by_class(board: BoardScores) -> Iterator[Figure]:
-    """The highest and the median score over the methods in each class, and that of random rankings (Figures 9 and 18)."""
+    """Draw the maximum and median over the methods for each class, and random rankings (Figures 9 and 18)."""
     baseline = board.baseline or (None,) * len(board.classes)
-    found = [
+    by_class = [
         (name, [v for method in board.methods if (v := method.values[place]) is not None], baseline[place])
         for place, name in enumerate(board.classes)
     ]
-    rows = [(name, max(values), median(values), base) for name, values, base in found if values]
+    rows = [(name, max(values), median(values), base) for name, values, base in by_class if values]
     rows.sort(key=lambda row: -row[1])
     if not rows:
         return
@@ -366,7 +369,7 @@ def summary_by_class(board: BoardScores) -> Iterator[Figure]:
 
 
 def critical_differences(board: BoardScores) -> Iterator[Figure]:
-    """Mean ranks over the classes with Nemenyi's critical difference (Figure 8)."""
+    """Draw the mean ranks over the classes with Nemenyi's critical difference (Figure 8)."""
     complete = _complete(board)
     if len(complete) < 2 or len(board.classes) < 2:
         return
@@ -387,7 +390,7 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
     description = (
         f"Mean ranks of {plural(len(ranked.methods), 'method')} over {_count(board)}, 1 the best, on a line from left to right."
         f" The critical difference of Nemenyi's test at the level 0.05 is {ranked.critical_difference:.2f}; bars join methods that it"
-        f" cannot tell apart. Not told apart from the first: {', '.join(first[:MOST_RANKED])}.{_left_out(board, len(shown))}"
+        f" cannot distinguish. Not distinguishable from the first: {', '.join(first[:MOST_RANKED])}.{_left_out(board, len(shown))}"
     )
     rows = tuple((each.name, each.mean_rank, each.letters) for each in ranked.methods)
     columns = (Column("method", TEXT), Column("mean rank", NUMBER), Column("groups", TEXT))
@@ -398,7 +401,7 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
 
 
 def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:
-    """A shaded cell for each class and method, both in an order in which similar ones stand together."""
+    """Draw a heat map of classes and methods, ordered so that similar ones are neighbours."""
     methods = [each for each in board.methods if _entered(each)][:MOST_METHODS]
     chosen = _most_different(methods, len(board.classes))
     if len(methods) < 2 or len(chosen) < 2:
@@ -429,7 +432,7 @@ def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:
 
 
 def _most_different(methods: Sequence[MethodScores], classes: int) -> list[int]:
-    """The places of the classes of a heat map: all, or those with the largest range of scores."""
+    """Return the indices of the classes for a heat map: all, or those with the largest range of scores."""
     ranges: dict[int, float] = {}
     for place in range(classes):
         values = [value for each in methods if (value := each.values[place]) is not None]
@@ -439,7 +442,7 @@ def _most_different(methods: Sequence[MethodScores], classes: int) -> list[int]:
 
 
 def progress(board: BoardScores) -> Iterator[Figure]:
-    """The best mean over time."""
+    """Draw the best mean over time."""
     results = [
         DatedMean(each.name, each.mean, each.date)
         for each in board.methods
@@ -450,7 +453,7 @@ def progress(board: BoardScores) -> Iterator[Figure]:
     ordered = sorted(results, key=lambda each: (each.date, -each.value))
     best = best_so_far(ordered)
     description = (
-        f"{plural(len(results), 'result')} by the day they were sent in, and the best mean so far as a rising line: from"
+        f"{plural(len(results), 'result')} by submission date, and the best mean so far as a rising line: from"
         f" {score(best[0].value)}% ({best[0].name}, {best[0].date:%Y-%m-%d}) to {score(best[-1].value)}% ({best[-1].name},"
         f" {best[-1].date:%Y-%m-%d})."
     )
@@ -463,7 +466,7 @@ def progress(board: BoardScores) -> Iterator[Figure]:
 
 
 def curves_of_class(place: int, name: str, curves: Sequence[Curve], axes: Axes, *, methods: int) -> Figure:
-    """The curves of one class, best first: the first five apart, the others as thin lines (Figures 6 and 10)."""
+    """Draw the curves of a class, best first: five in colours, the others as thin lines (Figures 6 and 10)."""
     shown = [f"{each.name} {score(each.value)}%" for each in curves[:NAMED]]
     description = (
         f"{axes.up} over {axes.across.lower()} of {plural(methods, 'method')} for {name}. Best: {', '.join(shown)}."
@@ -483,7 +486,7 @@ def curves_of_class(place: int, name: str, curves: Sequence[Curve], axes: Axes, 
 
 
 def confusion(method: str, labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Figure:
-    """Of the pixels of each true label (row), the share that a method gave each label (column)."""
+    """Draw a confusion matrix: of the pixels of each true label (row), the share that got each label (column)."""
     totals = [sum(row) for row in counts]
     shares = tuple(
         tuple(count / total if total else None for count in row)

@@ -1,4 +1,4 @@
-"""Figures of a board as pages and downloads show them."""
+"""Load the figures of a board for pages and downloads."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from app.web.formats import score
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A column of a figure's table; kind: text, score (in [0, 1]) or number."""
+    """A column of a figure's table. kind: text, score (in [0, 1]) or number."""
 
     name: str
     kind: str
@@ -36,7 +36,7 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """A figure of a board with its numbers; svg, csv: the addresses of the drawing, and of its table."""
+    """A figure of a board with its numbers. svg, csv: the URLs of the drawing and of its table."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class FigureView:
 class FiguresView:
     """The figures of a board.
 
-    is_computed: they are drawn; as_of: what was on the board then is in them; withheld: what readers do not see, and until when.
+    is_computed: the figures are drawn; as_of: they show the board at this time; withheld: what is hidden, and until when.
     """
 
     challenge: str
@@ -68,7 +68,11 @@ class FiguresView:
 
 @dataclass(frozen=True, slots=True)
 class TablePart:
-    """What a page shows of a figure's table; groups: of its columns where there are many, group: the one that is shown; left_out: rows."""
+    """The part of a figure's table that a page shows.
+
+    groups: of columns, if there are too many for one page; group: the number of the one shown; left_out: the number of rows not
+    shown.
+    """
 
     columns: tuple[ColumnView, ...]
     rows: tuple[tuple[str | float | None, ...], ...]
@@ -79,7 +83,7 @@ class TablePart:
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """A figure on a page: its SVG, or none for one that a browser loads when it is looked at."""
+    """A figure on a page. svg: None if the browser loads it lazily."""
 
     figure: FigureView
     width: float
@@ -90,7 +94,7 @@ class DrawnFigure:
 
 @dataclass(frozen=True, slots=True)
 class FiguresPage:
-    """The page of a board's figures; lacks_curves: it may have more classes than there are curves."""
+    """The page of a board's figures. lacks_curves: the board may have classes without curves."""
 
     view: FiguresView
     figures: tuple[DrawnFigure, ...]
@@ -98,19 +102,22 @@ class FiguresPage:
     lacks_curves: bool = False
 
 
-LETTER = 6.8  # units of width
-LONGEST_BADGE = 40  # letters of what it is of
-ROWS_TOGETHER = 100  # of a table on a page
-LARGEST_DRAWING = 256_000  # characters of SVG inside a page
+LETTER = 6.8  # width of a letter, in units of the drawing
+LONGEST_BADGE = 40  # letters of the board's title
+ROWS_TOGETHER = 100  # rows of a table on a page
+LARGEST_DRAWING = 256_000  # characters of SVG inlined in a page
 
 
 def csv_of(figure: FigureView) -> str:
-    """The numbers of a figure as a table with a header; a word that a spreadsheet would take for a formula has a ' before it."""
+    """Write the numbers of a figure as CSV with a header. Words that look like formulas are prefixed with '."""
     return tables.csv_of([column.name for column in figure.columns], figure.rows)
 
 
 def part_of(figure: FigureView, group: int = 1) -> TablePart:
-    """The first rows of a figure's table with one group of its columns, the last for a number beyond; the first column names the rows."""
+    """Return the first rows of a figure's table with one group of its columns.
+
+    A number beyond the last group selects the last. The first column, which names the rows, is in every group.
+    """
     rows, left_out = figure.rows[:ROWS_TOGETHER], max(0, len(figure.rows) - ROWS_TOGETHER)
     if len(figure.columns) - 1 <= CLASSES_TOGETHER:
         return TablePart(figure.columns, rows, left_out=left_out)
@@ -127,8 +134,8 @@ def part_of(figure: FigureView, group: int = 1) -> TablePart:
     )
 
 
-def badge_of(board: str, place: Place) -> Drawing:
-    """A small sign with a method's rank and mean on a board, for pages elsewhere."""
+def draw_badge(board: str, place: Place) -> Drawing:
+    """Draw a badge with a method's rank and mean on a board, for other websites."""
     left = shortened(board, LONGEST_BADGE)
     right = (
         " · ".join(
@@ -139,55 +146,59 @@ def badge_of(board: str, place: Place) -> Drawing:
         )
         or "no rank"
     )
-    across, rest = LETTER * len(left) + 14, LETTER * len(right) + 14
+    left_width, right_width = LETTER * len(left) + 14, LETTER * len(right) + 14
     shapes = (
-        Rect(0, 0, across, 20, "badge-left"),
-        Rect(across, 0, rest, 20, "badge-right"),
-        Text(across / 2, 14, left, "middle"),
-        Text(across + rest / 2, 14, right, "middle", "badge-text"),
+        Rect(0, 0, left_width, 20, "badge-left"),
+        Rect(left_width, 0, right_width, 20, "badge-right"),
+        Text(left_width / 2, 14, left, "middle"),
+        Text(left_width + right_width / 2, 14, right, "middle", "badge-text"),
     )
     return Drawing(
         "badge",
         f"{board}: {right}",
         f"Rank and mean on the leaderboard of {board}.",
-        across + rest,
+        left_width + right_width,
         20,
         shapes,
     )
 
 
-NOT_DRAWN = "this figure is being computed, or the board does not have it"
+NOT_DRAWN = "this figure is still being computed, or the board has no such figure"
 
 
 @cache
 def styles() -> str:
-    """The style sheet of drawings, which stands in each that is shown elsewhere."""
+    """Read the style sheet that is embedded in drawings for other websites."""
     return (ROOT / "static" / "figures.css").read_text()
 
 
 def figures_page(platform: Platform, address: BoardAddress, group: int = 1) -> FiguresPage:
-    """The figures of a board as everybody sees them; curves and large ones without their drawings.
+    """Return the figures of a board as the public sees them. Curves and large drawings come without their SVG.
 
-    group: of the columns of tables, from 1 on. Raises NotFoundError, and MalformedError for a group that no table has.
+    group: of table columns, from 1. Raises NotFoundError, and MalformedError for a group that no table has.
     """
     phase, summary = _summary(platform, address)
     heads = summary.figures if summary else ()
-    drawn = [_on_page(_figure(platform, phase, address, head, group)) for head in heads if not head.is_curve]
+    drawn = [
+        _without_large_svg(_figure(platform, phase, address, head, group))
+        for head in heads
+        if not head.is_curve
+    ]
     last = max((len(each.table.groups) for each in drawn), default=0) or 1
     if group > last:
         raise MalformedError(f"columns: expected 1 to {last}, found {group}")
-    nothing = {"columns": (), "rows": (), "svg": None}
-    curves = tuple(_drawn(address, head, nothing) for head in heads if head.is_curve)
+    empty = {"columns": (), "rows": (), "svg": None}
+    curves = tuple(_drawn(address, head, empty) for head in heads if head.is_curve)
     view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))
     return FiguresPage(view, tuple(drawn), curves, lacks_curves=len(curves) >= MOST_CLASSES)
 
 
-def _on_page(drawn: DrawnFigure) -> DrawnFigure:
+def _without_large_svg(drawn: DrawnFigure) -> DrawnFigure:
     return replace(drawn, svg=None) if len(drawn.svg or "") > LARGEST_DRAWING else drawn
 
 
 def figures(platform: Platform, address: BoardAddress) -> FiguresView:
-    """The numbers of every figure of a board, as everybody sees them. Raises NotFoundError."""
+    """Return all figures of a board with their numbers, as the public sees them. Raises NotFoundError."""
     phase, summary = _summary(platform, address)
     heads = summary.figures if summary else ()
     views = tuple(_figure(platform, phase, address, head).figure for head in heads)
@@ -195,7 +206,7 @@ def figures(platform: Platform, address: BoardAddress) -> FiguresView:
 
 
 def figure(platform: Platform, address: BoardAddress, name: str) -> DrawnFigure:
-    """One figure of a board. Raises NotFoundError, also while it is being computed."""
+    """Return one figure of a board. Raises NotFoundError, also while it is being computed."""
     phase, summary = _summary(platform, address)
     head = next((each for each in (summary.figures if summary else ()) if each.name == name), None)
     if head is None:
@@ -204,35 +215,35 @@ def figure(platform: Platform, address: BoardAddress, name: str) -> DrawnFigure:
 
 
 def standing_alone(svg: str) -> bytes:
-    """A drawing as it stands in other people's pages."""
+    """Embed the styles in a drawing, for other websites."""
     return alone(svg, styles()).encode()
 
 
 def badge(platform: Platform, address: BoardAddress, method_id: int) -> bytes:
-    """The rank and mean of a method on a board, as everybody sees them. Raises NotFoundError."""
+    """Draw the badge of a method on a board, as the public sees it. Raises NotFoundError."""
     phase, summary = _summary(platform, address)
     place = summary.places.get(str(method_id)) if summary else None
     if place is None:
-        raise NotFoundError(f"there is no public result of method {method_id} on this board")
+        raise NotFoundError(f"this board has no public result of method {method_id}")
     title = scoring.competition_of(phase.dataset, address.competition).title
-    drawing = badge_of(f"{phase.challenge_title} {title}", place)
+    drawing = draw_badge(f"{phase.challenge_title} {title}", place)
     return standing_alone(draw("figures/drawing.svg", drawing=drawing).strip())
 
 
 def _summary(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Summary | None]:
-    """What was drawn of a board, unless it shows what is not disclosed at this moment, or has not been drawn."""
+    """Load the summary of a board's figures; None if not drawn or drawn under another disclosure."""
     with platform.snapshot() as session:
         phase = find_phase(session, address.challenge, address.image_set)
         if challenges.board_of(session, phase.id, address.competition) is None:
             raise NotFoundError(
                 f"{address.challenge} {address.image_set} has no competition {address.competition}"
             )
-        taken_back = boards.withdrawals_number(session, phase.id, address.competition)
+        withdrawals = boards.withdrawals_number(session, phase.id, address.competition)
         found = exhibits.find(session, FIGURES, f"{phase.id}/{address.competition}")
     if found is None:
         return phase, None
     summary = _read(_content(platform, found))
-    return phase, summary if summary.disclosed == disclosed(phase, taken_back) else None
+    return phase, summary if summary.disclosed == disclosed(phase, withdrawals) else None
 
 
 def _read(stored: Mapping[str, Any]) -> Summary:

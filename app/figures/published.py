@@ -1,4 +1,4 @@
-"""Published tables: results of historical challenges that were not scored here, with their figures."""
+"""Results of historical challenges as published, not scored here, with figures."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from scoring.published import classification_of_2007, detection_of_2007
 
 @dataclass(frozen=True, slots=True)
 class PublishedLine:
-    """A historical challenge in the list of all."""
+    """A historical challenge in the list of all challenges."""
 
     code: str
     title: str
@@ -34,7 +34,7 @@ class PublishedLine:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table of a paper: a competition's number, title, and where it is printed."""
+    """A table of a paper. number, title: of the competition; printed: where the paper has it."""
 
     number: int
     title: str
@@ -43,7 +43,7 @@ class PublishedTable:
 
 @dataclass(frozen=True, slots=True)
 class PublishedChallengeView:
-    """A historical challenge; note: that nothing of it was scored here."""
+    """A historical challenge. note: says that its results were not scored here."""
 
     code: str
     title: str
@@ -54,7 +54,7 @@ class PublishedChallengeView:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """A method: values in [0, 1], as printed, to a thousandth; without a value in every class it has neither mean nor rank."""
+    """A method. Values are in [0, 1] with three decimals, as printed. mean, rank: None unless every class has a value."""
 
     rank: int | None
     method: str
@@ -65,7 +65,7 @@ class PublishedRow:
 
 @dataclass(frozen=True, slots=True)
 class PublishedBoard:
-    """A board as it was published; best: the largest value of each class."""
+    """A board as it was published. best: the highest value of each class."""
 
     challenge: PublishedChallengeView
     table: PublishedTable
@@ -77,7 +77,7 @@ class PublishedBoard:
 
 @dataclass(frozen=True, slots=True)
 class PublishedPage:
-    """The page of a published board, with its figures as far as they are drawn."""
+    """The page of a published board, with the figures drawn so far."""
 
     board: PublishedBoard
     figures: tuple[DrawnFigure, ...]
@@ -88,7 +88,7 @@ NOTE: Final = "As published, not scored here"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A board of a historical challenge: its table, where its numbers are read, and their measure."""
+    """The source of a historical board: its table, a function that reads its numbers, and their measure."""
 
     table: PublishedTable
     read: Callable[[], Scoreboard]
@@ -116,11 +116,11 @@ CHALLENGES: Final[Mapping[str, tuple[PublishedChallengeView, tuple[Published, ..
         ),
     )
 }
-"""By code, every historical challenge with its boards."""
+"""All historical challenges with their boards, by code."""
 
 
 def board_of(challenge: PublishedChallengeView, published: Published) -> PublishedBoard:
-    """A board with ranks by the mean; a method that did not enter every class follows the others."""
+    """Rank a board by the mean. Methods without a value in every class come last."""
     scores = published.read()
     means = [None if None in row else fmean(_known(row)) for row in scores.values]
     rows = [
@@ -138,41 +138,41 @@ def _known(row: tuple[float | None, ...]) -> list[float]:
 
 
 def scores_of(board: PublishedBoard) -> BoardScores:
-    """What the figures of a published board are drawn from."""
+    """Return the scores from which the figures of a published board are drawn."""
     methods = tuple(MethodScores(row.method, row.mean, row.values) for row in board.rows)
     return BoardScores(board.measure, board.classes, methods)
 
 
 def codes(session: Session) -> list[str]:
-    """The codes of the historical challenges that are shown."""
+    """List the codes of the historical challenges on this server."""
     return list(session.scalars(select(PublishedChallenge.code).order_by(PublishedChallenge.code)))
 
 
 def is_shown(session: Session, code: str) -> bool:
-    """Whether a historical challenge is shown."""
+    """Whether this server shows a historical challenge."""
     return session.get(PublishedChallenge, code) is not None
 
 
 def insert_published(session: Session, code: str) -> bool:
-    """Show a historical challenge; False if it is shown already."""
+    """Store that a historical challenge is shown. False if it was already."""
     statement = insert(PublishedChallenge).values(code=code).on_conflict_do_nothing()
     return session.scalar(statement.returning(PublishedChallenge.code)) is not None
 
 
 def delete_published(session: Session, code: str, subject: str) -> bool:
-    """Show a historical challenge no longer, with what was drawn of it below `subject`; whether it was shown."""
+    """Delete a historical challenge and its artefacts below `subject`. Returns whether it was shown."""
     session.execute(delete(Artefact).where(Artefact.subject.startswith(subject, autoescape=True)))
-    gone = delete(PublishedChallenge).where(PublishedChallenge.code == code)
-    return session.scalar(gone.returning(PublishedChallenge.code)) is not None
+    statement = delete(PublishedChallenge).where(PublishedChallenge.code == code)
+    return session.scalar(statement.returning(PublishedChallenge.code)) is not None
 
 
-FIGURES = "published figures"  # kind of the artefact with the figures of a board
+FIGURES = "published figures"  # artefact kind: all figures of a board
 
 
 def add(platform: Platform, code: str) -> bool:
-    """Show a historical challenge, with its figures; False if it is shown already. Raises NotFoundError for one that there is not."""
+    """Show a historical challenge and draw its figures. False if it is already shown. Raises NotFoundError for an unknown code."""
     if code not in CHALLENGES:
-        raise NotFoundError(f"there is no historical challenge {code!r}; there are {', '.join(CHALLENGES)}")
+        raise NotFoundError(f"there is no historical challenge {code!r}; expected {', '.join(CHALLENGES)}")
     with platform.transaction() as session:
         is_new = insert_published(session, code)
     draw_missing(platform)
@@ -180,26 +180,26 @@ def add(platform: Platform, code: str) -> bool:
 
 
 def remove(platform: Platform, code: str) -> None:
-    """Show a historical challenge no longer. Raises NotFoundError."""
+    """Stop showing a historical challenge. Raises NotFoundError if it is not shown."""
     with platform.transaction() as session:
         if not delete_published(session, code, _subject(code)):
             raise NotFoundError(f"this server does not show a historical challenge {code!r}")
 
 
 def draw_missing(platform: Platform) -> int:
-    """Draw the figures of historical boards that have none, or were drawn otherwise; how many boards."""
+    """Draw the missing and outdated figures of historical boards. Returns the number of boards."""
     with platform.transaction() as session:
         boards = [
             (code, published) for code in codes(session) for published in CHALLENGES.get(code, (None, ()))[1]
         ]
-        found = {
+        drawn = {
             (code, each.table.number): exhibits.find(session, FIGURES, _subject(code, each.table.number))
             for code, each in boards
         }
     missing = [
         (code, each)
         for code, each in boards
-        if (before := found[code, each.table.number]) is None or before.version != DRAWN
+        if (before := drawn[code, each.table.number]) is None or before.version != DRAWN
     ]
     for code, published in missing:
         figures = summary_figures(scores_of(board_of(CHALLENGES[code][0], published)))
@@ -223,14 +223,14 @@ def _subject(code: str, number: int | str = "") -> str:
 
 
 def lines(platform: Platform) -> tuple[PublishedLine, ...]:
-    """The historical challenges that are shown."""
+    """List the historical challenges on this server."""
     with platform.transaction() as session:
         shown = [CHALLENGES[code][0] for code in codes(session) if code in CHALLENGES]
     return tuple(PublishedLine(each.code, each.title, each.source) for each in shown)
 
 
 def challenge(platform: Platform, code: str) -> PublishedChallengeView:
-    """A historical challenge. Raises NotFoundError."""
+    """Return a historical challenge. Raises NotFoundError."""
     with platform.transaction() as session:
         if code not in CHALLENGES or not is_shown(session, code):
             raise NotFoundError(f"there is no historical challenge {code!r}")
@@ -238,7 +238,7 @@ def challenge(platform: Platform, code: str) -> PublishedChallengeView:
 
 
 def board(platform: Platform, code: str, competition: int) -> PublishedBoard:
-    """A board as it was published. Raises NotFoundError."""
+    """Return a board as it was published. Raises NotFoundError."""
     view = challenge(platform, code)
     found = next((each for each in CHALLENGES[code][1] if each.table.number == competition), None)
     if found is None:
@@ -247,7 +247,7 @@ def board(platform: Platform, code: str, competition: int) -> PublishedBoard:
 
 
 def page(platform: Platform, code: str, competition: int) -> PublishedPage:
-    """A board as it was published, with its figures; without them until they are drawn. Raises NotFoundError."""
+    """Return a board as it was published, with its figures if they are drawn. Raises NotFoundError."""
     shown = board(platform, code, competition)
     stored = exhibits.read(platform, FIGURES, _subject(code, competition))
     figures: list[dict[str, Any]] = json.loads(stored) if stored else []
@@ -255,11 +255,11 @@ def page(platform: Platform, code: str, competition: int) -> PublishedPage:
 
 
 def figure(platform: Platform, code: str, competition: int, name: str) -> DrawnFigure:
-    """One figure of a published board. Raises NotFoundError."""
+    """Return one figure of a published board. Raises NotFoundError."""
     for each in page(platform, code, competition).figures:
         if each.figure.name == name:
             return each
-    raise NotFoundError("this figure is being computed, or the board does not have it")
+    raise NotFoundError("this figure is still being computed, or the board has no such figure")
 
 
 def _drawn(code: str, competition: int, stored: dict[str, Any]) -> DrawnFigure:

@@ -1,4 +1,4 @@
-"""Published results for programs."""
+"""JSON API: published results of historical challenges."""
 
 from fastapi import APIRouter
 
@@ -14,17 +14,17 @@ router = APIRouter(
 
 @router.get("")
 def challenges(platform: ThePlatform) -> tuple[PublishedLine, ...]:
-    """The historical challenges that this server shows as published; nothing of them was scored here."""
+    """List the historical challenges on this server. Their results are shown as published, not scored here."""
     return published.lines(platform)
 
 
 @router.get("/{code}")
 def challenge(platform: ThePlatform, code: str) -> PublishedChallengeView:
-    """A historical challenge with its boards."""
+    """Return a historical challenge with its boards."""
     return published.challenge(platform, code)
 
 
 @router.get("/{code}/{competition}")
 def board(platform: ThePlatform, code: str, competition: int) -> PublishedBoard:
-    """A board as it was published: values in [0, 1] to a thousandth."""
+    """Return a board as it was published. Values are in [0, 1] with three decimals."""
     return published.board(platform, code, competition)

@@ -1,4 +1,4 @@
-"""Pages of published results; nothing can be sent to them."""
+"""HTML pages: published results of historical challenges, which are read-only."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -14,24 +14,24 @@ router = APIRouter(prefix="/published/{code}", dependencies=[requires(Action.REA
 
 @router.get("")
 def challenge(request: Request, platform: ThePlatform, code: str) -> Response:
-    """A historical challenge with its boards."""
+    """Show a historical challenge with its boards."""
     return render(request, "published/challenge.html", challenge=published.challenge(platform, code))
 
 
 @router.get("/{competition}")
 def board(request: Request, platform: ThePlatform, code: str, competition: int) -> Response:
-    """A board as it was published, and its figures."""
+    """Show a board as it was published, with its figures."""
     return render(request, "published/board.html", page=published.page(platform, code, competition))
 
 
 @router.get("/{competition}/figures/{name}.svg")
 def figure(request: Request, platform: ThePlatform, code: str, competition: int, name: str) -> Response:
-    """A figure of a published board, which other pages may show."""
+    """Return a figure of a published board as SVG. Other websites may embed it."""
     found = published.figure(platform, code, competition, name)
     return drawing_response(request, standing_alone(found.svg or ""))
 
 
 @router.get("/{competition}/figures/{name}.csv")
 def table(platform: ThePlatform, code: str, competition: int, name: str) -> Response:
-    """The numbers of a figure of a published board."""
+    """Return the numbers of a published figure as CSV."""
     return table_response(f"{code}-{competition}", published.figure(platform, code, competition, name).figure)

@@ -1,1 +1,1 @@
-"""What a visitor enters by: the front page, challenges with their phases and leading methods, and search."""
+"""The front page, search, and the pages of challenges and competitions."""

@@ -1,10 +1,10 @@
-"""Challenges for programs."""
+"""JSON API: challenges."""
 
 from fastapi import APIRouter
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
-from app.home import home as home_home
+from app.home import home as home_views
 from app.home.home import ChallengeSummary, ChallengeView, CompetitionView, Found, HomeView
 from app.home.pages import Page, Set, Words
 from app.web.dependencies import ThePlatform, limited, requires
@@ -14,29 +14,29 @@ router = APIRouter(prefix="/api/v1", tags=["challenges"], dependencies=[requires
 
 @router.get("/home")
 def home(platform: ThePlatform) -> HomeView:
-    """What is open, the next deadline, the newest public results."""
-    return home_home.home(platform)
+    """Return open phases, the next deadline and the newest public results."""
+    return home_views.home(platform)
 
 
 @router.get("/find", dependencies=[limited(Limited.VIEW)])
 def find(platform: ThePlatform, q: Words = "") -> Found:
-    """Challenges and public methods by their names, the most likely first."""
-    return home_home.find(platform, q)
+    """Find challenges and public methods by name, best match first."""
+    return home_views.find(platform, q)
 
 
 @router.get("/challenges")
 def challenges(platform: ThePlatform) -> tuple[ChallengeSummary, ...]:
-    """Every challenge with its phases."""
-    return home_home.all_challenges(platform)
+    """List all challenges with their phases."""
+    return home_views.all_challenges(platform)
 
 
 @router.get("/challenges/{challenge}")
 def challenge(platform: ThePlatform, challenge: str, image_set: Set = None, page: Page = 1) -> ChallengeView:
-    """A challenge with its phases, and the public methods of one of them by competition, best first."""
-    return home_home.challenge_page(platform, challenge, image_set, page)
+    """Return a challenge with its phases, and the public methods of one phase by competition, best first."""
+    return home_views.challenge_page(platform, challenge, image_set, page)
 
 
 @router.get("/challenges/{challenge}/{image_set}/competitions/{competition}")
 def competition(platform: ThePlatform, challenge: str, image_set: str, competition: int) -> CompetitionView:
-    """What a competition asks for, how it is scored, and under which versions."""
-    return home_home.competition_page(platform, challenge, image_set, competition)
+    """Return what a competition expects, how it is scored, and under which versions."""
+    return home_views.competition_page(platform, challenge, image_set, competition)

@@ -1,4 +1,4 @@
-"""Home, the page of a challenge, and the page to submit from."""
+"""HTML pages: home, search, challenges, competitions and the upload form."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
-from app.home import home as home_home
+from app.home import home as home_views
 from app.home.home import ChallengeView, competitions_of, timeline_of
 from app.results.standings import MOST_PAGES
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
@@ -19,25 +19,28 @@ router = APIRouter()
 
 Set = Annotated[
     str | None,
-    Query(max_length=100, description="the image set whose methods are shown; by default one that is open"),
+    Query(
+        max_length=100,
+        description="the image set whose methods are shown; by default, a phase that has opened",
+    ),
 ]
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 Words = Annotated[
-    str, Query(max_length=100, description="the name of a challenge, or how that of a method begins")
+    str, Query(max_length=100, description="the name of a challenge, or the beginning of a method's name")
 ]
-Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, best first")]
+Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, best first")]
 
 
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform) -> Response:
-    """What this is, what is open, what is new."""
-    return render_shared(request, "home/home.html", None, lambda: {"home": home_home.home(platform)})
+    """Show what this site is, what is open and what is new."""
+    return render_shared(request, "home/home.html", None, lambda: {"home": home_views.home(platform)})
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
-    """Challenges and public methods by their names."""
-    return render(request, "home/find.html", found=home_home.find(platform, q))
+    """Find challenges and public methods by name."""
+    return render(request, "home/find.html", found=home_views.find(platform, q))
 
 
 @router.get("/challenges/{challenge}", dependencies=[requires(Action.READ_PUBLIC)])
@@ -49,14 +52,14 @@ def challenge(
     page: Page = 1,
     kind: Kind = "html",
 ) -> Response:
-    """A challenge with its phases over time and its methods by competition; or how to cite it."""
+    """Show a challenge with its timeline and its methods by competition, or its BibTeX entry."""
     if kind == "bib":
-        view = home_home.challenge_page(platform, challenge, image_set, page)
+        view = home_views.challenge_page(platform, challenge, image_set, page)
         result = citation(view, f"{platform.settings.address}/challenges/{quote(challenge)}")
         return Response(result, media_type="application/x-bibtex")
 
     def read() -> dict[str, Any]:
-        view = home_home.challenge_page(platform, challenge, image_set, page)
+        view = home_views.challenge_page(platform, challenge, image_set, page)
         timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
         return {"challenge": view, "timeline": timeline, "competitions": competitions_of(view.phases)}
 
@@ -64,11 +67,11 @@ def challenge(
 
 
 def citation(challenge: ChallengeView, address: str) -> str:
-    """A challenge for BibTeX, of the year in which it opened."""
+    """Write the BibTeX entry of a challenge, with the year in which it opened."""
     opened = min((card.phase.opens_at for card in challenge.phases), default=None)
     fields = {
         "title": challenge.title,
-        "key": challenge.title,  # by which styles sort what has no author
+        "key": challenge.title,  # styles sort entries without an author by this key
         "year": f"{opened:%Y}" if opened else "",
         "howpublished": address,
     }
@@ -82,8 +85,8 @@ def citation(challenge: ChallengeView, address: str) -> str:
 def competition(
     request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int
 ) -> Response:
-    """What a competition asks for, and how it is scored."""
-    view = home_home.competition_page(platform, challenge, image_set, competition)
+    """Show what a competition expects and how it is scored."""
+    view = home_views.competition_page(platform, challenge, image_set, competition)
     return render(request, "home/competition.html", view=view)
 
 
@@ -91,8 +94,8 @@ def competition(
 def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str
 ) -> Response:
-    """Where to drop an archive, what it should hold, and how much of the quota is left."""
-    page = home_home.submit_page(platform, actor, challenge, image_set)
+    """Show the upload form, with the expected files and the remaining quota."""
+    page = home_views.submit_page(platform, actor, challenge, image_set)
     return render(
         request,
         "home/submit.html",

@@ -1,5 +1,5 @@
-"""The images of a phase: thumbnails, a viewer with annotation and predictions, images to look at first.
+"""The images of a phase: thumbnails, a viewer with annotation and predictions, lists of notable images.
 
-`making` and `overlays` are the work of workers, which files and ground truth are read for; the other modules are what pages show
-of it. Others use `making.take_along`, `overlays.request` and `pictures.representatives`.
+`making` and `overlays` are for workers, which read image files and ground truth. The other modules show the output on pages.
+Other packages use `making.take_along`, `overlays.request`, and `candidates` and access rules from `pictures`.
 """

@@ -1,4 +1,4 @@
-"""The images of a phase for programs: the list of them, what is drawn over one, and those to look at first."""
+"""JSON API: images of a phase, their overlays, and lists of notable images."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -22,7 +22,7 @@ LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class ImageRow:
-    """A picture of a phase for programs; addresses are None where there is nothing to show, and the problem says why."""
+    """An image of a phase. thumbnail, picture: URLs, None if the image cannot be shown; problem: why it cannot."""
 
     name: str
     width: int | None
@@ -34,7 +34,7 @@ class ImageRow:
 
 @dataclass(frozen=True, slots=True)
 class ImageList:
-    """Some pictures of a phase; next: the address of those that follow."""
+    """Some images of a phase. made: how many can be shown so far; next: the URL of the next part, None at the end."""
 
     challenge: str
     image_set: str
@@ -53,15 +53,15 @@ def images(
     after: After = -1,
     name: Beginning = "",
 ) -> ImageList:
-    """The images of a phase in the order of its image sets, 200 at a time; `next` leads to the others.
+    """List the images of a phase in the order of its image sets, 200 at a time. `next` is the URL of the following ones.
 
-    On a held-out phase only where its organiser shows them.
+    On a held-out phase this works only if its organisers have made the images public.
     """
     page = pictures.pictures_page(platform, actor, challenge, image_set, name, Window(after, None, LIMIT))
     rows = tuple(_row(page, picture) for picture in page.pictures)
     address = f"/api/v1/challenges/{quote(challenge)}/{quote(image_set)}/images"
-    begins = f"&name={quote(name)}" if name else ""
-    next_ = None if page.next is None else f"{address}?after={page.next}{begins}"
+    name_filter = f"&name={quote(name)}" if name else ""
+    next_ = None if page.next is None else f"{address}?after={page.next}{name_filter}"
     return ImageList(challenge, image_set, page.total, page.made, rows, next_)
 
 
@@ -91,9 +91,9 @@ def image(
     run: Runs = None,
     threshold: Annotated[float | None, Query(allow_inf_nan=False)] = None,
 ) -> ViewerPage:
-    """An image with its annotation and the predictions of some methods, in pixels from its upper left corner.
+    """Return an image with its annotation and the predictions of some methods, in pixels from its upper left corner.
 
-    Without annotation and predictions where the annotation is held out.
+    On a held-out phase, annotation and predictions are left out.
     """
     choice = Choice(competition, tuple(run or ()), threshold)
     return viewer.viewer(platform, actor, challenge, image_set, name, choice)
@@ -105,7 +105,7 @@ def image(
 def of_run(
     platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: ClassName = None
 ) -> ExamplesPage:
-    """True positives, near misses, false positives and missed objects of a class; hidden while the annotation is held out."""
+    """Return true positives, near misses, false positives and missed objects of a class. Hidden on held-out phases."""
     return lists.examples_of_run(platform, actor, run_id, class_name)
 
 
@@ -122,5 +122,5 @@ def of_board(
     competition: int,
     class_name: ClassName = None,
 ) -> ExamplesPage:
-    """The easiest, hardest and most confusing images of a class over the methods of a board."""
+    """Return the easiest, hardest and most confusing images of a class over the methods of a board."""
     return lists.hard_images(platform, actor, challenge, image_set, competition, class_name)

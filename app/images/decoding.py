@@ -1,6 +1,6 @@
-"""Pictures out of files that nobody vouches for: checked, decoded and written again without anything else in them.
+"""Decode untrusted image files and encode them again as clean JPEG.
 
-Meant for child processes with limits; what comes out is JPEG of ours, without metadata, colour profile or trailing bytes.
+This runs in child processes with limits. The output has no metadata, colour profile or trailing bytes.
 """
 
 import io
@@ -20,17 +20,17 @@ from app.images.packs import pack, parts_of
 if TYPE_CHECKING:
     from PIL import Image
 
-MAX_BYTES: Final = 64 << 20  # of one file
-MAX_PIXELS: Final = 64_000_000  # of one picture: 192 MB once decoded
+MAX_BYTES: Final = 64 << 20  # per file
+MAX_PIXELS: Final = 64_000_000  # per image: 192 MB once decoded
 THUMBNAIL: Final = (320, 240)  # largest width and height
-VIEW: Final = (1280, 1280)
+VIEW: Final = (1280, 1280)  # largest width and height
 QUALITY: Final = {"thumbnail": 80, "view": 88}
 FORMATS: Final = ("JPEG", "PNG")
-RECIPE: Final = "2"  # grows with every change of what is made of a file
+RECIPE: Final = "2"  # increment to make all images again
 
 JPEG: Final = b"\xff\xd8\xff"
 PNG: Final = b"\x89PNG\r\n\x1a\n"
-_KNOWN: Final = (
+_OTHER_FORMATS: Final = (
     (b"GIF8", "a GIF"),
     (b"BM", "a BMP"),
     (b"II*\0", "a TIFF"),
@@ -43,12 +43,12 @@ _KNOWN: Final = (
 
 
 class PictureError(ValueError):
-    """A file is no picture that can be shown; the message says why."""
+    """A file cannot be shown as an image. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made of a file: JPEG of both sizes and the size of the picture itself, or why nothing was."""
+    """The images made from a file: JPEG in both sizes, and the original size in pixels; or the problem."""
 
     thumbnail: bytes = b""
     view: bytes = b""
@@ -58,44 +58,48 @@ class Made:
 
 
 def check_beginning(data: bytes) -> None:
-    """Raise PictureError where a file that begins so is neither JPEG nor PNG.
+    """Raise PictureError if the first bytes of a file are neither JPEG nor PNG.
 
     >>> check_beginning(b"GIF89a")
     Traceback (most recent call last):
-    app.images.decoding.PictureError: expected a JPEG or PNG picture, found a GIF
+    app.images.decoding.PictureError: expected a JPEG or PNG image, found a GIF
     """
     if data.startswith((JPEG, PNG)):
         return
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         found = "a WebP"
     else:
-        found = next((name for start, name in _KNOWN if data.lstrip().startswith(start)), "something else")
-    raise PictureError(f"expected a JPEG or PNG picture, found {found if data else 'an empty file'}")
+        found = next(
+            (name for start, name in _OTHER_FORMATS if data.lstrip().startswith(start)), "something else"
+        )
+    raise PictureError(f"expected a JPEG or PNG image, found {found if data else 'an empty file'}")
 
 
-def read_file(path: Path, most: int | None = None) -> bytes:
-    """The bytes of a file, or the first so many. Raises PictureError for what is no plain file, or too large."""
+def read_file(path: Path, limit: int | None = None) -> bytes:
+    """Read a file, or its first bytes. Raises PictureError if it is not a regular file or too large."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe without a writer would wait for ever
+        descriptor = os.open(
+            path, os.O_RDONLY | os.O_NONBLOCK
+        )  # opening a pipe without a writer would block forever
     except FileNotFoundError:
         raise PictureError("there is no such file") from None
     except OSError as error:
         raise PictureError(f"the file cannot be read: {error.strerror}") from None
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise PictureError("expected a plain file")
-        if found.st_size > MAX_BYTES:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise PictureError("expected a regular file")
+        if status.st_size > MAX_BYTES:
             raise PictureError(
-                f"the file has {found.st_size >> 20} MiB; at most {MAX_BYTES >> 20} are allowed"
+                f"the file has {status.st_size >> 20} MiB; at most {MAX_BYTES >> 20} MiB are allowed"
             )
-        return file.read(MAX_BYTES if most is None else most)
+        return file.read(MAX_BYTES if limit is None else limit)
 
 
 def make_all(source: Path, names: tuple[str | None, ...], in_pack: bool) -> bytes:  # noqa: FBT001 - pickled in order
-    """A pack with a thumbnail and a larger picture of each file, behind JSON of width, height and problem of each.
+    """Make a pack: JSON with width, height and problem of each file, then a thumbnail and a larger image of each.
 
-    source: a folder, or a pack with the content of each file; names: of the files, None for one to leave out.
+    source: a folder, or a pack with the content of each file; names: of the files, None for those to skip.
     """
     with source.open("rb") if in_pack else nullcontext() as stream:
         contents = repeat(None, len(names)) if stream is None else parts_of(stream)
@@ -114,21 +118,21 @@ def _make_one(source: Path, name: str | None, data: bytes | None) -> Made:
 
 
 def make(data: bytes) -> Made:
-    """A thumbnail and a larger picture of a JPEG or PNG file.
+    """Make a thumbnail and a larger image from a JPEG or PNG file.
 
-    Turned as its pixels are stored, whatever its metadata says: that is what annotation counts in. Raises PictureError.
+    The orientation in the metadata is ignored, because annotation refers to the pixels as stored. Raises PictureError.
     """
-    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - only where a picture is decoded
+    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - needed only to decode an image
 
     check_beginning(data[:16])
     try:
         size, view = _decoded(data)
     except UnidentifiedImageError:
-        raise PictureError("this is not a picture that can be read") from None
+        raise PictureError("this image cannot be decoded") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise PictureError(f"the picture has more than {MAX_PIXELS:,} pixels") from None
+        raise PictureError(f"the image has more than {MAX_PIXELS:,} pixels") from None
     except (OSError, SyntaxError, EOFError, struct.error) as error:
-        raise PictureError(f"this is not a picture that can be read: {error}") from None
+        raise PictureError(f"this image cannot be decoded: {error}") from None
     view.thumbnail(VIEW, reducing_gap=2.0)
     thumbnail = view.copy()
     thumbnail.thumbnail(THUMBNAIL, reducing_gap=2.0)
@@ -136,25 +140,25 @@ def make(data: bytes) -> Made:
 
 
 def _decoded(data: bytes) -> "tuple[tuple[int, int], Image.Image]":
-    """The size of a picture and its pixels, unless its header says that they are too many."""
+    """Return the size and the pixels of an image. Its header is checked first, so too many pixels are never decoded."""
     from PIL import Image  # noqa: PLC0415
 
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
-            return picture.size, _flat(picture)
+            return picture.size, _to_rgb(picture)
 
 
-def _flat(picture: "Image.Image") -> "Image.Image":
-    """The pixels as red, green and blue, what is transparent on white."""
+def _to_rgb(picture: "Image.Image") -> "Image.Image":
+    """Convert to RGB, with transparent pixels on white."""
     from PIL import Image  # noqa: PLC0415
 
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
         with_alpha = picture.convert("RGBA")
-        paper = Image.new("RGB", with_alpha.size, "white")
-        paper.paste(with_alpha, mask=with_alpha.getchannel("A"))
-        return paper
+        background = Image.new("RGB", with_alpha.size, "white")
+        background.paste(with_alpha, mask=with_alpha.getchannel("A"))
+        return background
     if picture.mode.startswith("I;16"):
         return picture.point(lambda value: value / 256).convert("L").convert("RGB")
     return picture.convert("RGB")
@@ -163,8 +167,8 @@ def _flat(picture: "Image.Image") -> "Image.Image":
 def _jpeg(picture: "Image.Image", quality: int) -> bytes:
     from PIL import Image  # noqa: PLC0415
 
-    clean = Image.new("RGB", picture.size)  # has no metadata that could be written with it
+    clean = Image.new("RGB", picture.size)  # a new image has no metadata
     clean.paste(picture)
-    written = io.BytesIO()
-    clean.save(written, "JPEG", quality=quality, optimize=True)
-    return written.getvalue()
+    output = io.BytesIO()
+    clean.save(output, "JPEG", quality=quality, optimize=True)
+    return output.getvalue()

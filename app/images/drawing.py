@@ -1,7 +1,7 @@
-"""What is drawn over pictures, and the work of child processes that draw it: annotation, predictions, images to look at first.
+"""Draw overlays for images and find notable images, in child processes.
 
-Boxes are left, top, right, bottom in pixels from the upper left corner of the picture. Label images are PNG in the colours of the
-development kits, the background transparent. `names` are the images of a phase in their order.
+Boxes are left, top, right, bottom in pixels from the upper left corner of the image. Label images are PNG in the colours of the
+development kits with a transparent background. `names` are the images of a phase in order.
 """
 
 import io
@@ -44,16 +44,11 @@ from scoring.readers.voc.label_images import LABEL_COLOURS
 from scoring.saved_matches import open_matches
 from scoring.tasks.detection.task import DETECTION
 
-MAX_PREDICTIONS: Final = 100  # of one image
-EXAMPLES: Final = 12
+MAX_PREDICTIONS: Final = 100  # per image
+EXAMPLES: Final = 12  # images per list
 Kinds = tuple[str | None, ...]
 NO_KINDS: Final[Kinds] = (None, None, None, None)
-KINDS_OF_PIXELS: Final[Kinds] = (
-    "IoU",
-    None,
-    "share of pixels",
-    "IoU",
-)  # what the values of examples without a rank are
+KINDS_OF_PIXELS: Final[Kinds] = ("IoU", None, "share of pixels", "IoU")  # what the values are, by list
 
 Box = tuple[float, float, float, float]
 
@@ -68,7 +63,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class DrawnObject:
-    """An annotated object; number: in the order of its annotation, from 1."""
+    """An annotated object. number: its index in the annotation, from 1."""
 
     number: int
     name: str
@@ -80,10 +75,10 @@ class DrawnObject:
 
 @dataclass(frozen=True, slots=True)
 class DrawnPrediction:
-    """A prediction; outcome: 1 for a true positive, 0 for a false one, -1 for one that is ignored, None where that is of no box.
+    """A prediction.
 
-    number: of the person that it is of, for actions and layouts, whose annotated box it has; a prediction for the whole image has
-    no box.
+    box: None for a prediction of the whole image; outcome: 1 for a true positive, 0 for a false positive, -1 if ignored, None for
+    actions and layouts; number: for actions and layouts, the number of the person, whose annotated box is used.
     """
 
     name: str
@@ -96,19 +91,19 @@ class DrawnPrediction:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What is drawn over an image: objects of the annotation, or predictions of a run, best first."""
+    """What is drawn over an image: annotated objects, or the predictions of a run, best first."""
 
     image: str
-    has_labels: bool  # there is a label image, too
+    has_labels: bool  # there is also a label image
     objects: tuple[DrawnObject, ...] = ()
     predictions: tuple[DrawnPrediction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleView:
-    """A prediction to look at, or an object that was missed, see `scoring.analysis.examples.Example`; or an image that is easy or hard.
+    """A notable prediction or missed object, see `scoring.analysis.examples.Example`; or an easy or hard image.
 
-    kind: of an error, or what the value is where it is no confidence.
+    kind: the kind of error, or the meaning of the value if it is not a confidence.
     """
 
     image: str
@@ -121,9 +116,9 @@ class ExampleView:
 
 @dataclass(frozen=True, slots=True)
 class ClassImages:
-    """The images of a class to look at first.
+    """The notable images of a class.
 
-    lists: of a run true positives, near misses, false positives and missed objects; of a board the easiest, hardest and most
+    lists: for a run, true positives, near misses, false positives and missed objects; for a board, the easiest, hardest and most
     confusing images.
     """
 
@@ -140,7 +135,7 @@ LabelImages = dict[str, bytes]
 
 
 def overlay_of(part: bytes, name: str) -> Overlay | None:
-    """What is drawn over an image; none where it is of another one, because the images have changed since.
+    """Read an overlay from a part of a pack. None if it belongs to another image, because the images have changed since.
 
     >>> overlay_of(zlib.compress(b'{"image": "a", "has_labels": false}'), "a"), overlay_of(b"", "a")
     (Overlay(image='a', has_labels=False, objects=(), predictions=()), None)
@@ -152,12 +147,12 @@ def overlay_of(part: bytes, name: str) -> Overlay | None:
 
 
 def class_images_of(content: bytes) -> tuple[ClassImages, ...]:
-    """The images of each class to look at first."""
+    """Read the notable images of each class from JSON."""
     return _IMAGES.validate_json(content)
 
 
 def draw_truth(truth_file: Path, names: Sequence[str]) -> bytes:
-    """A pack with the annotation of each image and its label image."""
+    """Make a pack with the annotation and the label image of each image."""
     truth = GroundTruth.open(truth_file)
     objects = _objects(truth)
     masks = {
@@ -172,7 +167,7 @@ def _objects(truth: GroundTruth) -> Objects:
     lists, tables = truth.lists, truth.tables
     objects = tables.objects
     boxes = _edges(objects.boxes, tables.convention)
-    parts, acts = defaultdict[int, list[Part]](list), defaultdict[int, list[str]](list)
+    parts, actions = defaultdict[int, list[Part]](list), defaultdict[int, list[str]](list)
     columns = zip(
         tables.parts.owner.tolist(),
         tables.parts.kind.tolist(),
@@ -185,10 +180,10 @@ def _objects(truth: GroundTruth) -> Objects:
         tables.acts.action.tolist(), tables.acts.owner.tolist(), tables.acts.label.tolist(), strict=True
     ):
         if label > 0:
-            acts[owner].append(lists.actions[action])
-    found = defaultdict[str, list[DrawnObject]](list)
+            actions[owner].append(lists.actions[action])
+    by_image = defaultdict[str, list[DrawnObject]](list)
     for row, (image, name) in enumerate(zip(objects.image.tolist(), objects.name.tolist(), strict=True)):
-        listed = found[lists.images[image]]
+        listed = by_image[lists.images[image]]
         listed.append(
             DrawnObject(
                 len(listed) + 1,
@@ -196,16 +191,16 @@ def _objects(truth: GroundTruth) -> Objects:
                 boxes[row],
                 bool(objects.difficult[row]),
                 tuple(parts[row]),
-                tuple(acts[row]),
+                tuple(actions[row]),
             )
         )
-    return found
+    return by_image
 
 
 def draw_run(
     archive: Path, truth_file: Path, statistics: Path, competition: int, protocol: str, names: Sequence[str]
 ) -> bytes:
-    """A pack of two: one with the predictions of each image and its label image, and JSON of the examples of each class."""
+    """Make a pack of two: a pack with the predictions and label image of each image, and JSON with the examples of each class."""
     truth = GroundTruth.open(truth_file)
     task = competition_of(truth.lists.dataset, competition).task
     _, matches = open_matches(statistics)
@@ -227,7 +222,7 @@ def draw_run(
         Overlay(
             name,
             name in masks,
-            predictions=tuple(sorted(predictions.get(name, ()), key=_worst_last)),
+            predictions=tuple(sorted(predictions.get(name, ()), key=_by_confidence)),
         )
         for name in names
     )
@@ -240,14 +235,14 @@ def _views(found: Examples, images: Sequence[str], kinds: Kinds) -> tuple[tuple[
     return tuple(
         tuple(
             ExampleView(images[each.image], each.rank, each.value, each.box, each.iou, kind or each.kind)
-            for each in some
+            for each in examples
         )
-        for some, kind in zip(lists, kinds, strict=True)
+        for examples, kind in zip(lists, kinds, strict=True)
     )
 
 
 def hard_images(truth_file: Path, statistics: Sequence[Path]) -> bytes:
-    """JSON of the easiest, hardest and most confusing images of each class over several runs of one competition."""
+    """Find the easiest, hardest and most confusing images of each class over several runs of a competition, as JSON."""
     truth = GroundTruth.open(truth_file)
     listed: list[ClassImages] = []
     by_class = defaultdict[str, list[RankedPredictions]](list)
@@ -272,7 +267,7 @@ def hard_images(truth_file: Path, statistics: Sequence[Path]) -> bytes:
 
 
 def _labels(truth: GroundTruth, ranking: RankedPredictions) -> Labels | None:
-    """In which images the class is, 1, in which it is not, -1, and which do not count, 0; none for parts of persons."""
+    """Label each image: 1 if it has the class, -1 if not, 0 if it does not count. None for parts of persons."""
     name, lists = ranking.class_name, truth.lists
     if name in lists.actions:
         return labels_of_persons(ranking, len(lists.images))
@@ -283,19 +278,21 @@ def _labels(truth: GroundTruth, ranking: RankedPredictions) -> Labels | None:
 
 
 def _hard(found: HardImages, images: Sequence[str], kinds: Sequence[str]) -> ClassImages:
-    """The lists of a class; kinds: what the images of each are chosen by."""
+    """Build the lists of a class. kinds: the value that each list is sorted by."""
     lists = (found.easiest, found.hardest, found.confusing)
     return ClassImages(
         found.class_name,
         tuple(
-            tuple(ExampleView(images[each.image], None, each.value, None, None, kind) for each in some)
-            for some, kind in zip(lists, kinds, strict=True)
+            tuple(
+                ExampleView(images[each.image], None, each.value, None, None, kind) for each in images_of_list
+            )
+            for images_of_list, kind in zip(lists, kinds, strict=True)
         ),
     )
 
 
 def _detections(truth: GroundTruth, found: Sequence[RankedDetections]) -> Predictions:
-    """The most confident detections of each image over all classes."""
+    """Select the most confident detections of each image over all classes."""
     predictions = Predictions(list)
     if not found:
         return predictions
@@ -353,7 +350,7 @@ def _classification(truth: GroundTruth, matches: Sequence[RankedPredictions]) ->
                     DrawnPrediction(ranked.class_name, confidence, None, outcome)
                 )
     for each in predictions.values():
-        each.sort(key=_worst_last)
+        each.sort(key=_by_confidence)
         del each[MAX_PREDICTIONS:]
     return predictions
 
@@ -387,17 +384,17 @@ def _predicted_label_images(archive: Path, truth: GroundTruth, competition: int)
 
 
 def _label_image(labels: Bytes) -> bytes:
-    from PIL import Image  # noqa: PLC0415 - only where there are label images
+    from PIL import Image  # noqa: PLC0415 - needed only for label images
 
     image = Image.fromarray(labels, "P")
     image.putpalette(LABEL_COLOURS)
-    written = io.BytesIO()
-    image.save(written, "PNG", transparency=b"\0" + b"\xff" * 255)
-    return written.getvalue()
+    output = io.BytesIO()
+    image.save(output, "PNG", transparency=b"\0" + b"\xff" * 255)
+    return output.getvalue()
 
 
 def _packed(overlays: Iterable[Overlay], masks: LabelImages) -> bytes:
-    """A pack with two parts for each image: what is drawn as compressed JSON, and the label image."""
+    """Make a pack with two parts for each image: its overlay as compressed JSON, and its label image."""
     return pack(
         part
         for each in overlays
@@ -409,7 +406,7 @@ def _json(adapter: TypeAdapter[Any], value: object) -> bytes:
     return json.dumps(adapter.dump_python(value)).encode()
 
 
-def _worst_last(prediction: DrawnPrediction) -> float:
+def _by_confidence(prediction: DrawnPrediction) -> float:
     return -prediction.confidence
 
 

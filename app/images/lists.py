@@ -1,4 +1,4 @@
-"""Images to look at first, of a run and of a board, as a reader may see them."""
+"""Lists of notable images of a run or a board, as the reader may see them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from app.results import exhibits
 
 Meanings = tuple[
     tuple[str, str], ...
-]  # title and meaning of each list; one that a task does not have means nothing
+]  # title and meaning of each list; the meaning is empty if a task has no such list
 
 OF_RUN: Final[dict[str, Meanings]] = {
     "detection": (
@@ -36,10 +36,10 @@ OF_RUN: Final[dict[str, Meanings]] = {
         ("Worst segmented", "Images with the class; the smallest IoU first."),
     ),
     "": (
-        ("True positives", "The most confident predictions that are right."),
+        ("True positives", "The most confident correct predictions."),
         ("Near misses", ""),
-        ("False positives", "The most confident predictions that are wrong."),
-        ("Missed", "Positives that are ranked last."),
+        ("False positives", "The most confident wrong predictions."),
+        ("Missed", "The positives with the lowest ranks."),
     ),
 }
 OF_BOARD: Final[dict[str, Meanings]] = {
@@ -60,9 +60,9 @@ OF_BOARD: Final[dict[str, Meanings]] = {
 
 AWAITED: Final = "The lists of images are being computed. Reload this page in a moment."
 NOT_COMPUTED: Final = "The lists of images could not be computed. Ask the organisers to try again."
-NOT_STANDING: Final = "Images are listed for results that stand on a board, and this one does not."
+NOT_ON_BOARD: Final = "Images are listed only for results on a board, and this result is not on one."
 NO_RESULTS: Final = "There are no public results on this board yet."
-NOT_COMPARED: Final = frozenset({"layout"})  # tasks that say of no image how hard it is
+NOT_COMPARED: Final = frozenset({"layout"})  # tasks that have no measure of how hard an image is
 NOT_HARD: Final = (
     "Person layout has no lists of easy and hard images: a layout is right or wrong as a whole. "
     "The page of each result leads to its own true and false positives."
@@ -71,7 +71,7 @@ NOT_HARD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ShownExample:
-    """An example with its picture, none where there is no picture."""
+    """An example with its image, None if there is no image."""
 
     example: ExampleView
     picture: PictureView | None
@@ -79,7 +79,7 @@ class ShownExample:
 
 @dataclass(frozen=True, slots=True)
 class ExampleList:
-    """Examples of one sort."""
+    """A list of examples of the same kind."""
 
     title: str
     meaning: str
@@ -88,7 +88,7 @@ class ExampleList:
 
 @dataclass(frozen=True, slots=True)
 class ExamplesPage:
-    """Images that a result is good or bad at, of one class; lists are None where there are none, which `missing` explains."""
+    """The notable images of a class, for a run or a board. lists: None if there are none; missing: why there are none."""
 
     phase: PhaseView
     title: str
@@ -104,9 +104,9 @@ class ExamplesPage:
 
 
 def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: str | None) -> ExamplesPage:
-    """The images to look at first of a run, of one class.
+    """Return the notable images of a run, for one class.
 
-    Raises NotFoundError for a run that the reader may not see, and WithheldError where the annotation is held out.
+    Raises NotFoundError if the reader may not see the run, WithheldError if the annotation is held out.
     """
     with platform.snapshot() as session:
         visible = exhibits.visible_run(session, actor, run_id)
@@ -117,7 +117,7 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
         run = overlays.run_of(session, run_id)
         missing = AWAITED if overlays.is_awaited(session, phase.id, run.competition) else NOT_COMPUTED
         if not overlays.is_drawn_of(session, run_id):
-            missing = NOT_STANDING
+            missing = NOT_ON_BOARD
     info = scoring.competition_of(phase.dataset, run.competition)
     found = overlays.examples(platform, run_id)
     chosen = _chosen(found or (), class_name)
@@ -139,9 +139,9 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
 def hard_images(
     platform: Platform, actor: Actor, challenge: str, image_set: str, competition: int, class_name: str | None
 ) -> ExamplesPage:
-    """The easiest, hardest and most confusing images of a class, over the public methods of a board.
+    """Return the easiest, hardest and most confusing images of a class, over the public methods of a board.
 
-    Raises NotFoundError, and WithheldError where the annotation is held out.
+    Raises NotFoundError, and WithheldError if the annotation is held out.
     """
     with platform.snapshot() as session:
         phase = find_phase(session, challenge, image_set)
@@ -175,23 +175,23 @@ def hard_images(
 
 
 def _require_truth(session: Session, actor: Actor, phase: PhaseView) -> None:
-    """Raise NotFoundError for a phase without pictures, WithheldError where the reader sees no annotation over them."""
+    """Raise NotFoundError if the phase has no images, WithheldError if the reader may not see annotation on them."""
     source = source_of(session, phase.id)
     if source is None:
-        raise NotFoundError(f"{phase.challenge} {phase.image_set} has no pictures")
+        raise NotFoundError(f"{phase.challenge} {phase.image_set} has no images")
     if not (sees_pictures(actor, phase, source) and sees_truth(actor, phase, source)):
         raise WithheldError(withheld(phase))
 
 
-def _chosen(found: Sequence[ClassImages], class_name: str | None) -> ClassImages | None:
-    """The class that is asked for, or the first."""
-    return next((each for each in found if each.class_name == class_name), next(iter(found), None))
+def _chosen(classes: Sequence[ClassImages], class_name: str | None) -> ClassImages | None:
+    """Return the requested class, or the first if there is no such class."""
+    return next((each for each in classes if each.class_name == class_name), next(iter(classes), None))
 
 
 def lists_of(
     chosen: ClassImages, meanings: Mapping[str, Meanings], task: str
 ) -> Iterator[tuple[str, str, tuple[ExampleView, ...]]]:
-    """The lists of a class that the task has, with a title and what they mean in it."""
+    """Yield title, meaning and examples of each list that the task has."""
     for (title, meaning), examples in zip(meanings.get(task, meanings[""]), chosen.lists, strict=True):
         if meaning:
             yield title, meaning, examples

@@ -1,4 +1,4 @@
-"""Taking the pictures of a tree along, and making what pages show of them."""
+"""Import the images of a data set tree, and make the thumbnails and larger images that pages show."""
 
 import json
 import re
@@ -31,12 +31,12 @@ from scoring.data.description import UNKNOWN_SIDE
 
 log = structlog.get_logger()
 
-FOLDERS: Final = ("JPEGImages", "PNGImages", "")  # of a tree; 2006 had PNG
+FOLDERS: Final = ("JPEGImages", "PNGImages", "")  # of a tree; VOC2006 has PNG
 SUFFIXES: Final = (".jpg", ".jpeg", ".png")
 SHOWN_PROBLEMS: Final = 5
 BATCH_SECONDS: Final = 60
-PICTURE_SECONDS: Final = 2  # where a batch was stopped and its pictures are made one by one
-MEMORY: Final = 2 << 30  # of a child, also where a scoring may have more
+IMAGE_SECONDS: Final = 2  # per image, if a batch was stopped and its images are made one by one
+MEMORY: Final = 2 << 30  # bytes per child process, even if scoring may use more
 
 _NUMBER: Final = re.compile(r"\d+$")
 
@@ -45,8 +45,8 @@ _NUMBER: Final = re.compile(r"\d+$")
 class PictureFile:
     """An image of a phase and the file that shows it.
 
-    width, height: in pixels as annotated, None where the annotation does not say; file: below the folder, None without one;
-    size: in bytes; changed: when, in nanoseconds; problem: why the file cannot be shown.
+    width, height: in pixels according to the annotation, None if unknown; file: path below the folder, None if there is none;
+    size: in bytes; changed: modification time in nanoseconds; problem: why the file cannot be shown.
     """
 
     name: str
@@ -59,8 +59,8 @@ class PictureFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FilledBatch:
-    """Pictures that are made together; fingerprint: of the files and how they are made."""
+class FileBatch:
+    """Images that are made together. fingerprint: of the files and of how they are processed."""
 
     number: int
     files: tuple[PictureFile, ...]
@@ -69,13 +69,13 @@ class FilledBatch:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an import did with the pictures of a tree; problems: a sentence for each file that cannot be shown, the first few."""
+    """The result of importing the images of a tree. problems: a message for each of the first few files that cannot be shown."""
 
     mode: ImageMode
     folder: Path
     images: int
     files: int
-    changed: int  # pictures that are made again
+    changed: int  # images that are made again
     problems: tuple[str, ...]
     more_problems: int
 
@@ -83,10 +83,10 @@ class Taken:
 def take_along(
     platform: Platform, phase_id: int, tree: Path, mode: ImageMode, folder: Path | None = None
 ) -> Taken | None:
-    """Note where the pictures of a phase lie, or copy them, and have workers make what pages show; None where there are none.
+    """Link or copy the images of a phase, and queue the work of making thumbnails. Returns None if there are no images.
 
-    folder: that of the files, by default those of a tree. Files are opened to look at their beginnings alone. Doing so again
-    makes again what has changed. Raises NotFoundError for an unknown phase.
+    folder: where the images are, by default the tree's own folders. Only the first bytes of each file are checked here. A repeated
+    import processes only what has changed. Raises NotFoundError for an unknown phase.
     """
     root = (folder or tree).absolute()
     with platform.transaction() as session:
@@ -100,32 +100,32 @@ def take_along(
     batches = list(filled_batches(files, mode, RECIPE))
     changed = [batch for batch in batches if known.get(batch.number) != batch.fingerprint]
     copies = {batch.number: _copy(platform, root, batch) for batch in changed if mode is ImageMode.COPY}
-    stay = {batch.number for batch in batches} - {batch.number for batch in changed}
+    unchanged = {batch.number for batch in batches} - {batch.number for batch in changed}
     with platform.transaction() as session:
         _lock_source(session, phase_id, mode, root)
-        gone = [each for each in _batches(session, phase_id) if each.number not in stay]
-        _remove_batches(session, phase_id, gone)
+        removed = [each for each in _batches(session, phase_id) if each.number not in unchanged]
+        _remove_batches(session, phase_id, removed)
         _insert(session, phase_id, changed, copies)
         ask_for(session, JobKind.PICTURES, phase_id)
         ask_for(session, JobKind.OVERLAYS, phase_id)
-        unused = removable(session, "truth", _copies(gone))
+        unused = removable(session, "truth", _copies(removed))
     for key in unused:
         platform.truths.delete(key)
     problems = [f"{each.file or each.name}: {each.problem}" for each in files if each.problem]
     shown, more = tuple(problems[:SHOWN_PROBLEMS]), max(0, len(problems) - SHOWN_PROBLEMS)
-    found = sum(each.problem is None for each in files)
-    return Taken(mode, root, len(files), found, sum(len(each.files) for each in changed), shown, more)
+    usable = sum(each.problem is None for each in files)
+    return Taken(mode, root, len(files), usable, sum(len(each.files) for each in changed), shown, more)
 
 
 def mode_of(platform: Platform, phase_id: int) -> ImageMode | None:
-    """Whether the pictures of a phase are linked or copied, if it has some."""
+    """Return whether the images of a phase are linked or copied, or None if it has none."""
     with platform.transaction() as session:
         source = source_of(session, phase_id)
         return source.mode if source else None
 
 
 def remove(platform: Platform, phase_id: int) -> bool:
-    """Forget the pictures of a phase and what was made of them; whether there were any."""
+    """Remove the images of a phase and everything made from them. Returns whether there were any."""
     with platform.transaction() as session:
         batches = _batches(session, phase_id)
         _remove_batches(session, phase_id, batches)
@@ -146,7 +146,7 @@ def _copies(batches: Iterable[PictureBatch]) -> list[str]:
 
 
 def _remove_batches(session: Session, phase_id: int, batches: Sequence[PictureBatch]) -> None:
-    """Remove batches and what was made of them."""
+    """Remove batches and the images made from them."""
     for each in batches:
         exhibits.remove(session, PICTURES, f"{phase_id}/{each.number}")
     numbers = [each.number for each in batches]
@@ -156,16 +156,14 @@ def _remove_batches(session: Session, phase_id: int, batches: Sequence[PictureBa
 
 
 def _lock_source(session: Session, phase_id: int, mode: ImageMode, root: Path) -> None:
-    """Write the source of a phase, and lock it until the end of the transaction."""
+    """Store the image source of a phase and lock it until the end of the transaction."""
     changed = {"mode": mode, "folder": str(root), "problem": None}
     statement = upsert(PictureSource).values(phase_id=phase_id, **changed)
     session.execute(statement.on_conflict_do_update(index_elements=[PictureSource.phase_id], set_=changed))
 
 
-def _insert(
-    session: Session, phase_id: int, batches: Sequence[FilledBatch], copies: Mapping[int, str]
-) -> None:
-    """Write batches with their pictures; copies: the key of each, by number."""
+def _insert(session: Session, phase_id: int, batches: Sequence[FileBatch], copies: Mapping[int, str]) -> None:
+    """Insert batches with their images. copies: the storage key of each batch by number."""
     if not batches:
         return
     rows = [
@@ -226,9 +224,9 @@ def _picture_file(root: Path, image: scoring.Image, file: str | None) -> Picture
 
 
 def files_by_image(listings: Iterable[tuple[str, Sequence[str]]], *, numbered: bool) -> Mapping[str, str]:
-    """The file of each image, of several the one in the first folder and then of the first name.
+    """Map images to files. If an image has several, the first folder wins, then the first name.
 
-    listings: folders, below that of the tree, with the names of their files.
+    listings: folders below the root, with the names of their files.
 
     >>> files_by_image([("JPEGImages", ["a.jpg", "a.png", "b.txt"]), ("", ["a.jpg"])], numbered=False)
     {'a': 'JPEGImages/a.jpg'}
@@ -242,7 +240,7 @@ def files_by_image(listings: Iterable[tuple[str, Sequence[str]]], *, numbered: b
 
 
 def image_of(file: str, *, numbered: bool) -> str:
-    """The image that a file shows: its name without the ending, or in COCO the number at the end of it.
+    """Return the image that a file shows: its name without suffix, or the number at its end if images are numbered (COCO).
 
     >>> image_of("2008_000008.jpg", numbered=False), image_of("COCO_val2014_000000000139.jpg", numbered=True)
     ('2008_000008', '139')
@@ -252,20 +250,22 @@ def image_of(file: str, *, numbered: bool) -> str:
     return str(int(number[0])) if number else stem
 
 
-def filled_batches(files: Sequence[PictureFile], mode: ImageMode, recipe: str) -> Iterator[FilledBatch]:
-    """The images in batches, each with a fingerprint that changes with its files and with how they are made."""
+def filled_batches(files: Sequence[PictureFile], mode: ImageMode, recipe: str) -> Iterator[FileBatch]:
+    """Split images into batches, each with a fingerprint that changes with its files and with the recipe."""
     for number, first in enumerate(range(0, len(files), BATCH)):
         some = tuple(files[first : first + BATCH])
         facts = [recipe, mode.value, *(list(asdict(each).values()) for each in some)]
-        yield FilledBatch(number, some, sha256(json.dumps(facts).encode()).hexdigest())
+        yield FileBatch(number, some, sha256(json.dumps(facts).encode()).hexdigest())
 
 
-def _copy(platform: Platform, root: Path, batch: FilledBatch) -> str:
-    """Store the files of a batch as one content of the private store; its key."""
+def _copy(platform: Platform, root: Path, batch: FileBatch) -> str:
+    """Copy the files of a batch to the private store as one pack. Returns its key."""
     with platform.truths.draft() as draft:
         with draft.open("wb") as stream:
             write_pack(stream, len(batch.files), (_content(root, each) for each in batch.files))
-        return platform.truths.put(draft, uuid.uuid4())  # of its own, so that it can be removed
+        return platform.truths.put(
+            draft, uuid.uuid4()
+        )  # a unique key, so that this copy can be removed alone
 
 
 def _content(root: Path, each: PictureFile) -> bytes:
@@ -273,13 +273,13 @@ def _content(root: Path, each: PictureFile) -> bytes:
         return b""
     try:
         return read_file(root / each.file)
-    except PictureError:  # it was there a moment ago; a worker says so of an empty one
+    except PictureError:  # the file has just disappeared; the worker will report an empty file
         return b""
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """A batch of pictures to make, with its files by position."""
+    """A batch to make, with its images by position."""
 
     row: PictureBatch
     source: PictureSource
@@ -287,10 +287,10 @@ class _Batch:
 
 
 def make_next(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Make the next batch of pictures of a phase; what is made already stays, so that nothing is lost by an interruption.
+    """Make the next batch of images of a phase. Finished batches are kept, so an interruption loses little.
 
-    What follows is another job behind all that wait, so that no score waits for the pictures of a phase. Where they cannot be
-    reached, that is noted for organisers, who import again or try again.
+    The batch after it is another job at the end of the queue, so that no score waits for all images of a phase. If the files are
+    unreachable, this is recorded for organisers, who can import again or retry.
     """
     phase_id = int(payload["phase_id"])
     with platform.transaction() as session:
@@ -317,51 +317,51 @@ def _next_batch(session: Session, phase_id: int) -> _Batch | None:
     row = session.scalar(select(PictureBatch).where(*is_next).order_by(PictureBatch.number).limit(1))
     if row is None:
         return None
-    its = Picture.phase_id == phase_id, Picture.batch == row.number
-    pictures = session.scalars(select(Picture).where(*its).order_by(Picture.position)).all()
+    in_batch = Picture.phase_id == phase_id, Picture.batch == row.number
+    pictures = session.scalars(select(Picture).where(*in_batch).order_by(Picture.position)).all()
     return _Batch(row, session.get_one(PictureSource, phase_id), pictures)
 
 
 def _unreachable(platform: Platform, batch: _Batch) -> str | None:
     if batch.row.copy_key is not None:
-        there = platform.truths.exists(batch.row.copy_key)
-        return None if there else "The copies of the pictures are no longer in the private store"
+        exists = platform.truths.exists(batch.row.copy_key)
+        return None if exists else "The copies of the images are no longer in the private store"
     folder = Path(batch.source.folder)
     files = [each.file for each in batch.pictures if each.file and each.problem is None]
     if not folder.is_dir():
-        return f"The folder {folder} is not there, or this worker cannot reach it"
+        return f"The folder {folder} does not exist, or this worker has no access to it"
     if files and not any((folder / each).exists() for each in files):
-        return f"The folder {folder} does not hold the pictures any more"
+        return f"The folder {folder} no longer contains the images"
     return None
 
 
 def _make(platform: Platform, batch: _Batch) -> list[Made]:
     names = tuple(None if each.problem else each.file for each in batch.pictures)
     if batch.row.copy_key is None:
-        return _made(Path(batch.source.folder), names, in_pack=False)
+        return _make_all(Path(batch.source.folder), names, in_pack=False)
     with platform.truths.materialise(batch.row.copy_key) as copies:
-        return _made(copies, names, in_pack=True)
+        return _make_all(copies, names, in_pack=True)
 
 
-def _made(source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[Made]:
-    """What was made of these files: of all together or, if that is stopped, of each by itself."""
+def _make_all(source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[Made]:
+    """Make all files in one child process or, if that is stopped, one by one."""
     try:
         return _run(BATCH_SECONDS, source, names, in_pack=in_pack)
     except ChildFileError:
         raise
     except ChildError:
-        log.warning("a batch of pictures was stopped; its pictures are made one by one")
-    return [_made_alone(source, names, place, in_pack=in_pack) for place in range(len(names))]
+        log.warning("a batch of images was stopped; its images are made one by one")
+    return [_make_one(source, names, place, in_pack=in_pack) for place in range(len(names))]
 
 
-def _made_alone(source: Path, names: Sequence[str | None], place: int, *, in_pack: bool) -> Made:
+def _make_one(source: Path, names: Sequence[str | None], place: int, *, in_pack: bool) -> Made:
     alone = tuple(name if each == place else None for each, name in enumerate(names))
     try:
-        return _run(PICTURE_SECONDS, source, alone, in_pack=in_pack)[place]
+        return _run(IMAGE_SECONDS, source, alone, in_pack=in_pack)[place]
     except ChildFileError:
         raise
     except ChildError as error:
-        return Made(problem=f"decoding it was stopped: {error}")
+        return Made(problem=f"decoding was stopped: {error}")
 
 
 def _run(seconds: int, source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[Made]:
@@ -374,7 +374,7 @@ def _run(seconds: int, source: Path, names: tuple[str | None, ...], *, in_pack: 
 
 
 def _checked(file: Picture, made: Made) -> Made:
-    """What was made of a file, without its pictures where they are not to be shown."""
+    """Drop the images made from a file if it has a problem."""
     problem = (
         file.problem or made.problem or size_problem((file.width, file.height), (made.width, made.height))
     )
@@ -382,18 +382,18 @@ def _checked(file: Picture, made: Made) -> Made:
 
 
 def size_problem(expected: tuple[int | None, int | None], found: tuple[int, int]) -> str | None:
-    """Why a picture is not shown whose size is not the annotated one; its annotation would lie beside its objects.
+    """Return the problem if an image does not have its annotated size, since boxes would be misplaced; None otherwise.
 
     >>> size_problem((500, 375), (375, 500))
-    'the picture is 375 x 500, its annotation says 500 x 375'
+    'the image is 375 x 500, but its annotation says 500 x 375'
     """
     if None in expected or expected == found:
         return None
-    return "the picture is {} x {}, its annotation says {} x {}".format(*found, *expected)
+    return "the image is {} x {}, but its annotation says {} x {}".format(*found, *expected)
 
 
 def _record_made(session: Session, batch: _Batch, made: Sequence[Made]) -> None:
-    """Note that a batch is made, unless its files have changed meanwhile."""
+    """Record that a batch is made, unless its files have changed meanwhile."""
     row = batch.row
     is_same = (
         PictureBatch.phase_id == row.phase_id,

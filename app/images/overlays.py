@@ -1,4 +1,4 @@
-"""Drawing annotation and predictions of the phases whose pictures are shown, and reading what was drawn."""
+"""Draw annotation and predictions for phases with images, and read them for pages."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -41,19 +41,19 @@ from app.storage import content_key
 
 log = structlog.get_logger()
 
-# kinds of artefacts: packs with two parts for each image, what is drawn and a label image, of a ground truth and of a run;
-# JSON of the images of each class to look at first, of a run and of a board
+# Artefact kinds. The overlays of a ground truth or a run are packs with two parts for each image: its overlay and its label
+# image. The notable images of a run or a board are JSON.
 TRUTH, RUN, EXAMPLES, HARD = "truth overlays", "run overlays", "run examples", "hard images"
-RECIPE: Final = "2"  # grows with every change of what is drawn
-HARD_RECIPE: Final = "3"  # grows with every change of how hard images are found
+RECIPE: Final = "2"  # increment to draw all overlays again
+HARD_RECIPE: Final = "3"  # increment to find all hard images again
 OF_RUNS: Final = (RUN, EXAMPLES)
-MOST_RUNS: Final = 50  # of a board, the best: chosen from on a page, and compared for hard images
+MOST_RUNS: Final = 50  # the best of a board: offered on pages, and compared to find hard images
 JSON: Final = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRun:
-    """A run whose predictions can be drawn, as a page names it; mean: its headline in [0, 1]."""
+    """A run whose predictions can be drawn. mean: its headline in [0, 1]."""
 
     run_id: int
     competition: int
@@ -65,7 +65,7 @@ class DrawnRun:
 
 @dataclass(frozen=True, slots=True)
 class RunSources:
-    """What a run was scored from: the archive's checksum and upload, keys of private storage, and how."""
+    """The inputs of a run. truth, statistics: keys in private storage."""
 
     sha256: str
     upload_id: uuid.UUID
@@ -76,7 +76,7 @@ class RunSources:
 
 
 def version_of(names: Sequence[str]) -> str:
-    """The version of what is drawn over these images in this order.
+    """Return the version of the overlays of these images in this order.
 
     >>> version_of(["a", "b"]) == version_of(["b", "a"])
     False
@@ -85,16 +85,16 @@ def version_of(names: Sequence[str]) -> str:
 
 
 def request(session: Session, phase_id: int) -> None:
-    """Have drawn what is not drawn yet of a phase with pictures, and removed what stands on no board any more."""
+    """Queue the drawing of missing overlays and the removal of outdated ones, if the phase has images."""
     if source_of(session, phase_id) is not None:
         ask_for(session, JobKind.OVERLAYS, phase_id)
 
 
 def draw_next(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Draw the next thing of a phase that is not drawn yet: its annotation, one run, the hard images of a board.
+    """Draw what a phase still lacks: first its annotation, then a run, finally the hard images of its boards.
 
-    What follows is another message behind all that wait, so that nothing waits for all of a phase. Nothing is drawn where
-    nobody may see it, or where there are no pictures.
+    Each job draws one ground truth or one run and then queues another job at the end of the queue, so that no other work waits
+    for a whole phase. Nothing is drawn if no one may see it or the phase has no images.
     """
     phase_id = int(payload["phase_id"])
     with platform.transaction() as session:
@@ -102,18 +102,18 @@ def draw_next(platform: Platform, payload: Mapping[str, Any]) -> None:
         if phase is None or source is None or not truth_is_drawn(phase, source):
             _remove_drawn(session, phase_id)
             return
-        _remove_fallen(session, phase_id)
+        _remove_outdated(session, phase_id)
         images = select(Picture.name).where(Picture.phase_id == phase_id).order_by(Picture.position)
         names = tuple(session.scalars(images))
     if _draw_truth(platform, phase_id, names) or _draw_run(platform, phase_id, names):
         with platform.transaction() as session:
             request(session, phase_id)
         return
-    _compare(platform, phase, names)
+    _update_hard_images(platform, phase, names)
 
 
 def _draw_truth(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
-    """Draw a ground truth that is not drawn yet; whether there was one."""
+    """Draw a ground truth that is not drawn yet. False if there is none."""
     version = version_of(names)
     with platform.transaction() as session:
         shown = _truths_shown(session, phase_id)
@@ -128,7 +128,7 @@ def _draw_truth(platform: Platform, phase_id: int, names: Sequence[str]) -> bool
 
 
 def _truths_shown(session: Session, phase_id: int) -> dict[int, str]:
-    """The ground truths that the boards of a phase show, by id with their keys in private storage."""
+    """Return the ground truths of the boards of a phase: private storage keys by id."""
     statement = (
         select(GroundTruth.id, GroundTruth.key)
         .join(Board, Board.ground_truth_id == GroundTruth.id)
@@ -139,7 +139,7 @@ def _truths_shown(session: Session, phase_id: int) -> dict[int, str]:
 
 
 def _draw_run(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
-    """Draw a run that is not drawn yet; whether there was one. One that cannot be drawn counts as drawn, with nothing in it."""
+    """Draw a run that is not drawn yet. False if there is none. A run that cannot be drawn gets empty overlays."""
     version = version_of(names)
     with platform.transaction() as session:
         run_id = _next_run(session, phase_id, version)
@@ -147,7 +147,7 @@ def _draw_run(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
     if run_id is None or sources is None:
         return False
     try:
-        made = _run_drawn(platform, sources, names)
+        made = _drawn_by_child(platform, sources, names)
     except ChildFileError:
         raise
     except ChildError as error:
@@ -160,7 +160,7 @@ def _draw_run(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
 
 
 def _next_run(session: Session, phase_id: int, version: str) -> int | None:
-    """A run that stands on a board of a phase and that is not drawn in this version; the latest first."""
+    """Find the latest run on a board of a phase that is not drawn in this version."""
     made = (
         select(Artefact.id)
         .where(Artefact.kind == RUN, Artefact.subject == cast(Run.id, Text), Artefact.version == version)
@@ -179,7 +179,7 @@ def _next_run(session: Session, phase_id: int, version: str) -> int | None:
 
 
 def _run_sources(session: Session, run_id: int) -> RunSources:
-    """What a run was scored from."""
+    """Load the inputs of a run."""
     statement = (
         select(
             Upload.sha256, Upload.id, GroundTruth.key, Run.statistics_key, Result.competition, Run.protocol
@@ -195,7 +195,7 @@ def _run_sources(session: Session, run_id: int) -> RunSources:
     return RunSources(sha256 or "", upload_id, truth, statistics or "", competition, protocol)
 
 
-def _run_drawn(platform: Platform, sources: RunSources, names: Sequence[str]) -> bytes:
+def _drawn_by_child(platform: Platform, sources: RunSources, names: Sequence[str]) -> bytes:
     archive_key = content_key(sources.sha256, sources.upload_id)
     with (
         platform.archives.materialise(archive_key) as archive,
@@ -208,8 +208,8 @@ def _run_drawn(platform: Platform, sources: RunSources, names: Sequence[str]) ->
         )  # fmt: skip
 
 
-def _compare(platform: Platform, phase: PhaseView, names: Sequence[str]) -> None:
-    """Find the hard images of each board whose runs have changed, over the runs that everybody sees."""
+def _update_hard_images(platform: Platform, phase: PhaseView, names: Sequence[str]) -> None:
+    """Find the hard images of each board whose runs have changed, over its public runs."""
     with platform.transaction() as session:
         runs = runs_on_boards(session, phase.id, Audience.PUBLIC)
         truths = _truths_shown(session, phase.id)
@@ -247,23 +247,23 @@ def _limits(platform: Platform) -> ChildLimits:
     return ChildLimits(seconds=settings.delivery_seconds, memory=settings.child_memory, nice=10)
 
 
-def _remove_fallen(session: Session, phase_id: int) -> None:
-    """Remove what was drawn of runs of a phase that stand on no board any more."""
-    standing = (
+def _remove_outdated(session: Session, phase_id: int) -> None:
+    """Remove the overlays of runs that are no longer on a board."""
+    on_boards = (
         select(Result.published_run_id)
         .join(Board, stands_on_board())
         .where(Result.phase_id == phase_id, Result.published_run_id.is_not(None))
     )
-    fallen = (
+    outdated = (
         select(cast(Run.id, Text))
         .join(Result, Run.result_id == Result.id)
-        .where(Result.phase_id == phase_id, Run.id.not_in(standing))
+        .where(Result.phase_id == phase_id, Run.id.not_in(on_boards))
     )
-    session.execute(delete(Artefact).where(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(fallen)))
+    session.execute(delete(Artefact).where(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(outdated)))
 
 
 def _remove_drawn(session: Session, phase_id: int) -> None:
-    """Remove all that was drawn of a phase."""
+    """Remove all overlays and hard images of a phase."""
     truths = select(cast(GroundTruth.id, Text)).where(GroundTruth.phase_id == phase_id)
     runs = (
         select(cast(Run.id, Text)).join(Result, Run.result_id == Result.id).where(Result.phase_id == phase_id)
@@ -277,14 +277,14 @@ def _remove_drawn(session: Session, phase_id: int) -> None:
 
 
 def is_awaited(session: Session, phase_id: int, competition: int | None) -> bool:
-    """Whether something of a phase is still to be drawn, or this board of it has changed."""
+    """Whether drawing for a phase, or the update of one of its boards, is still queued."""
     overlays = queue.is_asked_for(JobKind.OVERLAYS, f"phase {phase_id}")
     board = queue.is_asked_for(JobKind.BOARD, f"{phase_id}/{competition}")
     return bool(session.scalar(select(or_(overlays, board))))
 
 
 def is_drawn_of(session: Session, run_id: int) -> bool:
-    """Whether a run stands on a board and has what drawing needs."""
+    """Whether a run is on a board and has the statistics that drawing needs."""
     statement = (
         select(Run.id)
         .join(Result, Result.published_run_id == Run.id)
@@ -311,12 +311,12 @@ def _runs() -> Select[*tuple[Any, ...]]:
 
 
 def run_of(session: Session, run_id: int) -> DrawnRun:
-    """A run that is there, whether it stands on a board or not."""
+    """Load an existing run, whether it is on a board or not."""
     return DrawnRun(*session.execute(_runs().where(Run.id == run_id)).one())
 
 
 def runs_on_boards(session: Session, phase_id: int, audience: Audience) -> list[DrawnRun]:
-    """The runs on the boards of a phase that its readers see, by competition and best first; of each board the best."""
+    """Return the runs on the boards of a phase by competition, best first. Only the best `MOST_RUNS` of each board."""
     statement = (
         _runs()
         .join(Board, stands_on_board())
@@ -328,33 +328,33 @@ def runs_on_boards(session: Session, phase_id: int, audience: Audience) -> list[
         )
         .order_by(Result.competition, ClassScore.value.desc().nulls_last(), Run.id)
     )
-    found: list[DrawnRun] = []
+    runs: list[DrawnRun] = []
     counts: dict[int, int] = {}
     for row in session.execute(statement):
         run = DrawnRun(*row)
         counts[run.competition] = counts.get(run.competition, 0) + 1
         if counts[run.competition] <= MOST_RUNS:
-            found.append(run)
-    return found
+            runs.append(run)
+    return runs
 
 
 def truth_overlay(platform: Platform, truth_id: int, position: int, name: str) -> Overlay | None:
-    """The annotation of an image, for who may see it; none before it is drawn."""
+    """Read the annotation of an image; None if not drawn yet. The caller checks that the reader may see it."""
     return overlay_of(_part(platform, TRUTH, truth_id, 2 * position), name)
 
 
 def run_overlay(platform: Platform, run_id: int, position: int, name: str) -> Overlay | None:
-    """The predictions of a run in an image, for who may see them; none before they are drawn."""
+    """Read the predictions of a run in an image; None if not drawn yet. The caller checks that the reader may see them."""
     return overlay_of(_part(platform, RUN, run_id, 2 * position), name)
 
 
 def truth_labels(platform: Platform, truth_id: int, position: int) -> bytes:
-    """The label image of the annotation, PNG, for who may see it; empty where there is none."""
+    """Read the label image of the annotation as PNG; empty if there is none. The caller checks that the reader may see it."""
     return _part(platform, TRUTH, truth_id, 2 * position + 1)
 
 
 def run_labels(platform: Platform, run_id: int, position: int) -> bytes:
-    """The label image of a run, PNG, for who may see it; empty where there is none."""
+    """Read the label image of a run as PNG; empty if there is none. The caller checks that the reader may see it."""
     return _part(platform, RUN, run_id, 2 * position + 1)
 
 
@@ -365,12 +365,12 @@ def _part(platform: Platform, kind: str, subject: int, number: int) -> bytes:
 
 
 def examples(platform: Platform, run_id: int) -> tuple[ClassImages, ...] | None:
-    """The examples of each class of a run, for who may see them; none before they are found."""
-    found = exhibits.read(platform, EXAMPLES, str(run_id))
-    return class_images_of(found) if found is not None else None
+    """Read the examples of each class of a run; None if not found yet. The caller checks that the reader may see them."""
+    content = exhibits.read(platform, EXAMPLES, str(run_id))
+    return class_images_of(content) if content is not None else None
 
 
 def hard_images(platform: Platform, phase_id: int, competition: int) -> tuple[ClassImages, ...] | None:
-    """The hard images of each class of a board, for who may see them; none before they are found."""
-    found = exhibits.read(platform, HARD, f"{phase_id}/{competition}")
-    return class_images_of(found) if found is not None else None
+    """Read the hard images of each class of a board; None if not found yet. The caller checks that the reader may see them."""
+    content = exhibits.read(platform, HARD, f"{phase_id}/{competition}")
+    return class_images_of(content) if content is not None else None

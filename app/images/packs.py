@@ -1,4 +1,4 @@
-"""Packs: many small contents in one, each of which is read without the others."""
+"""Packs: many small parts in one file, each readable without the others."""
 
 import io
 import struct
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-if TYPE_CHECKING:  # child processes need no store
+if TYPE_CHECKING:  # child processes do not import the storage
     from app.storage import Storage
 
 PACK: Final = "application/octet-stream"
@@ -15,7 +15,7 @@ _ENDS: Final = struct.Struct("<QQ")
 
 
 def write_pack(stream: BinaryIO, count: int, parts: Iterable[bytes]) -> None:
-    """Write so many parts in order: their number, where each begins and the last ends, and the parts themselves."""
+    """Write a pack: the number of parts, the offsets of their starts and of the end, then the parts. count: of parts."""
     starts = [_COUNT.size + 8 * (count + 1)]
     stream.seek(starts[0])
     for part in parts:
@@ -27,7 +27,7 @@ def write_pack(stream: BinaryIO, count: int, parts: Iterable[bytes]) -> None:
 
 
 def pack(parts: Iterable[bytes]) -> bytes:
-    """Parts as one content.
+    """Return a pack of these parts.
 
     >>> list(parts_of(io.BytesIO(pack([b"one", b"", b"three"]))))
     [b'one', b'', b'three']
@@ -38,7 +38,7 @@ def pack(parts: Iterable[bytes]) -> bytes:
 
 
 def parts_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The parts of a pack in order, one in memory at a time."""
+    """Read the parts of a pack in order, one at a time."""
     [count] = _COUNT.unpack(stream.read(_COUNT.size))
     starts = struct.unpack(f"<{count + 1}Q", stream.read(8 * (count + 1)))
     for start, end in pairwise(starts):
@@ -46,7 +46,7 @@ def parts_of(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def read_part(store: "Storage", key: str, number: int) -> bytes:
-    """One part of a pack in a store, counted from 0; empty beyond the last one."""
+    """Read one part of a stored pack, counted from 0. Empty if there is no such part."""
     with store.open(key) as stream:
         if number >= _COUNT.unpack(stream.read(_COUNT.size))[0]:
             return b""

@@ -1,4 +1,4 @@
-"""Pages of pictures, the pictures themselves, and what organisers choose about them."""
+"""HTML pages: images and their overlays; the image files; the settings of organisers."""
 
 from math import isfinite
 from typing import Annotated
@@ -22,11 +22,13 @@ VIEW = limited(Limited.VIEW)
 
 A_YEAR = 365 * 24 * 3600
 
-After = Annotated[int, Query(ge=-1, lt=1 << 31, description="show those after this position")]
-Before = Annotated[int | None, Query(ge=0, lt=1 << 31, description="show those before this position")]
-Beginning = Annotated[str, Query(max_length=100, description="how the names begin")]
-Version = Annotated[str, Query(max_length=40, description="of what was made; with it the answer may be kept")]
-Competition = Annotated[int | None, Query(description="whose predictions are drawn")]
+After = Annotated[int, Query(ge=-1, lt=1 << 31, description="show images after this position")]
+Before = Annotated[int | None, Query(ge=0, lt=1 << 31, description="show images before this position")]
+Beginning = Annotated[str, Query(max_length=100, description="the beginning of the names")]
+Version = Annotated[
+    str, Query(max_length=40, description="version of the image; with it, the response can be cached")
+]
+Competition = Annotated[int | None, Query(description="the competition whose predictions are drawn")]
 Runs = Annotated[
     list[int] | None, Query(max_length=20, description="runs whose predictions are drawn, at most five")
 ]
@@ -44,7 +46,7 @@ def of_phase(
     before: Before = None,
     name: Beginning = "",
 ) -> Response:
-    """The pictures of a phase, a page of them."""
+    """Show a page of the images of a phase."""
     window = Window(after, before, PAGE)
     page = pictures.pictures_page(platform, actor, challenge, image_set, name.strip(), window)
     return render(request, "images/pictures.html", page=page, form={}, problems={})
@@ -60,9 +62,9 @@ def thumbnail(
     name: str,
     v: Version = "",
 ) -> Response:
-    """A picture, small."""
+    """Return the thumbnail of an image as JPEG."""
     found = pictures.stored_picture(platform, actor, challenge, image_set, name, Size.THUMBNAIL)
-    return _answer(request, found, v)
+    return _image_response(request, found, v)
 
 
 @router.get("/pictures/{challenge}/{image_set}/{name}/picture.jpg", dependencies=[READ])
@@ -75,9 +77,9 @@ def picture(
     name: str,
     v: Version = "",
 ) -> Response:
-    """A picture, at most 1280 pixels wide and high."""
+    """Return an image as JPEG, at most 1280 pixels wide and high."""
     found = pictures.stored_picture(platform, actor, challenge, image_set, name, Size.VIEW)
-    return _answer(request, found, v)
+    return _image_response(request, found, v)
 
 
 @router.get("/pictures/{challenge}/{image_set}/{name}/labels.png", dependencies=[READ])
@@ -91,17 +93,21 @@ def labels(
     run: int | None = None,
     truth: int | None = None,
 ) -> Response:
-    """A label image in the colours of the development kits, its background transparent."""
+    """Return a label image as PNG in the colours of the development kits, with a transparent background."""
     found = viewer.label_image(platform, actor, challenge, image_set, name, run_id=run, truth_id=truth)
-    return _answer(request, found, "none", "image/png")
+    return _image_response(request, found, "none", "image/png")
 
 
-def _answer(request: Request, found: StoredPicture, version: str, media_type: str = "image/jpeg") -> Response:
-    """The bytes, or 304; who names the version of a public picture that is there may keep it for a year."""
-    lasting = f"public, max-age={A_YEAR}, immutable" if version == found.version else "public, no-cache"
+def _image_response(
+    request: Request, found: StoredPicture, version: str, media_type: str = "image/jpeg"
+) -> Response:
+    """Respond with the image or 304. A public image is cached for a year if the URL has its current version."""
+    public_caching = (
+        f"public, max-age={A_YEAR}, immutable" if version == found.version else "public, no-cache"
+    )
     headers = {
         "ETag": found.etag,
-        "Cache-Control": lasting if found.is_public else "no-store",
+        "Cache-Control": public_caching if found.is_public else "no-store",
         "Content-Disposition": "inline",
         **({} if found.is_public else {"Vary": "Cookie, Authorization"}),
     }
@@ -121,16 +127,16 @@ def of_image(
     name: str,
     competition: Competition = None,
     run: Runs = None,
-    threshold: Annotated[str, Query(max_length=40, description="the lowest confidence that is shown")] = "",
+    threshold: Annotated[str, Query(max_length=40, description="the lowest confidence to show")] = "",
 ) -> Response:
-    """A picture with what its annotation and some methods say of it."""
+    """Show an image with its annotation and the predictions of some methods."""
     choice = Choice(competition, tuple(run or ()), number_or_none(threshold))
     page = viewer.viewer(platform, actor, challenge, image_set, name, choice)
     return render(request, "images/viewer.html", page=page, query=request.url.query)
 
 
 def number_or_none(text: str) -> float | None:
-    """The number that a field holds; none where it is empty or something else.
+    """Parse a finite number; None if the text is empty or anything else.
 
     >>> number_or_none("0.5"), number_or_none(""), number_or_none("nan")
     (0.5, None, None)
@@ -150,7 +156,7 @@ def of_run(
     run_id: int,
     class_name: ClassName = None,
 ) -> Response:
-    """The images that a result is surest of, nearly right about, wrong about, and blind to."""
+    """Show true positives, near misses, false positives and missed objects of a run."""
     page = lists.examples_of_run(platform, actor, run_id, class_name)
     return render(request, "images/lists.html", page=page)
 
@@ -165,7 +171,7 @@ def of_board(
     competition: int,
     class_name: ClassName = None,
 ) -> Response:
-    """The images that the methods of a board find easy and hard."""
+    """Show the easiest, hardest and most confusing images for the methods of a board."""
     page = lists.hard_images(platform, actor, challenge, image_set, competition, class_name)
     return render(request, "images/lists.html", page=page)
 
@@ -178,7 +184,7 @@ def change(
     phase_id: int,
     sent: SentForm,
 ) -> Response:
-    """Set who sees the pictures of a held-out phase."""
+    """Set who may see the images of a held-out phase."""
     form = values_of(sent, PictureRules)
     try:
         pictures.change(platform, actor, phase_id, PictureRules.model_validate(form))
@@ -192,7 +198,7 @@ def change(
 
 @router.post("/organise/phases/{phase_id}/pictures/retry", dependencies=[ORGANISE])
 def try_again(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
-    """Have the pictures made that are not made yet."""
+    """Retry to make the missing images."""
     pictures.try_again(platform, actor, phase_id)
     return _back(platform, actor, phase_id)
 

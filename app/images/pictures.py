@@ -1,4 +1,7 @@
-"""The pictures of a phase as readers may see them. The web process reads what workers have made, and no folder or ground truth."""
+"""The images of a phase, as readers may see them.
+
+The web process reads only the images that workers have made, never source folders or ground truth.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,16 +25,16 @@ from app.results import exhibits
 from app.submissions.quotas import organised_phase
 from scoring import Description
 
-PICTURES: Final = "pictures"  # kind of the artefact with the pictures of a batch
-BATCH: Final = 50  # pictures that are made together: about a second of work, 5 MB
-PAGE: Final = 60
+PICTURES: Final = "pictures"  # artefact kind: the images of a batch
+BATCH: Final = 50  # images that are made together: about a second of work, 5 MB
+PAGE: Final = 60  # images per page
 SHORT_SIDE: Final = 150  # of a thumbnail on a page, in CSS pixels
-TRIED: Final = 20  # images of a task, of which the first that can be shown is taken
-NOT_MADE: Final = "the picture could not be made, and waits for an organiser"
+TRIED: Final = 20  # images of a task, the first of which that can be shown illustrates it
+NOT_MADE: Final = "this image could not be made; an organiser has to retry"
 
 
 class Size(IntEnum):
-    """Which of the two pictures of an image; the value is its place in the pack."""
+    """The two sizes of an image. The value is the offset in the pack."""
 
     THUMBNAIL = 0
     VIEW = 1
@@ -39,7 +42,7 @@ class Size(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class PictureView:
-    """A picture; version: of what was made of it, None before; problem: why there is nothing to show."""
+    """An image. version: of the images made from it, None if there are none; problem: why it cannot be shown."""
 
     position: int
     name: str
@@ -50,20 +53,20 @@ class PictureView:
 
     @property
     def shown_size(self) -> tuple[int, int]:
-        """Width and height of its thumbnail on a page, in CSS pixels, so that nothing moves when it arrives."""
+        """Width and height of the thumbnail in CSS pixels, so that the layout does not shift when it loads."""
         if not self.width or not self.height:
             return SHORT_SIDE * 4 // 3, SHORT_SIDE
-        scale = min(SHORT_SIDE / self.height, 3 * SHORT_SIDE / self.width)  # of a panorama, too
+        scale = min(SHORT_SIDE / self.height, 3 * SHORT_SIDE / self.width)  # limits the width of panoramas
         return max(1, round(scale * self.width)), max(1, round(scale * self.height))
 
 
 @dataclass(frozen=True, slots=True)
 class PicturesPage:
-    """Some pictures of a phase, in the order of its image sets.
+    """Some images of a phase, in the order of its image sets.
 
-    total, made, refused: of the phase, those that can be shown and those that never will be; being_made: how many still are;
-    beginning: what the names begin with; previous, next: the position to look before, or after, for the other pages; source:
-    for organisers; is_public: everybody sees them.
+    total: images of the phase; made: those that can be shown; refused: those that have a problem; being_made: those still queued;
+    beginning: what the names begin with; previous, next: the positions before and after which the other pages are, None if there
+    is no such page; is_public: everyone may see them; source: only for organisers.
     """
 
     phase: PhaseView
@@ -81,7 +84,7 @@ class PicturesPage:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """At most `limit` pictures, those after a position or, where that is given, before one."""
+    """A range of at most `limit` images: after a position or, if `before` is given, before that one."""
 
     after: int = -1
     before: int | None = None
@@ -90,7 +93,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class StoredPicture:
-    """A picture as it is sent, and who may keep it."""
+    """The bytes of an image, and whether caches may store them."""
 
     content: bytes
     version: str
@@ -98,72 +101,72 @@ class StoredPicture:
 
     @property
     def etag(self) -> str:
-        """The name of its bytes."""
+        """The entity tag of the content."""
         return f'"{sha256(self.content).hexdigest()[:24]}"'
 
 
 class PictureRules(BaseModel):
-    """Who sees the pictures of a held-out phase."""
+    """Who may see the images of a held-out phase."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
-    is_public: Annotated[bool, Field(description="everybody sees the pictures, without annotation")] = False
+    is_public: Annotated[bool, Field(description="everyone may see the images, without annotation")] = False
     draws_truth: Annotated[
         bool,
         Field(
-            description="organisers see the hidden annotation drawn, which is then kept where the web server reads it"
+            description="draw the hidden annotation for organisers; it is then stored where the web server can read it"
         ),
     ] = False
-    reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]
+    reason: Annotated[str, Field(min_length=3, max_length=1000, description="recorded in the audit log")]
 
 
 def sees_pictures(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
-    """Whether somebody sees the pictures of a phase, without annotation."""
+    """Whether a reader may see the images of a phase, without annotation."""
     return phase.disclosure is Disclosure.FULL or source.is_public or actor.runs(phase.challenge_id)
 
 
 def truth_is_drawn(phase: PhaseView, source: PictureSource) -> bool:
-    """Whether annotation and predictions are drawn for pages at all.
+    """Whether annotation and predictions are drawn at all.
 
-    What is drawn lies where the web server reads it, so hidden annotation is drawn only where an organiser asks for it. A phase
-    that discloses details once it is over shows curves and counts then, and no boxes: test sets are used again.
+    Overlays are stored where the web server can read them, so hidden annotation is drawn only if an organiser asks for it. A phase
+    that discloses details after its end shows curves and counts then, but no boxes, because test sets are reused.
     """
     return phase.disclosure is Disclosure.FULL or source.draws_truth
 
 
 def sees_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
-    """Whether somebody sees annotation and predictions drawn over the pictures."""
+    """Whether a reader may see annotation and predictions drawn over the images."""
     if phase.disclosure is Disclosure.FULL:
         return True
     return source.draws_truth and actor.runs(phase.challenge_id)
 
 
 def withheld(phase: PhaseView) -> str:
-    """Why nothing is drawn over the pictures of a phase."""
+    """Explain why nothing is drawn over the images of a phase."""
     return f"Annotation and predictions are not drawn because the annotation of {phase.image_set} is held out"
 
 
 def source_of(session: Session, phase_id: int) -> PictureSource | None:
-    """Where the pictures of a phase come from and who sees them; none for a phase without."""
+    """Load the source of a phase's images and who may see them. None if the phase has no images."""
     return session.get(PictureSource, phase_id)
 
 
 def visible_source(session: Session, actor: Actor, phase: PhaseView) -> PictureSource:
-    """The source of a phase whose pictures the reader sees. Raises NotFoundError."""
+    """Load the source of a phase's images. Raises NotFoundError if there is none or the reader may not see them."""
     source = source_of(session, phase.id)
     if source is None or not sees_pictures(actor, phase, source):
-        raise _none(phase.challenge, phase.image_set)
+        raise _no_images(phase.challenge, phase.image_set)
     return source
 
 
-def _none(challenge: str, image_set: str) -> NotFoundError:
-    return NotFoundError(f"{challenge} {image_set} has no pictures, or they are not public")
+def _no_images(challenge: str, image_set: str) -> NotFoundError:
+    return NotFoundError(f"{challenge} {image_set} has no images, or they are not public")
 
 
 def pictures_page(
     platform: Platform, actor: Actor, challenge: str, image_set: str, beginning: str, window: Window
 ) -> PicturesPage:
-    """Some pictures of a phase. Raises NotFoundError where it has none, or none that the reader may see."""
+    """Load some images of a phase. Raises NotFoundError if it has none or the reader may not see them."""
     with platform.snapshot() as session:
         phase = find_phase(session, challenge, image_set)
         source = visible_source(session, actor, phase)
@@ -186,10 +189,13 @@ def pictures_page(
 
 
 def _counts(phase_id: int) -> Select[int, int, int]:
-    """How many images a phase has, how many of them can be shown, and how many never will be."""
-    can = and_(PictureBatch.made.is_not(None), Picture.problem.is_(None))
+    """Count the images of a phase: all, those that can be shown, and those with a problem."""
     return (
-        select(func.count(), func.count().filter(can), func.count().filter(Picture.problem.is_not(None)))
+        select(
+            func.count(),
+            func.count().filter(_can_be_shown()),
+            func.count().filter(Picture.problem.is_not(None)),
+        )
         .select_from(Picture)
         .join(PictureBatch, _is_its_batch())
         .where(Picture.phase_id == phase_id)
@@ -226,7 +232,7 @@ def _view(row: Row[*tuple[Any, ...]]) -> PictureView:
 def _page(
     session: Session, phase_id: int, beginning: str, window: Window
 ) -> tuple[list[Row[*tuple[Any, ...]]], int | None, int | None]:
-    """Some pictures in order whose names begin so, and the positions to look before and after for others."""
+    """Load some images by the beginning of their names, with the positions before and after which there are more."""
     chosen = _pictures(phase_id, Picture.name.startswith(beginning, autoescape=True)).limit(window.limit + 1)
     if window.before is None:
         forwards = chosen.where(Picture.position > window.after).order_by(Picture.position)
@@ -241,12 +247,12 @@ def _page(
 
 
 def picture_of(session: Session, phase_id: int, name: str) -> PictureView | None:
-    """A picture by the name of its image."""
+    """Load an image by name, or None."""
     return pictures_of(session, phase_id, [name]).get(name)
 
 
 def pictures_of(session: Session, phase_id: int, names: Collection[str]) -> dict[str, PictureView]:
-    """The pictures of these images, by name."""
+    """Load images by name."""
     rows = session.execute(_pictures(phase_id, Picture.name.in_(names)))
     return {view.name: view for view in map(_view, rows)}
 
@@ -254,9 +260,9 @@ def pictures_of(session: Session, phase_id: int, names: Collection[str]) -> dict
 def stored_picture(
     platform: Platform, actor: Actor, challenge: str, image_set: str, name: str, size: Size
 ) -> StoredPicture:
-    """A picture, found by the name of its image in the table.
+    """Load the bytes of an image by name.
 
-    Raises NotFoundError for one that is not there, not made yet, or not the reader's to see.
+    Raises NotFoundError if it does not exist, is not made yet, or the reader may not see it.
     """
 
     def read() -> tuple[PhaseView, PictureSource | None]:
@@ -266,16 +272,16 @@ def stored_picture(
 
     phase, source = platform.cache.version(("pictures", challenge, image_set), read)
     if source is None or not sees_pictures(actor, phase, source):
-        raise _none(challenge, image_set)
+        raise _no_images(challenge, image_set)
     with platform.transaction() as session:
-        chosen = select(Picture.position, Picture.batch, PictureBatch.made).join(
+        conditions = Picture.phase_id == phase.id, Picture.name == name, _can_be_shown()
+        statement = select(Picture.position, Picture.batch, PictureBatch.made).join(
             PictureBatch, _is_its_batch()
         )
-        found = Picture.phase_id == phase.id, Picture.name == name, _can_be_shown()
-        row = session.execute(chosen.where(*found)).one_or_none()
+        row = session.execute(statement.where(*conditions)).one_or_none()
         made = exhibits.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
     if row is None or made is None:
-        raise NotFoundError(f"{challenge} {image_set} has no picture {name!r}, or it is not made yet")
+        raise NotFoundError(f"{challenge} {image_set} has no image {name!r}, or it is not made yet")
     content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)
     return StoredPicture(content, row.made[:12], sees_pictures(Actor(), phase, source))
 
@@ -287,7 +293,7 @@ def _first_shown(session: Session, phase_id: int, names: Collection[str]) -> Pic
 
 
 def candidates(description: Description, tasks: Iterable[str]) -> Mapping[str, list[str]]:
-    """The images that each task may be shown by: those it asks about; tasks with the same images begin at different ones.
+    """Return the images that can illustrate each task. Tasks with the same images start at different ones.
 
     >>> from scoring import Image
     >>> images = tuple(Image(name, 9, 9) for name in "abcd")
@@ -296,22 +302,22 @@ def candidates(description: Description, tasks: Iterable[str]) -> Mapping[str, l
     {'classification': ['a', 'b', 'c', 'd'], 'detection': ['b', 'c', 'd', 'a'], 'segmentation': ['a', 'c']}
     """
     main = [image.id for image in description.images]
-    asked = {
+    by_task = {
         "segmentation": list(description.segmentation),
         "layout": list(dict.fromkeys(image for image, _ in description.persons)),
         "action": list(dict.fromkeys(image for image, _ in description.acting)),
     }
-    return {task: _from(asked.get(task) or main, place) for place, task in enumerate(tasks)}
+    return {task: _starting_at(by_task.get(task) or main, place) for place, task in enumerate(tasks)}
 
 
-def _from(names: list[str], place: int) -> list[str]:
-    """The names, beginning at another one for each place, so that tasks with the same images show different ones."""
+def _starting_at(names: list[str], place: int) -> list[str]:
+    """Rotate the names so that they start at this index, and keep the first few."""
     start = place % len(names) if names else 0
     return [*names[start:], *names[:start]][:TRIED]
 
 
 def organised(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
-    """A phase with pictures that the actor organises. Raises NotFoundError."""
+    """Load a phase with images that the actor organises. Raises NotFoundError."""
     with platform.transaction() as session:
         return _organised(session, actor, phase_id)
 
@@ -319,12 +325,12 @@ def organised(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
 def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
     phase = organised_phase(session, actor, phase_id)
     if source_of(session, phase_id) is None:
-        raise NotFoundError(f"there is no phase {phase_id} with pictures")
+        raise NotFoundError(f"there is no phase {phase_id} with images")
     return phase
 
 
 def try_again(platform: Platform, actor: Actor, phase_id: int) -> None:
-    """Have the pictures made that are not made yet. Raises NotFoundError for a phase that the actor does not organise."""
+    """Retry to make the missing images. Raises NotFoundError if the actor does not organise the phase or it has no images."""
     with platform.transaction() as session:
         _organised(session, actor, phase_id)
         session.execute(update(PictureSource).where(PictureSource.phase_id == phase_id).values(problem=None))
@@ -332,12 +338,12 @@ def try_again(platform: Platform, actor: Actor, phase_id: int) -> None:
 
 
 def ask_for(session: Session, kind: JobKind, phase_id: int) -> None:
-    """Have the pictures of a phase made that are not made yet, or what is drawn over them, after whatever else waits."""
+    """Queue a job that makes the missing images of a phase, or their overlays. It goes to the end of the queue."""
     queue.add(session, kind, key=f"phase {phase_id}", payload={"phase_id": phase_id})
 
 
 def change(platform: Platform, actor: Actor, phase_id: int, rules: PictureRules) -> None:
-    """Set who sees the pictures of a phase. Raises NotFoundError for one without, or that the actor does not organise."""
+    """Set who may see the images of a phase. Raises NotFoundError if it has none or the actor does not organise it."""
     with platform.transaction() as session:
         challenge_id = _organised(session, actor, phase_id).challenge_id
         source = session.get_one(PictureSource, phase_id, with_for_update=True, populate_existing=True)

@@ -1,4 +1,4 @@
-"""A picture with annotation and predictions drawn over it, as a reader may see it."""
+"""The image viewer: annotation and predictions drawn over an image, as the reader may see them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from app.models import Picture, PictureSource
 from app.platform import Platform
 from scoring.readers.voc.label_images import label_colours
 
-SHOWN: Final = 10  # predictions of a method, until somebody sets a threshold
+SHOWN: Final = 10  # predictions of a method that are shown without a threshold
 MOST_METHODS: Final = 5
 PREFERRED: Final = ("detection", "segmentation")  # the task that is shown first
 
@@ -34,7 +34,7 @@ OUTCOMES: Final = {1: "true positive", 0: "false positive", -1: "ignored", None:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A box over a picture: its corner and sides in pixels, and how it looks; score: below which threshold it is hidden."""
+    """A box drawn over an image: corner and sides in pixels, and its style. score: hidden if the threshold is higher."""
 
     kind: str
     x: float
@@ -48,7 +48,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What the table beside a picture says of a mark, or of the picture as a whole."""
+    """A line of the table beside an image, for a box or for the whole image."""
 
     name: str
     score: float | None
@@ -58,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A colour of a label image."""
+    """A class and its colour in label images."""
 
     name: str
     colour: str
@@ -66,7 +66,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A picture with what one source says of it; labels: the address of a label image; note: what is not there, and why."""
+    """An image with the overlay of one source. labels: the URL of a label image; note: why something is missing."""
 
     title: str
     submission_id: int | None
@@ -78,7 +78,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class OfferedRun:
-    """A method that can be drawn over pictures, and whether it is."""
+    """A run that can be drawn over images, and whether it is."""
 
     run: DrawnRun
     is_chosen: bool
@@ -95,10 +95,11 @@ class OfferedCompetition:
 
 @dataclass(frozen=True, slots=True)
 class ViewerPage:
-    """A picture with what is drawn over it.
+    """An image with its overlays.
 
-    before, after: the images beside it in the order of the image sets; withheld: why nothing is drawn; threshold: the lowest
-    confidence that is shown, None for the first ten of each method; lowest, highest: of all confidences on the page.
+    before, after: the previous and next image in the order of the image sets; withheld: why nothing is drawn; threshold: the
+    lowest confidence shown, None to show the ten most confident predictions of each method; lowest, highest: the range of
+    confidences on the page.
     """
 
     phase: PhaseView
@@ -117,7 +118,7 @@ class ViewerPage:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What an address asks to be drawn over a picture."""
+    """What to draw over an image, from the query string."""
 
     competition: int | None = None
     runs: tuple[int, ...] = ()
@@ -126,7 +127,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """A picture that the reader sees, the images beside it, and the runs that the reader sees drawn over it."""
+    """An image that the reader may see, its neighbours, and the runs that the reader may see drawn over it."""
 
     phase: PhaseView
     source: PictureSource
@@ -137,7 +138,7 @@ class _Scene:
 
     @property
     def address(self) -> str:
-        """Of the picture's page."""
+        """The URL of the image's page."""
         phase = self.phase
         return f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}/{quote(self.picture.name)}"
 
@@ -145,7 +146,7 @@ class _Scene:
 def viewer(
     platform: Platform, actor: Actor, challenge: str, image_set: str, name: str, choice: Choice
 ) -> ViewerPage:
-    """A picture, and what is drawn over it where the reader may see that. Raises NotFoundError."""
+    """Load an image with the overlays that the reader may see. Raises NotFoundError."""
     with platform.snapshot() as session:
         scene = _scene(session, actor, challenge, image_set, name)
         phase, picture = scene.phase, scene.picture
@@ -164,11 +165,11 @@ def viewer(
         truth = overlays.truth_overlay(platform, truth_id, picture.position, name) if truth_id else None
         task = tasks.get(competition or 0, "detection")
         labels = f"{scene.address}/labels.png"
-        panels.append(_of_truth(truth, task, f"{labels}?truth={truth_id}", missing))
+        panels.append(_truth_panel(truth, task, f"{labels}?truth={truth_id}", missing))
         for run in chosen:
-            found = overlays.run_overlay(platform, run.run_id, picture.position, name)
-            panels.append(_of_run(run, found, f"{labels}?run={run.run_id}", missing, choice.threshold))
-            scores += [each.confidence for each in found.predictions] if found else []
+            overlay = overlays.run_overlay(platform, run.run_id, picture.position, name)
+            panels.append(_run_panel(run, overlay, f"{labels}?run={run.run_id}", missing, choice.threshold))
+            scores += [each.confidence for each in overlay.predictions] if overlay else []
     description = description_of(platform.descriptions, phase.description_key)
     return ViewerPage(
         phase=phase,
@@ -202,10 +203,10 @@ def _scene(session: Session, actor: Actor, challenge: str, image_set: str, name:
         audience = Audience.ORGANISERS if actor.runs(phase.challenge_id) else Audience.PUBLIC
         runs = overlays.runs_on_boards(session, phase.id, audience)
     before, after = picture.position - 1, picture.position + 1
-    beside = select(Picture.position, Picture.name).where(
+    neighbours = select(Picture.position, Picture.name).where(
         Picture.phase_id == phase.id, Picture.position.in_((before, after))
     )
-    names = dict(session.execute(beside).all())
+    names = dict(session.execute(neighbours).all())
     return _Scene(phase, source, picture, tuple(runs), names.get(before), names.get(after))
 
 
@@ -215,9 +216,9 @@ def _any_truth(session: Session, phase_id: int) -> int | None:
 
 
 def chosen_competition(asked: int | None, offered: Sequence[tuple[int, str]]) -> int | None:
-    """The competition that is shown: the one asked for if it has runs, otherwise one of a preferred task, or the first.
+    """Choose the competition to show: the requested one if it has runs, otherwise one of a preferred task, or the first.
 
-    offered: number and task.
+    offered: number and task of each competition that has runs.
 
     >>> chosen_competition(None, [(1, "classification"), (3, "detection")]), chosen_competition(1, [(1, "classification")])
     (3, 1)
@@ -225,17 +226,17 @@ def chosen_competition(asked: int | None, offered: Sequence[tuple[int, str]]) ->
     numbers = [number for number, _ in offered]
     if asked in numbers:
         return asked
-    preferred = [number for task in PREFERRED for number, its in offered if its == task]
+    preferred = [number for task in PREFERRED for number, other in offered if other == task]
     return next(iter((*preferred, *numbers)), None)
 
 
 def chosen_runs(asked: Sequence[int], offered: Sequence[DrawnRun]) -> tuple[DrawnRun, ...]:
-    """The runs that are shown: those asked for, a few at most, otherwise the best."""
+    """Choose the runs to show: up to `MOST_METHODS` of those requested, otherwise the best."""
     chosen = [run for run in offered if run.run_id in asked]
     return tuple(chosen[:MOST_METHODS] or offered[:1])
 
 
-def _of_truth(truth: Overlay | None, task: str, labels: str, missing: str) -> Panel:
+def _truth_panel(truth: Overlay | None, task: str, labels: str, missing: str) -> Panel:
     if truth is None:
         return Panel("Ground truth", None, (), (), None, missing)
     if task == "segmentation":
@@ -245,7 +246,7 @@ def _of_truth(truth: Overlay | None, task: str, labels: str, missing: str) -> Pa
 
 
 def marks_of_truth(truth: Overlay, task: str) -> tuple[Mark, ...]:
-    """The annotated boxes, with what the task asks of them."""
+    """Return the annotated boxes with what matters for the task."""
     marks = [
         _mark("truth hard" if each.is_difficult else "truth", each.box, _title(each, task))
         for each in truth.objects
@@ -260,31 +261,31 @@ def _title(each: DrawnObject, task: str) -> str:
 
 
 def lines_of_truth(truth: Overlay, task: str) -> tuple[Line, ...]:
-    """The annotated objects in words."""
+    """Return a table line for each annotated object."""
     return tuple(Line(_title(each, task), None, _remark(each, task)) for each in truth.objects)
 
 
 def _remark(each: DrawnObject, task: str) -> str:
-    words = ["difficult"] if each.is_difficult else []
+    remarks = ["difficult"] if each.is_difficult else []
     if task == "layout" and each.parts:
-        words.append(", ".join(part.kind for part in each.parts))
-    return "; ".join(words)
+        remarks.append(", ".join(part.kind for part in each.parts))
+    return "; ".join(remarks)
 
 
-def _of_run(
-    run: DrawnRun, found: Overlay | None, labels: str, missing: str, threshold: float | None
+def _run_panel(
+    run: DrawnRun, overlay: Overlay | None, labels: str, missing: str, threshold: float | None
 ) -> Panel:
-    if found is None:
+    if overlay is None:
         return Panel(run.method, run.submission_id, (), (), None, missing)
-    if found.has_labels:
+    if overlay.has_labels:
         return Panel(run.method, run.submission_id, (), (), labels, None)
-    marks, lines = drawn(found.predictions, shown(found.predictions, threshold))
-    note = None if found.predictions else "No prediction in this image."
+    marks, lines = drawn(overlay.predictions, shown(overlay.predictions, threshold))
+    note = None if overlay.predictions else "No prediction in this image."
     return Panel(run.method, run.submission_id, marks, lines, None, note)
 
 
 def shown(predictions: Sequence[DrawnPrediction], threshold: float | None) -> int:
-    """How many predictions, best first, are at least so confident; without a threshold the first ten.
+    """Count the predictions at or above the threshold; without a threshold, ten are shown.
 
     >>> both = [DrawnPrediction("cat", 0.9, None, 1), DrawnPrediction("dog", 0.2, None, 0)]
     >>> shown(both, 0.5), shown(both, None)
@@ -294,7 +295,7 @@ def shown(predictions: Sequence[DrawnPrediction], threshold: float | None) -> in
 
 
 def drawn(predictions: Sequence[DrawnPrediction], shown: int) -> tuple[tuple[Mark, ...], tuple[Line, ...]]:
-    """The boxes and the lines of predictions, of which the first `shown` are not below the threshold."""
+    """Return the boxes and table lines of predictions, best first. Only the first `shown` are visible at first."""
     marks: list[Mark] = []
     lines: list[Line] = []
     for place, each in enumerate(predictions):
@@ -315,7 +316,7 @@ def _name(each: DrawnPrediction) -> str:
 
 
 def _best_of_persons(predictions: Iterable[DrawnPrediction]) -> list[Mark]:
-    """Each person with the action that a method is most confident of, or with the confidence in the layout."""
+    """Return a box for each person, with the most confident action or the confidence of the layout."""
     best: dict[int, DrawnPrediction] = {}
     for each in predictions:
         if each.number is not None and each.box is not None:
@@ -326,7 +327,7 @@ def _best_of_persons(predictions: Iterable[DrawnPrediction]) -> list[Mark]:
 
 
 def legend(names: Sequence[str]) -> tuple[Label, ...]:
-    """The colours of a label image, as the development kits have them; names: the classes from label 1 on.
+    """Return the colours of label images in the development kits. names: the classes from label 1.
 
     >>> legend(["aeroplane"])[0]
     Label(name='aeroplane', colour='#800000')
@@ -343,7 +344,7 @@ def _mark(kind: str, box: Box, label: str, score: float | None = None, *, is_sho
     return Mark(kind, left, top, round(width, 1), round(height, 1), label, score, is_shown)
 
 
-def label_image(  # noqa: PLR0913 - where, and whose
+def label_image(  # noqa: PLR0913 - image, reader, source
     platform: Platform,
     actor: Actor,
     challenge: str,
@@ -353,7 +354,7 @@ def label_image(  # noqa: PLR0913 - where, and whose
     run_id: int | None,
     truth_id: int | None,
 ) -> StoredPicture:
-    """The label image of the annotation, or of a run, PNG. Raises NotFoundError where there is none for this reader."""
+    """Load the label image of the annotation or of a run as PNG. Raises NotFoundError if the reader may see none."""
     with platform.snapshot() as session:
         scene = _scene(session, actor, challenge, image_set, name)
         boards = challenges.boards_of(session, [scene.phase.id])

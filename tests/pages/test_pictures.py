@@ -118,15 +118,15 @@ def test_files_that_are_no_pictures_are_left_out_with_a_sentence(
 
     problems = {row["name"]: row["problem"] for row in rows(browser(), "odd") if row["problem"]}
     assert problems == {
-        IMAGES[0]: "expected a JPEG or PNG picture, found a GIF",
-        IMAGES[1]: "expected a JPEG or PNG picture, found an SVG",
-        IMAGES[2]: "the picture has more than 64,000,000 pixels",
+        IMAGES[0]: "expected a JPEG or PNG image, found a GIF",
+        IMAGES[1]: "expected a JPEG or PNG image, found an SVG",
+        IMAGES[2]: "the image has more than 64,000,000 pixels",
         IMAGES[3]: problems[IMAGES[3]],
-        IMAGES[4]: "the picture is 40 x 50, its annotation says 50 x 40",
+        IMAGES[4]: "the image is 40 x 50, but its annotation says 50 x 40",
         IMAGES[5]: "there is no such file",
-        IMAGES[6]: "expected a JPEG or PNG picture, found an empty file",
+        IMAGES[6]: "expected a JPEG or PNG image, found an empty file",
     }
-    assert "not a picture that can be read" in problems[IMAGES[3]]
+    assert "this image cannot be decoded" in problems[IMAGES[3]]
     assert imported.pictures is not None
     assert len(imported.pictures.problems) == 4
     assert browser().get(f"/pictures/odd/test/{IMAGES[2]}/thumbnail.jpg").status_code == 404

@@ -28,7 +28,7 @@ def test_a_picture_that_needs_too_much_is_stopped_alone(
     deliver(platform)
 
     problems = [row["problem"] for row in rows(browser(), "stopped")]
-    assert problems[:2] == ["decoding it was stopped: it needed more than 1 MiB of memory"] * 2
+    assert problems[:2] == ["decoding was stopped: it needed more than 1 MiB of memory"] * 2
     assert problems[2] == "there is no such file"
 
 
@@ -54,7 +54,7 @@ def test_copies_that_are_gone_are_said(platform: Platform, tmp_path: Path) -> No
 
     with platform.transaction() as session:
         problem = session.get_one(PictureSource, phase).problem
-    assert problem == "The copies of the pictures are no longer in the private store"
+    assert problem == "The copies of the images are no longer in the private store"
 
 
 def test_a_folder_that_has_lost_its_pictures_is_said(platform: Platform, tmp_path: Path) -> None:
@@ -67,4 +67,4 @@ def test_a_folder_that_has_lost_its_pictures_is_said(platform: Platform, tmp_pat
 
     with platform.transaction() as session:
         problem = session.get_one(PictureSource, phase).problem
-    assert problem == f"The folder {tree} does not hold the pictures any more"
+    assert problem == f"The folder {tree} no longer contains the images"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.evaluation.similarity import COMPARED, Subject, are_alike, chosen
+from app.evaluation.similarity import MAX_COMPARED, Subject, are_alike, chosen
 from scoring.analysis.near_duplicates import Likeness
 
 
@@ -39,4 +39,4 @@ def test_results_without_a_fingerprint_do_not_say_the_same() -> None:
 def test_a_result_is_compared_with_few_others_however_many_are_alike() -> None:
     others = [result(number) for number in range(1000)]
 
-    assert len(chosen(result(2000), others, dict.fromkeys(range(1000), 1.0))) == COMPARED
+    assert len(chosen(result(2000), others, dict.fromkeys(range(1000), 1.0))) == MAX_COMPARED

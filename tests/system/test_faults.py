@@ -325,18 +325,20 @@ def test_a_run_whose_scoring_crashes_three_times_has_failed_and_may_be_sent_agai
 
     assert (result["state"], result["shown"]["state"], result["shown"]["attempt"]) == ("failed", "failed", 3)
     assert result["shown"]["failure_message"] == (
-        "scoring failed on our side 3 times; this costs nothing, and organisers see it on their page"
+        "scoring failed 3 times because of an error on our side; this does not count, and the organisers see it"
     )
     assert method not in scene.someone.means(PHASE)
     assert scene.attempts(scene.confirm(method)) == [1]
     confirmed = [line for line in logged(scene, "web") if line.get("submission") == submission_id]
-    begun = [line for line in logged(scene, "worker") if line.get("submission") == submission_id]
+    started = [line for line in logged(scene, "worker") if line.get("submission") == submission_id]
     assert [line["event"] for line in confirmed] == ["submission confirmed"]
     assert confirmed[0]["request"]
-    assert [(line["event"], line["attempt"]) for line in begun] == [("run begun", each) for each in (1, 2, 3)]
-    tasks = {line["task"] for line in begun}
+    assert [(line["event"], line["attempt"]) for line in started] == [
+        ("run started", each) for each in (1, 2, 3)
+    ]
+    tasks = {line["task"] for line in started}
     crashed = [
-        line for line in logged(scene, "worker") if line.get("run") == begun[0]["run"] and line.get("child")
+        line for line in logged(scene, "worker") if line.get("run") == started[0]["run"] and line.get("child")
     ]
     assert [line["event"] for line in crashed] == ["child crashed"] * 3
     assert {line["task"] for line in crashed} == tasks

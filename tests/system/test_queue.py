@@ -191,7 +191,7 @@ def test_a_run_that_has_lost_its_worker_ten_times_has_failed_and_costs_nothing(b
     assert failed.attempt == 10
     assert failed.finished_at is not None
     assert failed.failure_message == (
-        "the worker stopped 10 times while scoring this; this costs nothing, and organisers see it on their page"
+        "the worker stopped 10 times while scoring this; this does not count, and the organisers see it"
     )
     with board.platform.transaction() as session:
         result = session.get_one(Result, result_id)
@@ -445,5 +445,5 @@ def test_a_run_that_crashes_waits_longer_each_time_and_then_has_failed(board: Ro
     assert (ended.state, ended.attempt) == (RunState.FAILED, 3)
     assert waits == [None, None, None]  # it is not due again at once
     assert ended.failure_message == (
-        "scoring failed on our side 3 times; this costs nothing, and organisers see it on their page"
+        "scoring failed 3 times because of an error on our side; this does not count, and the organisers see it"
     )
