@@ -38,7 +38,7 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
         "--closes", "2099-01-31T12:00+02:00", "--disclosure", "full", "--limit", "max_files=30000",
     )  # fmt: skip
 
-    assert "was there already, with other rules: ground truth version 1" in printed
+    assert "already imported, rules updated: ground truth version 1" in printed
     for change in (
         "title: Before → After",
         "quotas: 2 in 7 days; 30 in 365 days → 7 in 14 days",
