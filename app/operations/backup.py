@@ -123,7 +123,7 @@ def seal(
     return Backup(folder, manifest, sums)
 
 
-def whole_backups(directory: Path) -> list[Path]:
+def complete_backups(directory: Path) -> list[Path]:
     """List the complete backups in a directory, newest first."""
     return sorted((each.parent for each in directory.glob(f"{ANY_NAME}/{MANIFEST}")), reverse=True)
 
@@ -151,14 +151,14 @@ ALWAYS_THERE = {"alembic_version", "heartbeat"}  # rows of a new installation
 
 
 @contextmanager
-def connected(url: str) -> Iterator[Connection]:
+def separate_connection(url: str) -> Iterator[Connection]:
     """Open a separate connection; closing it at the end of the block releases its locks."""
     engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=CONNECTION)
     with engine.connect() as connection:
         yield connection
 
 
-def named_contents(connection: Connection) -> set[Path]:
+def referenced_files(connection: Connection) -> set[Path]:
     """Return the path, within a backup, of every stored file that a row refers to."""
     arrived = Upload.state.in_(WITH_CONTENT) & Upload.sha256.is_not(None)
     uploads = connection.execute(select(Upload.id, Upload.sha256).where(arrived))
@@ -168,7 +168,7 @@ def named_contents(connection: Connection) -> set[Path]:
     return {Path(store, key[:2], key) for store, key in keys}
 
 
-def folders_of_pictures(connection: Connection) -> tuple[str, ...]:
+def linked_image_folders(connection: Connection) -> tuple[str, ...]:
     """Return the folders of images that are linked, not stored."""
     statement = select(PictureSource.folder).where(PictureSource.mode == ImageMode.LINK)
     return tuple(sorted(set(connection.scalars(statement))))
@@ -291,20 +291,20 @@ def back_up(
     backups to keep. Raises BackupError, StorageUnavailableError, SettingsError.
     """
     stores = _stores(platform)
-    with _disk_errors(directory), connected(str(platform.settings.database_url)) as connection:
+    with _disk_errors(directory), separate_connection(str(platform.settings.database_url)) as connection:
         with connection.begin():
             if not database.hold(connection):
                 raise BackupError("another backup of this installation is running; wait for it, or stop it")
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         interrupted = interrupted_backups(directory)
-        earlier = [*whole_backups(directory)[:1], *interrupted]
+        earlier = [*complete_backups(directory)[:1], *interrupted]
         partial = directory / f"{now:{NAME}}{PARTIAL}"
         partial.mkdir(mode=0o700)
         report("dumping the database")
         frozen = connection.execution_options(isolation_level="REPEATABLE READ")
         with frozen.begin():
             dump(frozen, partial / DATABASE)
-            named, linked_folders = named_contents(frozen), folders_of_pictures(frozen)
+            named, linked_folders = referenced_files(frozen), linked_image_folders(frozen)
         report(f"copying {len(named)} stored files")
         missing, damaged = _collect(sorted(named), stores, earlier, partial, report)
         with connection.begin():
@@ -313,7 +313,7 @@ def back_up(
         report(
             f"{backup.folder}: {len(backup.contents)} stored files; {backup.size / MiB:.1f} MiB including the database"
         )
-        _remove([*interrupted, *(whole_backups(directory)[keep:] if keep else ())], report)
+        _remove([*interrupted, *(complete_backups(directory)[keep:] if keep else ())], report)
     for each in linked_folders:
         report(f"not included: linked images in {each}")
     return backup
@@ -404,10 +404,10 @@ def problems_of_contents(platform: Platform) -> dict[Path, str | None]:
     """
     stores = platform.stores_by_name
     with platform.engine.connect() as connection:
-        named = {path for path in named_contents(connection) if path.parts[0] in stores}
+        named = {path for path in referenced_files(connection) if path.parts[0] in stores}
     found = {path: _problem(stores[path.parts[0]], path.name) for path in sorted(named)}
     with platform.engine.connect() as connection:
-        named &= named_contents(connection)  # a file removed meanwhile is not missing
+        named &= referenced_files(connection)  # a file removed meanwhile is not missing
     return {path: problem for path, problem in found.items() if path in named}
 
 
@@ -419,7 +419,7 @@ def restore(platform: Platform, directory: Path, report: Report) -> None:
     """
     stores, settings = _stores(platform), platform.settings
     url = str(settings.migration_database_url or settings.database_url)
-    with _disk_errors(directory), connected(url) as connection:
+    with _disk_errors(directory), separate_connection(url) as connection:
         backup = Backup.read(_select_backup(directory))
         with connection.begin():
             require_empty(connection)
@@ -439,7 +439,7 @@ def restore(platform: Platform, directory: Path, report: Report) -> None:
 def _select_backup(directory: Path) -> Path:
     """Return the directory itself if it is a backup, else the newest backup in it."""
     is_one = (directory / MANIFEST).exists() and not directory.name.endswith(PARTIAL)
-    found = [directory] if is_one else whole_backups(directory)
+    found = [directory] if is_one else complete_backups(directory)
     if not found:
         raise BackupError(
             f"{directory} is not a complete backup: expected a folder with {MANIFEST}, or a folder of such folders"

@@ -113,7 +113,7 @@ def organisers_of(session: Session, challenge_id: int) -> tuple[Organiser, ...]:
     return tuple(Organiser(*row) for row in session.execute(statement))
 
 
-def locked_person(session: Session, user_id: int) -> User | None:
+def lock_person(session: Session, user_id: int) -> User | None:
     """Lock a person, to serialise changes of their roles."""
     return session.scalar(select(User).where(User.id == user_id).with_for_update())
 
@@ -209,7 +209,7 @@ def use_link(platform: Platform, token: str, user_id: int) -> bool:
     """Give this person the role of the link; return False if it was used or has expired."""
     with platform.transaction() as session:
         link = lock_usable_link(session, hash_of_token(token))
-        user = locked_person(session, user_id)
+        user = lock_person(session, user_id)
         if link is None or user is None:
             return False
         link.used_by = user_id
@@ -275,7 +275,7 @@ def remove_organiser(platform: Platform, actor: Actor, code: str, user_id: int) 
     with platform.transaction() as session:
         challenge = _organised(session, actor, code)
         lock_challenge(session, challenge.id)  # so that two organisers cannot remove each other at once
-        user = locked_person(session, user_id)
+        user = lock_person(session, user_id)
         if user is None or challenge.id not in organised_by(session, user_id):
             raise NotFoundError(f"person {user_id} does not organise {code!r}")
         with _recorded(session, actor.user_id, "role.revoke", user, challenge_id=challenge.id):
