@@ -1,4 +1,4 @@
-"""People and failed jobs, for admins."""
+"""Accounts and failed jobs, for admins."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,20 +24,20 @@ from app.people.sessions import can_log_in, is_person
 from app.platform import Platform
 
 LARGEST_ID = 2**63 - 1
-Reason = Annotated[str, Field(min_length=1, max_length=1000, description="recorded in the audit")]
+Reason = Annotated[str, Field(min_length=1, max_length=1000, description="recorded in the audit log")]
 
 
 class Search(BaseModel):
-    """Which people are asked for; an empty field asks for all."""
+    """A search for accounts; an empty field matches all."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
     text: Annotated[str, Field(max_length=254, description="part of a name or an e-mail address")] = ""
-    after: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the page before")] = None
+    after: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the previous page")] = None
 
 
 class Change(BaseModel):
-    """Why an account is suspended, opened again or given another role."""
+    """The reason for suspending or unsuspending an account or for changing its role."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -45,9 +45,9 @@ class Change(BaseModel):
 
 
 class RoleChange(Change):
-    """Another role on the server."""
+    """A new role on the server."""
 
-    role: Annotated[Role, Field(description="what the person becomes")]
+    role: Annotated[Role, Field(description="the new role")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Person:
     organises: tuple[str, ...]  # codes of challenges
     created_at: datetime
     suspended_at: datetime | None
-    is_program: bool  # cannot log in, and acts with tokens only
+    is_program: bool  # cannot log in; uses tokens only
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,12 @@ class PeoplePage:
 
 
 def visible_people(actor: Actor) -> ColumnElement[bool]:
-    """The accounts that somebody may manage; one that was deleted is nobody's."""
+    """Select the accounts that the actor may manage; never deleted ones."""
     return and_(rows_for(actor, Action.MANAGE_PEOPLE), User.deleted_at.is_(None))
 
 
 def select_people(session: Session, actor: Actor, search: Search, limit: int) -> list[Person]:
-    """People whose name or address has this text in it, the newest first."""
+    """Return the people whose name or e-mail address contains the text, newest first."""
     found: ColumnElement[bool] = true()
     if search.text:
         found = or_(
@@ -91,7 +91,7 @@ def select_people(session: Session, actor: Actor, search: Search, limit: int) ->
 
 
 def find_person(session: Session, actor: Actor, user_id: int) -> Person | None:
-    """One person."""
+    """Return one person, or None."""
     row = session.execute(_people().where(User.id == user_id, visible_people(actor))).one_or_none()
     return _person(*row) if row else None
 
@@ -125,13 +125,13 @@ def _person(user: User, codes: list[str], is_person: bool) -> Person:  # noqa: F
 
 
 def lock_person(session: Session, actor: Actor, user_id: int) -> User | None:
-    """A person's row, locked."""
+    """Lock a person's row and return it."""
     statement = select(User).where(User.id == user_id, visible_people(actor)).with_for_update()
     return session.scalar(statement)
 
 
 def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
-    """The admins who can log in, locked in one order, so that the last two cannot suspend each other."""
+    """Lock all admins who can log in, in a fixed order, so that the last two cannot suspend each other."""
     statement = select(User.id).where(
         User.role == Role.ADMIN, can_log_in(settings), User.suspended_at.is_(None)
     )
@@ -139,35 +139,35 @@ def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
 
 
 PAGE = 50  # people
-LAST_ADMIN = ConflictError("this is the last admin who can log in; make another one first")
+LAST_ADMIN = ConflictError("this is the last admin who can log in; make someone else an admin first")
 
 
 def people(platform: Platform, actor: Actor, search: Search) -> PeoplePage:
-    """A page of people, newest first."""
+    """Return a page of people, newest first."""
     with platform.transaction() as session:
         found = select_people(session, actor, search, PAGE + 1)
     return PeoplePage(tuple(found[:PAGE]), found[PAGE - 1].id if len(found) > PAGE else None)
 
 
 def person(platform: Platform, actor: Actor, user_id: int) -> Person:
-    """One person. Raises NotFoundError."""
+    """Return one person. Raises NotFoundError."""
     with platform.transaction() as session:
         found = find_person(session, actor, user_id)
     if found is None:
-        raise _nobody(user_id)
+        raise _not_found(user_id)
     return found
 
 
 def suspend(platform: Platform, actor: Actor, user_id: int, reason: str) -> None:
-    """Close an account: its sessions end, and neither a login nor a token opens anything until it is opened again.
+    """Suspend an account: end its sessions and reject its logins and tokens until it is unsuspended.
 
-    Raises NotFoundError, and ConflictError for one's own account and for the last admin.
+    Raises NotFoundError, and ConflictError for your own account or the last admin.
     """
     if user_id == actor.user_id:
         raise ConflictError("you cannot suspend your own account")
     with platform.transaction() as session:
         admins = lock_admins(session, platform.settings)
-        user = _locked(session, actor, user_id)
+        user = _lock_or_raise(session, actor, user_id)
         if user.suspended_at is not None:
             return
         if admins == [user_id]:
@@ -178,9 +178,9 @@ def suspend(platform: Platform, actor: Actor, user_id: int, reason: str) -> None
 
 
 def unsuspend(platform: Platform, actor: Actor, user_id: int, reason: str) -> None:
-    """Open an account again; its tokens are good again, its sessions are not. Raises NotFoundError."""
+    """Unsuspend an account: its tokens work again, its sessions stay ended. Raises NotFoundError."""
     with platform.transaction() as session:
-        user = _locked(session, actor, user_id)
+        user = _lock_or_raise(session, actor, user_id)
         if user.suspended_at is None:
             return
         user.suspended_at = None
@@ -188,13 +188,13 @@ def unsuspend(platform: Platform, actor: Actor, user_id: int, reason: str) -> No
 
 
 def change_role(platform: Platform, actor: Actor, user_id: int, role: Role, reason: str) -> None:
-    """Make somebody an admin, or an admin a participant.
+    """Make a person an admin, or an admin a participant.
 
-    Raises NotFoundError, and ConflictError where no admin who can log in would be left.
+    Raises NotFoundError, and ConflictError if no admin who can log in would be left.
     """
     with platform.transaction() as session:
         admins = lock_admins(session, platform.settings)
-        user = _locked(session, actor, user_id)
+        user = _lock_or_raise(session, actor, user_id)
         if user.role is role:
             return
         if role is Role.PARTICIPANT and admins == [user_id]:
@@ -211,14 +211,14 @@ def change_role(platform: Platform, actor: Actor, user_id: int, role: Role, reas
         )
 
 
-def _locked(session: Session, actor: Actor, user_id: int) -> User:
+def _lock_or_raise(session: Session, actor: Actor, user_id: int) -> User:
     user = lock_person(session, actor, user_id)
     if user is None:
-        raise _nobody(user_id)
+        raise _not_found(user_id)
     return user
 
 
-def _nobody(user_id: int) -> NotFoundError:
+def _not_found(user_id: int) -> NotFoundError:
     return NotFoundError(f"there is no person {user_id}")
 
 
@@ -238,18 +238,18 @@ def _record(
 
 
 def alive_workers(platform: Platform) -> int:
-    """How many workers are alive, of any version."""
+    """Count the live workers of all versions."""
     with platform.transaction() as session:
         return workers.alive_workers(session)
 
 
 def damaged_contents(platform: Platform) -> int:
-    """How many stored contents are known to be damaged."""
+    """Count the stored files that are known to be damaged."""
     with platform.transaction() as session:
         return count_damaged(session)
 
 
 def dead_messages(platform: Platform, before: int | None = None) -> RowPage[DeadJob]:
-    """A page of the jobs that were given up; before: the last one of the page before."""
+    """Return a page of jobs that failed for good; before: the last job of the previous page."""
     with platform.transaction() as session:
         return queue.dead_jobs(session, before)

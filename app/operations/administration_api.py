@@ -1,4 +1,4 @@
-"""What admins' programs can do."""
+"""JSON API: administration."""
 
 from typing import Annotated
 
@@ -19,37 +19,37 @@ PEOPLE, ROLES, JOBS = map(requires, (Action.MANAGE_PEOPLE, Action.MANAGE_ROLES, 
 
 @router.get("/people", dependencies=[PEOPLE])
 def people(platform: ThePlatform, actor: CurrentActor, search: Annotated[Search, Query()]) -> PeoplePage:
-    """Accounts, newest first, fifty a page."""
+    """List accounts, newest first, 50 per page."""
     return administration.people(platform, actor, search)
 
 
 @router.get("/people/{user_id}", dependencies=[PEOPLE])
 def person(platform: ThePlatform, actor: CurrentActor, user_id: int) -> Person:
-    """One account."""
+    """Get one account."""
     return administration.person(platform, actor, user_id)
 
 
 @router.post("/people/{user_id}/suspend", status_code=204, dependencies=[PEOPLE])
 def suspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
-    """Suspend an account: its sessions end, its tokens stop working, and nobody can log in to it."""
+    """Suspend an account: its sessions end, its tokens stop working, and its owner can no longer log in."""
     administration.suspend(platform, actor, user_id, change.reason)
 
 
 @router.post("/people/{user_id}/unsuspend", status_code=204, dependencies=[PEOPLE])
 def unsuspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
-    """Open a suspended account again, with its tokens."""
+    """Unsuspend an account; its tokens work again."""
     administration.unsuspend(platform, actor, user_id, change.reason)
 
 
 @router.post("/people/{user_id}/role", status_code=204, dependencies=[ROLES])
 def change_role(platform: ThePlatform, actor: CurrentActor, user_id: int, change: RoleChange) -> None:
-    """Make somebody an admin, or an admin a participant; organisers are named challenge by challenge."""
+    """Make a person an admin, or an admin a participant. Organisers are managed per challenge."""
     administration.change_role(platform, actor, user_id, change.role, change.reason)
 
 
 @router.get("/messages", dependencies=[JOBS])
 def dead_messages(platform: ThePlatform, response: Response, before: Before = None) -> tuple[DeadJob, ...]:
-    """Jobs that were given up after several attempts, the latest first, up to 100; `Link` has the address of the others."""
+    """List jobs that failed for good, latest first, up to 100 per page; the `Link` header has the next page."""
     page = administration.dead_messages(platform, before)
     if page.next:
         response.headers["Link"] = f'</api/v1/admin/messages?before={page.next}>; rel="next"'
@@ -58,11 +58,11 @@ def dead_messages(platform: ThePlatform, response: Response, before: Before = No
 
 @router.post("/messages/{message_id}/retry", status_code=204, dependencies=[JOBS])
 def retry_message(platform: ThePlatform, message_id: int) -> None:
-    """Deliver a message again that was given up."""
+    """Retry a failed job."""
     working.retry(platform, message_id)
 
 
 @router.delete("/messages/{message_id}", status_code=204, dependencies=[JOBS])
 def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> None:
-    """Delete a message that was given up."""
+    """Delete a failed job."""
     working.discard(platform, actor, message_id)

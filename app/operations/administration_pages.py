@@ -1,4 +1,4 @@
-"""What admins can do in the browser."""
+"""HTML pages: administration."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated
@@ -34,7 +34,7 @@ TextField = Annotated[str, Form()]
 
 @router.get("", dependencies=[JOBS])
 def overview(request: Request, platform: ThePlatform, before: Before = None) -> Response:
-    """Where admins begin: jobs that failed, and the way to everything else."""
+    """Show the admins' start page: failed jobs, and links to everything else."""
     page = administration.dead_messages(platform, before)
     return render(
         request,
@@ -51,7 +51,7 @@ def overview(request: Request, platform: ThePlatform, before: Before = None) -> 
 def people(
     request: Request, platform: ThePlatform, actor: CurrentActor, search: Annotated[Search, Query()]
 ) -> Response:
-    """Accounts, newest first."""
+    """List accounts, newest first."""
     page = administration.people(platform, actor, search)
     words = {"text": search.text, "after": page.next}
     older = f"/admin/people?{urlencode(words)}" if page.next else None
@@ -60,7 +60,7 @@ def people(
 
 @router.get("/people/{user_id}", dependencies=[PEOPLE])
 def person(request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int) -> Response:
-    """One account, and what can be done with it."""
+    """Show one account and the actions on it."""
     return _person(request, administration.person(platform, actor, user_id), {}, {})
 
 
@@ -77,8 +77,8 @@ def _person(
 def suspend(
     request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, reason: TextField = ""
 ) -> Response:
-    """Close an account."""
-    return _changed(
+    """Suspend an account."""
+    return _change_account(
         request,
         user_id,
         {"reason": reason},
@@ -90,8 +90,8 @@ def suspend(
 def unsuspend(
     request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, reason: TextField = ""
 ) -> Response:
-    """Open an account again."""
-    return _changed(
+    """Unsuspend an account."""
+    return _change_account(
         request,
         user_id,
         {"reason": reason},
@@ -108,8 +108,8 @@ def change_role(
     role: Annotated[Role, Form()],
     reason: TextField = "",
 ) -> Response:
-    """Make somebody an admin, or an admin a participant."""
-    return _changed(
+    """Make a person an admin, or an admin a participant."""
+    return _change_account(
         request,
         user_id,
         {"reason": reason},
@@ -117,10 +117,10 @@ def change_role(
     )
 
 
-def _changed(
+def _change_account(
     request: Request, user_id: int, form: Mapping[str, str], change: Callable[[Change], None]
 ) -> Response:
-    """Change an account for the reason in the form, and show it again."""
+    """Change an account for the reason in the form, then redirect to its page."""
     try:
         change(Change.model_validate(form))
     except ValidationError as error:
@@ -131,13 +131,13 @@ def _changed(
 
 @router.post("/messages/{message_id}/retry", dependencies=[JOBS])
 def retry_message(platform: ThePlatform, message_id: int) -> Response:
-    """Deliver a message again that was given up."""
+    """Retry a failed job."""
     working.retry(platform, message_id)
     return RedirectResponse("/admin", status_code=303)
 
 
 @router.post("/messages/{message_id}/discard", dependencies=[JOBS])
 def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> Response:
-    """Delete a message that was given up."""
+    """Delete a failed job."""
     working.discard(platform, actor, message_id)
     return RedirectResponse("/admin", status_code=303)

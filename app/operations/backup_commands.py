@@ -23,19 +23,19 @@ problems = Console(stderr=True, soft_wrap=True)
 
 def backup(
     directory: Annotated[
-        Path, typer.Argument(help="where each backup gets a folder of its own, on another disk")
+        Path, typer.Argument(help="a folder on another disk; each backup gets its own folder in it")
     ],
     *,
     keep: Annotated[
-        int | None, typer.Option(help="how many backups stay; the oldest are removed", min=1, metavar="N")
+        int | None, typer.Option(help="how many backups to keep; older ones are removed", min=1, metavar="N")
     ] = None,
 ) -> None:
-    """Copy the database and all stored contents of an installation, while it runs; 1 if a content was missing or damaged."""
+    """Back up the database and all stored files of a running installation. Exits with 1 if a file is missing or damaged."""
     platform = platform_of_installation()
     taken = operations_backup.back_up(platform, directory.absolute(), datetime.now(UTC), _report, keep=keep)
     if taken.manifest.damaged:
         problems.print(
-            f"{len(taken.manifest.damaged)} contents that the database names are missing or damaged in the stores, and "
+            f"{len(taken.manifest.damaged)} stored files are missing or damaged, and "
             f"{len(taken.manifest.missing)} of them are not in this backup either; {taken.folder / 'manifest.json'} lists them",
             markup=False,
         )
@@ -43,18 +43,16 @@ def backup(
 
 
 def restore(
-    directory: Annotated[
-        Path, typer.Argument(help="a backup, or a folder of backups, of which the newest is taken")
-    ],
+    directory: Annotated[Path, typer.Argument(help="a backup, or a folder of backups, whose newest is used")],
 ) -> None:
-    """Fill an installation that is empty with a backup; where none runs, in a new data folder, to be started afterwards."""
+    """Restore a backup into an empty installation; if none is running, into a new data folder, which you start afterwards."""
     with _target() as platform:
         operations_backup.restore(platform, directory.absolute(), _report)
 
 
 @contextmanager
 def _target() -> Iterator[Platform]:
-    """The installation of the settings, or one that is made, with servers that run as long as the block."""
+    """Yield the configured installation, or a new one whose embedded servers run until the end of the block."""
     logs.configure()
     settings = Settings.read()
     if settings.database_url or settings.broker_url or is_running(settings.data):

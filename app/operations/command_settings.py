@@ -1,4 +1,4 @@
-"""The settings of the installation that a command works on."""
+"""Settings of the installation that a command works on."""
 
 from app.core import logs
 from app.core.settings import Settings, SettingsError, variable
@@ -7,17 +7,17 @@ from app.platform import Platform, platform_of
 
 
 def platform_of_installation() -> Platform:
-    """The platform of the running installation; raises SettingsError where none is found."""
+    """Return the platform of the running installation. Raises InstallationError or SettingsError if there is none."""
     logs.configure()
     return platform_of(complete(installation_settings(Settings.read())))
 
 
 def complete(settings: Settings) -> Settings:
-    """The settings, if they name both servers; raises SettingsError."""
+    """Return the settings. Raises SettingsError unless they name database and broker."""
     missing = [variable(name) for name in ("database_url", "broker_url") if getattr(settings, name) is None]
     if missing:
         raise SettingsError(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set; "
-            "set both addresses, or use `make run` with neither, which starts servers of its own"
+            "set both, or neither and use `make run`, which starts its own servers"
         )
     return settings

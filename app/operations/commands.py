@@ -36,18 +36,18 @@ problems = Console(stderr=True, soft_wrap=True)
 
 
 def main() -> None:
-    """Run the command line; an error is one line on the standard error output and exit code 1."""
-    from app.operations.startup import explanation  # noqa: PLC0415 - only needed for a command that fails
+    """Run the command line; an expected error prints one line on standard error and exits with 1."""
+    from app.operations.startup import explanation  # noqa: PLC0415 - needed only when a command fails
 
-    os.umask(0o077)  # for every process that a command starts, too
+    os.umask(0o077)  # also for the processes that a command starts
 
     try:
-        app(prog_name="heldout-server")  # whatever started Python
+        app(prog_name="heldout-server")  # however it was started
     except Exception as error:
-        sentence = explanation(error)
-        if sentence is None:
+        message = explanation(error)
+        if message is None:
             raise
-        problems.print(sentence, markup=False, highlight=False)
+        problems.print(message, markup=False, highlight=False)
         sys.exit(1)
 
 
@@ -58,10 +58,10 @@ def _about() -> None:
 
 @app.command()
 def run(
-    *, once: Annotated[bool, typer.Option(help="stop when the sample board is complete")] = False
+    *, once: Annotated[bool, typer.Option(help="stop once the sample boards are complete")] = False
 ) -> None:
     """Start everything on this machine, load the sample challenge, and serve until Ctrl-C."""
-    from app.operations.installation import run_installation  # noqa: PLC0415 - the embedded servers are not needed elsewhere
+    from app.operations.installation import run_installation  # noqa: PLC0415 - no other command needs the embedded servers
 
     sys.exit(run_installation(console, once=once))
 
@@ -69,7 +69,7 @@ def run(
 @app.command()
 def serve() -> None:
     """Start the web server on the database and broker of the settings."""
-    from app.operations.processes import serve as serve_web  # noqa: PLC0415 - needed by no other command
+    from app.operations.processes import serve as serve_web  # noqa: PLC0415 - no other command needs it
 
     settings = complete(Settings.read())
     require_schema(settings)
@@ -86,13 +86,13 @@ def worker() -> None:
 
 @app.command()
 def beat() -> None:
-    """Start a sweeper alone, which finds lost runs; every worker has one, too."""
+    """Run the sweeper, which finds lost runs, on its own; every worker also has one."""
     require_schema(complete(Settings.read()))
     os.execv(sys.executable, processes.sweeper_command())  # noqa: S606 - becomes that process
 
 
 class Part(enum.StrEnum):
-    """A part of an installation that runs as a process of its own."""
+    """A part of an installation that runs as its own process."""
 
     WEB = "web"
     WORKER = "worker"
@@ -101,7 +101,7 @@ class Part(enum.StrEnum):
 
 @app.command()
 def alive(part: Annotated[Part, typer.Argument(help="what runs in this container")]) -> None:
-    """Exit with 0 when this part works here, for health checks of containers."""
+    """Exit with 0 if this part is running; for container health checks."""
     settings = complete(Settings.read())
     if part is Part.WEB:
         httpx2.get(f"{settings.local_address}/health", timeout=5).raise_for_status()
@@ -117,13 +117,15 @@ def alive(part: Annotated[Part, typer.Argument(help="what runs in this container
 
 @app.command()
 def migrate() -> None:
-    """Bring the database to the schema of this version, and grant the application its rights."""
+    """Migrate the database to the schema of this version, and grant the application its privileges."""
     migrate_database(installation_settings(Settings.read()))
 
 
 @app.command()
-def migration(what: Annotated[str, typer.Argument(help="what changes, e.g. 'add method summary'")]) -> None:
-    """Write a migration from the difference between models and database; read it before you commit it."""
+def migration(
+    what: Annotated[str, typer.Argument(help="what it changes, e.g. 'add method summary'")],
+) -> None:
+    """Generate a migration from the difference between models and database; review it before you commit it."""
     write_migration(installation_settings(Settings.read()), what)
 
 
@@ -137,14 +139,14 @@ app.command()(restore)
 def import_published(
     code: Annotated[str, typer.Argument(help="code of a historical challenge")] = "voc2007",
     *,
-    remove: Annotated[bool, typer.Option(help="show it no longer")] = False,
+    remove: Annotated[bool, typer.Option(help="remove it")] = False,
 ) -> None:
-    """Show the results of a challenge as a paper printed them, read-only and not scored here; or no longer."""
+    """Show the published results of a historical challenge, read-only and not scored here; or remove them."""
     platform = platform_of_installation()
     with _short_errors():
         if remove:
             published.remove(platform, code)
-            console.print(f"{code} is not shown any more")
+            console.print(f"{code} is no longer shown")
             return
         is_new = published.add(platform, code)
     state = "is shown" if is_new else "was shown already"
@@ -156,9 +158,9 @@ def rescore(
     *,
     challenge: Annotated[str, typer.Option(help="code of the challenge", metavar="CODE")],
     phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
-    result: Annotated[int | None, typer.Option(help="one result instead of the whole phase")] = None,
+    result: Annotated[int | None, typer.Option(help="id of one result, instead of the whole phase")] = None,
 ) -> None:
-    """Score a phase, or one result, again; the boards switch when every run is scored. One that was refused or has failed is queued as at first."""
+    """Score a phase or one result again; the boards switch when every run is scored. A result without a score is queued again."""
     platform = platform_of_installation()
     with _short_errors():
         phase_id = challenges.phase_page(platform, challenge, phase).id
@@ -168,15 +170,15 @@ def rescore(
             rescore_id = rescoring.request_entry(platform, None, result, phase_id)
     platform.notifier.flush(5)
     if rescore_id is None:
-        console.print(f"result {result} is queued, and comes onto its board once it is scored")
+        console.print(f"result {result} is queued; it appears on its board once it is scored")
     else:
-        console.print(f"re-scoring {rescore_id} is queued; the boards switch all at once when it is complete")
+        console.print(f"re-scoring {rescore_id} is queued; all boards switch at once when it is complete")
 
 
 @app.command()
 def organiser_link(
     challenge: Annotated[
-        str | None, typer.Argument(help="code of the challenge; may be left out where there is one")
+        str | None, typer.Argument(help="code of the challenge; optional if there is only one")
     ] = None,
 ) -> None:
     """Print a link that makes the first person who uses it an organiser of a challenge."""
@@ -198,9 +200,9 @@ def admin_link() -> None:
 @app.command()
 def grant(
     email: Annotated[str, typer.Argument(help="address of the account")],
-    role: Annotated[Grant, typer.Argument(help="what the person becomes")],
+    role: Annotated[Grant, typer.Argument(help="the new role")],
     challenge: Annotated[
-        str | None, typer.Option(help="of which challenge an organiser, or no longer one", metavar="CODE")
+        str | None, typer.Option(help="the challenge to organise, or to stop organising", metavar="CODE")
     ] = None,
 ) -> None:
     """Make a person an admin, an organiser of a challenge, or a participant who is neither."""
@@ -221,7 +223,7 @@ def remove_second_factor(email: Annotated[str, typer.Argument(help="address of t
 
 @contextmanager
 def _short_errors() -> Iterator[None]:
-    """Print what is not there or not possible, and exit with 1."""
+    """Print an expected error as one line and exit with 1."""
     try:
         yield
     except (NotFoundError, ConflictError) as error:
@@ -229,5 +231,5 @@ def _short_errors() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-if __name__ == "__main__":  # of `heldout-server` as it was installed before there was `python -m app`
+if __name__ == "__main__":  # for `heldout-server` scripts installed before `python -m app` existed
     main()

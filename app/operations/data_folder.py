@@ -1,7 +1,7 @@
 """The data folder of an installation.
 
 lock                held by the one installation that uses the folder
-servers.lock        held by its embedded servers, too, which may outlive it for a moment
+servers.lock        also held by its embedded servers, which may briefly outlive it
 installation.json   tells commands how to reach the installation while it runs
 secrets.json        generated passwords of the embedded servers
 postgres/           the embedded database; postgres.new/ while it is being created
@@ -28,12 +28,12 @@ from app.core.settings import Settings
 NOTE = "installation.json"
 EMBEDDED_DATABASE = "postgres"
 ANOTHER_FOLDER = "name another folder with HELDOUT_DATA"
-LOCK_SECONDS = 1.0  # a command that looks whether an installation runs holds the lock for a moment
-SHUTDOWN_SECONDS = 30.0  # servers of an installation that was killed still write out their data
+LOCK_SECONDS = 1.0  # a command that checks whether an installation runs holds the lock for a moment
+SHUTDOWN_SECONDS = 30.0  # after an installation is killed, its servers still write out their data
 
 
 class InstallationError(Exception):
-    """An installation cannot be started, or none can be found; the message says why and what to change."""
+    """An installation cannot be started or found; the message says why and what to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Secrets:
 
 @contextmanager
 def exclusive(data: Path) -> Iterator[int]:
-    """Hold a folder, created if there is none, for this installation; yields the lock that its servers inherit.
+    """Lock a data folder, created if missing, for this installation; yield the lock that its servers inherit.
 
-    Raises InstallationError while another installation or its servers run on it, or when other users own it or can read it.
+    Raises InstallationError if another installation or its servers use it, or if other users own it or can read it.
     """
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = data.stat()
@@ -71,20 +71,20 @@ def exclusive(data: Path) -> Iterator[int]:
         lock.truncate()
         lock.write(str(os.getpid()))
         lock.flush()
-        (data / NOTE).unlink(missing_ok=True)  # of an installation that was killed
+        (data / NOTE).unlink(missing_ok=True)  # left by an installation that was killed
         if not _is_locked_within(SHUTDOWN_SECONDS, servers):
-            raise InstallationError(f"{data} is in use: servers of an earlier run have not ended yet")
+            raise InstallationError(f"{data} is in use: servers of an earlier run have not stopped yet")
         yield servers.fileno()
 
 
 def _lock_file(path: Path) -> IO[str]:
-    """A file that only its owner can read, and so lock."""
+    """Open a lock file that only its owner can read, and so lock."""
     path.touch(mode=0o600)
     return path.open("r+", encoding="utf-8")
 
 
 def _is_locked_within(seconds: float, file: IO[str]) -> bool:
-    """Lock a file as soon as it is free; False if that takes too long."""
+    """Lock a file; return False if it is not free in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -98,7 +98,7 @@ def _is_locked_within(seconds: float, file: IO[str]) -> bool:
 
 @contextmanager
 def advertised(settings: Settings) -> Iterator[None]:
-    """Note how this installation is reached, for commands, until the end of the block."""
+    """Write the settings of this installation where commands find them, until the end of the block."""
     note = settings.data / NOTE
     write_private(note, json.dumps(settings.model_dump(mode="json", exclude_none=True)))
     try:
@@ -108,9 +108,9 @@ def advertised(settings: Settings) -> Iterator[None]:
 
 
 def installation_settings(settings: Settings) -> Settings:
-    """The settings, completed by those of the installation that runs in their data folder.
+    """Complete the settings with those of the installation running in their data folder.
 
-    Raises InstallationError when there is none and no addresses are set.
+    Raises InstallationError if none runs there and no server addresses are set.
     """
     if settings.database_url or settings.broker_url or settings.migration_database_url:
         return settings
@@ -125,7 +125,7 @@ def installation_settings(settings: Settings) -> Settings:
 
 
 def is_running(data: Path) -> bool:
-    """Whether an installation holds the folder and has noted how it is reached; raises InstallationError."""
+    """Return whether an installation runs on this folder and has published its settings. Raises InstallationError."""
     with os_errors_explained(data):
         try:
             with (data / "lock").open(encoding="utf-8") as lock:
@@ -134,11 +134,11 @@ def is_running(data: Path) -> bool:
             return False
         except BlockingIOError:
             return (data / NOTE).exists()
-    return False  # what is noted there is of an installation that was killed
+    return False  # a note is a leftover of an installation that was killed
 
 
 def load_secrets(data: Path) -> Secrets:
-    """The passwords in a folder, generated if it is new."""
+    """Load the passwords of a data folder; generate them if it is new."""
     path, unfinished = data / "secrets.json", data / "secrets.json.new"
     if not path.exists():
         if (data / EMBEDDED_DATABASE).exists():
@@ -158,7 +158,7 @@ def load_secrets(data: Path) -> Secrets:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, and wait until it is on the disk."""
+    """Write a file that only its owner can read, and sync it to disk."""
     path.unlink(missing_ok=True)
     path.touch(mode=0o600, exist_ok=False)
     with path.open("w", encoding="utf-8") as file:
@@ -169,7 +169,7 @@ def write_private(path: Path, text: str) -> None:
 
 @contextmanager
 def os_errors_explained(data: Path) -> Iterator[None]:
-    """Raise an OSError of the block as an InstallationError that says what to change."""
+    """Turn an OSError of the block into an InstallationError that says what to change."""
     try:
         yield
     except OSError as error:
@@ -180,19 +180,19 @@ def _explanation(error: OSError, data: Path) -> str:
     path = Path(error.filename) if isinstance(error.filename, str | Path) else data
     reason = error.strerror or str(error)
     if isinstance(error, PermissionError):
-        # Path.exists would raise where a folder above is closed to this user
+        # Path.exists would raise if a parent folder is closed to this user
         closed = next(each for each in (path, *path.parents) if os.path.exists(each))  # noqa: PTH110
         return (
             f"{path} cannot be used: {closed} belongs to {_user_name(closed.stat().st_uid)}, and this is "
             f"{_user_name(os.geteuid())}; {ANOTHER_FOLDER}"
         )
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return f"{path} cannot be written: {reason}; make room on that disk, or {ANOTHER_FOLDER}"
+        return f"{path} cannot be written: {reason}; free space on that disk, or {ANOTHER_FOLDER}"
     return f"{path} cannot be used: {reason}; {ANOTHER_FOLDER}"
 
 
 def _user_name(uid: int) -> str:
-    """What to call a user in a message, such as `user ash`."""
+    """Return the name of a user for a message, such as `user ash`."""
     try:
         return f"user {pwd.getpwuid(uid).pw_name}"
     except KeyError:

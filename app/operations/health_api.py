@@ -1,4 +1,4 @@
-"""Health and readiness, for monitoring."""
+"""JSON API: health and readiness, for monitoring."""
 
 from fastapi import APIRouter, Response
 
@@ -12,19 +12,19 @@ router = APIRouter(tags=["operation"], dependencies=[requires(Action.READ_PUBLIC
 
 @router.get("/health")
 async def health(platform: ThePlatform) -> Health:
-    """Whether this process is alive: 200 as long as it answers, with the state of each part.
+    """Get the health of each part; always 200 while this process is alive.
 
-    `sweep` has the seconds since lost runs were last looked for, `workers` how many are alive, `jobs` how many seconds
-    the oldest job other than a run is late.
+    The values: `sweep`, seconds since the last search for lost runs; `workers`, how many are alive; `jobs`, seconds that
+    the oldest due job other than a run has been waiting; `dead_jobs`, jobs that failed for good.
     """
     return await operations_health.health(platform)
 
 
 @router.get("/ready")
 async def ready(platform: ThePlatform, response: Response) -> Readiness:
-    """Whether this process may serve: 200, or 503 with what is missing.
+    """Check whether this process can serve requests: 200, or 503 with what is missing.
 
-    The database must be reachable and have a schema on which this version runs; the storage must be writable.
+    The database must be reachable and have a schema that this version can use; the storage must be writable.
     """
     found = await operations_health.readiness(platform)
     response.status_code = 200 if found.ready else 503

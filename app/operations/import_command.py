@@ -1,4 +1,4 @@
-"""`heldout-server import`: its options, and what it prints."""
+"""`heldout-server import`: its options and its output."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -22,7 +22,7 @@ problems = Console(stderr=True, soft_wrap=True)
 
 
 class Images(StrEnum):
-    """What becomes of the pictures of a tree."""
+    """How to import the images of a tree."""
 
     LINK = "link"
     COPY = "copy"
@@ -46,38 +46,40 @@ def import_tree(
         ),
     ],
     *,
-    challenge: Annotated[str, typer.Option(help="code in addresses, e.g. VOC2007", metavar="CODE")],
+    challenge: Annotated[str, typer.Option(help="code in URLs, e.g. VOC2007", metavar="CODE")],
     phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
     title: Annotated[str | None, typer.Option(help="the challenge's name on pages")] = None,
     protocol: Annotated[str | None, typer.Option(help=f"one of {', '.join(scoring.PROTOCOLS)}")] = None,
     disclosure: Annotated[
         Disclosure | None,
         typer.Option(
-            help="full where the annotation is public, else classes, mean, ladder or 'at close'; by default classes",
+            help="full if the annotation is public, else classes, mean, ladder or 'at close'; by default classes",
             show_default=False,
         ),
     ] = None,
     quota: Annotated[
         list[str] | None,
         typer.Option(
-            help="results of a task that a team, and a person, may have scored in so many days; repeatable; by default 2/7 and"
-            " 30/365 where the annotation is held out; 0: no quota",
+            help="results per task and number of days, for each team and each person; repeatable; by default 2/7 and 30/365"
+            " if the annotation is held out; 0: no quota",
             metavar="RESULTS/DAYS",
         ),
     ] = None,
-    opens: Annotated[str | None, typer.Option(help="by default at once", metavar="2027-01-31T12:00Z")] = None,
+    opens: Annotated[str | None, typer.Option(help="by default now", metavar="2027-01-31T12:00Z")] = None,
     closes: Annotated[
         str | None, typer.Option(help="a date, or 'never'", metavar="2027-03-31T12:00Z")
     ] = None,
     closes_in: Annotated[int | None, typer.Option(help="days until the phase closes", min=1)] = None,
     grace_minutes: Annotated[
         int | None,
-        typer.Option(help="how long a started upload may still be confirmed; by default 60", min=0),
+        typer.Option(
+            help="minutes after the close to confirm an upload started before; by default 60", min=0
+        ),
     ] = None,
     embargo: Annotated[
         bool | None,
         typer.Option(
-            help="let a result be seen by its team and organisers alone until the phase is over",
+            help="show results only to their team and organisers until the phase is over",
             show_default=False,
         ),
     ] = None,
@@ -90,40 +92,40 @@ def import_tree(
     only_complete: Annotated[
         bool | None,
         typer.Option(
-            help="show the values of classes of complete results only, until the phase is over",
+            help="show class values only for complete results until the phase is over",
             show_default=False,
         ),
     ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(
-            help="of an archive, e.g. max_unpacked_bytes=2147483648; repeatable", metavar="NAME=NUMBER"
+            help="a limit on archives, e.g. max_unpacked_bytes=2147483648; repeatable", metavar="NAME=NUMBER"
         ),
     ] = None,
     images: Annotated[
         Images | None,
         typer.Option(
-            help="the pictures: link remembers their folder, which workers have to reach; copy stores them; none forgets them;"
-            " by default link, or as before",
+            help="the images: link uses them in their folder, which workers must be able to read; copy stores them; none removes"
+            " them; by default link, or as before",
             show_default=False,
         ),
     ] = None,
     image_folder: Annotated[
         Path | None,
-        typer.Option(help="where the pictures lie, by default in the tree", exists=True, file_okay=False),
+        typer.Option(help="where the images are; by default in the tree", exists=True, file_okay=False),
     ] = None,
     allow_public_copy: Annotated[
         bool,
         typer.Option(
             "--allow-public-copy",
-            help="load annotation as public that another phase holds as hidden; is recorded",
+            help="load as public an annotation that another phase keeps hidden; this is recorded in the audit log",
             show_default=False,
         ),
     ] = False,
 ) -> None:
-    """Load a tree or COCO's JSON into a phase: public description and hidden annotation apart; all of it or nothing.
+    """Load a tree or COCO's JSON into a phase, all or nothing; the hidden annotation is stored separately.
 
-    Of a phase that is there already, the given options change and the others stay.
+    For an existing phase, the given options change its settings and the others stay.
     """
     try:
         request = TreeImport(
@@ -163,7 +165,7 @@ def _quotas(words: list[str]) -> tuple[Quota, ...]:
 
 
 def _numbers(words: Iterable[str]) -> dict[str, int]:
-    """Limits as they are typed; raises ValueError for anything else."""
+    """Parse NAME=NUMBER options. Raises ValueError."""
     found = {}
     for option in words:
         name, _, number = option.partition("=")
@@ -178,8 +180,8 @@ def _numbers(words: Iterable[str]) -> dict[str, int]:
 
 def _print_summary(imported: Imported, challenge: str, phase: str) -> None:
     console.print(statistics_table(imported.statistics, f"{challenge} {phase}"))
-    unchanged = "with other rules:" if imported.changes else "nothing changed:"
-    state = "loaded" if imported.is_new else f"was there already, {unchanged}"
+    changed = "rules updated:" if imported.changes else "nothing changed:"
+    state = "loaded" if imported.is_new else f"already imported, {changed}"
     _print(f"{state} ground truth version {imported.version} of {challenge} {phase}")
     for change in imported.changes:
         _print(f"{change.name}: {change.before} → {change.after}")
@@ -188,7 +190,7 @@ def _print_summary(imported: Imported, challenge: str, phase: str) -> None:
     for number, reason in imported.not_offered.items():
         _print(f"comp{number} is not offered: {reason}")
     if imported.pictures_removed:
-        _print("the pictures of the phase are forgotten, and what was made of them")
+        _print("removed the images of the phase and everything derived from them")
     if imported.pictures is not None:
         _print_pictures(imported.pictures)
     if imported.is_new and imported.version > 1:
@@ -203,12 +205,12 @@ def _print_summary(imported: Imported, challenge: str, phase: str) -> None:
 def _print_pictures(taken: Taken) -> None:
     where = f"linked in {taken.folder}, where workers read them" if taken.mode is ImageMode.LINK else "copied"
     _print(
-        f"{taken.files} of {taken.images} pictures are {where}; {taken.changed} of them are new or have changed"
+        f"{taken.files} of {taken.images} images are {where}; {taken.changed} of them are new or have changed"
     )
     for problem in taken.problems:
         _print(f"WARNING: not shown: {problem}")
     if taken.more_problems:
-        _print(f"WARNING: {taken.more_problems} more pictures cannot be shown")
+        _print(f"WARNING: {taken.more_problems} more images cannot be shown")
 
 
 def _print(line: str) -> None:
@@ -216,7 +218,7 @@ def _print(line: str) -> None:
 
 
 def statistics_table(statistics: scoring.Statistics, title: str) -> Table:
-    """The objects of a set per class, as the development kits' documents print them."""
+    """Return a table of the objects per class, as in the development kits' documentation."""
     table = Table("class", title=title)
     for column in ("images", "objects", "difficult"):
         table.add_column(column, justify="right")

@@ -1,4 +1,4 @@
-"""A whole installation on one machine: servers, worker, web, and the sample challenge."""
+"""A complete installation on one machine: servers, worker, web, and the sample challenge."""
 
 import socket
 import threading
@@ -28,14 +28,14 @@ from app.platform import Platform, platform_of
 
 Report = Callable[[str], None]
 
-INTERRUPTED = 130  # exit code of what Ctrl-C has ended too early
-PATIENCE = timedelta(minutes=5)  # a busy machine starts processes slowly; one that ends is reported at once
+INTERRUPTED = 130  # exit code if Ctrl-C interrupts `--once`
+START_TIMEOUT = timedelta(minutes=5)  # a busy machine is slow; a process that dies is reported at once
 
 
 def run_installation(console: Console, *, once: bool) -> int:
-    """Start everything, fill the sample challenge, and serve; returns the exit code.
+    """Start everything, create the sample challenge, and serve; return the exit code.
 
-    `once`: end when the sample boards are complete instead of serving until Ctrl-C.
+    `once`: stop when the sample boards are complete instead of serving until Ctrl-C.
     """
 
     def report(line: str) -> None:
@@ -54,30 +54,30 @@ def run_installation(console: Console, *, once: bool) -> int:
             if once:
                 report("the sample boards are complete")
             else:
-                report("Ctrl-C stops everything; the next start finds it again")
+                report("Ctrl-C stops everything; all data is kept for the next start")
                 threading.Event().wait()
     except KeyboardInterrupt:
         return INTERRUPTED if once else 0
-    except Exception as error:  # noqa: BLE001 - nobody is shown a trace
-        report(explanation(error) or _with_trace(error, settings.data))
+    except Exception as error:  # noqa: BLE001 - users never see a traceback
+        report(explanation(error) or _log_unexpected(error, settings.data))
         return 1
     return 0
 
 
-def _with_trace(error: Exception, data: Path) -> str:
-    """The message for a fault of this program, whose trace is in a log."""
+def _log_unexpected(error: Exception, data: Path) -> str:
+    """Log the traceback of an unexpected error and return a message for the user."""
     log = data / "logs" / "run.log"
     with log.open("a", encoding="utf-8") as file:
         traceback.print_exception(error, file=file)
-    return f"an unexpected error, {type(error).__name__}; its trace is in {log}"
+    return f"unexpected error, {type(error).__name__}; its traceback is in {log}"
 
 
 @contextmanager
 def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
-    """The platform of an installation that runs, web and worker included, until the end of the block."""
+    """Run an installation, web and worker included, until the end of the block; yield its platform."""
     with ExitStack() as stack:
         try:
-            # first: nothing need be started when the port is taken
+            # first: if the port is taken, nothing needs to start
             listener = stack.enter_context(listen(settings))
             settings = stack.enter_context(_with_servers(settings, report))
             settings = settings.model_copy(update={"port": listener.getsockname()[1]})
@@ -86,18 +86,18 @@ def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
             platform = platform_of(settings)
             stack.callback(platform.engine.dispose)
             stack.enter_context(advertised(settings))
-            counting = stack.enter_context(counted_together(settings))
+            counters = stack.enter_context(counted_together(settings))
             processes = stack.enter_context(supervised(report))
-            _start(processes, settings, listener, counting, report)
+            _start(processes, settings, listener, counters, report)
             yield platform
         except KeyboardInterrupt:
-            report("stopping; the next start goes on from here")
+            report("stopping; the next start continues from here")
             raise
 
 
 @contextmanager
 def _with_servers(settings: Settings, report: Report) -> Iterator[Settings]:
-    """The settings, completed by the addresses of embedded servers if none are set."""
+    """Yield the settings; start embedded servers and add their URLs if none are set."""
     if settings.database_url is None and settings.broker_url is None:
         with embedded_servers(settings.data, report=report) as servers:
             yield servers.applied_to(settings)
@@ -113,18 +113,20 @@ def _with_servers(settings: Settings, report: Report) -> Iterator[Settings]:
 
 
 def _start(
-    processes: Supervisor, settings: Settings, listener: socket.socket, counting: Path | None, report: Report
+    processes: Supervisor, settings: Settings, listener: socket.socket, counters: Path | None, report: Report
 ) -> None:
     report(f"worker: {settings.workers} processes")
     report(f"web: {settings.address}")
     worker = worker_child(settings)
     processes.launch(worker)
-    # one client for all questions: making one costs more than asking, and the web server needs the processor now
+    # one client for all requests: creating it costs more than a request, and the web server needs the CPU now
     with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
-        processes.start(web_child(settings, listener, counters=counting), lambda: _is_ready(http), PATIENCE)
-        processes.wait_until_ready(worker.name, lambda: _has_worker(http), PATIENCE)
+        processes.start(
+            web_child(settings, listener, counters=counters), lambda: _is_ready(http), START_TIMEOUT
+        )
+        processes.wait_until_ready(worker.name, lambda: _has_worker(http), START_TIMEOUT)
     for number in range(2, settings.web_processes + 1):
-        processes.start(web_child(settings, listener, f"web-{number}", counting), lambda: True)
+        processes.start(web_child(settings, listener, f"web-{number}", counters), lambda: True)
 
 
 def _is_ready(http: httpx2.Client) -> bool:
@@ -144,7 +146,7 @@ def _has_worker(http: httpx2.Client) -> bool:
 def _report_addresses(platform: Platform, report: Report, seconds: float) -> None:
     address = platform.settings.address
     report("")
-    report(f"everything runs, after {seconds:.0f} seconds")
+    report(f"ready in {seconds:.0f} s")
     report(f"  pages         {address}/")
     report(f"  leaderboard   {address}/leaderboards/{CHALLENGE}/test/3")
     report(f"  API           {address}/api/docs")

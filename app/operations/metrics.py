@@ -1,6 +1,6 @@
-"""Metrics for Prometheus: what web processes count, and what the database knows, read at the scrape.
+"""Metrics for Prometheus: counters of web processes, and gauges read from the database at each scrape.
 
-Each statement reads an index, whatever the history.
+Every statement uses an index, so its cost does not grow with the history.
 """
 
 import secrets
@@ -33,10 +33,10 @@ from app.operations.health import Health, Part, Progress, health_of
 from app.platform import Platform
 from app.web.dependencies import ThePlatform, requires
 
-# for no account: what may read it is the token, whoever sends it
+# not tied to an account: whoever has the token may read it
 router = APIRouter(include_in_schema=False, dependencies=[requires(Action.READ_PUBLIC)])
 
-PROBED = 1  # MiB that the disk of the database has to take at every scrape
+PROBE_MIB = 1  # MiB that must fit on the disk of the database at every scrape
 WINDOW = timedelta(minutes=10)  # what counts as recent
 SCORING_BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)  # seconds
 WAIT_BOUNDS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
@@ -52,7 +52,7 @@ Samples = Iterable[tuple[Sequence[str], float]]
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """What the database knows, read at one time."""
+    """What the database reports at one time."""
 
     progress: Progress
     metrics: tuple[Metric, ...]
@@ -60,25 +60,25 @@ class Readings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected(Collector):
-    """Metrics that were collected already."""
+    """Metrics that were already collected."""
 
     metrics: tuple[Metric, ...]
 
     def collect(self) -> Iterable[Metric]:
-        """Hand them over."""
+        """Return the metrics."""
         return self.metrics
 
 
 @router.get("/metrics")
 async def metrics(platform: ThePlatform, request: Request) -> Response:
-    """Queue, workers, runs, jobs, disks and requests in the text format of Prometheus."""
-    _refuse_unknown(platform, request.headers.get("authorization", ""))
+    """Report queue, workers, runs, jobs, disks and requests in the Prometheus text format."""
+    _require_token(platform, request.headers.get("authorization", ""))
     content = await exposition(platform)
     return Response(content, media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
 
 
-def _refuse_unknown(platform: Platform, authorization: str) -> None:
-    """Raise NotFoundError for a header that does not hold the token of the settings, and where there is none."""
+def _require_token(platform: Platform, authorization: str) -> None:
+    """Raise NotFoundError unless a token is configured and the header has it."""
     expected = platform.settings.metrics_token
     scheme, _, found = authorization.partition(" ")
     if (
@@ -90,7 +90,7 @@ def _refuse_unknown(platform: Platform, authorization: str) -> None:
 
 
 async def exposition(platform: Platform) -> bytes:
-    """The metrics in the text format of Prometheus; what the database knows is left out while it does not answer."""
+    """Return the metrics in the Prometheus text format, without those of the database if it does not respond."""
     readings = await health.in_time(_fresh, platform)
     state = health_of(readings.progress if readings else None, platform.settings.sweep_seconds)
     disks = await health.in_time(_disks, platform)
@@ -103,7 +103,7 @@ async def exposition(platform: Platform) -> bytes:
 
 
 def _fresh(platform: Platform) -> Readings:
-    """Readings at most a second old, which everybody who asks meanwhile shares."""
+    """Return readings at most a second old, shared by concurrent requests."""
 
     def read_now() -> Readings:
         with platform.transaction() as session:
@@ -113,7 +113,7 @@ def _fresh(platform: Platform) -> Readings:
 
 
 def _disks(platform: Platform) -> dict[str, tuple[int, int]]:
-    """Bytes free and in all on the disks of the storage and the database, where they are folders of ours, and of the one that archives pass through."""
+    """Return free and total bytes of the disks of temporary files and, if they are local folders, storage and database."""
     settings = platform.settings
     folders = {"scratch": Path(tempfile.gettempdir()), "database": settings.data / EMBEDDED_DATABASE}
     if settings.s3_bucket is None:
@@ -123,7 +123,7 @@ def _disks(platform: Platform) -> dict[str, tuple[int, int]]:
 
 
 def of_health(state: Health, missing: Mapping[str, str]) -> Iterator[Metric]:
-    """What `/health` and `/ready` say: 1 where it is well; a part of which nothing is known has no sample."""
+    """Yield what `/health` and `/ready` report, 1 if ok; a part whose state is unknown has no sample."""
     parts = {field.name: getattr(state, field.name) for field in fields(state)}
     known = ((name, part) for name, part in parts.items() if isinstance(part, Part))
     healthy = [([name], float(part.status == "ok")) for name, part in known if part.status != "unknown"]
@@ -133,7 +133,7 @@ def of_health(state: Health, missing: Mapping[str, str]) -> Iterator[Metric]:
 
 
 def of_disks(disks: Mapping[str, tuple[int, int]]) -> Iterator[Metric]:
-    """The disks of the web server: bytes free, and in all."""
+    """Yield free and total bytes of the web server's disks."""
     free = [([place], bytes_free) for place, (bytes_free, _) in disks.items()]
     yield _gauge("heldout_disk_free_bytes", "Bytes free on the disk of a folder.", ["place"], free)
     size = [([place], bytes_in_all) for place, (_, bytes_in_all) in disks.items()]
@@ -141,22 +141,22 @@ def of_disks(disks: Mapping[str, tuple[int, int]]) -> Iterator[Metric]:
 
 
 def read(session: Session) -> Readings:
-    """What the database knows now."""
+    """Read the metrics from the database."""
     progress = health.progress_of_jobs(session)
     found = [*_of_queue(session), *_of_workers(session), *_of_recent_runs(session), *_of_jobs(session)]
     if progress.sweep_age is not None:
         age = [((), progress.sweep_age)]
         found.append(_gauge("heldout_sweep_age_seconds", "Seconds since the last complete sweep.", [], age))
     found.append(_of_uploads(session))
-    has_room = health.has_room(session, PROBED)
+    has_room = health.has_room(session, PROBE_MIB)
     if has_room is not None:
-        meaning = "Whether the disk of the database takes a MiB more."
+        meaning = "Whether the disk of the database has space for another MiB."
         found.append(_gauge("heldout_database_has_room", meaning, [], [((), float(has_room))]))
     return Readings(progress, tuple(found))
 
 
 def _of_queue(session: Session) -> Iterator[Metric]:
-    """The queue of runs by scorer version and priority."""
+    """Yield the queue of runs by scorer version and priority."""
     now = func.clock_timestamp()
     paused = func.count().filter(or_(Job.not_before > now, Job.damaged_content_id.is_not(None)))
     oldest = _seconds(now - func.min(Job.queued_at))
@@ -183,7 +183,7 @@ def _of_queue(session: Session) -> Iterator[Metric]:
 
 
 def _of_workers(session: Session) -> Iterator[Metric]:
-    """Claimed runs, and the workers that are alive, by scorer version."""
+    """Yield claimed runs and live workers, by scorer version."""
     overdue = func.count().filter(Job.lease_until < func.clock_timestamp())
     claimed = select(Job.scorer, func.count(), overdue).where(
         Job.queue == Queue.RUNS, Job.lease_until.is_not(None)
@@ -195,10 +195,10 @@ def _of_workers(session: Session) -> Iterator[Metric]:
         ("heldout_claims", "Runs that workers have claimed.", [([each[0]], each[1]) for each in claims]),
         (
             "heldout_claims_overdue",
-            "Claimed runs whose lease has run out.",
+            "Claimed runs whose lease has expired.",
             [([each[0]], each[2]) for each in claims],
         ),
-        ("heldout_workers", "Workers alive.", [([each[0]], each[1]) for each in workers]),
+        ("heldout_workers", "Live workers.", [([each[0]], each[1]) for each in workers]),
         (
             "heldout_worker_slots",
             "Runs that workers score at the same time.",
@@ -209,7 +209,7 @@ def _of_workers(session: Session) -> Iterator[Metric]:
 
 
 def _of_recent_runs(session: Session) -> Iterator[Metric]:
-    """How runs of the last minutes ended, and how long they took."""
+    """Yield how recent runs ended, and how long they took."""
     reason = case(
         (_failed_with(RunState.FAILED, LOST_MESSAGE.partition("{")[0]), "worker lost"),
         (Run.state == RunState.FAILED, "crashed"),
@@ -240,7 +240,7 @@ def _of_recent_runs(session: Session) -> Iterator[Metric]:
 
 
 def _of_jobs(session: Session) -> Iterator[Metric]:
-    """Jobs other than runs, by kind."""
+    """Yield jobs other than runs, by kind."""
     due = func.coalesce(Job.not_before, Job.queued_at)
     is_dead = Job.dead_at.is_not(None)
     late = func.greatest(_seconds(func.clock_timestamp() - func.min(due).filter(~is_dead)), 0.0)
@@ -253,8 +253,8 @@ def _of_jobs(session: Session) -> Iterator[Metric]:
     kinds = [kind for kind in JobKind if kind is not JobKind.RUN]
     gauges = (
         ("heldout_jobs", "Jobs other than runs that are not done yet."),
-        ("heldout_jobs_late_seconds", "Seconds for which the oldest of them has been due."),
-        ("heldout_jobs_dead", "Jobs that were given up."),
+        ("heldout_jobs_late_seconds", "Seconds since the oldest of them became due."),
+        ("heldout_jobs_dead", "Jobs that failed for good."),
     )
     for place, (name, meaning) in enumerate(gauges):
         samples = [([kind.value], found.get(kind, (0, 0.0, 0))[place] or 0) for kind in kinds]
@@ -262,7 +262,7 @@ def _of_jobs(session: Session) -> Iterator[Metric]:
 
 
 def _of_uploads(session: Session) -> Metric:
-    """Uploads whose bytes arrive or have stopped to, and those that are being checked."""
+    """Return unfinished uploads, and those being checked."""
     receiving = select(func.count()).where(Upload.state == UploadState.RECEIVING)
     checking = select(func.count()).where(
         Upload.state == UploadState.RECEIVED, Upload.check_until > func.clock_timestamp()
@@ -280,7 +280,7 @@ def _failed_with(state: RunState, words: str) -> ColumnElement[bool]:
 
 
 def _is_recent(*states: RunState) -> ColumnElement[bool]:
-    # stable, so that an index can be searched
+    # now() is stable, so that an index can be used
     return and_(Run.state.in_(states), Run.finished_at > func.now() - WINDOW)
 
 
@@ -303,7 +303,7 @@ def _histogram(
     seconds: ColumnElement[Any],
     *which: ColumnElement[bool],
 ) -> Metric:
-    """A histogram of runs scored lately: unlike a counter it can fall, so quantiles are taken of it without a rate."""
+    """Return a histogram of recently scored runs; unlike a counter it can fall, so take its quantiles without rate()."""
     bar = func.width_bucket(seconds, literal(list(bounds), ARRAY(Float))).label("bar")
     scored = (_is_recent(RunState.SCORED), Run.claimed_at.is_not(None), *which)
     rows = session.execute(select(bar, func.count(), func.sum(seconds)).where(*scored).group_by(bar)).all()

@@ -1,4 +1,4 @@
-"""Bringing a database to the schema of this version, and the application's role to its rights."""
+"""Database migrations, and the privileges of the application's role."""
 
 import time
 from collections.abc import Iterator
@@ -17,52 +17,50 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from app.core.settings import ROOT, Settings, variable
 from app.models import AuditRecord, Base, MethodChange, Publication
 
-LOCK = 0x4845_4C44  # any number of our own: two processes that start at once migrate one after the other
-LOCK_PAUSE = 0.2  # seconds between two questions for it
+LOCK = 0x4845_4C44  # an arbitrary advisory lock: processes that start at once migrate one after the other
+LOCK_PAUSE = 0.2  # seconds between two attempts to get it
 APPEND_ONLY = (AuditRecord.__tablename__, MethodChange.__tablename__, Publication.__tablename__)
-LOCK_TIMEOUT = (
-    "-c lock_timeout=2s"  # whoever waits for a table longer than that holds all others up behind it
-)
-ATTEMPTS, PAUSE = 12, 3.0  # to get the locks of a migration, and seconds between two of them: a minute in all
+LOCK_TIMEOUT = "-c lock_timeout=2s"  # a longer wait for a table would block everyone queued behind it
+ATTEMPTS, PAUSE = 12, 3.0  # tries for the locks of a migration, seconds between two: about a minute in all
 
 START_AFRESH = (
-    "this version cannot run on it: use the version that wrote it, or start afresh with an empty database"
-    " (with `make run`: move the data folder heldout-data away, or name another one by HELDOUT_DATA)"
+    "this version cannot use it: use the version that wrote it, or start with an empty database"
+    " (with `make run`: move the data folder heldout-data away, or name another one with HELDOUT_DATA)"
 )
-COLUMNS_THERE = text(
+EXISTING_COLUMNS = text(
     "SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON a.attrelid = c.oid"
     " WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped"
 )
 
 
 class MigrationError(Exception):
-    """The database cannot be brought to this schema; says why and what can be done."""
+    """The database cannot be migrated to this schema; the message says why and what to do."""
 
 
 def migrate(settings: Settings) -> None:
-    """Apply all migrations that are missing, as the owner of the tables, and grant the application its rights.
+    """Apply all missing migrations, as the owner of the tables, and grant the application its privileges.
 
-    Each is a transaction of its own. One that does not get its locks in time lets the others through and is tried
-    again. Raises MigrationError.
+    Each migration is its own transaction. One that does not get its locks in time is retried, so that other transactions
+    can go on. Raises MigrationError.
     """
-    with _migration_errors(), _owners_connection(settings) as connection:
-        _wait_for_turn(connection)
+    with _migration_errors(), _owner_connection(settings) as connection:
+        _wait_for_lock(connection)
         for _ in range(ATTEMPTS):
             try:
-                return _bring_up(connection, settings)
+                return _upgrade(connection, settings)
             except OperationalError as error:
                 if not isinstance(error.orig, LockNotAvailable):
                     raise
             connection.rollback()
             time.sleep(PAUSE)
     raise MigrationError(
-        f"another transaction kept a table for itself in {ATTEMPTS} attempts; nothing is half done: end it "
-        "(pg_stat_activity shows which), or run `heldout-server migrate` again later"
+        f"another transaction held the lock of a table in {ATTEMPTS} attempts; nothing is half done: end it "
+        "(pg_stat_activity shows which it is), or run `heldout-server migrate` again later"
     )
 
 
-def _bring_up(connection: Connection, settings: Settings) -> None:
-    if _current(connection) == _scripts().get_current_head() and (problem := _missing_column(connection)):
+def _upgrade(connection: Connection, settings: Settings) -> None:
+    if _revision(connection) == _scripts().get_current_head() and (problem := _missing_column(connection)):
         raise MigrationError(problem)
     connection.commit()
     command.upgrade(_config(connection), "head")
@@ -72,15 +70,15 @@ def _bring_up(connection: Connection, settings: Settings) -> None:
 
 
 def write_migration(settings: Settings, what: str) -> None:
-    """Write what the models have and the database has not as a new migration, to be read and edited."""
-    with _migration_errors(), _owners_connection(settings) as connection:
+    """Generate a migration from what the models have and the database lacks, to be reviewed and edited."""
+    with _migration_errors(), _owner_connection(settings) as connection:
         command.revision(_config(connection), what, autogenerate=True)
 
 
 def require_schema(settings: Settings) -> None:
-    """Refuse a database that answers and has a schema on which this version cannot run; raises MigrationError.
+    """Raise MigrationError if the database has a schema that this version cannot use.
 
-    One that does not answer is waited for by whoever needs it.
+    A database that does not respond passes; its users wait for it.
     """
     engine = create_engine(
         str(settings.database_url),
@@ -98,11 +96,11 @@ def require_schema(settings: Settings) -> None:
 
 
 def schema_problem(connection: Connection) -> str | None:
-    """Why this version cannot run on the schema of a database; None if it can.
+    """Return why this version cannot use the schema of a database, or None.
 
-    It can on its own, and on that of a later version as long as that has every column that this one knows.
+    It can use its own schema, and that of a later version that still has every column this version knows.
     """
-    found = _current(connection)
+    found = _revision(connection)
     if found is None:
         return "the database has no schema; run `heldout-server migrate`"
     earlier = [script.revision for script in _scripts().walk_revisions()][1:]
@@ -111,25 +109,25 @@ def schema_problem(connection: Connection) -> str | None:
     return _missing_column(connection)
 
 
-def _current(connection: Connection) -> str | None:
-    """The migration that made the schema of a database; none where there is no schema."""
+def _revision(connection: Connection) -> str | None:
+    """Return the current revision of a database; None if it has no schema."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
 def _missing_column(connection: Connection) -> str | None:
-    """Which column of this version a database lacks; None if it has all."""
-    there = {(table, column) for table, column in connection.execute(COLUMNS_THERE)}
+    """Return a message about a missing column, or None."""
+    found = {(table, column) for table, column in connection.execute(EXISTING_COLUMNS)}
     expected = {
         (table.name, column.name) for table in Base.metadata.tables.values() for column in table.columns
     }
-    for table, column in sorted(expected - there):
-        return f"the data was written by another version of heldout (there is no {table}.{column}); {START_AFRESH}"
+    for table, column in sorted(expected - found):
+        return f"the data was written by another version of heldout ({table}.{column} is missing); {START_AFRESH}"
     return None
 
 
 @contextmanager
-def _owners_connection(settings: Settings) -> Iterator[Connection]:
-    """A connection of the role that owns the tables; it gives back what it has locked when it ends."""
+def _owner_connection(settings: Settings) -> Iterator[Connection]:
+    """Connect as the role that owns the tables; closing the connection releases its locks."""
     url = settings.migration_database_url or settings.database_url
     if url is None:
         raise MigrationError(
@@ -141,10 +139,10 @@ def _owners_connection(settings: Settings) -> Iterator[Connection]:
         yield connection
 
 
-def _wait_for_turn(connection: Connection) -> None:
-    """Lock out others who migrate, asking again and again.
+def _wait_for_lock(connection: Connection) -> None:
+    """Poll for the lock that only one migrating process holds.
 
-    Whoever waited inside a statement would have a snapshot, and an index that is built concurrently waits for all of those.
+    Waiting inside a statement would hold a snapshot, and building an index concurrently waits for all snapshots.
     """
     while not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": LOCK}):
         connection.rollback()
@@ -164,7 +162,7 @@ def _scripts() -> ScriptDirectory:
 
 
 def _grant_rights(connection: Connection, role: str) -> None:
-    """Let a role that is not the owner read and write rows, and only add them where history is kept."""
+    """Let a role other than the owner read and write rows, but only insert into the append-only tables."""
     owner, database, schema = connection.execute(
         text("SELECT current_user, current_database(), current_schema()")
     ).one()
@@ -174,7 +172,7 @@ def _grant_rights(connection: Connection, role: str) -> None:
     role, database, schema = quote(role), quote(database), quote(schema)
     append_only = ", ".join(f"{schema}.{quote(table)}" for table in APPEND_ONLY)
     for statement in (
-        f"REVOKE ALL ON DATABASE {database} FROM PUBLIC",  # temporary tables, too
+        f"REVOKE ALL ON DATABASE {database} FROM PUBLIC",  # also temporary tables
         f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC",
         f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {role}",
         f"GRANT CONNECT ON DATABASE {database} TO {role}",
@@ -195,7 +193,7 @@ def _migration_errors() -> Iterator[None]:
         raise MigrationError(f"the database cannot be reached: {str(error.orig).strip()}") from error
     except ProgrammingError as error:
         raise MigrationError(
-            f"the database cannot be migrated: {str(error.orig).partition(chr(10))[0]}; expected an empty database, or one of "
+            f"the database cannot be migrated: {str(error.orig).partition(chr(10))[0]}; expected an empty database or one of "
             "heldout, and a role that owns its tables (HELDOUT_MIGRATION_DATABASE_URL)"
         ) from error
     except CommandError as error:

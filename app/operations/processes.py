@@ -1,4 +1,4 @@
-"""How the processes of an installation are started, and what each may know."""
+"""How the processes of an installation are started, and which settings each one gets."""
 
 import json
 import os
@@ -18,24 +18,24 @@ from app.core.settings import PREFIX, ROOT, Settings, variable
 from app.operations.serving import listen
 from app.operations.supervisor import Child, interrupted_by_signals, supervised
 
-ENDING_SECONDS = 10  # that a web process may take to end once it waits for no request any more
+ENDING_SECONDS = 10  # for a web process to exit once it has no more requests
 NOT_FOR_ANY = {"migration_database_url", "migration_database_password"}
 NOT_FOR_WORKERS = NOT_FOR_ANY | {"login_providers", "passwords", "registration", "metrics_token"}
 NOT_FOR_WEB = NOT_FOR_ANY | {
     "private_storage", "s3_private_bucket", "s3_private_access_key", "s3_private_secret_key",
     "smtp_user", "smtp_password",
 }  # fmt: skip
-COUNTERS = "PROMETHEUS_MULTIPROC_DIR"  # of prometheus_client: a folder in which processes count together
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has a name of its own
+COUNTERS = "PROMETHEUS_MULTIPROC_DIR"  # of prometheus_client: a folder for counters shared by processes
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only used with unique names
 
 
 def web_command(listener: socket.socket) -> list[str]:
-    """A web server on a socket that it inherits."""
+    """Return the command of a web server on an inherited socket."""
     return [sys.executable, "-m", "app.operations.serving", str(listener.fileno())]
 
 
 def worker_command(settings: Settings) -> list[str]:
-    """A worker, which starts a sweeper of its own; several may run."""
+    """Return the command of a worker, which starts its own sweeper; several may run."""
     return [
         sys.executable, "-m", "worker", "--app", "worker.main", "worker",
         "--concurrency", str(settings.workers), "--without-gossip", "--without-mingle",
@@ -43,21 +43,21 @@ def worker_command(settings: Settings) -> list[str]:
 
 
 def sweeper_command() -> list[str]:
-    """The sweeper alone."""
+    """Return the command of a standalone sweeper."""
     return [sys.executable, "-m", "worker.sweeping"]
 
 
 def sweeper_child(worker: int, slots: int) -> Child:
-    """The sweeper that a worker of this process number starts, which reports it alive and ends with it."""
+    """Return the sweeper of the worker with this process ID; it reports the worker alive and ends with it."""
     options = ["--worker", str(worker), "--slots", str(slots)]
     return Child("sweeper", [*sweeper_command(), *options], os.environ, log=None)
 
 
 @contextmanager
 def counted_together(settings: Settings) -> Iterator[Path | None]:
-    """A folder in which web processes that share a port count; none for one process, which counts by itself.
+    """Yield a folder for the counters that web processes share; None if there is only one process.
 
-    It is in memory where it can be: a disk that is full would end those who write to it.
+    It is in memory if possible: a full disk would crash the processes that write to it.
     """
     if settings.web_processes == 1:
         yield None
@@ -70,7 +70,7 @@ def counted_together(settings: Settings) -> Iterator[Path | None]:
 def web_child(
     settings: Settings, listener: socket.socket, name: str = "web", counters: Path | None = None
 ) -> Child:
-    """A web server as a supervisor starts it: it knows everything but where the private storage is."""
+    """Return a web server for a supervisor; it gets all settings but the secrets of workers, such as the private storage."""
     return Child(
         name,
         web_command(listener),
@@ -83,7 +83,7 @@ def web_child(
 
 
 def worker_child(settings: Settings) -> Child:
-    """A worker as a supervisor starts it."""
+    """Return a worker for a supervisor."""
     return Child(
         "worker",
         worker_command(settings),
@@ -94,24 +94,24 @@ def worker_child(settings: Settings) -> Child:
 
 
 def web_environment(settings: Settings) -> dict[str, str]:
-    """What a web server is started with.
+    """Return the environment of a web server.
 
-    Its threads would each keep an arena of the C library's malloc that never shrinks: with two arenas for all of them a process
-    that has drawn large pages stays at 223 MB instead of 284 (with forty threads; there are eight now).
+    By default each thread keeps its own malloc arena, which never shrinks. With two arenas for all threads, a process that
+    has rendered large pages stays at 223 MB instead of 284 MB (measured with forty threads; there are eight now).
     """
     return environment_of(settings, without=NOT_FOR_WEB) | {"MALLOC_ARENA_MAX": "2"}
 
 
 def serve(settings: Settings, console: Console) -> None:
-    """Serve until a signal; several processes are started again when they die.
+    """Serve until a signal; if there are several processes, restart those that die.
 
     Raises ListenError.
     """
     listener = listen(settings)
     if settings.web_processes == 1:
         listener.set_inheritable(True)
-        known = web_environment(settings)
-        os.execve(sys.executable, web_command(listener), known)  # noqa: S606 - becomes that process
+        environment = web_environment(settings)
+        os.execve(sys.executable, web_command(listener), environment)  # noqa: S606 - becomes that process
     report: Callable[[str], None] = console.print
     try:
         with (
@@ -128,7 +128,7 @@ def serve(settings: Settings, console: Console) -> None:
 
 
 def environment_of(settings: Settings, *, without: set[str]) -> dict[str, str]:
-    """What is inherited but our own variables, and the settings in their place."""
+    """Return the inherited environment, with our own variables replaced by the given settings."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, COUNTERS))}
     ours = {
         variable(name): value if isinstance(value, str) else json.dumps(value)

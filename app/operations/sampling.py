@@ -1,4 +1,4 @@
-"""The sample challenge: drawn, imported, and its baselines submitted through the API as any participant's would be."""
+"""The sample challenge: generated, imported, and filled with baselines, submitted through the API like any submission."""
 
 import time
 from pathlib import Path
@@ -19,21 +19,21 @@ from app.platform import Platform
 from sample import Baseline
 
 CHALLENGE = sample.NAME
-BASELINES = "baselines@localhost"  # the account of the program that submits them
+BASELINES = "baselines@localhost"  # account of the program that submits them
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 PROTOCOL = "voc2012"
-HISTORICAL = "voc2007"  # shown beside the sample; `import-published --remove` takes it away for good
+HISTORICAL = "voc2007"  # shown next to the sample; `import-published --remove` removes it for good
 
 POLL_SECONDS = 0.2
-TIMEOUT = 300  # seconds for the scores of all baselines together
+TIMEOUT = 300  # seconds until all baselines are scored
 
 
 class BaselineError(Exception):
-    """A baseline was refused or not scored; says which and why."""
+    """A baseline was refused or not scored; the message says which and why."""
 
 
 def fill_sample(platform: Platform, console: Console) -> None:
-    """Make the sample challenge complete, boards and all; nothing to do when it is complete already.
+    """Create the sample challenge with complete boards; do nothing if it is already complete.
 
     Raises BaselineError.
     """
@@ -41,7 +41,7 @@ def fill_sample(platform: Platform, console: Console) -> None:
     complete = folder / "complete"
     if complete.exists():
         return
-    console.print("sample challenge: drawing its pictures", highlight=False)
+    console.print("sample challenge: drawing images", highlight=False)
     tree = sample.draw_challenge(folder).tree
     for image_set, disclosure in SETS.items():
         request = TreeImport(
@@ -50,7 +50,7 @@ def fill_sample(platform: Platform, console: Console) -> None:
         import_tree(platform, request)
     published.add(platform, HISTORICAL)
     token = accounts.token_of_program(platform, BASELINES, "Baselines")
-    roles.grant(platform, BASELINES, Grant.ORGANISER, CHALLENGE)  # only they enter baselines
+    roles.grant(platform, BASELINES, Grant.ORGANISER, CHALLENGE)  # only organisers may submit baselines
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
         missing = _missing(http, tree)
@@ -61,7 +61,7 @@ def fill_sample(platform: Platform, console: Console) -> None:
 
 
 def submit(http: httpx2.Client, challenge: str, image_set: str, baseline: Baseline) -> int:
-    """Upload and confirm a baseline; returns the id of the submission. Raises BaselineError."""
+    """Upload and confirm a baseline; return the id of the submission. Raises BaselineError."""
     with baseline.archive.open("rb") as archive:
         response = http.put(
             f"/api/v1/challenges/{challenge}/{image_set}/uploads",
@@ -94,7 +94,7 @@ def _accepted(response: httpx2.Response, baseline: Baseline) -> dict[str, Any]:
 
 
 def _missing(http: httpx2.Client, tree: Path) -> list[tuple[str, Baseline]]:
-    """The baselines without a submission, each with its image set."""
+    """Return the baselines without a submission, each with its image set."""
     submitted = {(row["image_set"], row["competition"], row["method"]) for row in _results(http)}
     return [
         (image_set, baseline)
@@ -105,13 +105,13 @@ def _missing(http: httpx2.Client, tree: Path) -> list[tuple[str, Baseline]]:
 
 
 def _results(http: httpx2.Client) -> list[dict[str, Any]]:
-    """Whatever was submitted before, of which there are fewer than a page has."""
+    """Return all results so far; they fit on one page."""
     rows: list[dict[str, Any]] = http.get("/api/v1/submissions").raise_for_status().json()
     return rows
 
 
 def _wait_for_scores(http: httpx2.Client, submissions: set[int], console: Console) -> None:
-    """Wait until each of these submissions has its score. Raises BaselineError, saying why, for one that gets none."""
+    """Wait until these submissions are scored. Raises BaselineError if one is not, with the reason."""
     end = time.monotonic() + TIMEOUT
     with Progress(console=console) as bar:
         task = bar.add_task("sample challenge: scoring baselines", total=len(submissions))
@@ -123,7 +123,7 @@ def _wait_for_scores(http: httpx2.Client, submissions: set[int], console: Consol
                 break
             if time.monotonic() > end:
                 raise BaselineError(
-                    f"{pending} baselines have not been scored after {TIMEOUT} seconds; see the worker's log"
+                    f"{pending} baselines were not scored within {TIMEOUT} seconds; see the worker's log"
                 )
             time.sleep(POLL_SECONDS)
     for row in rows:

@@ -1,4 +1,4 @@
-"""Messages, instead of traces, for a program that cannot start or a command that cannot run."""
+"""Messages, instead of tracebacks, for a program that cannot start or a command that cannot run."""
 
 import httpx2
 import psycopg
@@ -14,32 +14,32 @@ from app.operations.sampling import BaselineError
 from app.operations.serving import ListenError
 from app.operations.supervisor import NotReadyError
 
-IN_WORDS = (
+USER_ERRORS = (
     BackupError, BaselineError, InstallationError, ListenError, MigrationError, NotReadyError, SettingsError,
 )  # fmt: skip
-UNDEFINED = {"42P01", "42703"}  # SQLSTATE of a table and of a column that does not exist
+UNDEFINED = {"42P01", "42703"}  # SQLSTATE of a missing table and a missing column
 
 
 def explanation(error: Exception) -> str | None:
-    """The message for an error that is not a fault of the program; None for any other."""
-    if isinstance(error, IN_WORDS):
+    """Return the message for an expected error; None for a bug in the program."""
+    if isinstance(error, USER_ERRORS):
         return str(error)
     if isinstance(error, ProgrammingError) and getattr(error.orig, "sqlstate", None) in UNDEFINED:
         return "the database does not have the schema of this version; run `heldout-server migrate`"
-    return _absence(error)
+    return _unavailable_server(error)
 
 
-def _absence(error: Exception) -> str | None:
-    """Which server does not answer, if that is what the error says."""
+def _unavailable_server(error: Exception) -> str | None:
+    """Return which server is unavailable, if the error says so."""
     match error:
         case OperationalError() | InterfaceError():
             return f"the database cannot be reached: {str(error.orig).strip()}"
         case psycopg.Error():
             return f"the database cannot be reached: {str(error).strip()}"
         case StorageUnavailableError():
-            return f"storage cannot be used: {error.cause}"
+            return f"the storage cannot be used: {error.cause}"
         case redis.RedisError():
             return f"the broker cannot be reached: {error}"
         case httpx2.HTTPError():
-            return f"the web server did not answer: {error or type(error).__name__}; see the web log"
+            return f"the web server did not respond: {error or type(error).__name__}; see the web log"
     return None

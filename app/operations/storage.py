@@ -1,4 +1,4 @@
-"""Use of the stores, as admins see it."""
+"""Storage use, for admins."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,35 +20,35 @@ from app.submissions.retention import (
     retention_of,
 )
 
-MAX_LISTED: Final = 200  # contents that are damaged
+MAX_LISTED: Final = 200  # damaged files
 
 
 @dataclass(frozen=True, slots=True)
 class StorageLine:
-    """How much of the storage one kind of upload takes."""
+    """How much storage one kind of upload uses."""
 
     kind: str
     uploads: int
     bytes: int
-    next_removal: datetime | None  # of the first of them; none: they are kept
-    due_within_day: int  # uploads
+    next_removal: datetime | None  # when the first of them is removed; None: they are kept
+    due_within_day: int  # uploads to be removed
 
 
 @dataclass(frozen=True, slots=True)
 class DamagedContentView:
-    """A content with other bytes than were stored."""
+    """A stored file whose bytes have changed."""
 
     what: str  # e.g. "stored archive"
     store: str  # "archives", "descriptions", "artefacts" or "truth", as backups name them
     key: str
     found_at: datetime
-    checked_at: datetime  # when it was damaged still
-    runs: int  # that wait for its repair
+    checked_at: datetime  # when it was last found damaged
+    runs: int  # how many wait for its repair
 
 
 @dataclass(frozen=True, slots=True)
 class LastSweep:
-    """The last sweep that has removed contents which no row named."""
+    """The last sweep that removed files without a row."""
 
     at: datetime
     contents: int
@@ -57,20 +57,20 @@ class LastSweep:
 
 @dataclass(frozen=True, slots=True)
 class StorageView:
-    """What the archive store holds by kind, what the last sweep has removed, and what is damaged in any store."""
+    """Archives by kind, what the last sweep removed, and the damaged files of all stores."""
 
     lines: tuple[StorageLine, ...]
     contents: int  # archives
     content_bytes: int
     retention: Retention
-    max_stored: int  # bytes that the uploads of one person may take until they are confirmed
-    damaged: tuple[DamagedContentView, ...]  # the first that were found
+    max_stored: int  # bytes that one person's unconfirmed uploads may use
+    damaged: tuple[DamagedContentView, ...]  # those found first
     damaged_contents: int
     last_sweep: LastSweep | None
 
 
 def storage(platform: Platform) -> StorageView:
-    """What the stores hold, and what is removed when."""
+    """Return what the stores hold, and when it is removed."""
     retention = retention_of(platform)
     with platform.snapshot() as session:
         archives = select(func.count(), func.coalesce(func.sum(Upload.received), 0))
@@ -117,7 +117,7 @@ def _lines(session: Session, retention: Retention) -> list[StorageLine]:
 
 
 def _damaged(session: Session) -> tuple[DamagedContentView, ...]:
-    """The contents that were found damaged first, with how many runs wait for each."""
+    """Return the damaged files found first, with the number of runs waiting for each."""
     jobs = select(func.count()).where(Job.damaged_content_id == DamagedContent.id)
     statement = select(
         DamagedContent.what, DamagedContent.store, DamagedContent.key, DamagedContent.found_at,
@@ -127,7 +127,7 @@ def _damaged(session: Session) -> tuple[DamagedContentView, ...]:
 
 
 def count_damaged(session: Session) -> int:
-    """How many contents are known to be damaged."""
+    """Count the stored files that are known to be damaged."""
     return session.scalar(select(func.count()).select_from(DamagedContent)) or 0
 
 

@@ -1,4 +1,4 @@
-"""What the storage holds, for admins' programs."""
+"""JSON API: storage use."""
 
 from fastapi import APIRouter
 
@@ -12,5 +12,5 @@ router = APIRouter(prefix="/api/v1/admin", tags=["admins"], dependencies=[requir
 
 @router.get("/storage")
 def storage(platform: ThePlatform) -> StorageView:
-    """Archives by kind with their next removal, what is damaged, and what the last sweep has removed."""
+    """Get the archives by kind with their next removal, damaged files, and what the last sweep removed."""
     return stored(platform)

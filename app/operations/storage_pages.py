@@ -1,4 +1,4 @@
-"""What the storage holds, for admins."""
+"""HTML pages: storage use."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -12,5 +12,5 @@ router = APIRouter(prefix="/admin", dependencies=[requires(Action.READ_STORAGE)]
 
 @router.get("/storage")
 def storage(request: Request, platform: ThePlatform) -> Response:
-    """Archives by kind with their next removal, what is damaged, and what the last sweep has removed."""
+    """Show archives by kind with their next removal, damaged files, and what the last sweep removed."""
     return render(request, "retention/storage.html", storage=stored(platform))

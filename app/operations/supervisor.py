@@ -1,4 +1,4 @@
-"""The processes of an installation: started, started again when they die, stopped together."""
+"""A supervisor that starts, restarts and stops the processes of an installation."""
 
 import os
 import shutil
@@ -18,58 +18,58 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-POLL_SECONDS = 0.02  # between two looks at the children
-INITIAL_BACKOFF = 0.5  # seconds before a child that died is started again; doubled each time it dies early
+POLL_SECONDS = 0.02  # between two checks of the children
+INITIAL_BACKOFF = 0.5  # seconds before a dead child is restarted; doubled each time it dies early
 MAX_BACKOFF = 30.0
-STABLE_SECONDS = 10.0  # a child that ran for this long did not die early
+STABLE_SECONDS = 10.0  # a child that ran this long did not die early
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LOG_BYTES = 10 << 20  # of a log and of the one before it
+LOG_BYTES = 10 << 20  # of a log, and of the rotated one
 LINES_SHOWN = 5
 
 
 class NotReadyError(Exception):
-    """A child did not become ready; says which, and shows the end of its log."""
+    """A child did not become ready; the message names it and has the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """How to start one process, the first time and after it died."""
+    """How to start and restart one process."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
-    log: Path | None  # none: it writes where the supervisor writes
+    log: Path | None  # None: it writes to the output of the supervisor
     stop_signal: signal.Signals = signal.SIGTERM
-    parent_death_signal: signal.Signals = signal.SIGKILL  # sent by the kernel when the supervisor is killed
-    stop_timeout: timedelta = timedelta(seconds=10)  # then it is killed
+    parent_death_signal: signal.Signals = signal.SIGKILL  # sent by the kernel if the supervisor is killed
+    stop_timeout: timedelta = timedelta(seconds=10)  # after this it is killed
     pass_fds: tuple[int, ...] = ()
-    directory: Path | None = None  # where it runs
+    directory: Path | None = None  # working directory
 
 
 @dataclass(slots=True)
 class _Life:
-    """A child, and its process while there is one."""
+    """A child and its current process, if any."""
 
     child: Child
     process: subprocess.Popen[bytes] | None = None
     began: float = 0.0
     backoff: float = INITIAL_BACKOFF
-    start_at: float = 0.0  # when a child that died is started again
+    start_at: float = 0.0  # when a dead child is restarted
     was_ready: bool = False
-    ending: str = ""  # of its last process
+    ending: str = ""  # how its last process ended
     last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_SHOWN))
-    writing: threading.Thread | None = None  # its log
+    log_writer: threading.Thread | None = None
 
     def end_of_log(self) -> str:
-        """The last lines that a child that has ended wrote, each on a line of its own; empty where there are none."""
-        if self.writing:
-            self.writing.join()
+        """Return the last output of an ended child for a message, one line each; empty if there is none."""
+        if self.log_writer:
+            self.log_writer.join()
         return "".join((f"; the end of {self.child.log}:", *self.last_lines)) if self.last_lines else ""
 
 
 @contextmanager
 def supervised(report: Callable[[str], None]) -> Iterator["Supervisor"]:
-    """A supervisor whose children are stopped on the way out, however that is reached."""
+    """Yield a supervisor, and stop its children when the block ends for any reason."""
     supervisor = Supervisor(report)
     try:
         yield supervisor
@@ -78,11 +78,11 @@ def supervised(report: Callable[[str], None]) -> Iterator["Supervisor"]:
 
 
 class Supervisor:
-    """Keeps children running until they are stopped.
+    """Keep child processes running until they are stopped.
 
-    One thread starts and watches all of them and lives as long as this process, because the kernel takes a child for orphaned
-    as soon as the thread that started it has ended. A child leads its own process group, so that Ctrl-C reaches the supervisor
-    alone.
+    One thread starts and watches all of them. It lives as long as this process, because the kernel considers a child
+    orphaned once the thread that started it ends. Each child leads its own process group, so that Ctrl-C reaches only the
+    supervisor.
     """
 
     def __init__(self, report: Callable[[str], None]) -> None:
@@ -95,15 +95,15 @@ class Supervisor:
     def start(
         self, child: Child, ready: Callable[[], bool], within: timedelta = timedelta(seconds=60)
     ) -> None:
-        """Start a child and wait until `ready` says so; from then on it is started again when it dies.
+        """Start a child and wait until `ready` returns True; from then on it is restarted when it dies.
 
-        Raises NotReadyError when it ends before, or is not ready in time; nothing is left running then.
+        Raises NotReadyError if it ends first or is not ready in time; it is stopped then.
         """
         self.launch(child)
         self.wait_until_ready(child.name, ready, within)
 
     def launch(self, child: Child) -> None:
-        """Start a child in place of one with its name; it is not started again when it dies before `wait_until_ready` has returned."""
+        """Start a child, replacing one of the same name; it is not restarted until `wait_until_ready` has returned."""
         if child.name in self._lives:
             self.stop(child.name)
         with self._lock:
@@ -112,7 +112,7 @@ class Supervisor:
     def wait_until_ready(
         self, name: str, ready: Callable[[], bool], within: timedelta = timedelta(seconds=60)
     ) -> None:
-        """Wait until `ready` says that a child is; raises as `start` does."""
+        """Wait until `ready` returns True. Raises NotReadyError as `start` does."""
         life, deadline = self._lives[name], time.monotonic() + within.total_seconds()
         while not life.ending:
             if life.process and ready():
@@ -129,31 +129,31 @@ class Supervisor:
         raise NotReadyError(f"{name} {life.ending} before it was ready{life.end_of_log()}")
 
     def pid(self, name: str) -> int | None:
-        """The process number of a child, None between its death and its next start."""
+        """Return the process ID of a child; None between its death and its restart."""
         process = self._lives[name].process
         return process.pid if process else None
 
     def stop(self, name: str) -> Child:
-        """Stop one child for good; returns how to start it again."""
+        """Stop one child for good; return how to start it again."""
         with self._lock:
             life = self._lives.pop(name)
         self._end(life)
         return life.child
 
     def stop_all(self) -> None:
-        """Stop every child, all at the same time: that takes as long as the slowest of them."""
+        """Stop all children at the same time; this takes as long as the slowest one."""
         with self._lock:
             lives = list(self._lives.values())
             self._lives.clear()
         for life in lives:
             _signal(life, life.child.stop_signal)
         for life in lives:
-            self._end(life, is_asked=True)
+            self._end(life, is_signalled=True)
         self._stopped.set()
 
-    def _end(self, life: _Life, *, is_asked: bool = False) -> None:
-        """End a child that nobody starts again, in the end by force, and all that it started."""
-        if not is_asked:
+    def _end(self, life: _Life, *, is_signalled: bool = False) -> None:
+        """End a child and everything it started; kill it after its timeout."""
+        if not is_signalled:
             _signal(life, life.child.stop_signal)
         deadline = time.monotonic() + life.child.stop_timeout.total_seconds()
         while life.process and not _reap(life):
@@ -165,10 +165,10 @@ class Supervisor:
         while not self._stopped.wait(POLL_SECONDS):
             with self._lock:
                 for life in self._lives.values():
-                    self._look_at(life)
+                    self._restart_if_due(life)
 
-    def _look_at(self, life: _Life) -> None:
-        """Start a child that does not run, if it should."""
+    def _restart_if_due(self, life: _Life) -> None:
+        """Start or restart a child that is not running, if it is time."""
         now = time.monotonic()
         if life.process is None:
             if now >= life.start_at and (life.was_ready or not life.ending):
@@ -200,14 +200,14 @@ def _start(life: _Life) -> None:
     life.began, life.ending = time.monotonic(), ""
     if child.log and life.process.stdout:
         arguments = (life.process.stdout, child.log, life.last_lines)
-        life.writing = threading.Thread(
+        life.log_writer = threading.Thread(
             target=_write_log, args=arguments, name=f"log of {child.name}", daemon=True
         )
-        life.writing.start()
+        life.log_writer.start()
 
 
 def _write_log(output: IO[bytes], log: Path, last_lines: deque[str]) -> None:
-    """Write what a process says into a log that stays short, until all who write have ended."""
+    """Copy the output of a process to a rotated log, until all its writers have ended."""
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handler = RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
     with output:
@@ -219,14 +219,14 @@ def _write_log(output: IO[bytes], log: Path, last_lines: deque[str]) -> None:
 
 
 def _reap(life: _Life) -> bool:
-    """Whether a child has ended; if so, what it left behind is killed, and nothing of it remains."""
+    """Return whether a child has ended; if so, kill what is left of its process group."""
     process = life.process
     if process is None:
         return True
     if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
         return False
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)  # its number is not given to another before it is waited for
+        os.killpg(process.pid, signal.SIGKILL)  # its ID is not reused before wait()
     code = process.wait()
     life.process = None
     life.ending = (
@@ -242,11 +242,11 @@ def _signal(life: _Life, number: signal.Signals) -> None:
 
 @contextmanager
 def interrupted_by_signals() -> Iterator[None]:
-    """Make Ctrl-C, SIGTERM and SIGHUP a KeyboardInterrupt; while that is being handled, ignore further ones.
+    """Turn Ctrl-C, SIGTERM and SIGHUP into KeyboardInterrupt; ignore further ones while it is being handled.
 
-    An impatient second Ctrl-C would otherwise cut the stopping short. Where a library has swallowed the first, as some do
-    while they are imported, the next counts. A signal that was ignored before, such as SIGHUP under nohup, stays without
-    effect. Main thread only.
+    Otherwise a second Ctrl-C would cut the shutdown short. If a library swallowed the first one, as some do while they are
+    imported, the next one counts. A signal that was already ignored, such as SIGHUP under nohup, stays ignored. Main thread
+    only.
     """
     before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
 
@@ -271,16 +271,16 @@ def _is_handling_interrupt() -> bool:
 
 
 def do_nothing(_number: int, _frame: FrameType | None) -> None:
-    """Handle a signal by ignoring it, in this process alone.
+    """Ignore a signal in this process only.
 
-    Children inherit that a signal is ignored, and could then not be stopped by it; a handler they do not inherit.
+    Children would inherit SIG_IGN and could not be stopped by the signal; they do not inherit a handler.
     """
 
 
 def die_with_parent(command: Sequence[str], parent_death_signal: signal.Signals) -> list[str]:
-    """The command, such that the kernel sends it the signal when this process is gone (Linux).
+    """Wrap a command so that the kernel sends it the signal when this process dies (Linux).
 
-    Should we die before the kernel knows of it, the shell sees that its parent is another one, and ends.
+    If we die before that is set up, the shell notices that its parent has changed, and exits.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:

@@ -1,1 +1,1 @@
-"""What an organiser decides: phases, disclosure, teams, re-scoring, imports, organisers; and the audit that shows it."""
+"""What organisers do: imports, phase settings, disclosure, teams, re-scoring, organiser roles, and the audit log."""

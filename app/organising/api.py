@@ -1,4 +1,4 @@
-"""What organisers' programs can do."""
+"""JSON API: overview, disclosure and re-scoring, for organisers."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=
 
 
 class NewDecision(BaseModel):
-    """What happens to a result that a re-scoring could not score."""
+    """A decision about a result that a re-scoring could not score."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -33,26 +33,26 @@ class NewDecision(BaseModel):
 def overview(
     platform: ThePlatform, actor: CurrentActor, following: TheFollowing
 ) -> tuple[OrganiserPhase, ...]:
-    """Every phase of your challenges with its queue, its ground truth and a re-scoring that is under way."""
+    """List every phase of your challenges with its queue, ground truth and running re-scoring, if any."""
     return organising_overview.overview(platform, actor, following).phases
 
 
 @router.post("/results/{result_id}/rescore", status_code=202)
 def rescore_result(platform: ThePlatform, actor: CurrentActor, result_id: int) -> dict[str, int | None]:
-    """Score one result again; one without a score, refused or failed, is queued as at first, and `rescore` is null."""
+    """Score one result again. A refused or failed result is just queued again, and `rescore` is null."""
     return {"rescore": rescoring.request_entry(platform, actor, result_id)}
 
 
 @router.post("/{challenge}/{image_set}/rescore", status_code=202)
 def rescore(platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str) -> dict[str, int]:
-    """Score everything on a phase's boards again; they switch all at once when every result is scored or decided."""
+    """Score every result on a phase's boards again; the boards switch at once when each is scored or decided."""
     phase = challenges.organised_phase(platform, actor, challenge, image_set)
     return {"rescore": rescoring.request(platform, actor, phase.id)}
 
 
 @router.get("/phases/{phase_id}/disclosure")
 def disclosure(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> DisclosureView:
-    """What a phase discloses, and why other ways may not be chosen."""
+    """Get what a phase discloses, and why other options are not allowed."""
     return organising_overview.disclosure_page(platform, actor, phase_id)
 
 
@@ -60,7 +60,7 @@ def disclosure(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Dis
 def exposure(
     platform: ThePlatform, actor: CurrentActor, phase_id: int, after: int = 0
 ) -> tuple[Exposure, ...]:
-    """How much each team can have learnt about the hidden labels of a phase: 20 teams, by id, after the team `after`."""
+    """Estimate how much each team can have learnt about the hidden labels: 20 teams by id, after team `after`."""
     return organising_overview.exposure_page(platform, actor, phase_id, after)[1]
 
 
@@ -68,7 +68,7 @@ def exposure(
 def change_disclosure(
     platform: ThePlatform, actor: CurrentActor, phase_id: int, wanted: NewDisclosure
 ) -> DisclosureView:
-    """Change what a phase discloses; with results it can only become stricter until the phase is over."""
+    """Change what a phase discloses; once it has results, this can only become stricter until it is over."""
     return organising_overview.change_disclosure(platform, actor, phase_id, wanted)
 
 
@@ -80,11 +80,11 @@ def decide(platform: ThePlatform, actor: CurrentActor, run_id: int, decision: Ne
 
 @router.post("/rescores/{rescore_id}/retry")
 def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> dict[str, int]:
-    """Queue everything again that a re-scoring could not score and nobody has decided; returns how many runs."""
+    """Queue again all undecided runs that a re-scoring could not score; returns how many."""
     return {"runs": rescoring.retry(platform, actor, rescore_id)}
 
 
 @router.post("/rescores/{rescore_id}/abandon", status_code=204)
 def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> None:
-    """Drop a re-scoring; the boards stay as they are."""
+    """Abandon a re-scoring; the boards do not change."""
     rescoring.abandon(platform, actor, rescore_id)

@@ -1,4 +1,4 @@
-"""The audit for programs."""
+"""JSON API: audit log."""
 
 from typing import Annotated
 
@@ -14,5 +14,5 @@ router = APIRouter(prefix="/api/v1", tags=["organisers"])
 
 @router.get("/audit", dependencies=[requires(Action.READ_AUDIT)])
 def audit(platform: ThePlatform, actor: CurrentActor, search: Annotated[Search, Query()]) -> RecordPage:
-    """Who did what, newest first, fifty a page: admins read everything, organisers what was done in their challenges."""
+    """List audit records, newest first, 50 per page. Admins see all; organisers see those of their challenges."""
     return audit_pages.read_page(platform, actor, search)

@@ -1,4 +1,4 @@
-"""The audit in the browser."""
+"""HTML pages: audit log."""
 
 from typing import Annotated
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ PAGE = 50  # records
 
 
 def read_page(platform: Platform, actor: Actor, search: Search) -> RecordPage:
-    """A page of what somebody may read of the audit, newest first."""
+    """Return a page of the audit records that the actor may read, newest first."""
     with platform.transaction() as session:
         found = core_audit.records(session, actor, search, PAGE + 1)
     return RecordPage(tuple(found[:PAGE]), found[PAGE - 1].id if len(found) > PAGE else None)
@@ -32,7 +32,7 @@ def audit(
     actor: CurrentActor,
     search: Annotated[Search, Query()],
 ) -> Response:
-    """Who did what, newest first."""
+    """List audit records, newest first."""
     page = read_page(platform, actor, search)
     words = search.model_dump(exclude={"before"}, exclude_none=True, exclude_defaults=True)
     older = f"/audit?{urlencode({**words, 'before': page.next})}" if page.next else None

@@ -1,4 +1,4 @@
-"""Import of development kits as phases."""
+"""Import development kits as phases."""
 
 import re
 import uuid
@@ -26,7 +26,7 @@ from app.storage import digest_of, owner_of
 
 
 class NoLimit(Enum):
-    """An option that takes a rule away: a phase without a closing date."""
+    """An option that removes a rule: a phase without a closing date."""
 
     NONE = "none"
 
@@ -35,38 +35,36 @@ NONE = NoLimit.NONE
 
 
 class NoImages(Enum):
-    """An option that takes the pictures of a phase away."""
+    """An option that removes the images of a phase."""
 
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class TreeImport:
-    """A development-kit tree or a file of COCO's JSON to load, and the rules of its phase.
+    """A development-kit tree or a COCO JSON file to load, and the rules of its phase.
 
-    What is None is not given: it keeps its value in an existing phase, and has its default in a new one.
+    None means "not given": an existing phase keeps its value, a new one gets the default.
     """
 
     tree: Path
     challenge: str
     image_set: str
     title: str | None = None
-    protocol: str | None = None  # by default that of the tree's year
+    protocol: str | None = None  # by default the one of the tree's year
     disclosure: Disclosure | None = None
     details_at_close: bool | None = None
-    only_complete: bool | None = None  # the values of classes are shown of complete results only
-    quotas: tuple[Quota, ...] | None = (
-        None  # results of a team, and of a person, for each task; empty: as many as they like
-    )
+    only_complete: bool | None = None  # show class values only for complete results
+    quotas: tuple[Quota, ...] | None = None  # per task, for each team and each person; empty: unlimited
     opens_at: datetime | None = None
     closes_at: datetime | NoLimit | None = None
-    closes_in: timedelta | None = None  # from the import on, instead of closes_at
+    closes_in: timedelta | None = None  # counted from the import; instead of closes_at
     grace: timedelta | None = None
-    embargo: bool | None = None  # others see results once the phase is over
-    limits: Mapping[str, int] = field(default_factory=dict)  # limits of an archive that change
-    images: ImageMode | NoImages | None = None  # what becomes of the pictures; by default they are linked
-    image_folder: Path | None = None  # where they lie, by default in the tree
-    allow_public_copy: bool = False  # of annotation that another phase holds as hidden
+    embargo: bool | None = None  # others see results only once the phase is over
+    limits: Mapping[str, int] = field(default_factory=dict)  # archive limits to change
+    images: ImageMode | NoImages | None = None  # what to do with the images; by default link them
+    image_folder: Path | None = None  # where the images are, by default in the tree
+    allow_public_copy: bool = False  # of an annotation that another phase keeps hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A rule that an import changed, in words."""
+    """A rule that an import changed, with its values as text."""
 
     name: str
     before: str
@@ -94,11 +92,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import left.
+    """The outcome of an import.
 
-    version: of the ground truth; is_new: was it not there before? new_boards: competitions that are offered from now on;
-    not_offered: those without ground truth, and what the annotation lacks; warnings: what the changes mean; pictures: none where the
-    tree has none.
+    version: of the ground truth; is_new: whether this version is new; new_boards: competitions offered from now on;
+    not_offered: competitions without ground truth, and what the annotation lacks; warnings: consequences of the changes;
+    pictures: None if the tree has no images or those of the phase were removed.
     """
 
     phase_id: int
@@ -118,7 +116,7 @@ DEFAULT_GRACE = timedelta(hours=1)
 DEFAULT_WINDOW = 7  # days of a quota that is given without any
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-# words that stand in addresses where a challenge or an image set stands, or may do so one day
+# path segments that are used, or may be one day, where a URL has a challenge or image set
 _RESERVED = frozenset(
     [
         "account",
@@ -151,28 +149,28 @@ _RESERVED = frozenset(
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise ValueError for a name that cannot stand in addresses; `what` is "challenge code" or "image set".
+    """Raise ValueError for a name that cannot be used in URLs; `what` is "challenge code" or "image set".
 
     >>> check_name("VOC2007", "challenge code")
     """
     if not _NAME.fullmatch(name) or ".." in name:
         expected = "letters, digits, '_', '.' and '-', beginning with a letter or digit"
-        raise ValueError(f"{what} {name!r} cannot stand in addresses; expected {expected}")
+        raise ValueError(f"{what} {name!r} cannot be used in URLs; expected {expected}")
     if len(name) > LONGEST_NAME:
         raise ValueError(f"{what} {name!r} has {len(name)} characters; at most {LONGEST_NAME} are allowed")
     if name.lower() in _RESERVED:
-        raise ValueError(f"{what} {name!r} is reserved, because addresses of other pages contain it")
+        raise ValueError(f"{what} {name!r} is reserved, because URLs of other pages contain it")
 
 
 def date_of(text: str) -> datetime:
-    """A date and time with its time zone, in UTC.
+    """Parse a date and time with a time zone; return it in UTC.
 
-    Raises ValueError for anything else, also where the zone is missing.
+    Raises ValueError for anything else, and if the time zone is missing.
 
     >>> date_of("2027-01-31T12:00+02:00").isoformat()
     '2027-01-31T10:00:00+00:00'
     """
-    expected = "expected a date and time with its time zone, such as 2027-01-31T12:00Z"
+    expected = "expected a date and time with a time zone, such as 2027-01-31T12:00Z"
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -183,7 +181,7 @@ def date_of(text: str) -> datetime:
 
 
 def quota_from(text: str) -> Quota:
-    """A quota as it is typed: results, or results and days.
+    """Parse a quota: results, or results/days.
 
     Raises ValueError for anything else.
 
@@ -197,7 +195,7 @@ def quota_from(text: str) -> Quota:
 
 
 def new_rules(request: TreeImport, now: datetime) -> Rules:
-    """The rules of a phase that is imported for the first time. Raises ValueError where they contradict each other."""
+    """Return the rules of a new phase. Raises ValueError if they contradict each other."""
     nothing = Rules(
         disclosure=Disclosure.CLASSES,
         details_at_close=False,
@@ -212,50 +210,52 @@ def new_rules(request: TreeImport, now: datetime) -> Rules:
 
 
 def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
-    """The rules of a phase with the given options applied. Raises ValueError where they contradict each other."""
-    disclosure = _or(request.disclosure, rules.disclosure)
-    closes_at = now + request.closes_in if request.closes_in else _or(request.closes_at, rules.closes_at)
+    """Apply the given options to the rules of a phase. Raises ValueError if the result contradicts itself."""
+    disclosure = _first_given(request.disclosure, rules.disclosure)
+    closes_at = (
+        now + request.closes_in if request.closes_in else _first_given(request.closes_at, rules.closes_at)
+    )
     result = Rules(
         disclosure=disclosure,
-        details_at_close=_or(request.details_at_close, rules.details_at_close),
-        only_complete=_or(request.only_complete, rules.only_complete),
+        details_at_close=_first_given(request.details_at_close, rules.details_at_close),
+        only_complete=_first_given(request.only_complete, rules.only_complete),
         quotas=quotas_of(request.quotas if request.quotas is not None else rules.quotas or None, disclosure),
-        opens_at=_or(request.opens_at, rules.opens_at),
+        opens_at=_first_given(request.opens_at, rules.opens_at),
         closes_at=None if closes_at is NONE else closes_at,
-        grace=_or(request.grace, rules.grace),
-        embargo=_or(request.embargo, rules.embargo),
+        grace=_first_given(request.grace, rules.grace),
+        embargo=_first_given(request.embargo, rules.embargo),
     )
     for problem in _contradictions(result, request):
         raise ValueError(problem)
     return result
 
 
-def _or(given: Any, otherwise: Any) -> Any:
+def _first_given(given: Any, otherwise: Any) -> Any:
     return otherwise if given is None else given
 
 
 def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
     if request.closes_in is not None and request.closes_at is not None:
-        yield "either a closing date or the days until then can be given, not both"
+        yield "give either a closing date or the days until then, not both"
     if not rules.quotas and rules.disclosure is not Disclosure.FULL:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
     if rules.closes_at is None and rules.disclosure is Disclosure.AT_CLOSE:
         yield "a phase that discloses scores at its close needs a closing date"
     if rules.closes_at is None and rules.embargo:
-        yield "others see results when the phase closes, so an embargo needs a closing date"
+        yield "an embargo ends when the phase closes, so it needs a closing date"
     if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
         yield f"the phase would close ({shown(rules.closes_at)}) before it opens ({shown(rules.opens_at)})"
 
 
 def embargo_refusal(before: Rules, after: Rules, *, has_results: bool) -> str | None:
-    """Why the embargo of a phase may not change so; none if it may."""
+    """Return why the embargo of a phase may not change; None if it may."""
     if after.embargo != before.embargo and has_results:
-        return "results are recorded already, so when others see them cannot change"
+        return "the phase already has results, so its embargo cannot change"
     return None
 
 
 def changes(before: Rules, after: Rules) -> tuple[Change, ...]:
-    """What differs, in words."""
+    """List the rules that differ, with their values as text."""
     pairs = ((each.name, getattr(before, each.name), getattr(after, each.name)) for each in fields(Rules))
     return tuple(
         Change(name.replace("_", " "), shown(old), shown(new)) for name, old, new in pairs if old != new
@@ -263,23 +263,23 @@ def changes(before: Rules, after: Rules) -> tuple[Change, ...]:
 
 
 def warnings(before: Rules, after: Rules) -> Iterator[str]:
-    """What a change of disclosure means."""
+    """Yield the consequences of a change of disclosure."""
     if after.disclosure == before.disclosure:
         return
     if after.disclosure is Disclosure.FULL:
         yield (
-            "the annotation is public now: every digit, curve, interval and count of every result is shown to everybody, and"
-            " cannot be taken back once somebody has read it"
+            "the annotation is public now: every digit, curve, interval and count of every result is shown to everyone, and"
+            " cannot be made secret again"
         )
     elif before.disclosure is Disclosure.FULL:
         yield (
-            "the annotation is held out from now on, but curves and counts were public until now: anybody who kept them knows"
-            " much of the labels"
+            "the annotation is held out from now on, but curves and counts were public until now: anyone who kept them knows"
+            " much about the labels"
         )
 
 
 def shown(value: object) -> str:
-    """A rule's value in words: times in UTC, to the minute.
+    """Format a rule's value as text; times are in UTC, to the minute.
 
     >>> shown(datetime(2027, 1, 31, 12, tzinfo=UTC)), shown(timedelta(days=7)), shown(None)
     ('2027-01-31 12:00 UTC', '7 days', 'none')
@@ -300,31 +300,30 @@ def shown(value: object) -> str:
 
 
 def import_tree(platform: Platform, request: TreeImport) -> Imported:
-    """Load a tree, or COCO's JSON, into a phase: the public description apart from the hidden annotation.
+    """Load a tree or COCO's JSON into a phase; the hidden annotation is stored apart from the public description.
 
-    Options that are given are applied to a phase that is there already. Files are stored first and rows written in one
-    transaction, so a failure leaves nothing that can be seen.
-    The pictures follow, and what is wrong with them keeps nothing from being loaded.
-    Raises scoring.TreeError with every file that is wrong, ValueError for options that cannot be.
+    If the phase exists, the given options are applied to it. Files are stored first and rows written in one transaction, so
+    a failure leaves nothing visible. Images come last, and problems with them do not stop the import.
+    Raises scoring.TreeError with every file that is wrong, ValueError for options that are not possible.
     """
     check_name(request.challenge, "challenge code")
     check_name(request.image_set, "image set")
     truth = _read(request)
     protocol = _protocol(request, truth.description)
-    _check_that_something_is_offered(truth)
+    _require_any_competition(truth)
     public_id = uuid.uuid4()
     with platform.truths.draft() as draft:
         truth.save(draft)
         key = platform.truths.put(draft, public_id)
     while (imported := _record(platform, request, truth, protocol, key)) is None:
-        pass  # another import was faster, and has changed what this one starts from
+        pass  # another import was faster and changed the phase: start from its state
     if not imported.is_new:
         platform.truths.delete(key)
     return _with_pictures(platform, request, imported)
 
 
 def _with_pictures(platform: Platform, request: TreeImport, imported: Imported) -> Imported:
-    """Take the pictures of the tree along, or forget those of the phase; the annotation is loaded by now."""
+    """Import the images of the tree, or remove those of the phase, after the annotation is loaded."""
     if isinstance(request.images, NoImages):
         return replace(imported, pictures_removed=making.remove(platform, imported.phase_id))
     tree = request.tree if request.tree.is_dir() else request.tree.parent
@@ -336,12 +335,12 @@ def _with_pictures(platform: Platform, request: TreeImport, imported: Imported) 
 def _record(
     platform: Platform, request: TreeImport, truth: scoring.GroundTruth, protocol: str, truth_key: str
 ) -> Imported | None:
-    """Store the description, then write every row; None if the phase has got another description meanwhile."""
+    """Store the description, then write all rows; return None if the phase got another description meanwhile."""
     with platform.transaction() as session:
         known = challenges.phase_of(session, request.challenge, request.image_set)
     known_key = known.description_key if known else None
     statistics = scoring.count_objects(truth)
-    limits, relimited = _limits(platform, request, known_key)
+    limits, limit_changes = _limits(platform, request, known_key)
     not_offered = tuple(scoring.missing_truth(truth))
     description = replace(truth.description, limits=limits, not_offered=not_offered)
     content = description.to_json().encode()
@@ -352,9 +351,9 @@ def _record(
         phase = challenges.phase_of(session, request.challenge, request.image_set)
         if (phase.description_key if phase else None) != known_key:
             return None
-        challenge, retitled = _challenge(session, request, truth.description.dataset)
+        challenge, title_changes = _challenge(session, request, truth.description.dataset)
         stored = _store_phase(session, request, challenge, protocol, key)
-        changed = (*retitled, *stored.changes, *relimited)
+        changed = (*title_changes, *stored.changes, *limit_changes)
         hiding = _phases_hiding(session, request, stored.phase, digest_of(truth_key))
         version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key)
         if changed or is_new:
@@ -389,7 +388,7 @@ def _read(request: TreeImport) -> scoring.GroundTruth:
 
 
 def _protocol(request: TreeImport, description: scoring.Description) -> str:
-    """The protocol by which the phase is scored: it has rules for every competition of the dataset."""
+    """Return the protocol of the phase. Raises ValueError unless it has rules for every competition of the dataset."""
     dataset = description.dataset
     try:
         protocol = scoring.protocol_of(request.protocol or scoring.default_protocol(dataset)).name
@@ -400,7 +399,7 @@ def _protocol(request: TreeImport, description: scoring.Description) -> str:
     return protocol
 
 
-def _check_that_something_is_offered(truth: scoring.GroundTruth) -> None:
+def _require_any_competition(truth: scoring.GroundTruth) -> None:
     reasons = scoring.missing_truth(truth)
     if len(reasons) == len(scoring.competitions(truth.description.dataset)):
         listed = "; ".join(f"comp{number}: {reason}" for number, reason in reasons.items())
@@ -417,7 +416,7 @@ def _challenge(session: Session, request: TreeImport, dataset: str) -> tuple[Cha
         session.flush()
         return challenge, ()
     if challenge.dataset != dataset:
-        raise ValueError(f"challenge {request.challenge} holds {challenge.dataset}, this tree is {dataset}")
+        raise ValueError(f"challenge {request.challenge} is {challenge.dataset}, this tree is {dataset}")
     if request.title in (None, challenge.title):
         return challenge, ()
     change = Change("title", challenge.title, str(request.title))
@@ -428,7 +427,7 @@ def _challenge(session: Session, request: TreeImport, dataset: str) -> tuple[Cha
 def _limits(
     platform: Platform, request: TreeImport, description_key: str | None
 ) -> tuple[scoring.Limits, tuple[Change, ...]]:
-    """The phase's limits with those that change; never smaller, so that what was accepted once can be scored again."""
+    """Return the new limits and what changed; limits never shrink, so that accepted archives can be scored again."""
     if description_key is None:
         return scoring.Limits().changed(request.limits), ()
     old = description_of(platform.descriptions, description_key).limits
@@ -500,7 +499,7 @@ def _columns(rules: Rules) -> dict[str, object]:
 def _store_truth(
     session: Session, phase: Phase, truth: scoring.GroundTruth, truth_key: str
 ) -> tuple[int, bool, tuple[int, ...]]:
-    """The version of the annotation, whether it is new, and the competitions that have a board from now on."""
+    """Return the version of the annotation, whether it is new, and the competitions that get a board."""
     fingerprint = digest_of(truth_key)
     known = challenges.truth_of_fingerprint(session, phase.id, fingerprint)
     if known is not None:
@@ -515,14 +514,14 @@ def _store_truth(
     )
     session.add(row)
     session.flush()
-    # boards that are there come to a later version through a re-scoring
-    there = {board.competition for board in challenges.boards_of(session, [phase.id])}
+    # existing boards move to a later version by re-scoring
+    existing = {board.competition for board in challenges.boards_of(session, [phase.id])}
     missing = scoring.missing_truth(truth)
-    _check_that_no_board_loses_its_truth(there, missing)
+    _require_truth_of_boards(existing, missing)
     new = [
         info.number
         for info in scoring.competitions(truth.description.dataset)
-        if scoring.is_scorable(info) and info.number not in there and info.number not in missing
+        if scoring.is_scorable(info) and info.number not in existing and info.number not in missing
     ]
     session.add_all(_board(phase, number, row.id) for number in new)
     phase.not_offered = {str(number): reason for number, reason in missing.items()}
@@ -530,21 +529,21 @@ def _store_truth(
 
 
 def _phases_hiding(session: Session, request: TreeImport, phase: Phase, fingerprint: str) -> list[str]:
-    """The phases that hold as hidden what this import makes public. Raises ValueError unless that is allowed."""
+    """Return the phases that hide what this import makes public. Raises ValueError unless that is allowed."""
     if phase.disclosure is not Disclosure.FULL:
         return []
     hiding = challenges.phases_hiding(session, phase.id, fingerprint)
     if hiding and not request.allow_public_copy:
         raise ValueError(
-            f"the annotation of {request.challenge} {request.image_set} would be public, but {', '.join(hiding)} holds the same"
-            " annotation as hidden: everybody could score against it without a quota, and see it; nothing was loaded."
-            " --allow-public-copy loads it all the same, which is recorded"
+            f"the annotation of {request.challenge} {request.image_set} would be public, but {', '.join(hiding)} keeps the same"
+            " annotation hidden: anyone could see it and score against it without a quota; nothing was loaded."
+            " --allow-public-copy loads it anyway, and is recorded in the audit log"
         )
     return hiding
 
 
-def _check_that_no_board_loses_its_truth(there: set[int], missing: Mapping[int, str]) -> None:
-    lost = [f"comp{number}: {reason}" for number, reason in missing.items() if number in there]
+def _require_truth_of_boards(existing: set[int], missing: Mapping[int, str]) -> None:
+    lost = [f"comp{number}: {reason}" for number, reason in missing.items() if number in existing]
     if lost:
         raise ValueError(
             f"this annotation lacks what competitions with a board need ({'; '.join(lost)}); nothing was loaded"

@@ -1,4 +1,4 @@
-"""The organiser's overview, failed runs and exports."""
+"""The organiser's overview of phases, and the disclosure of a phase."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -24,27 +24,27 @@ from app.results import headlines, ladder
 
 @dataclass(frozen=True, slots=True)
 class OrganiserPhase:
-    """A phase with its queue, its ground truth and a re-scoring that is under way."""
+    """A phase with its queue, ground truth and running re-scoring."""
 
     phase: PhaseView
     results: int
     queued: int
     running: int
     failed: int
-    ground_truth: int  # newest version
+    ground_truth: int  # the newest version
     shown_ground_truth: int  # the version that the boards show
     rescore: RescoreView | None
     not_offered: Mapping[int, str]  # competitions without ground truth, and what the annotation lacks
-    stopped_counting: bool = False  # there may be more results
-    more_queued: bool = False  # behind those of all phases that were counted there may be further queued runs
-    more_failed: bool = False  # longer ago there may be further failed runs
-    damaged: tuple[WaitingForRepair, ...] = ()  # what runs of the phase wait for until it is repaired
-    alike: int = 0  # pairs of alike results that nobody has dismissed
+    stopped_counting: bool = False  # results is a lower bound
+    more_queued: bool = False  # queued is a lower bound
+    more_failed: bool = False  # failed is a lower bound: older runs were not counted
+    damaged: tuple[WaitingForRepair, ...] = ()  # damaged files whose repair runs are waiting for
+    alike: int = 0  # pairs of similar results that were not dismissed
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Phases; lacks_worker: whether something waits in one of them, or may wait, and no worker of any version is alive."""
+    """Phases; lacks_worker: whether runs are or may be queued and no worker of any version is alive."""
 
     phases: tuple[OrganiserPhase, ...]
     lacks_worker: bool
@@ -52,7 +52,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class DisclosureView:
-    """What a phase discloses; refusals: why a row may not be chosen, none where it may."""
+    """What a phase discloses; refusals: why each option is not allowed, None if it is."""
 
     phase: PhaseView
     terms: Terms
@@ -60,7 +60,7 @@ class DisclosureView:
 
 
 class NewDisclosure(BaseModel):
-    """What a phase discloses from now on, and why."""
+    """A change of what a phase discloses."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -68,24 +68,22 @@ class NewDisclosure(BaseModel):
     details_at_close: Annotated[
         bool, Field(description="show curves, intervals and counts once it is over")
     ] = False
-    only_complete: Annotated[
-        bool, Field(description="show the values of classes of complete results only")
-    ] = False
+    only_complete: Annotated[bool, Field(description="show class values only for complete results")] = False
     shows_exposure: Annotated[
         bool,
-        Field(description="say on the challenge's page how many bits can have been disclosed to any team"),
+        Field(description="show on the challenge's page how many bits can have been disclosed to any team"),
     ] = False
     annotation_is_public: Annotated[bool, Field(description="required for full disclosure")] = False
-    reason: Annotated[str, Field(min_length=1, max_length=1000, description="for the audit")]
+    reason: Annotated[str, Field(min_length=1, max_length=1000, description="recorded in the audit log")]
 
 
-TEAMS = 20  # on a page
+TEAMS = 20  # per page
 
 
 def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> DisclosureView:
-    """What a phase discloses, and what it may disclose instead.
+    """Return what a phase discloses, and what it may disclose instead.
 
-    Raises NotFoundError, also for a phase that somebody does not organise.
+    Raises NotFoundError, also for a phase that the actor does not organise.
     """
     with platform.transaction() as session:
         phase = _organised(session, actor, phase_id)
@@ -107,9 +105,9 @@ def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> Disclosu
 def exposure_page(
     platform: Platform, actor: Actor, phase_id: int, after: int = 0
 ) -> tuple[PhaseView, tuple[Exposure, ...]]:
-    """How much each team can have learnt of the hidden labels of a phase: at most `TEAMS` of them, by id from `after` on.
+    """Estimate how much each team can have learnt about the hidden labels: `TEAMS` teams by id, after team `after`.
 
-    Raises NotFoundError as `disclosure_page`.
+    Raises NotFoundError as `disclosure_page` does.
     """
     with platform.transaction() as session:
         phase = _organised(session, actor, phase_id)
@@ -126,8 +124,8 @@ def change_disclosure(
 ) -> DisclosureView:
     """Change what a phase discloses, with a reason.
 
-    Raises NotFoundError as `disclosure_page`, ConflictError for a change that is not safe, MalformedError for full
-    disclosure without the word that the annotation is public.
+    Raises NotFoundError as `disclosure_page` does, ConflictError for an unsafe change, MalformedError for full disclosure
+    without the confirmation that the annotation is public.
     """
     if wanted.disclosure is Disclosure.FULL and not wanted.annotation_is_public:
         raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
@@ -147,7 +145,7 @@ def change_disclosure(
             raise ConflictError(refusal)
         if after.disclosure is Disclosure.FULL and challenges.phases_hiding(session, phase_id, ""):
             raise ConflictError(
-                "another phase holds the same annotation as hidden, so it cannot become public here; an admin can import it as"
+                "another phase keeps the same annotation hidden, so it cannot become public here; an admin can import it as"
                 " public with --allow-public-copy"
             )
         if after.disclosure is not Disclosure.FULL and not stored.quotas:
@@ -181,7 +179,7 @@ def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
 
 
 def overview(platform: Platform, actor: Actor, following: Following | None = None) -> Overview:
-    """Every phase of the challenges that somebody organises, with its queue, its ground truth and a re-scoring that is under way.
+    """Return every phase that the actor organises, with its queue, ground truth and running re-scoring.
 
     following: the page of a re-scoring's undecided runs, by default the first.
     """

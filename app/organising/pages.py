@@ -1,4 +1,4 @@
-"""What organisers can do in the browser."""
+"""HTML pages: overview, disclosure and re-scoring, for organisers."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -29,15 +29,15 @@ from app.web.forms import SentForm, field_errors, values_of
 
 RunNumber = Annotated[
     int | None,
-    Query(ge=1, le=2**63 - 1, description="the last undecided run of the page before; with `rescore`"),
+    Query(ge=1, le=2**63 - 1, description="the last undecided run of the previous page; requires `rescore`"),
 ]
 RescoreNumber = Annotated[
-    int | None, Query(ge=1, le=2**63 - 1, description="the re-scoring whose undecided runs are paged")
+    int | None, Query(ge=1, le=2**63 - 1, description="the re-scoring whose undecided runs `after` refers to")
 ]
 
 
 def following_of(rescore: RescoreNumber = None, after: RunNumber = None) -> Following | None:
-    """Which page of a re-scoring's undecided runs is asked for; none for the first of each."""
+    """Return the requested page of a re-scoring's undecided runs; None for the first page of each."""
     return Following(rescore, after) if rescore and after else None
 
 
@@ -50,7 +50,7 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 def overview(
     request: Request, platform: ThePlatform, actor: CurrentActor, following: TheFollowing
 ) -> Response:
-    """Every phase of your challenges with its queue."""
+    """List every phase of your challenges with its queue."""
     found = organising_overview.overview(platform, actor, following)
     return render(
         request,
@@ -63,7 +63,7 @@ def overview(
 
 @router.post("/phases/{phase_id}/rescore")
 def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
-    """Score everything on a phase's boards again."""
+    """Score every result on a phase's boards again."""
     rescoring.request(platform, actor, phase_id)
     return RedirectResponse("/organise", status_code=303)
 
@@ -76,7 +76,7 @@ def rescore_result(platform: ThePlatform, actor: CurrentActor, result_id: int) -
 
 
 class DecisionForm(BaseModel):
-    """A decision, and the page of undecided runs that it was taken on."""
+    """A decision, and the page of undecided runs that it was made on."""
 
     choice: Choice
     reason: Annotated[str, Field(max_length=1000)] = ""
@@ -85,7 +85,7 @@ class DecisionForm(BaseModel):
     after: int | None = None
 
     def page(self) -> str:
-        """The address of that page."""
+        """Return the URL of that page."""
         query = f"?rescore={self.rescore}&after={self.after}" if self.rescore and self.after else ""
         return f"/organise{query}" + (f"#phase-{self.phase}" if self.phase else "")
 
@@ -101,26 +101,26 @@ def decide(
 
 @router.post("/rescores/{rescore_id}/retry")
 def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Response:
-    """Try what failed in a re-scoring again."""
+    """Retry the failed runs of a re-scoring."""
     rescoring.retry(platform, actor, rescore_id)
     return RedirectResponse("/organise", status_code=303)
 
 
 @router.post("/rescores/{rescore_id}/abandon")
 def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Response:
-    """Drop a re-scoring; the boards stay as they are."""
+    """Abandon a re-scoring; the boards do not change."""
     rescoring.abandon(platform, actor, rescore_id)
     return RedirectResponse("/organise", status_code=303)
 
 
 @router.get("/phases/{phase_id}/disclosure")
 def disclosure(request: Request, phase_id: int) -> Response:
-    """The five ways to disclose scores, with what attackers recover under each, and the form to choose one."""
+    """Show the five disclosure options, what attackers can recover under each, and the form to choose one."""
     return _disclosure(request, phase_id)
 
 
 def _form_of(view: DisclosureView) -> dict[str, Any]:
-    """The form with what the phase has now."""
+    """Fill the form with the current settings of the phase."""
     now = asdict(view.terms) | {"shows_exposure": view.phase.shows_exposure}
     return values_of(FormData(), NewDisclosure) | now
 
@@ -173,7 +173,7 @@ def change_disclosure(
 def exposure(
     request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, after: int = 0
 ) -> Response:
-    """How much each team can have learnt of the hidden labels of a phase."""
+    """Show how much each team can have learnt about the hidden labels of a phase."""
     phase, teams = organising_overview.exposure_page(platform, actor, phase_id, after)
     following = teams[-1].team_id if len(teams) == organising_overview.TEAMS else None
     return render(request, "organisers/exposure.html", phase=phase, teams=teams, following=following)

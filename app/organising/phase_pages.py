@@ -1,4 +1,4 @@
-"""The organisers' page of a phase: its dates, quotas and extra slots."""
+"""HTML pages: phase settings and extra slots, for organisers; calendars for everyone."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -34,12 +34,12 @@ CALENDAR = "text/calendar; charset=utf-8"
 UTC_INPUT = "%Y-%m-%dT%H:%M"
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
-# the form of extra slots before it is filled in; its reason has a name of its own, as the page has two forms with one
+# the empty form of extra slots; its reason has its own name, because the page has two forms with a reason
 SLOTS: Final = {"team": "", "task": "", "number": "1", "slot_reason": ""}
 
 
 def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
-    """The form with what the phase has now; times are UTC."""
+    """Fill the form with the current settings of the phase; times are UTC."""
     phase, limits = sheet.phase, sheet.limits
     return {
         "opens_at": f"{phase.opens_at:{UTC_INPUT}}",
@@ -54,7 +54,7 @@ def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
 
 
 def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
-    """The form as a request of the API; a time that was left as it is keeps its seconds. Raises ValueError."""
+    """Convert the form to an API request; an unchanged time keeps its seconds. Raises ValueError."""
     now = _form_of(sheet)
     times = {
         name: getattr(sheet.phase, name) if form[name] == now[name] else form[name] and f"{form[name]}Z"
@@ -68,19 +68,19 @@ def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
 
 @calendars.get("/challenges/{challenge}/calendar.ics")
 def challenge_calendar(platform: ThePlatform, challenge: str) -> Response:
-    """The dates of a challenge's phases for calendar programs."""
+    """Serve the dates of a challenge's phases as iCalendar."""
     return Response(phases.calendar(platform, challenge), media_type=CALENDAR)
 
 
 @calendars.get("/challenges/{challenge}/{image_set}/calendar.ics")
 def phase_calendar(platform: ThePlatform, challenge: str, image_set: str) -> Response:
-    """The dates of a phase for calendar programs."""
+    """Serve the dates of a phase as iCalendar."""
     return Response(phases.calendar(platform, challenge, image_set), media_type=CALENDAR)
 
 
 @router.get("/phases/{phase_id}")
 def phase(request: Request, phase_id: int, before: Before = None) -> Response:
-    """Dates, quotas and extra slots of a phase, and the forms that change them."""
+    """Show dates, quotas and extra slots of a phase, and the forms that change them."""
     return _page(request, phase_id, before=before)
 
 
@@ -159,6 +159,6 @@ def take_back(
     slot_id: int,
     reason: Annotated[str, Form(max_length=1000)] = "",
 ) -> Response:
-    """Take an extra slot back that was not used."""
+    """Revoke an unused extra slot."""
     phase_id = quotas.take_back(platform, actor, slot_id, reason)
     return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)

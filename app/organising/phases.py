@@ -1,4 +1,4 @@
-"""Dates, quotas and disclosure of a phase, as organisers change them."""
+"""Dates, quotas and limits of a phase, as organisers change them."""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from scoring import Limits
 
 
 class NewQuota(BaseModel):
-    """How many results of one task may be scored within a window that rolls over this many days."""
+    """How many results of one task may be scored within a rolling window of this many days."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,43 +38,47 @@ class NewQuota(BaseModel):
 
 
 class NewRules(BaseModel):
-    """Dates and quotas of a phase, all of them, and limits of its archives as far as they change."""
+    """All dates and quotas of a phase, and the archive limits that change."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
-    opens_at: Annotated[AwareDatetime, Field(description="with its time zone")]
+    opens_at: Annotated[AwareDatetime, Field(description="with a time zone")]
     closes_at: Annotated[OrBlank[AwareDatetime], Field(description="null: never")]
     grace_minutes: Annotated[
-        int, Field(ge=0, le=10_080, description="how long an upload started in time may still be confirmed")
+        int,
+        Field(
+            ge=0, le=10_080, description="how long an upload started before the close may still be confirmed"
+        ),
     ]
     quotas: Annotated[
-        tuple[NewQuota, ...], Field(max_length=5, description="results of a task, of a team and of a person")
+        tuple[NewQuota, ...],
+        Field(max_length=5, description="results per task, for each team and each person"),
     ]
     embargo: Annotated[
-        bool, Field(description="others than a result's team and organisers see it once the phase is over")
+        bool, Field(description="only its team and organisers see a result until the phase is over")
     ]
-    reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]
+    reason: Annotated[str, Field(min_length=3, max_length=1000, description="recorded in the audit log")]
     max_boxes: Annotated[
-        int | None, Field(ge=1, le=100_000, description="of one class in one image; null: as it is")
+        int | None, Field(ge=1, le=100_000, description="per class and image; null: unchanged")
     ] = None
     max_total_lines: Annotated[
-        int | None, Field(ge=1, le=100_000_000, description="of all files of an archive; null: as it is")
+        int | None, Field(ge=1, le=100_000_000, description="in all files of an archive; null: unchanged")
     ] = None
 
     @property
     def grace(self) -> timedelta:
-        """How long an upload that was started in time may still be confirmed."""
+        """Return how long after the close an upload started before may still be confirmed."""
         return timedelta(minutes=self.grace_minutes)
 
     @property
     def windows(self) -> tuple[Quota, ...]:
-        """The quotas in their order."""
+        """Return the quotas, ordered."""
         return in_order(Quota(quota.results, quota.days) for quota in self.quotas)
 
     def limited(self, limits: Limits) -> Limits:
-        """These limits with those that change.
+        """Apply the changed limits to the given ones.
 
-        Only the two that scoring does not ask for, so that what was accepted once can be scored again under smaller ones.
+        Only two limits can change: scoring ignores them, so accepted archives can be scored again even under smaller ones.
         """
         return replace(
             limits,
@@ -85,27 +89,27 @@ class NewRules(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class PhaseSheet:
-    """A phase with what its organisers see of its rules."""
+    """A phase with its rules, as its organisers see them."""
 
     phase: PhaseView
-    limits: Limits  # of an archive
-    has_results: bool  # somebody's score was recorded
+    limits: Limits  # of archives
+    has_results: bool  # whether any score was recorded
     slots: tuple[SlotView, ...]
     teams: tuple[str, ...]
     tasks: tuple[str, ...]
-    more_slots: int | None = None  # the last of these where others were granted `before` it
-    more_teams: int = 0  # that are not among `teams`
+    more_slots: int | None = None  # `before` of the next page, if there is one
+    more_teams: int = 0  # how many more there are than in `teams`
 
 
 PRODUCT = "-//heldout//phases//EN"
-NOTICE = timedelta(days=3)  # before a deadline that was brought forward
+NOTICE = timedelta(days=3)  # the least time until a deadline that is brought forward
 
 
 def change_refusals(
     now: datetime, phase: PhaseView, rules: NewRules, *, has_results: bool
 ) -> tuple[Refusal, ...]:
-    """Every reason against new dates and quotas of a phase; none if they may be set."""
-    broken = (PhaseBroken(message) for message in _broken(phase, rules))
+    """Return all reasons to refuse new dates and quotas of a phase; empty if they may be set."""
+    broken = (PhaseBroken(message) for message in _contradictions(phase, rules))
     unfair = (
         PhaseUnfair(message)
         for message in (
@@ -118,9 +122,9 @@ def change_refusals(
 
 
 def calendar_of(phases: Sequence[PhaseView], address: str, now: datetime) -> bytes:
-    """The openings and deadlines of phases as iCalendar (RFC 5545); an event keeps its UID when it is moved.
+    """Return the openings and deadlines of phases as iCalendar (RFC 5545); an event keeps its UID when it moves.
 
-    address: of the server, as people use it.
+    address: the public URL of the server.
     """
     calendar = Calendar()
     calendar.add("prodid", PRODUCT)
@@ -152,13 +156,13 @@ def _minutes(grace: timedelta) -> str:
     return f"{int(grace.total_seconds() // 60)} minutes"
 
 
-def _broken(phase: PhaseView, rules: NewRules) -> Iterator[str]:
+def _contradictions(phase: PhaseView, rules: NewRules) -> Iterator[str]:
     if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
         yield "the phase would close before it opens"
     if not rules.quotas and phase.disclosure is not Disclosure.FULL:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
     if rules.closes_at is None and rules.embargo:
-        yield "others see results when the phase closes, so it needs a closing date"
+        yield "an embargo ends when the phase closes, so it needs a closing date"
     if rules.closes_at is None and phase.disclosure is Disclosure.AT_CLOSE:
         yield "scores are shown when the phase closes, so it needs a closing date"
 
@@ -170,12 +174,12 @@ def _unfair_opening(
     has_results: bool,  # noqa: FBT001 - of the phase
 ) -> Iterator[str]:
     if rules.opens_at != phase.opens_at and rules.opens_at > now and has_results:
-        yield "results are recorded already, so the opening cannot move into the future"
+        yield "the phase already has results, so its opening cannot move into the future"
 
 
 def _unfair_embargo(phase: PhaseView, rules: NewRules, has_results: bool) -> Iterator[str]:  # noqa: FBT001 - of the phase
     if rules.embargo != phase.embargo and has_results:
-        yield "results are recorded already, so when others see them cannot change"
+        yield "the phase already has results, so its embargo cannot change"
 
 
 def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[str]:
@@ -186,30 +190,30 @@ def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[
             and (after is None or after + rules.grace > now)
             and _revealed(phase)
         ):
-            yield "what was hidden became public when the phase closed, so it cannot take results again"
+            yield "what was hidden became public when the phase closed, so it cannot reopen"
         elif rules.grace < phase.grace:
-            yield "the phase is closed, so the time for uploads that were started before cannot become shorter"
+            yield "the phase is closed, so the grace period cannot become shorter"
         return
     if phase.state is PhaseState.OPEN and after is not None and (before is None or after < before):
         if after <= now:
             yield "the deadline would be in the past"
         elif after < now + NOTICE:
-            yield f"a deadline that is brought forward has to be {NOTICE.days} days away, so that people can still finish"
+            yield f"a deadline that is brought forward must be at least {NOTICE.days} days away, so that people can finish"
 
 
 def _revealed(phase: PhaseView) -> bool:
-    """Whether everybody sees more of a phase that is over than while it was open, such as the classes behind a mean."""
+    """Return whether the public sees more once the phase is over, such as the classes behind a mean."""
     before, after = (public_sight(replace(phase, is_over=each)) for each in (False, True))
     return phase.embargo or before != after
 
 
 def lock_phase(session: Session, phase_id: int) -> Phase:
-    """The row of a phase, locked until the end of the transaction."""
+    """Lock the row of a phase until the end of the transaction and return it."""
     return session.get_one(Phase, phase_id, with_for_update={"key_share": True})
 
 
 def has_results(session: Session, phase_id: int) -> bool:
-    """Whether somebody's score was ever recorded in a phase."""
+    """Return whether any score was ever recorded in a phase."""
     statement = select(Publication.id).where(
         Publication.phase_id == phase_id, Publication.run_id.is_not(None)
     )
@@ -221,7 +225,7 @@ LIMITS = ("max_boxes", "max_total_lines")
 
 
 def sheet(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
-    """A phase with what its organisers see of its rules; before: the slot before which those listed were granted.
+    """Return a phase with its rules; before: list the extra slots granted before this one.
 
     Raises NotFoundError for a phase that the actor does not organise.
     """
@@ -242,7 +246,7 @@ def sheet(platform: Platform, actor: Actor, phase_id: int, before: int | None = 
 
 
 def calendar(platform: Platform, challenge: str, image_set: str | None = None) -> bytes:
-    """The dates of a challenge's phases, or of one of them, as iCalendar.
+    """Return the dates of a challenge's phases, or of one of them, as iCalendar.
 
     Raises NotFoundError.
     """
@@ -258,29 +262,29 @@ def calendar(platform: Platform, challenge: str, image_set: str | None = None) -
 
 
 def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> None:
-    """Set dates and quotas of a phase, and the limits that `rules` names; record what changed.
+    """Set dates, quotas and the given limits of a phase; record what changed.
 
-    Raises NotFoundError for a phase that the actor does not organise, RefusedError with all reasons, ConflictError where an
+    Raises NotFoundError for a phase that the actor does not organise, RefusedError with all reasons, ConflictError if an
     import has changed the limits meanwhile.
     """
-    described = _described(platform, actor, phase_id, rules)
+    limit_change = _store_limits(platform, actor, phase_id, rules)
     with platform.transaction() as session:
-        if described.before != described.after:
+        if limit_change.before != limit_change.after:
             challenges.lock_imports(session)
         row = lock_phase(session, phase_id)
-        phase = organised_phase(session, actor, phase_id)  # as it is now that nobody else changes it
+        phase = organised_phase(session, actor, phase_id)  # its state under the lock
         refusals = change_refusals(
             challenges.now(session), phase, rules, has_results=has_results(session, phase_id)
         )
         if refusals:
             raise RefusedError(refusals)
-        before = _shown(row, described.before)
+        before = _as_text(row, limit_change.before)
         row.opens_at, row.closes_at, row.grace, row.quotas, row.embargo = (
             rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
         )  # fmt: skip
-        described.take_place(row)
+        limit_change.apply(row)
         queue.add_boards(session, Result.phase_id == phase_id)
-        after = _shown(row, described.after)
+        after = _as_text(row, limit_change.after)
         changed = [name for name in before if before[name] != after[name]]
         if changed:
             audit.record(
@@ -297,37 +301,37 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Described:
-    """The limits of a phase before and after a change, and the stored description that has the latter."""
+class _LimitChange:
+    """The limits of a phase before and after a change, and the stored description with the new ones."""
 
     key_before: str
     key: str
     before: Limits
     after: Limits
 
-    def take_place(self, row: Phase) -> None:
+    def apply(self, row: Phase) -> None:
         if self.before == self.after:
             return
         if row.description_key != self.key_before:
             raise ConflictError(
-                "An import has changed this phase in the meantime; look at its limits, then send the form again"
+                "An import has changed this phase in the meantime. Check its limits, then send the form again"
             )
         row.description_key = self.key
 
 
-def _described(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> _Described:
-    """Store a description with the new limits; no lock is held while the store is slow."""
+def _store_limits(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> _LimitChange:
+    """Store a description with the new limits, without holding a lock while the store is slow."""
     with platform.transaction() as session:
         key_before = organised_phase(session, actor, phase_id).description_key
     description = description_of(platform.descriptions, key_before)
     after = rules.limited(description.limits)
     if after == description.limits:
-        return _Described(key_before, key_before, after, after)
+        return _LimitChange(key_before, key_before, after, after)
     key = platform.descriptions.put(replace(description, limits=after).to_json().encode(), uuid.uuid4())
-    return _Described(key_before, key, description.limits, after)
+    return _LimitChange(key_before, key, description.limits, after)
 
 
-def _shown(row: Phase, limits: Limits) -> dict[str, str]:
-    """The rules of a phase in words, as they are recorded."""
+def _as_text(row: Phase, limits: Limits) -> dict[str, str]:
+    """Return the rules of a phase as text, for the audit record."""
     rules = {name: shown(getattr(row, name)) for name in COLUMNS}
     return rules | {f"limit {name}": str(getattr(limits, name)) for name in LIMITS}

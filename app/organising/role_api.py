@@ -1,4 +1,4 @@
-"""Organisers of challenges, for the browser of who names them."""
+"""JSON API: organisers of a challenge."""
 
 from fastapi import APIRouter
 
@@ -16,13 +16,13 @@ router = APIRouter(
 
 @router.get("")
 def organisers(platform: ThePlatform, actor: CurrentActor, challenge: str) -> OrganisedChallenge:
-    """Who organises a challenge; every admin does, too."""
+    """List the organisers of a challenge; every admin can organise it too."""
     return roles.organised_challenge(platform, actor, challenge)
 
 
 @router.post("", status_code=204)
 def add(platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewOrganiser) -> None:
-    """Make somebody an organiser of a challenge."""
+    """Make a person an organiser of a challenge."""
     roles.add_organiser(platform, actor, challenge, new.email)
 
 

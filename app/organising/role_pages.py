@@ -1,4 +1,4 @@
-"""The links that make organisers and admins, and the organisers of a challenge."""
+"""HTML pages: links that make organisers and admins, and the organisers of a challenge."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -19,7 +19,7 @@ router = APIRouter()
 
 @router.get("/role-links/{token}", dependencies=[requires(Action.REGISTER)])
 def role_link(request: Request, platform: ThePlatform, token: str) -> Response:
-    """Ask before the link is used."""
+    """Ask for confirmation before using the link."""
     link = roles.usable_link(platform, token)
     return render(request, "roles/link.html", token=token, link=link)
 
@@ -35,7 +35,7 @@ def take_role(request: Request, platform: ThePlatform, actor: CurrentActor, toke
 
 @router.get("/organise/challenges/{challenge}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
 def organisers(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
-    """Who organises a challenge."""
+    """List the organisers of a challenge."""
     return _organisers(request, roles.organised_challenge(platform, actor, challenge), "", None)
 
 
@@ -61,7 +61,7 @@ def add_organiser(
     challenge: str,
     email: Annotated[str, Form(max_length=254)] = "",
 ) -> Response:
-    """Make somebody an organiser of a challenge."""
+    """Make a person an organiser of a challenge."""
     shown = roles.organised_challenge(platform, actor, challenge)
     try:
         roles.add_organiser(platform, actor, challenge, email)
@@ -75,7 +75,7 @@ def add_organiser(
     dependencies=[requires(Action.NAME_ORGANISERS)],
 )
 def remove_organiser(platform: ThePlatform, actor: CurrentActor, challenge: str, user_id: int) -> Response:
-    """Take a challenge from one of its organisers; whoever leaves is led to what they organise."""
+    """Remove an organiser of a challenge; redirect to the home page those who remove themselves."""
     roles.remove_organiser(platform, actor, challenge, user_id)
     has_left = user_id == actor.user_id and not actor.is_admin
     return RedirectResponse(

@@ -26,7 +26,7 @@ from app.platform import Platform
 
 
 class Grant(enum.StrEnum):
-    """What a person can be made; without a challenge a participant is neither admin nor organiser of anything."""
+    """The roles that a person can be given; a participant is neither admin nor organiser."""
 
     PARTICIPANT = "participant"
     ORGANISER = "organiser"
@@ -34,7 +34,7 @@ class Grant(enum.StrEnum):
 
 
 class NewOrganiser(BaseModel):
-    """Who is to organise a challenge."""
+    """A person to make an organiser."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -43,7 +43,7 @@ class NewOrganiser(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Organiser:
-    """Somebody who organises a challenge."""
+    """An organiser of a challenge."""
 
     id: int
     name: str
@@ -53,7 +53,7 @@ class Organiser:
 
 @dataclass(frozen=True, slots=True)
 class OrganisedChallenge:
-    """A challenge with who organises it; admins do so without being listed."""
+    """A challenge and its organisers; admins can organise it without being listed."""
 
     code: str
     title: str
@@ -62,13 +62,13 @@ class OrganisedChallenge:
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """A link that works once."""
+    """A one-time link."""
 
-    challenge: str | None  # the title of the challenge whose organiser it makes; none: it makes an admin
+    challenge: str | None  # title of the challenge to organise; None if the link makes an admin
 
 
 def lock_usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
-    """A one-time link that nobody has used, locked until the end of the transaction."""
+    """Lock an unused and unexpired one-time link until the end of the transaction; None if there is none."""
     statement = (
         select(OneTimeLink)
         .where(
@@ -82,13 +82,13 @@ def lock_usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
 
 
 def has_admin(session: Session, settings: LoginSettings) -> bool:
-    """Whether there is an admin who can log in."""
+    """Return whether there is an admin who can log in."""
     statement = select(User.id).where(User.role == Role.ADMIN, can_log_in(settings))
     return session.scalar(statement.limit(1)) is not None
 
 
 def has_organiser(session: Session, challenge_id: int) -> bool:
-    """Whether somebody who can log in organises this challenge."""
+    """Return whether the challenge has an organiser who can log in."""
     statement = (
         select(User.id)
         .join(ChallengeOrganiser)
@@ -98,12 +98,12 @@ def has_organiser(session: Session, challenge_id: int) -> bool:
 
 
 def lock_challenge(session: Session, challenge_id: int) -> None:
-    """Let changes of a challenge's organisers follow each other."""
+    """Serialise changes of a challenge's organisers."""
     session.execute(select(Challenge.id).where(Challenge.id == challenge_id).with_for_update())
 
 
 def organisers_of(session: Session, challenge_id: int) -> tuple[Organiser, ...]:
-    """Who organises a challenge, in the order in which they came."""
+    """Return the organisers of a challenge in the order in which they were added."""
     statement = (
         select(User.id, User.name, User.email, ChallengeOrganiser.added_at)
         .join(ChallengeOrganiser, ChallengeOrganiser.user_id == User.id)
@@ -113,19 +113,19 @@ def organisers_of(session: Session, challenge_id: int) -> tuple[Organiser, ...]:
     return tuple(Organiser(*row) for row in session.execute(statement))
 
 
-def locked_person(session: Session, user_id: int) -> User | None:
-    """A person, locked, so that changes of their roles follow each other."""
+def lock_person(session: Session, user_id: int) -> User | None:
+    """Lock a person, to serialise changes of their roles."""
     return session.scalar(select(User).where(User.id == user_id).with_for_update())
 
 
 def organised_by(session: Session, user_id: int) -> list[int]:
-    """The challenges that a person organises."""
+    """Return the ids of the challenges that a person organises."""
     statement = select(ChallengeOrganiser.challenge_id).where(ChallengeOrganiser.user_id == user_id)
     return list(session.scalars(statement.order_by(ChallengeOrganiser.challenge_id)))
 
 
 def delete_organiser(session: Session, user_id: int, challenge_id: int | None) -> None:
-    """Take a challenge from one of its organisers, or all of theirs."""
+    """Remove a person as organiser of a challenge, or of all challenges if it is None."""
     theirs = delete(ChallengeOrganiser).where(ChallengeOrganiser.user_id == user_id)
     session.execute(
         theirs if challenge_id is None else theirs.where(ChallengeOrganiser.challenge_id == challenge_id)
@@ -136,15 +136,16 @@ LIFETIME = timedelta(days=7)  # of a link
 
 
 def create_admin_link(platform: Platform, lifetime: timedelta = LIFETIME) -> str:
-    """The token of a link that makes the first person who uses it an admin."""
+    """Create a link that makes the first person who uses it an admin; return its token."""
     with platform.transaction() as session:
         return _create_link(session, None, lifetime)
 
 
 def create_organiser_link(platform: Platform, code: str | None = None, lifetime: timedelta = LIFETIME) -> str:
-    """The token of a link that makes the first person who uses it an organiser of this challenge, or of the only one.
+    """Create a link that makes the first person who uses it an organiser; return its token.
 
-    Raises NotFoundError, and ConflictError where a challenge has to be named.
+    code: of the challenge; may be None if there is only one. Raises NotFoundError, and ConflictError if a challenge must be
+    named.
     """
     with platform.transaction() as session:
         return _create_link(session, _challenge(session, code), lifetime)
@@ -174,7 +175,7 @@ def _create_link(session: Session, challenge: Challenge | None, lifetime: timede
     )
     session.add(link)
     session.flush()
-    made = {
+    granted = {
         "role": Grant.ORGANISER if challenge else Grant.ADMIN,
         "challenge": challenge.code if challenge else None,
     }
@@ -184,18 +185,18 @@ def _create_link(session: Session, challenge: Challenge | None, lifetime: timede
         "link.create",
         _name_of_link(link),
         challenge_id=link.challenge_id,
-        details={**made, "expires_at": link.expires_at.isoformat()},
+        details={**granted, "expires_at": link.expires_at.isoformat()},
     )
     return token
 
 
 def _name_of_link(link: OneTimeLink) -> str:
-    """How the audit names a link: by the beginning of its hash, which opens nothing."""
+    """Name a link in the audit log by the beginning of its hash, which does not open it."""
     return f"link {link.token_hash.hex()[:12]}"
 
 
 def usable_link(platform: Platform, token: str) -> LinkView | None:
-    """What this link gives; none if it has been used or has expired."""
+    """Return the role that a link gives; None if it was used or has expired."""
     with platform.transaction() as session:
         link = lock_usable_link(session, hash_of_token(token))
         if link is None:
@@ -205,24 +206,24 @@ def usable_link(platform: Platform, token: str) -> LinkView | None:
 
 
 def use_link(platform: Platform, token: str, user_id: int) -> bool:
-    """Give this person what the link gives; whether the link was usable."""
+    """Give this person the role of the link; return False if it was used or has expired."""
     with platform.transaction() as session:
         link = lock_usable_link(session, hash_of_token(token))
-        user = locked_person(session, user_id)
+        user = lock_person(session, user_id)
         if link is None or user is None:
             return False
         link.used_by = user_id
         details = {"link": _name_of_link(link)}
         with _recorded(session, user_id, "link.use", user, challenge_id=link.challenge_id, details=details):
-            _give(session, user, link.challenge_id)
+            _grant_role(session, user, link.challenge_id)
         return True
 
 
 def grant(platform: Platform, email: str, granted: Grant, code: str | None = None) -> bool:
-    """Make the person with this address what the command line says; whether there is such a person.
+    """Give the person with this e-mail address a role; return False if there is no such account.
 
-    An organiser is one of the challenge `code`, or of the only one. A participant has no role of the server and organises
-    nothing, or not the challenge `code`. Raises NotFoundError and ConflictError as `create_organiser_link` does.
+    An organiser organises the challenge `code`, or the only one. A participant stops being an admin and organises nothing,
+    or with `code` no longer that challenge. Raises NotFoundError and ConflictError as `create_organiser_link` does.
     """
     with platform.transaction() as session:
         user = sessions.user_of_email(session, folded(email))
@@ -232,29 +233,29 @@ def grant(platform: Platform, email: str, granted: Grant, code: str | None = Non
         challenge_id = challenge.id if challenge else None
         with _recorded(session, None, "role.grant", user, challenge_id=challenge_id):
             if granted is Grant.PARTICIPANT:
-                _take(session, user, challenge_id)
+                _revoke_role(session, user, challenge_id)
             else:
-                _give(session, user, challenge_id if granted is Grant.ORGANISER else None)
+                _grant_role(session, user, challenge_id if granted is Grant.ORGANISER else None)
         return True
 
 
 def challenges_with_organisers(platform: Platform) -> tuple[OrganisedChallenge, ...]:
-    """Every challenge, the newest first."""
+    """Return every challenge, newest first."""
     with platform.transaction() as session:
         return tuple(OrganisedChallenge(each.code, each.title) for each in challenges.all_challenges(session))
 
 
 def organised_challenge(platform: Platform, actor: Actor, code: str) -> OrganisedChallenge:
-    """A challenge that this person organises, with its organisers. Raises NotFoundError, ForbiddenError."""
+    """Return a challenge that the actor organises. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
         challenge = _organised(session, actor, code)
         return OrganisedChallenge(challenge.code, challenge.title, organisers_of(session, challenge.id))
 
 
 def add_organiser(platform: Platform, actor: Actor, code: str, email: str) -> None:
-    """Make the person with this address an organiser of a challenge.
+    """Make the person with this e-mail address an organiser of a challenge.
 
-    Raises NotFoundError, ForbiddenError, and MalformedError for an address of nobody.
+    Raises NotFoundError, ForbiddenError, and MalformedError if no account has the address.
     """
     with platform.transaction() as session:
         challenge = _organised(session, actor, code)
@@ -262,43 +263,44 @@ def add_organiser(platform: Platform, actor: Actor, code: str, email: str) -> No
         if user is None:
             raise MalformedError(f"no account has the address {email}")
         with _recorded(session, actor.user_id, "role.grant", user, challenge_id=challenge.id):
-            _give(session, user, challenge.id)
+            _grant_role(session, user, challenge.id)
 
 
 def remove_organiser(platform: Platform, actor: Actor, code: str, user_id: int) -> None:
-    """Take a challenge from one of its organisers.
+    """Remove an organiser of a challenge.
 
-    Raises NotFoundError, ForbiddenError, and ConflictError where nobody who can log in would be left and no admin decides.
+    Raises NotFoundError, ForbiddenError, and ConflictError if no organiser who can log in would be left, unless the actor is
+    an admin.
     """
     with platform.transaction() as session:
         challenge = _organised(session, actor, code)
-        lock_challenge(session, challenge.id)  # two organisers who remove each other follow each other
-        user = locked_person(session, user_id)
+        lock_challenge(session, challenge.id)  # so that two organisers cannot remove each other at once
+        user = lock_person(session, user_id)
         if user is None or challenge.id not in organised_by(session, user_id):
             raise NotFoundError(f"person {user_id} does not organise {code!r}")
         with _recorded(session, actor.user_id, "role.revoke", user, challenge_id=challenge.id):
-            _take(session, user, challenge.id)
+            _revoke_role(session, user, challenge.id)
         if not actor.is_admin and not has_organiser(session, challenge.id):
-            raise ConflictError("a challenge keeps an organiser: add somebody else first, or ask an admin")
+            raise ConflictError("a challenge needs an organiser: add another one first, or ask an admin")
 
 
 def _organised(session: Session, actor: Actor, code: str) -> Challenge:
     challenge = _challenge(session, code)
     if not actor.runs(challenge.id):
-        raise ForbiddenError(f"only organisers of {challenge.code} name its organisers")
+        raise ForbiddenError(f"only organisers of {challenge.code} can manage its organisers")
     return challenge
 
 
-def _give(session: Session, user: User, challenge_id: int | None) -> None:
-    """Make somebody an organiser of a challenge, or an admin."""
+def _grant_role(session: Session, user: User, challenge_id: int | None) -> None:
+    """Make a person an organiser of a challenge, or an admin if there is no challenge."""
     if challenge_id is None:
         user.role = Role.ADMIN
     elif challenge_id not in organised_by(session, user.id):
         session.add(ChallengeOrganiser(challenge_id=challenge_id, user_id=user.id))
 
 
-def _take(session: Session, user: User, challenge_id: int | None) -> None:
-    """Take a challenge from its organiser, or everything from an admin or organiser."""
+def _revoke_role(session: Session, user: User, challenge_id: int | None) -> None:
+    """Remove a person as organiser of a challenge, or from all roles if there is no challenge."""
     if challenge_id is None:
         user.role = Role.PARTICIPANT
     delete_organiser(session, user.id, challenge_id)
@@ -308,7 +310,7 @@ def _take(session: Session, user: User, challenge_id: int | None) -> None:
 def _recorded(
     session: Session, by: int | None, action: str, user: User, **facts: Unpack[audit.Facts]
 ) -> Iterator[None]:
-    """Record the roles of a person before and after the block."""
+    """Record in the audit log how the block changes a person's roles."""
     facts["before"] = _roles(session, user)
     yield
     session.flush()
@@ -321,12 +323,12 @@ def _roles(session: Session, user: User) -> dict[str, object]:
 
 
 def is_there_an_admin(platform: Platform) -> bool:
-    """Whether there is an admin who can log in."""
+    """Return whether there is an admin who can log in."""
     with platform.transaction() as session:
         return has_admin(session, platform.settings)
 
 
 def is_there_an_organiser(platform: Platform, code: str) -> bool:
-    """Whether somebody who can log in organises this challenge. Raises NotFoundError."""
+    """Return whether the challenge has an organiser who can log in. Raises NotFoundError."""
     with platform.transaction() as session:
         return has_organiser(session, _challenge(session, code).id)

@@ -1,4 +1,4 @@
-"""Alike results for organisers' programs."""
+"""JSON API: similar results."""
 
 from fastapi import APIRouter
 
@@ -19,17 +19,17 @@ def pairs(
     *,
     dismissed: bool = False,
 ) -> PairList:
-    """Pairs of results of a phase that are so alike that two methods may be one, the newest first, fifty a page."""
+    """List pairs of results so similar that the methods may be the same, newest first, 50 per page."""
     return similarity.pairs(platform, actor, phase_id, before, dismissed=dismissed)
 
 
 @router.post("/alike/{pair_id}/dismiss", status_code=204)
 def dismiss(platform: ThePlatform, actor: CurrentActor, pair_id: int, dismissal: Dismissal) -> None:
-    """Take a pair of alike results off the list, with a reason."""
+    """Dismiss a pair of similar results, with a reason."""
     similarity.dismiss(platform, actor, pair_id, dismissal)
 
 
 @router.post("/alike/{pair_id}/restore", status_code=204)
 def restore(platform: ThePlatform, actor: CurrentActor, pair_id: int) -> None:
-    """Put a pair that was dismissed back on the list."""
+    """Restore a dismissed pair."""
     similarity.restore(platform, actor, pair_id)

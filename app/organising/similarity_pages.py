@@ -1,4 +1,4 @@
-"""The page of alike results."""
+"""HTML pages: similar results."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ def pairs(
     *,
     dismissed: bool = False,
 ) -> Response:
-    """Pairs of results of a phase that are so alike that two methods may be one."""
+    """List pairs of results so similar that the methods may be the same."""
     found = similarity.pairs(platform, actor, phase_id, before, dismissed=dismissed)
     return render(request, "similarity/pairs.html", list=found, phase=found.phase, rules=similarity)
 
@@ -35,13 +35,13 @@ def dismiss(
     pair_id: int,
     reason: Annotated[str, Form(min_length=1, max_length=1000)],
 ) -> Response:
-    """Take a pair off the list."""
+    """Dismiss a pair."""
     return _to(similarity.dismiss(platform, actor, pair_id, Dismissal(reason=reason)))
 
 
 @router.post("/alike/{pair_id}/restore")
 def restore(platform: ThePlatform, actor: CurrentActor, pair_id: int) -> Response:
-    """Put a pair back on the list."""
+    """Restore a dismissed pair."""
     return _to(similarity.restore(platform, actor, pair_id))
 
 

@@ -1,4 +1,4 @@
-"""What organisers' programs decide about teams."""
+"""JSON API: approval and suspension of teams."""
 
 from typing import Annotated
 
@@ -16,31 +16,31 @@ router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=
 def teams(
     platform: ThePlatform, actor: CurrentActor, challenge: str, search: Annotated[TeamSearch, Query()]
 ) -> TeamList:
-    """The teams of a challenge that you organise, newest first, fifty a page."""
+    """List the teams of a challenge that you organise, newest first, 50 per page."""
     return organising_teams.teams(platform, actor, challenge, search)
 
 
 @router.put("/challenges/{challenge}/approvals", status_code=204)
 def set_rule(platform: ThePlatform, actor: CurrentActor, challenge: str, rule: ApprovalRule) -> None:
-    """Score only approved teams on held-out annotation; existing teams count as approved."""
+    """Set whether only approved teams are scored on held-out annotation; existing teams count as approved."""
     organising_teams.set_rule(platform, actor, challenge, rule)
 
 
 @router.post("/teams/{team_id}/approve", status_code=204)
 def approve(platform: ThePlatform, actor: CurrentActor, team_id: int) -> None:
-    """Let a team be scored on held-out annotation."""
+    """Approve a team, so that it is scored on held-out annotation."""
     organising_teams.approve(platform, actor, team_id)
 
 
 @router.post("/teams/{team_id}/refuse", status_code=204)
 def refuse(platform: ThePlatform, actor: CurrentActor, team_id: int, refusal: TeamRefusal) -> None:
-    """Do not approve a team; it can be approved later."""
+    """Refuse to approve a team; it can be approved later."""
     organising_teams.refuse(platform, actor, team_id, refusal)
 
 
 @router.post("/teams/{team_id}/suspend", status_code=204)
 def suspend(platform: ThePlatform, actor: CurrentActor, team_id: int, suspension: Suspension) -> None:
-    """Let a team neither upload nor be scored, and mark or hide its public results."""
+    """Suspend a team: it can neither upload nor be scored, and its public results are marked or hidden."""
     organising_teams.suspend(platform, actor, team_id, suspension)
 
 

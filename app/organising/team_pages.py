@@ -1,4 +1,4 @@
-"""The page on which organisers decide about teams."""
+"""HTML pages: approval and suspension of teams."""
 
 from typing import Annotated
 from urllib.parse import urlencode
@@ -26,7 +26,7 @@ def teams(
     challenge: str,
     search: Annotated[TeamSearch, Query()],
 ) -> Response:
-    """The teams of a challenge."""
+    """List the teams of a challenge."""
     found = organising_teams.teams(platform, actor, challenge, search)
     words = {"text": search.text, "state": search.state.value, "after": found.next}
     older = f"/organise/challenges/{challenge}/teams?{urlencode(words)}" if found.next else None
@@ -38,7 +38,7 @@ def teams(
 def set_rule(
     platform: ThePlatform, actor: CurrentActor, challenge: str, approves_teams: TextField = ""
 ) -> Response:
-    """Ask for approvals, or not any more."""
+    """Turn approvals on or off."""
     organising_teams.set_rule(platform, actor, challenge, ApprovalRule(approves_teams=bool(approves_teams)))
     return _to(challenge)
 
@@ -55,7 +55,7 @@ def approve(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Respons
 
 @router.post("/teams/{team_id}/refuse")
 def refuse(platform: ThePlatform, actor: CurrentActor, team_id: int, reason: TextField = "") -> Response:
-    """Do not approve a team."""
+    """Refuse to approve a team."""
     return _to(organising_teams.refuse(platform, actor, team_id, _with_reason(reason)))
 
 
@@ -63,7 +63,7 @@ def _with_reason(reason: str) -> TeamRefusal:
     try:
         return TeamRefusal(reason=reason)
     except ValidationError as error:
-        raise MalformedError("Give a reason of at most 1000 characters; the team reads it") from error
+        raise MalformedError("Give a reason of at most 1000 characters; the team will see it") from error
 
 
 @router.post("/teams/{team_id}/suspend")
@@ -81,5 +81,5 @@ def suspend(
 
 @router.post("/teams/{team_id}/lift-suspension")
 def lift(platform: ThePlatform, actor: CurrentActor, team_id: int, reason: TextField = "") -> Response:
-    """End a suspension."""
+    """End the suspension of a team."""
     return _to(organising_teams.lift(platform, actor, team_id, _with_reason(reason)))

@@ -20,11 +20,11 @@ from app.people.teams import record
 from app.platform import Platform
 
 LARGEST_ID = 2**63 - 1
-Reason = Annotated[str, Field(min_length=1, max_length=1000, description="the team reads it")]
+Reason = Annotated[str, Field(min_length=1, max_length=1000, description="shown to the team")]
 
 
 class TeamState(enum.StrEnum):
-    """Which teams are asked for."""
+    """Which teams to list."""
 
     ALL = "all"
     WAITING = "waiting"
@@ -33,17 +33,17 @@ class TeamState(enum.StrEnum):
 
 
 class TeamSearch(BaseModel):
-    """Which teams are asked for; an empty field asks for all."""
+    """A search for teams; an empty field matches all."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
     text: Annotated[str, Field(max_length=80, description="part of a name")] = ""
     state: TeamState = TeamState.ALL
-    after: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the page before")] = None
+    after: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the previous page")] = None
 
 
 class ApprovalRule(BaseModel):
-    """Whether only teams that were approved are scored on the challenge's held-out annotation."""
+    """Whether only approved teams are scored on the challenge's held-out annotation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +51,7 @@ class ApprovalRule(BaseModel):
 
 
 class TeamRefusal(BaseModel):
-    """Why a team is not approved, or its suspension ends."""
+    """The reason for not approving a team or for ending its suspension."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -59,10 +59,10 @@ class TeamRefusal(BaseModel):
 
 
 class Suspension(TeamRefusal):
-    """Why a team is suspended, and what becomes of its public results."""
+    """The reason for suspending a team, and what happens to its public results."""
 
     hides_results: Annotated[
-        bool, Field(description="take its results off the boards; otherwise they stay, marked")
+        bool, Field(description="remove its results from the boards; otherwise they stay, marked")
     ] = False
 
 
@@ -90,19 +90,19 @@ class TeamList:
     challenge: str
     challenge_title: str
     approves_teams: bool
-    waiting: int  # teams that an organiser has to decide about
+    waiting: int  # teams waiting for an organiser's decision
     teams: tuple[TeamRow, ...]
     next: int | None
 
 
 def organised_challenge(session: Session, actor: Actor, code: str) -> Challenge | None:
-    """A challenge that the reader organises."""
+    """Return a challenge that the actor organises, or None."""
     theirs = rows_for(actor, Action.ORGANISE, challenge=Challenge.id)
     return session.scalar(select(Challenge).where(Challenge.code == code, theirs))
 
 
 def organised_team(session: Session, actor: Actor, team_id: int) -> Team | None:
-    """A team of a challenge that the reader organises, locked."""
+    """Lock a team of a challenge that the actor organises; None if there is none."""
     theirs = rows_for(actor, Action.ORGANISE, challenge=Team.challenge_id)
     statement = select(Team).where(Team.id == team_id, theirs)
     return session.scalar(statement.with_for_update(key_share=True))
@@ -120,7 +120,7 @@ def _is_in(state: TeamState) -> ColumnElement[bool]:
 
 
 def select_teams(session: Session, challenge_id: int, search: TeamSearch, limit: int) -> list[TeamRow]:
-    """The teams of a challenge that are asked for, newest first."""
+    """Return the matching teams of a challenge, newest first."""
     members = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
     results = (
         select(func.count(Result.id))
@@ -144,7 +144,7 @@ def select_teams(session: Session, challenge_id: int, search: TeamSearch, limit:
 
 
 def count_waiting(session: Session, challenge_id: int) -> int:
-    """How many teams of a challenge wait for a decision."""
+    """Count the teams of a challenge that are waiting for a decision."""
     waiting = select(func.count()).where(Team.challenge_id == challenge_id, _is_in(TeamState.WAITING))
     return session.scalar(waiting) or 0
 
@@ -153,7 +153,7 @@ PAGE = 50  # teams
 
 
 def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) -> TeamList:
-    """A page of the teams of a challenge that the reader organises.
+    """Return a page of the teams of a challenge that the actor organises.
 
     Raises NotFoundError.
     """
@@ -173,12 +173,12 @@ def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) 
 def _challenge(session: Session, actor: Actor, code: str) -> Challenge:
     found = organised_challenge(session, actor, code)
     if found is None:
-        raise NotFoundError(f"you organise no challenge {code!r}")
+        raise NotFoundError(f"you are not an organiser of challenge {code!r}")
     return found
 
 
 def set_rule(platform: Platform, actor: Actor, challenge: str, rule: ApprovalRule) -> None:
-    """Ask for approvals in a challenge from now on, or not any more; teams that are there count as approved.
+    """Turn approvals in a challenge on or off; existing teams count as approved.
 
     Raises NotFoundError.
     """
@@ -198,42 +198,42 @@ def set_rule(platform: Platform, actor: Actor, challenge: str, rule: ApprovalRul
 
 
 def approve(platform: Platform, actor: Actor, team_id: int) -> str:
-    """Let a team be scored on held-out annotation; returns the code of its challenge.
+    """Approve a team, so that it is scored on held-out annotation; return the code of its challenge.
 
     Raises NotFoundError.
     """
-    with _changed(platform, actor, "team.approve", team_id) as team:
+    with _changing(platform, actor, "team.approve", team_id) as team:
         team.approval, team.approval_reason = Approval.APPROVED, ""
     return _code(platform, team)
 
 
 def refuse(platform: Platform, actor: Actor, team_id: int, refusal: TeamRefusal) -> str:
-    """Do not approve a team; its members read why. Returns the code of its challenge.
+    """Refuse to approve a team, for a reason that its members see; return the code of its challenge.
 
     Raises NotFoundError.
     """
-    with _changed(platform, actor, "team.refuse", team_id, refusal.reason) as team:
+    with _changing(platform, actor, "team.refuse", team_id, refusal.reason) as team:
         team.approval, team.approval_reason = Approval.REFUSED, refusal.reason
     return _code(platform, team)
 
 
 def suspend(platform: Platform, actor: Actor, team_id: int, suspension: Suspension) -> str:
-    """Let a team neither upload nor be scored; its public results are marked or hidden. Returns the code of its challenge.
+    """Suspend a team: it can neither upload nor be scored, and its public results are marked or hidden.
 
-    What is queued already waits until the suspension is lifted; what is being scored is. Raises NotFoundError.
+    Queued runs wait until the suspension ends; running ones finish. Returns the code of its challenge. Raises NotFoundError.
     """
-    with _changed(platform, actor, "team.suspend", team_id, suspension.reason) as team:
+    with _changing(platform, actor, "team.suspend", team_id, suspension.reason) as team:
         team.suspended_at = team.suspended_at or func.clock_timestamp()
         team.suspension_reason, team.hides_results = suspension.reason, suspension.hides_results
     return _code(platform, team)
 
 
 def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) -> str:
-    """End the suspension of a team; returns the code of its challenge.
+    """End the suspension of a team; return the code of its challenge.
 
-    Raises NotFoundError, ConflictError for a team that is not suspended.
+    Raises NotFoundError, and ConflictError if the team is not suspended.
     """
-    with _changed(platform, actor, "team.lift_suspension", team_id, change.reason) as team:
+    with _changing(platform, actor, "team.lift_suspension", team_id, change.reason) as team:
         if team.suspended_at is None:
             raise ConflictError(f"The team {team.name} is not suspended")
         team.suspended_at, team.suspension_reason, team.hides_results = None, "", False
@@ -242,13 +242,15 @@ def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) ->
 
 
 @contextmanager
-def _changed(platform: Platform, actor: Actor, action: str, team_id: int, reason: str = "") -> Iterator[Team]:
-    """A team of a challenge that the reader organises, whose change in the block is recorded and shown on boards."""
+def _changing(
+    platform: Platform, actor: Actor, action: str, team_id: int, reason: str = ""
+) -> Iterator[Team]:
+    """Yield a team of a challenge that the actor organises; record its changes and update boards afterwards."""
     with platform.transaction() as session:
         team = organised_team(session, actor, team_id)
         if team is None:
             raise NotFoundError(f"there is no team {team_id} in a challenge that you organise")
-        before = _decided(team)
+        before = _decision(team)
         yield team
         session.flush()
         session.refresh(team)
@@ -257,13 +259,13 @@ def _changed(platform: Platform, actor: Actor, action: str, team_id: int, reason
             "challenge_id": team.challenge_id,
             "reason": reason,
             "before": before,
-            "after": _decided(team),
+            "after": _decision(team),
         }
         record(session, actor.user_id, action, team_id, **facts)
     platform.cache.forget_versions()
 
 
-def _decided(team: Team) -> Mapping[str, Any]:
+def _decision(team: Team) -> Mapping[str, Any]:
     return {
         "approval": team.approval.value,
         "approval_reason": team.approval_reason,

@@ -128,7 +128,7 @@ def test_admins_see_that_no_worker_is_alive(browser: Browser, platform: Platform
     with platform.transaction() as session:
         workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)
 
-    assert "No worker has shown a sign of life" in alone
+    assert "No worker was alive in the last minute" in alone
     assert "No worker" not in admin.get("/admin").text
 
 
@@ -149,7 +149,7 @@ def test_organisers_see_that_no_worker_is_alive_where_something_waits(
         workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)
     served = organiser.get("/organise").text
 
-    assert ["No worker has shown a sign of life" in each for each in (idle, waiting, served)] == [
+    assert ["No worker was alive in the last minute" in each for each in (idle, waiting, served)] == [
         False,
         True,
         False,

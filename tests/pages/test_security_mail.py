@@ -29,7 +29,7 @@ def make_token(client: TestClient) -> None:
     ("act", "subject"),
     [
         (set_up, "Two-factor login was switched on"),
-        (make_token, "An API token was made"),
+        (make_token, "An API token was created"),
     ],
 )
 def test_people_are_told_of_what_opens_their_account(
@@ -66,7 +66,7 @@ def test_people_are_told_of_recovery_codes_and_of_the_end_of_a_second_factor(
     assert subjects == [
         "Two-factor login was switched on",
         "A recovery code was used",
-        "New recovery codes were made",
+        "New recovery codes were created",
         "Two-factor login was switched off",
     ]
     assert "Codes left: 9." in letters(platform, "beech@example.org")[1].get_content()

@@ -41,7 +41,7 @@ def test_what_the_documents_ask_for_passes_and_asks_for_nothing(check: Check) ->
     ("check", "finding", "advice"),
     [
         (clock(2.5), "2.5 s ahead of the database's", "NTP"),
-        (address(SITE, ("0.0.0.0/0",)), "pretend to be anybody", "TRUSTED_PROXIES"),
+        (address(SITE, ("0.0.0.0/0",)), "fake its address", "TRUSTED_PROXIES"),
         (address("http://voc.example.org", ()), "unencrypted", "HELDOUT_PUBLIC_URL"),
         (address(SITE, ()), "count as one address", "HELDOUT_TRUSTED_PROXIES"),
         (mail(Settings(smtp_host="127.0.0.1", smtp_port=1)), "cannot be used", "HELDOUT_SMTP_"),

@@ -37,15 +37,15 @@ def test_ordinary_names_stand_in_addresses(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("", "cannot stand in addresses"),
-        ("../etc", "cannot stand in addresses"),
-        ("a/b", "cannot stand in addresses"),
-        ("a\\b", "cannot stand in addresses"),
-        ("a..b", "cannot stand in addresses"),
-        (".hidden", "cannot stand in addresses"),
-        ("VOC 2007", "cannot stand in addresses"),
-        ("VOC2007\n", "cannot stand in addresses"),
-        ("é", "cannot stand in addresses"),
+        ("", "cannot be used in URLs"),
+        ("../etc", "cannot be used in URLs"),
+        ("a/b", "cannot be used in URLs"),
+        ("a\\b", "cannot be used in URLs"),
+        ("a..b", "cannot be used in URLs"),
+        (".hidden", "cannot be used in URLs"),
+        ("VOC 2007", "cannot be used in URLs"),
+        ("VOC2007\n", "cannot be used in URLs"),
+        ("é", "cannot be used in URLs"),
         ("a" * 41, "has 41 characters; at most 40 are allowed"),
         ("organise", "is reserved"),
         ("API", "is reserved"),
@@ -97,7 +97,7 @@ def test_what_changed_is_said_with_both_values() -> None:
         ({"quotas": ()}, "a held-out phase needs a quota"),
         ({"closes_at": NOW - DAY}, r"would close \(2026-11-20 12:00 UTC\) before it opens"),
         ({"closes_at": NOW + DAY, "closes_in": DAY}, "not both"),
-        ({"embargo": True}, "an embargo needs a closing date"),
+        ({"embargo": True}, "an embargo ends when the phase closes, so it needs a closing date"),
     ],
 )
 def test_rules_that_contradict_each_other_are_refused(options: dict[str, Any], words: str) -> None:

@@ -127,7 +127,7 @@ def test_a_backup_taken_under_load_is_restored_on_a_bare_machine_as_documented(
         places = {"/backups": backups, "./deploy/secrets/owner_password": secrets}
         said = documented_run("worker", "restore").start(new.project, places)
         unfinished = new.ask("SELECT count(*) FROM run WHERE state IN ('queued', 'running')")[0][0]
-        assert f"{unfinished} runs go on as soon as a worker runs" in said
+        assert f"{unfinished} runs continue once a worker is running" in said
         assert unfinished > 0
         new.start(workers=())
         with new.client(token) as oak:

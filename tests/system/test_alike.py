@@ -48,7 +48,7 @@ def test_the_same_predictions_of_two_teams_are_a_pair_once_both_are_scored(
     assert "Net_of_picea" in page
     assert "same predictions" in page
     overview = site.organiser.http.get("/organise", headers={"Accept": "text/html"}).text
-    assert "1 pair to look at" in overview
+    assert "1 pair to review" in overview
 
 
 def test_a_pair_is_dismissed_with_a_reason_and_put_back(site: SharedSite, where: str) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from app.core.settings import Settings
 from app.operations import deployment
 from app.operations.data_folder import advertised, exclusive
-from app.operations.deployment import PROBED, Check, Part, broker, contents, exposure, known_to_web
+from app.operations.deployment import PROBE_MIB, Check, Part, broker, contents, exposure, known_to_web
 from app.operations.health import has_room
 from app.platform import platform_of
 from tests.system.conftest import SharedSite
@@ -109,13 +109,13 @@ def test_every_damaged_and_missing_file_is_named(own_servers: OwnServers, tmp_pa
 
     assert (intact.advice, intact.finding) == (
         "",
-        "all 6 that the database names have the bytes that were stored",
+        "all 6 that the database refers to are intact",
     )
     archives, missing = (f"archives/{key[:2]}/{key}" for key in keys[:2])
     lines = (f"damaged: {archives}", f"missing: {missing}", f"damaged: truth/{truth[:2]}/{truth}")
     assert found.listed == lines
-    assert "of 6 that the database names 3 are damaged or missing" in found.finding
-    assert "put them back" in found.advice
+    assert "3 of 6 that the database refers to are damaged or missing" in found.finding
+    assert "copy them back" in found.advice
     assert of_web.listed == lines[:2]
     assert set(lines) <= set(done.stdout.splitlines())
 
@@ -166,17 +166,17 @@ def test_a_full_disk_of_the_database_is_told(own_servers: OwnServers, tmp_path: 
     with small_disk(tmp_path / "disk", "48m") as disk, own_servers.database_in(disk) as url:
         engine = create_engine(url)
         with Session(engine) as session, session.begin():
-            found = {mebibytes: has_room(session, mebibytes) for mebibytes in (1, PROBED, 2)}
+            found = {mebibytes: has_room(session, mebibytes) for mebibytes in (1, PROBE_MIB, 2)}
         engine.dispose()
 
-    assert found == {1: True, PROBED: False, 2: True}
+    assert found == {1: True, PROBE_MIB: False, 2: True}
 
 
 def test_where_temporary_files_are_limited_it_is_not_known(own_servers: OwnServers) -> None:
     limited = {"options": "-c temp_file_limit=1MB"}
     engine = create_engine(own_servers.superusers_url("postgresql+psycopg"), connect_args=limited)
     with Session(engine) as session, session.begin():
-        unknown = has_room(session, PROBED)
+        unknown = has_room(session, PROBE_MIB)
     engine.dispose()
 
     assert unknown is None

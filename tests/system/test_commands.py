@@ -41,7 +41,7 @@ def test_an_import_prints_what_it_loaded_and_a_second_one_changes_nothing(
     assert ["cat", "10", "10", "0"] in rows
     assert ["total", "10", "20", "0"] in rows
     assert "loaded ground truth version 1 of oak test" in first.stdout
-    assert "was there already, nothing changed: ground truth version 1 of oak test" in second.stdout
+    assert "already imported, nothing changed: ground truth version 1 of oak test" in second.stdout
     assert quiet.ask(
         "SELECT count(*) FROM ground_truth g JOIN phase p ON g.phase_id = p.id JOIN challenge e"
         " ON p.challenge_id = e.id WHERE e.code = 'oak'"
@@ -96,7 +96,7 @@ def test_an_import_that_cannot_be_says_why(
     ("private", "sentence"),
     [
         (None, "HELDOUT_PRIVATE_STORAGE or HELDOUT_S3_PRIVATE_BUCKET: expected the place of ground truth"),
-        ("/dev/null", "storage cannot be used: [Errno 20] Not a directory: '/dev/null/incoming'"),
+        ("/dev/null", "the storage cannot be used: [Errno 20] Not a directory: '/dev/null/incoming'"),
     ],
 )
 def test_an_import_without_a_place_for_ground_truth_says_so(

@@ -38,7 +38,7 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
         "--closes", "2099-01-31T12:00+02:00", "--disclosure", "full", "--limit", "max_files=30000",
     )  # fmt: skip
 
-    assert "was there already, with other rules: ground truth version 1" in printed
+    assert "already imported, rules updated: ground truth version 1" in printed
     for change in (
         "title: Before → After",
         "quotas: 2 in 7 days; 30 in 365 days → 7 in 14 days",
@@ -71,7 +71,7 @@ def test_an_import_with_nothing_new_leaves_no_trace(site: SharedSite, tmp_path: 
     ("options", "words"),
     [
         (("--challenge", "organise"), "is reserved"),
-        (("--challenge", "a/b"), "cannot stand in addresses"),
+        (("--challenge", "a/b"), "cannot be used in URLs"),
         (("--challenge", "fir", "--closes", "2099-01-31T12:00"), "has no time zone"),
         (("--challenge", "fir", "--quota", "0"), "a held-out phase needs a quota"),
         (("--challenge", "fir", "--closes", "2001-01-31T12:00Z"), "before it opens"),
@@ -198,7 +198,7 @@ def test_annotation_that_another_phase_hides_is_made_public_only_when_that_is_sa
     allowed = site.installation.command(*words, "--allow-public-copy")
 
     assert refused.returncode == 1
-    assert "hiding test holds the same annotation as hidden" in refused.stderr
+    assert "hiding test keeps the same annotation hidden" in refused.stderr
     assert "--allow-public-copy" in refused.stderr
     assert there == 404
     assert allowed.returncode == 0, allowed.stderr
@@ -217,4 +217,4 @@ def test_a_phase_cannot_disclose_annotation_that_another_phase_hides(
     refused = site.organiser.http.put(f"/api/v1/organise/phases/{phase}/disclosure", json=wanted)
 
     assert refused.status_code == 409
-    assert "another phase holds the same annotation as hidden" in refused.text
+    assert "another phase keeps the same annotation hidden" in refused.text

@@ -17,7 +17,7 @@ from tests.system.servers import OwnServers, eventually
 pytestmark = pytest.mark.system
 
 START_SECONDS = 120
-LINES = ("stopped before anything was started", "stopping; the next start goes on from here")
+LINES = ("stopped before anything was started", "stopping; the next start continues from here")
 
 
 class Start:
@@ -96,12 +96,12 @@ def bytecode(own_servers: OwnServers) -> Path:
         *(
             pytest.param(lambda start, line=line: start.has_said(line), id=line)
             for line in (
-                "making a database",
+                "creating a database",
                 "starting PostgreSQL",
                 "starting Valkey",
                 "bringing the schema up to date",
                 "web: http",
-                "drawing its pictures",
+                "drawing images",
             )
         ),
     ],
@@ -123,7 +123,7 @@ def test_ctrl_c_says_one_line_and_leaves_nothing_running(
 def test_a_start_prints_addresses_and_two_links_and_no_board(bytecode: Path) -> None:
     with started(bytecode) as start:
         assert eventually(lambda: start.has_said("Ctrl-C stops everything"), START_SECONDS), start.said()
-        began = next(number for number, line in enumerate(start.said()) if "everything runs" in line)
+        began = next(number for number, line in enumerate(start.said()) if "ready in" in line)
         said = start.said()[began + 1 :]
         code = start.interrupt()
 

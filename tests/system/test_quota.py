@@ -47,7 +47,7 @@ def test_the_stricter_quota_of_two_phases_with_one_hidden_annotation_applies_to_
     assert phase["phase"]["quotas"] == [{"results": 2, "days": 7}]
     assert phase["phase"]["own_quotas"] == [{"results": 500, "days": 7}]
     page = site.anybody.http.get("/challenges/quota-lax", headers={"Accept": "text/html"}).text
-    assert "those of another phase with the same annotation, too" in " ".join(page.split())
+    assert "including those of other phases with the same annotation" in " ".join(page.split())
 
 
 def test_the_results_of_one_method_count_once_each(

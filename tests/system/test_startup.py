@@ -72,7 +72,7 @@ def test_an_address_where_this_machine_cannot_listen_is_reported(data: Path) -> 
 def test_one_address_without_the_other_is_reported(data: Path) -> None:
     output = start(data, HELDOUT_BROKER_URL="redis://:secret@localhost/0")
 
-    assert "HELDOUT_DATABASE_URL is not set; set both addresses, or use `make run` with neither" in output
+    assert "HELDOUT_DATABASE_URL is not set; set both, or neither and use `make run`" in output
 
 
 def test_a_port_that_another_program_has_is_reported_before_anything_is_started(data: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_port_that_another_program_has_is_reported_before_anything_is_started(
         port = stranger.getsockname()[1]
         output = start(data, HELDOUT_PORT=port)
 
-    assert f"port {port} of 127.0.0.1 is taken by another program" in output
+    assert f"port {port} of 127.0.0.1 is used by another program" in output
     assert "HELDOUT_PORT" in output
     assert not data.exists()
 
@@ -229,7 +229,7 @@ def test_a_schema_of_another_version_is_reported_with_what_to_do(data: Path, own
     own_servers.drop_database(url)
     assert "written by another version of heldout" in output
     assert "0123456789ab" in output
-    assert "use the version that wrote it, or start afresh with an empty database" in output
+    assert "use the version that wrote it, or start with an empty database" in output
 
 
 def test_a_data_folder_of_another_version_is_reported_with_what_to_do(data: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_data_folder_of_another_version_is_reported_with_what_to_do(data: Path
             "UPDATE alembic_version SET version_num = 'an early one'; ALTER TABLE run DROP COLUMN plain_receipt",
             "was written by another version of heldout",
         ),
-        ("ALTER TABLE run DROP COLUMN plain_receipt", "(there is no run.plain_receipt)"),
+        ("ALTER TABLE run DROP COLUMN plain_receipt", "(run.plain_receipt is missing)"),
     ],
 )
 @pytest.mark.parametrize("command", ["migrate", "serve", "worker"])
@@ -274,5 +274,5 @@ def test_data_of_another_version_is_refused_with_what_to_do(
     own_servers.drop_database(url)
     said = " ".join(output.split())
     assert why in said
-    assert "use the version that wrote it, or start afresh with an empty database" in said
+    assert "use the version that wrote it, or start with an empty database" in said
     assert "HELDOUT_DATA" in said

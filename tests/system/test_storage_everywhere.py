@@ -79,7 +79,7 @@ def test_keys_that_open_the_bucket_of_ground_truth_to_the_web_are_found(scene: S
     web = {"s3_bucket": "truth", "s3_private_bucket": None, **keys}
 
     assert exposure(apart) is None
-    assert exposure(same) == "the keys of HELDOUT_S3_BUCKET open truth, too"
+    assert exposure(same) == "the keys of HELDOUT_S3_BUCKET also open truth"
     assert not has_truth_in_public_bucket(apart)
     assert has_truth_in_public_bucket(apart.model_copy(update=web))
 

@@ -196,7 +196,9 @@ def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
     with psycopg.connect(plain(url)) as other:
         other.execute("LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE")
 
-        with pytest.raises(MigrationError, match="another transaction kept a table for itself in 1 attempts"):
+        with pytest.raises(
+            MigrationError, match="another transaction held the lock of a table in 1 attempts"
+        ):
             migrate(Settings(database_url=url))
 
     own_servers.drop_database(url)
@@ -216,7 +218,7 @@ def test_a_schema_from_which_something_was_taken_away_is_refused_by_older_versio
         refused = running.command("worker")
 
     sentence = (
-        f"the data was written by another version of heldout (there is no run.plain_receipt); {START_AFRESH}"
+        f"the data was written by another version of heldout (run.plain_receipt is missing); {START_AFRESH}"
     )
     assert before == (200, 0)
     assert (status, sentence in words) == (503, True)

@@ -95,5 +95,5 @@ def test_a_port_that_is_taken_is_reported(quiet: Installation) -> None:
         again = quiet.command("serve", HELDOUT_PORT=port)
 
     assert again.returncode == 1
-    assert f"port {port} of 127.0.0.1 is taken by another program" in again.stderr
+    assert f"port {port} of 127.0.0.1 is used by another program" in again.stderr
     assert "Traceback" not in again.stderr

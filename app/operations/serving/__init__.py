@@ -1,22 +1,22 @@
-"""Serving on a socket that is bound before a web process starts."""
+"""Listening sockets, bound before a web process starts."""
 
 import errno
 import socket
 
 from app.core.settings import Settings, variable
 
-LAST_RESPONSE_SECONDS = 5.0  # in which requests that are cancelled by a stop send their last response
-BACKLOG = 512  # connections that wait in the kernel to be taken; whoever comes last waits for all of them
+LAST_RESPONSE_SECONDS = 5.0  # for requests cancelled at shutdown to send their last response
+BACKLOG = 512  # connections waiting in the kernel to be accepted; the last one waits for all before it
 
 
 class ListenError(Exception):
-    """The address cannot be listened on; says why and what can be done."""
+    """The address cannot be listened on; the message says why and what to do."""
 
 
 def listen(settings: Settings) -> socket.socket:
-    """A socket that listens on the address of the settings.
+    """Return a socket that listens on the configured address.
 
-    It is ours before any process serves on it, so that only our own processes respond there. Raises ListenError.
+    We own it before any process serves on it, so only our own processes respond there. Raises ListenError.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -34,8 +34,8 @@ def listen(settings: Settings) -> socket.socket:
 def _message(error: OSError, settings: Settings) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
-            f"port {settings.port} of {settings.host} is taken by another program, perhaps another installation: "
-            f"stop it, or choose another port with {variable('port')} (0 takes a free one)"
+            f"port {settings.port} of {settings.host} is used by another program, perhaps another installation: "
+            f"stop it, or choose another port with {variable('port')} (0 picks a free one)"
         )
     if isinstance(error, PermissionError):
         return f"{variable('port')}: found {settings.port}, which this user may not listen on; expected 1024 or more"

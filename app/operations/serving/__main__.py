@@ -1,7 +1,7 @@
 """A process of the web server.
 
-It is a module of this name because multiprocessing would import any other main program again in each child, which took longer
-than checking a small archive.
+It is named __main__ because multiprocessing would import any other main program again in each child, which took longer than
+checking a small archive.
 """
 
 import asyncio
@@ -15,24 +15,22 @@ from anyio.to_thread import current_default_thread_limiter
 from app.core.settings import Settings
 from app.operations.serving import BACKLOG, LAST_RESPONSE_SECONDS
 
-# requests that are handled at the same time in threads; others wait. They share one interpreter: forty of them spent more of a
-# processor on taking it from each other than on their requests, and ten connections to the database are kept open
+# requests handled at the same time in threads; others wait. Threads share one interpreter: forty of them spent more CPU time on
+# contending for it than on their requests, and only ten database connections are kept open
 THREADS = 8
-MAX_CONNECTIONS = (
-    800  # of a process, those of a proxy included; each takes a file descriptor, of which it often has 1024
-)
+MAX_CONNECTIONS = 800  # per process, including a proxy's; each needs a file descriptor, often limited to 1024
 
 
 class Server(uvicorn.Server):
-    """uvicorn with few threads, which lets requests that it cancels at its end send a last response."""
+    """uvicorn with few threads, which lets requests cancelled at shutdown send a last response."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve."""
+        """Start serving."""
         current_default_thread_limiter().total_tokens = THREADS
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop serving. uvicorn cancels requests that take too long and does not wait for their responses."""
+        """Stop serving, and wait for the responses of cancelled requests, which uvicorn does not."""
         await super().shutdown(sockets)
         if self.server_state.tasks:
             await asyncio.wait(self.server_state.tasks, timeout=LAST_RESPONSE_SECONDS)
@@ -47,7 +45,7 @@ def main(descriptor: int) -> None:
         http="h11",
         server_header=False,
         access_log=False,
-        proxy_headers=False,  # app/main.py decides whose count
+        proxy_headers=False,  # app/main.py decides which proxies to trust
         timeout_keep_alive=30,
         timeout_graceful_shutdown=Settings.read().stop_seconds,
         log_level="warning",
