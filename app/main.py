@@ -40,6 +40,7 @@ from app.organising import api as organising_api
 from app.organising import (
     audit_api,
     audit_pages,
+    disclosure_pages,
     phase_api,
     phase_pages,
     role_api,
@@ -50,7 +51,15 @@ from app.organising import (
     team_pages,
 )
 from app.organising import pages as organising_pages
-from app.people import account_pages, login_pages, openid_pages, recovery_pages, sessions
+from app.people import (
+    account_pages,
+    login_pages,
+    openid_pages,
+    recovery_pages,
+    second_factor_pages,
+    sessions,
+    token_pages,
+)
 from app.platform import INTERACTIVE, Platform, platform_of
 from app.results import (
     anonymous_api,
@@ -109,10 +118,12 @@ PAGES = (
     submission_pages.router,
     submission_view_pages.router,
     account_pages.router,
+    token_pages.router,
     recovery_pages.router,
     personal_data_pages.router,
     challenges_pages.router,
     login_pages.router,
+    second_factor_pages.router,
     openid_pages.router,
     role_pages.router,
     upload_pages.router,
@@ -128,6 +139,7 @@ PAGES = (
     figures_pages.router,
     published_pages.router,
     organising_pages.router,
+    disclosure_pages.router,
     similarity_pages.router,
     phase_pages.router,
     phase_pages.calendars,

@@ -24,7 +24,7 @@ from app.models import Service
 from app.operations import handlers
 from app.people import sessions
 from app.platform import Platform, platform_of
-from app.results import exhibits, personal_data
+from app.results import personal_data, receipts
 from app.submissions import retention
 
 log = structlog.get_logger()
@@ -40,7 +40,7 @@ STEPS = (
     retention.sweep_uploads,
     sessions.delete_expired_sessions,
     retention.sweep_contents,
-    exhibits.publish,
+    receipts.publish,
     mail.sweep,
     personal_data.sweep,
     similarity.sweep,

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from app.boards import boards
-from app.boards.boards import BoardAddress, BoardView, Form
 from app.boards.pages import json_of
+from app.boards.rows import BoardAddress, BoardView, Form
 from app.boards.selections import BoardParameters
 from app.core.access import Action
 from app.core.caching import conditional_response

@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 
 from app.boards import comparisons
-from app.boards.boards import BoardAddress
 from app.boards.comparison_pages import Methods
 from app.boards.comparisons import ComparisonView
+from app.boards.rows import BoardAddress
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from app.boards import comparisons
-from app.boards.boards import BoardAddress
+from app.boards.rows import BoardAddress
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires

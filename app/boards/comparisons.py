@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, select, true
 from sqlalchemy.orm import Session
 
 import scoring
-from app.boards.boards import BoardAddress
+from app.boards.rows import BoardAddress
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_past_embargo
 from app.challenges.disclosure import RunScore, Sight, StoredScore, sight_of, withheld
@@ -26,7 +26,7 @@ from app.results.analyses import AnalysisView, ClassErrors, analysis_view
 from app.results.details import classes_to_draw, curves_figure, errors_figure, view_of
 from app.results.exhibits import ClassValue
 from app.results.headlines import SCORE
-from app.results.scored_runs import stands_on_board
+from app.results.recording import stands_on_board
 from app.results.standings import rank_column
 from app.results.submissions import class_value
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric

@@ -12,7 +12,6 @@ from sqlalchemy import CompoundSelect, Select, func, literal, select, text, true
 from sqlalchemy.orm import Session
 
 import scoring
-from app.boards import boards
 from app.challenges import challenges
 from app.challenges.disclosure import held_out_mean, held_out_value
 from app.core.settings import Settings
@@ -36,8 +35,7 @@ from app.models import (
     Upload,
 )
 from app.platform import Platform
-from app.results import exhibits as receipts
-from app.results import ladder
+from app.results import ladder, receipts, recording
 from app.results.ladder import Comparison
 from app.storage import content_key
 
@@ -333,7 +331,7 @@ def _finish(session: Session, job: Job, run: Run) -> None:
     run.finished_at = func.clock_timestamp()
     session.delete(job)
     session.flush()
-    boards.record_result(session, run.result_id, run.id)
+    recording.record_result(session, run.result_id, run.id)
 
 
 def _mark_queued(session: Session, job: Job) -> None:

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from app.boards.boards import BoardAddress
+from app.boards.rows import BoardAddress
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.figures import figures as figure_views

@@ -14,7 +14,8 @@ from sqlalchemy.types import Text
 
 import scoring
 from app.boards import boards
-from app.boards.boards import Audience, is_shown_to, ranks_of
+from app.boards.boards import Audience, is_shown_to
+from app.boards.rows import ranks_of
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, description_of
 from app.challenges.disclosure import Sight, StoredScore, public_sight
@@ -35,10 +36,9 @@ from app.models import (
     Submission,
 )
 from app.platform import Platform
-from app.results import exhibits as artefacts
-from app.results import groups, headlines
+from app.results import artefacts, groups, headlines
 from app.results.headlines import SCORE
-from app.results.scored_runs import stands_on_board
+from app.results.recording import stands_on_board
 from app.web.charts.curves import Axes, Curve
 from app.web.charts.shapes import Figure
 from app.web.dependencies import draw

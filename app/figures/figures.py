@@ -9,7 +9,7 @@ from typing import Any
 
 import scoring
 from app.boards import boards
-from app.boards.boards import BoardAddress
+from app.boards.rows import BoardAddress
 from app.boards.selections import CLASSES_TOGETHER, ColumnGroup, column_groups
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
@@ -19,7 +19,7 @@ from app.figures.board_figures import FIGURE, FIGURES, MOST_CLASSES, FigureHead,
 from app.figures.drawings import alone
 from app.models import Artefact
 from app.platform import Platform
-from app.results import exhibits
+from app.results import artefacts
 from app.web import tables
 from app.web.charts.shapes import Drawing, Rect, Text, shortened
 from app.web.dependencies import ROOT, draw
@@ -239,7 +239,7 @@ def _summary(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Summ
                 f"{address.challenge} {address.image_set} has no competition {address.competition}"
             )
         withdrawals = boards.withdrawals_number(session, phase.id, address.competition)
-        found = exhibits.find(session, FIGURES, f"{phase.id}/{address.competition}")
+        found = artefacts.find(session, FIGURES, f"{phase.id}/{address.competition}")
     if found is None:
         return phase, None
     summary = _read(_content(platform, found))
@@ -256,7 +256,7 @@ def _read(stored: Mapping[str, Any]) -> Summary:
 
 
 def _content(platform: Platform, artefact: Artefact) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(exhibits.content_of(platform, artefact))
+    content: dict[str, Any] = json.loads(artefacts.content_of(platform, artefact))
     return content
 
 
@@ -264,7 +264,7 @@ def _figure(
     platform: Platform, phase: PhaseView, address: BoardAddress, head: FigureHead, group: int = 1
 ) -> DrawnFigure:
     with platform.transaction() as session:
-        found = exhibits.find(session, FIGURE, f"{phase.id}/{address.competition}/{head.name}")
+        found = artefacts.find(session, FIGURE, f"{phase.id}/{address.competition}/{head.name}")
     if found is None:
         raise NotFoundError(NOT_DRAWN)
     return _drawn(address, head, _content(platform, found), group)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app.boards.boards import BoardAddress
+from app.boards.rows import BoardAddress
 from app.core.access import Action
 from app.core.caching import Rendered, conditional_response
 from app.core.rate_limits import Limited

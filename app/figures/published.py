@@ -10,14 +10,14 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.boards.boards import ranks_of
+from app.boards.rows import ranks_of
 from app.core.errors import NotFoundError
 from app.figures.board_figures import DRAWN, SVG_AND_NUMBERS
 from app.figures.drawings import BoardScores, MethodScores, summary_figures
 from app.figures.figures import ColumnView, DrawnFigure, FigureView, part_of
 from app.models import Artefact, PublishedChallenge
 from app.platform import Platform
-from app.results import exhibits
+from app.results import artefacts
 from app.web.dependencies import draw
 from scoring import Scoreboard
 from scoring.published import classification_of_2007, detection_of_2007
@@ -193,7 +193,7 @@ def draw_missing(platform: Platform) -> int:
             (code, published) for code in codes(session) for published in CHALLENGES.get(code, (None, ()))[1]
         ]
         drawn = {
-            (code, each.table.number): exhibits.find(session, FIGURES, _subject(code, each.table.number))
+            (code, each.table.number): artefacts.find(session, FIGURES, _subject(code, each.table.number))
             for code, each in boards
         }
     missing = [
@@ -214,7 +214,7 @@ def draw_missing(platform: Platform) -> int:
             for each in figures
         ]
         subject = _subject(code, published.table.number)
-        exhibits.store(platform, FIGURES, subject, DRAWN, SVG_AND_NUMBERS, json.dumps(content).encode())
+        artefacts.store(platform, FIGURES, subject, DRAWN, SVG_AND_NUMBERS, json.dumps(content).encode())
     return len(missing)
 
 
@@ -249,7 +249,7 @@ def board(platform: Platform, code: str, competition: int) -> PublishedBoard:
 def page(platform: Platform, code: str, competition: int) -> PublishedPage:
     """Return a board as it was published, with its figures if they are drawn. Raises NotFoundError."""
     shown = board(platform, code, competition)
-    stored = exhibits.read(platform, FIGURES, _subject(code, competition))
+    stored = artefacts.read(platform, FIGURES, _subject(code, competition))
     figures: list[dict[str, Any]] = json.loads(stored) if stored else []
     return PublishedPage(shown, tuple(_drawn(code, competition, each) for each in figures))
 

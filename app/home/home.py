@@ -25,7 +25,7 @@ from app.images.pictures import _first_shown, candidates, sees_pictures, source_
 from app.models import Challenge, Disclosure, Method
 from app.people.teams import is_public
 from app.platform import Platform
-from app.results import headlines, standings
+from app.results import exposure, standings
 from app.results.standings import Arrival, Matrix
 from app.submissions import quotas
 from app.submissions.methods import name_key
@@ -452,12 +452,12 @@ def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
     }
 
     def read() -> tuple[Use, ...]:
-        results = headlines.scored_results(session, phase.id).values()
+        results = exposure.scored_results(session, phase.id).values()
         return tuple({_use(each, values) for each in results})
 
     # This reads every scored run. With 100,000 runs, once a minute takes 0.1 % of a CPU, once a second 5 %.
     uses = platform.cache.version(("uses", phase.id, phase.description_key, phase.protocol), read, USES_FRESH)
-    return most_bits(rows_so_far(phase, headlines.terms_changes(session, phase.id)), uses)
+    return most_bits(rows_so_far(phase, exposure.terms_changes(session, phase.id)), uses)
 
 
 def _use(results: Mapping[int, int], values: Mapping[int, int]) -> Use:

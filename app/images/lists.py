@@ -16,7 +16,7 @@ from app.images import overlays
 from app.images.drawing import ClassImages, ExampleView
 from app.images.pictures import PictureView, pictures_of, sees_pictures, sees_truth, source_of, withheld
 from app.platform import Platform
-from app.results import exhibits
+from app.results import scored_runs
 
 Meanings = tuple[
     tuple[str, str], ...
@@ -109,7 +109,7 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
     Raises NotFoundError if the reader may not see the run, WithheldError if the annotation is held out.
     """
     with platform.snapshot() as session:
-        visible = exhibits.visible_run(session, actor, run_id)
+        visible = scored_runs.visible_run(session, actor, run_id)
         phase = challenges.phase_of_id(session, visible[1].id) if visible else None
         if phase is None:
             raise NotFoundError(f"there is no run {run_id}, or it is not public")

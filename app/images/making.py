@@ -25,7 +25,7 @@ from app.images.pictures import BATCH, PICTURES, ask_for, source_of
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
 from app.models import ImageMode, JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
-from app.results import exhibits
+from app.results import artefacts
 from app.submissions.retention import removable
 from scoring.data.description import UNKNOWN_SIDE
 
@@ -148,7 +148,7 @@ def _copies(batches: Iterable[PictureBatch]) -> list[str]:
 def _remove_batches(session: Session, phase_id: int, batches: Sequence[PictureBatch]) -> None:
     """Remove batches and the images made from them."""
     for each in batches:
-        exhibits.remove(session, PICTURES, f"{phase_id}/{each.number}")
+        artefacts.remove(session, PICTURES, f"{phase_id}/{each.number}")
     numbers = [each.number for each in batches]
     session.execute(
         delete(PictureBatch).where(PictureBatch.phase_id == phase_id, PictureBatch.number.in_(numbers))
@@ -306,7 +306,7 @@ def make_next(platform: Platform, payload: Mapping[str, Any]) -> None:
     made = [_checked(file, each) for file, each in zip(batch.pictures, _make(platform, batch), strict=True)]
     content = pack(part for each in made for part in (each.thumbnail, each.view))
     subject = f"{phase_id}/{batch.row.number}"
-    exhibits.store(platform, PICTURES, subject, batch.row.fingerprint, PACK, content)
+    artefacts.store(platform, PICTURES, subject, batch.row.fingerprint, PACK, content)
     with platform.transaction() as session:
         _record_made(session, batch, made)
         ask_for(session, JobKind.PICTURES, phase_id)

@@ -35,8 +35,8 @@ from app.models import (
     Upload,
 )
 from app.platform import Platform
-from app.results import exhibits
-from app.results.scored_runs import stands_on_board
+from app.results import artefacts
+from app.results.recording import stands_on_board
 from app.storage import content_key
 
 log = structlog.get_logger()
@@ -117,12 +117,12 @@ def _draw_truth(platform: Platform, phase_id: int, names: Sequence[str]) -> bool
     version = version_of(names)
     with platform.transaction() as session:
         shown = _truths_shown(session, phase_id)
-        drawn = exhibits.versions(session, TRUTH, [str(each) for each in shown])
+        drawn = artefacts.versions(session, TRUTH, [str(each) for each in shown])
     for truth_id, key in shown.items():
         if drawn.get(str(truth_id)) != version:
             with platform.truths.materialise(key) as truth:
                 made = run_in_subprocess(_limits(platform), drawing.draw_truth, truth, names)
-            exhibits.store(platform, TRUTH, str(truth_id), version, PACK, made)
+            artefacts.store(platform, TRUTH, str(truth_id), version, PACK, made)
             return True
     return False
 
@@ -154,8 +154,8 @@ def _draw_run(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
         log.warning("predictions could not be drawn", run=run_id, error=str(error))
         made = pack([pack([]), b"[]"])
     overlays, examples = parts_of(BytesIO(made))
-    exhibits.store(platform, EXAMPLES, str(run_id), version, JSON, examples)
-    exhibits.store(platform, RUN, str(run_id), version, PACK, overlays)
+    artefacts.store(platform, EXAMPLES, str(run_id), version, JSON, examples)
+    artefacts.store(platform, RUN, str(run_id), version, PACK, overlays)
     return True
 
 
@@ -213,7 +213,7 @@ def _update_hard_images(platform: Platform, phase: PhaseView, names: Sequence[st
     with platform.transaction() as session:
         runs = runs_on_boards(session, phase.id, Audience.PUBLIC)
         truths = _truths_shown(session, phase.id)
-        known = exhibits.versions(session, HARD, [f"{phase.id}/{run.competition}" for run in runs])
+        known = artefacts.versions(session, HARD, [f"{phase.id}/{run.competition}" for run in runs])
     for competition in dict.fromkeys(run.competition for run in runs):
         compared = [run for run in runs if run.competition == competition]
         run_ids = sorted(run.run_id for run in compared)
@@ -229,7 +229,7 @@ def _update_hard_images(platform: Platform, phase: PhaseView, names: Sequence[st
         except ChildError as error:
             log.warning("hard images could not be found", board=subject, error=str(error))
             content = b"[]"
-        exhibits.store(platform, HARD, subject, version, JSON, content)
+        artefacts.store(platform, HARD, subject, version, JSON, content)
 
 
 def _hard_images(platform: Platform, truth_key: str, run_ids: list[int]) -> bytes:
@@ -360,17 +360,17 @@ def run_labels(platform: Platform, run_id: int, position: int) -> bytes:
 
 def _part(platform: Platform, kind: str, subject: int, number: int) -> bytes:
     with platform.transaction() as session:
-        found = exhibits.find(session, kind, str(subject))
+        found = artefacts.find(session, kind, str(subject))
     return read_part(platform.artefacts, found.key, number) if found else b""
 
 
 def examples(platform: Platform, run_id: int) -> tuple[ClassImages, ...] | None:
     """Read the examples of each class of a run; None if not found yet. The caller checks that the reader may see them."""
-    content = exhibits.read(platform, EXAMPLES, str(run_id))
+    content = artefacts.read(platform, EXAMPLES, str(run_id))
     return class_images_of(content) if content is not None else None
 
 
 def hard_images(platform: Platform, phase_id: int, competition: int) -> tuple[ClassImages, ...] | None:
     """Read the hard images of each class of a board; None if not found yet. The caller checks that the reader may see them."""
-    content = exhibits.read(platform, HARD, f"{phase_id}/{competition}")
+    content = artefacts.read(platform, HARD, f"{phase_id}/{competition}")
     return class_images_of(content) if content is not None else None

@@ -21,7 +21,7 @@ from app.images.packs import read_part
 from app.jobs import queue
 from app.models import Disclosure, JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
-from app.results import exhibits
+from app.results import artefacts
 from app.submissions.quotas import organised_phase
 from scoring import Description
 
@@ -279,7 +279,7 @@ def stored_picture(
             PictureBatch, _is_its_batch()
         )
         row = session.execute(statement.where(*conditions)).one_or_none()
-        made = exhibits.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
+        made = artefacts.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
     if row is None or made is None:
         raise NotFoundError(f"{challenge} {image_set} has no image {name!r}, or it is not made yet")
     content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)

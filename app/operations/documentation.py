@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 import scoring
-from app.boards.boards import BoardAddress
+from app.boards.rows import BoardAddress
 from app.challenges import challenges
 from app.challenges.challenges import PhaseState, PhaseView
 from app.challenges.examples import first_file, line_grammar, protocol_named

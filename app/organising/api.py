@@ -10,8 +10,10 @@ from app.challenges.disclosure import Exposure
 from app.core.access import Action
 from app.evaluation import rescoring
 from app.evaluation.rescoring import Choice
+from app.organising import disclosing
 from app.organising import overview as organising_overview
-from app.organising.overview import DisclosureView, NewDisclosure, OrganiserPhase
+from app.organising.disclosing import DisclosureView, NewDisclosure
+from app.organising.overview import OrganiserPhase
 from app.organising.pages import TheFollowing
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
@@ -53,7 +55,7 @@ def rescore(platform: ThePlatform, actor: CurrentActor, challenge: str, image_se
 @router.get("/phases/{phase_id}/disclosure")
 def disclosure(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> DisclosureView:
     """Get what a phase discloses, and why other options are not allowed."""
-    return organising_overview.disclosure_page(platform, actor, phase_id)
+    return disclosing.disclosure_page(platform, actor, phase_id)
 
 
 @router.get("/phases/{phase_id}/exposure")
@@ -61,7 +63,7 @@ def exposure(
     platform: ThePlatform, actor: CurrentActor, phase_id: int, after: int = 0
 ) -> tuple[Exposure, ...]:
     """Estimate how much each team can have learnt about the hidden labels: 20 teams by id, after team `after`."""
-    return organising_overview.exposure_page(platform, actor, phase_id, after)[1]
+    return disclosing.exposure_page(platform, actor, phase_id, after)[1]
 
 
 @router.put("/phases/{phase_id}/disclosure")
@@ -69,7 +71,7 @@ def change_disclosure(
     platform: ThePlatform, actor: CurrentActor, phase_id: int, wanted: NewDisclosure
 ) -> DisclosureView:
     """Change what a phase discloses; once it has results, this can only become stricter until it is over."""
-    return organising_overview.change_disclosure(platform, actor, phase_id, wanted)
+    return disclosing.change_disclosure(platform, actor, phase_id, wanted)
 
 
 @router.post("/runs/{run_id}/decision", status_code=204)

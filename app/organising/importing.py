@@ -21,7 +21,7 @@ from app.images.making import Taken
 from app.jobs import queue
 from app.models import AuditRecord, Board, Challenge, Disclosure, GroundTruth, ImageMode, Phase, Quota, Result
 from app.platform import Platform
-from app.results import headlines, ladder
+from app.results import exposure, ladder
 from app.storage import digest_of, owner_of
 
 
@@ -470,7 +470,7 @@ def _store_phase(
 def _change_rules(session: Session, phase: Phase, request: TreeImport, now: datetime) -> tuple[Rules, Rules]:
     before = Rules(**{each.name: getattr(phase, each.name) for each in fields(Rules)})
     after = changed_rules(before, request, now)
-    has_results = headlines.has_results(session, phase.id)
+    has_results = exposure.has_results(session, phase.id)
     refusal = embargo_refusal(before, after, has_results=has_results) or change_refusal(
         _terms(before),
         _terms(after),

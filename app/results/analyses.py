@@ -21,7 +21,7 @@ from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import Phase, Queue, Result, Run, RunAnalysis, Submission, Upload
 from app.platform import Platform
-from app.results import exhibits, scored_runs
+from app.results import scored_runs
 from app.storage import content_key
 from scoring.analysis.diagnosis import Diagnosis
 from scoring.analysis.errors import ErrorBreakdown, ErrorKind
@@ -274,7 +274,7 @@ def _store(platform: Platform, run_id: int, made: Mapping[str, Any]) -> None:
 def analysis(platform: Platform, actor: Actor, run_id: int) -> AnalysisView:
     """Return the analysis of a run. Raises NotFoundError, and WithheldError while the phase is held out."""
     with platform.transaction() as session:
-        found = exhibits.visible_run(session, actor, run_id)
+        found = scored_runs.visible_run(session, actor, run_id)
         phase = challenges.phase_of_id(session, found[1].id) if found else None
         if phase is None:
             raise NotFoundError(f"there is no run {run_id}, or it is not public")

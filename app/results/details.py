@@ -40,7 +40,7 @@ from app.results import exhibits, headlines
 from app.results.analyses import AnalysisView, ClassErrors, SweepView, analysis_view
 from app.results.exhibits import CURVES, CurveView, ExhibitView, RocView, curve_view, exhibits_of, roc_view
 from app.results.headlines import SCORE
-from app.results.scored_runs import stands_on_board
+from app.results.recording import stands_on_board
 from app.web.charts.bars import Bar, Legend, bar_chart
 from app.web.charts.curves import Axes, Curve, curve_chart
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Response
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
-from app.results import analyses, exhibits
+from app.results import analyses, exhibits, receipts
 from app.results.analyses import AnalysisView
 from app.results.exhibits import CurveView, ExhibitView, csv_of
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
@@ -13,9 +13,9 @@ router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
 
 @router.get("/receipts/{receipt}", dependencies=[requires(Action.READ_SUBMISSION)])
-def receipt(platform: ThePlatform, actor: CurrentActor, receipt: str) -> exhibits.ConfirmedReceipt:
+def receipt(platform: ThePlatform, actor: CurrentActor, receipt: str) -> receipts.ConfirmedReceipt:
     """The result that a receipt belongs to, if you may see it, by comparison with the receipts stored at scoring."""
-    return exhibits.confirm(platform, actor, receipt)
+    return receipts.confirm(platform, actor, receipt)
 
 
 @router.get("/runs/{run_id}/tables", dependencies=[requires(Action.READ_SUBMISSION)])

@@ -1,133 +1,27 @@
-"""Exhibits of runs (tables, curves, matrices), drawn artefacts, and receipts.
+"""Exhibits of runs: tables, curves and matrices that a report shows beside its scores."""
 
-A plain receipt is a hash of the archive, the ground truth, the scorer and the protocol. Anyone who has these can compute it, so
-while the ground truth is hidden it could confirm guesses. Until then readers see an HMAC of it, which this server confirms by
-finding it among its stored receipts.
-"""
-
-import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from hashlib import sha256
 from itertools import chain, repeat
 from math import isnan
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import ColumnElement, Subquery, and_, case, delete, func, not_, or_, select, true, update
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import Subquery, select
+from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges
-from app.challenges.challenges import is_past_embargo
 from app.challenges.disclosure import sight_of, withheld
-from app.core.access import Action, Actor, State, rows_for
-from app.core.errors import NotFoundError, StorageUnavailableError, WithheldError
+from app.core.access import Actor
+from app.core.errors import NotFoundError, WithheldError
 from app.models import (
-    Artefact,
-    Challenge,
-    Disclosure,
     Exhibit,
-    GroundTruth,
-    Method,
-    Phase,
-    Result,
-    Run,
-    RunState,
 )
-from app.people.teams import is_public
 from app.platform import Platform
-from app.storage import digest_of
+from app.results.scored_runs import visible_run
 from app.web import tables as exports
-from scoring.saved_matches import open_matches
 from scoring.tasks.outcome import DIFFICULT_INCLUDED
-
-
-def find(session: Session, kind: str, subject: str) -> Artefact | None:
-    """Return the artefact of this kind and subject, without its content."""
-    return session.scalar(select(Artefact).where(Artefact.kind == kind, Artefact.subject == subject))
-
-
-def versions(session: Session, kind: str, subjects: Collection[str]) -> dict[str, str]:
-    """Return the versions of the existing artefacts among these, by subject."""
-    statement = select(Artefact.subject, Artefact.version).where(
-        Artefact.kind == kind, Artefact.subject.in_(subjects)
-    )
-    return dict(session.execute(statement).all())
-
-
-def remove(session: Session, kind: str, subject: str) -> None:
-    """Remove an artefact's row, if it exists."""
-    session.execute(delete(Artefact).where(Artefact.kind == kind, Artefact.subject == subject))
-
-
-def store(  # noqa: PLR0913 - the properties of an artefact
-    platform: Platform,
-    kind: str,
-    subject: str,
-    version: str,
-    media_type: str,
-    content: bytes,
-    *,
-    as_of: datetime | None = None,
-) -> None:
-    """Store an artefact, replacing the previous one of its kind and subject.
-
-    version: of its source; as_of: when the source was read, by the database's clock (default: now), so that of two workers the
-    one with later data wins. Repeating it has no effect.
-    """
-    with platform.transaction() as session:
-        moment = as_of or session.execute(select(func.clock_timestamp())).scalar_one()
-        before = find(session, kind, subject)
-        is_same = before is not None and digest_of(before.key) == sha256(content).hexdigest()
-        if before is not None and is_same and _renew(session, before, version, moment):
-            return
-    # a separate content: a shared one could not be removed safely
-    key = platform.artefacts.put(content, uuid.uuid4())
-    values = {
-        "version": version,
-        "key": key,
-        "media_type": media_type,
-        "size": len(content),
-        "as_of": moment,
-        "created_at": func.now(),
-    }
-    statement = insert(Artefact).values(kind=kind, subject=subject, **values)
-    with platform.transaction() as session:
-        session.execute(
-            statement.on_conflict_do_update(
-                index_elements=[Artefact.kind, Artefact.subject], set_=values, where=Artefact.as_of <= moment
-            )
-        )
-
-
-def _renew(session: Session, same: Artefact, version: str, as_of: datetime) -> bool:
-    """Update the version of an artefact with unchanged content. Return whether it still exists with this content."""
-    statement = (
-        update(Artefact)
-        .where(Artefact.id == same.id, Artefact.key == same.key)
-        .values(
-            version=case((Artefact.as_of <= as_of, version), else_=Artefact.version),
-            as_of=func.greatest(Artefact.as_of, as_of),
-        )
-    )
-    return session.scalar(statement.returning(Artefact.id)) is not None
-
-
-def read(platform: Platform, kind: str, subject: str) -> bytes | None:
-    """Return the content of an artefact; None if it does not exist yet."""
-    with platform.transaction() as session:
-        found = find(session, kind, subject)
-    return content_of(platform, found) if found else None
-
-
-def content_of(platform: Platform, artefact: Artefact) -> bytes:
-    """Return the content of an artefact."""
-    with platform.artefacts.open(artefact.key) as stream:
-        return stream.read()
-
 
 NO_VALUE = "no value"
 
@@ -294,26 +188,6 @@ def score_tables(session: Session, standing: Subquery) -> dict[int, list[dict[st
     return found
 
 
-def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
-    """Return a run whose submission the reader may see, and its phase; of other teams, only runs on boards."""
-    on_board = and_(is_public(), is_past_embargo(Result.phase_id), Result.published_run_id == Run.id)
-    shown = rows_for(
-        actor,
-        Action.READ_SUBMISSION,
-        team=Method.team_id,
-        challenge=Phase.challenge_id,
-        states={State.PRIVATE: true(), State.PUBLIC: on_board},
-    )
-    statement = (
-        select(Run, Phase)
-        .join(Result, Run.result_id == Result.id)
-        .join(Phase, Result.phase_id == Phase.id)
-        .join(Method, Result.method_id == Method.id)
-        .where(Run.id == run_id, shown)
-    )
-    return session.execute(statement).one_or_none()
-
-
 def curves(
     platform: Platform, actor: Actor, run_id: int, class_name: str | None = None
 ) -> tuple[CurveView, ...]:
@@ -352,89 +226,3 @@ def _stored_exhibits(platform: Platform, actor: Actor, run_id: int) -> list[dict
 
 
 log = structlog.get_logger()
-
-AT_ONCE = 100  # receipts published by one sweep
-
-
-@dataclass(frozen=True, slots=True)
-class ConfirmedReceipt:
-    """The result that a receipt belongs to; is_plain: it can also be computed from archive and annotation."""
-
-    receipt: str
-    is_plain: bool
-    challenge: str
-    image_set: str
-    competition: int
-    submission: int
-    run: int
-    ground_truth: int
-    protocol: str
-    scorer: str
-
-
-def is_public_truth(session: Session, ground_truth_id: int) -> bool:
-    """Whether an annotation is public: its phase discloses everything, and no phase hides the same annotation."""
-    statement = select(GroundTruth.id).where(GroundTruth.id == ground_truth_id, _is_public_truth())
-    return session.scalar(statement) is not None
-
-
-def _is_public_truth() -> ColumnElement[bool]:
-    same, phase = aliased(GroundTruth), aliased(Phase)
-    is_over = func.coalesce(phase.closes_at + phase.grace <= func.clock_timestamp(), False)
-    discloses = or_(phase.disclosure == Disclosure.FULL, and_(phase.details_at_close, is_over))
-    hiding = (
-        select(same.id)
-        .join(phase, same.phase_id == phase.id)
-        .where(same.fingerprint == GroundTruth.fingerprint, not_(discloses))
-    )
-    return not_(hiding.exists())
-
-
-def publish(platform: Platform) -> None:
-    """Add plain receipts to results whose annotation has become public, a limited number at a time."""
-    statement = (
-        select(Run.id, Run.statistics_key)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .where(
-            Run.state == RunState.SCORED,
-            Run.plain_receipt.is_(None),
-            Run.statistics_key.is_not(None),
-            _is_public_truth(),
-        )
-        .order_by(func.random())  # so that damaged match files do not block the others
-        .limit(AT_ONCE)
-    )
-    with platform.transaction() as session:
-        missing = session.execute(statement).all()
-    for run_id, key in missing:
-        try:
-            with platform.truths.materialise(key or "") as matches:
-                origin, _ = open_matches(matches)
-        except StorageUnavailableError as error:
-            log.warning("plain receipt not published", run=run_id, error=error.cause)
-            return
-        with platform.transaction() as session:
-            run = session.get_one(Run, run_id)
-            if is_public_truth(session, run.ground_truth_id):
-                run.plain_receipt = origin.receipt
-
-
-def confirm(platform: Platform, actor: Actor, receipt: str) -> ConfirmedReceipt:
-    """Return the result with this receipt, if the reader may see it. Raises NotFoundError."""
-    statement = (
-        select(Run, Result, GroundTruth.version, Phase.image_set, Challenge.code)
-        .join(Result, Run.result_id == Result.id)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .join(Phase, Result.phase_id == Phase.id)
-        .join(Challenge, Phase.challenge_id == Challenge.id)
-        .where(or_(Run.receipt == receipt, Run.plain_receipt == receipt))
-        .order_by(Run.id.desc())
-    )
-    with platform.snapshot() as session:
-        for run, result, version, image_set, challenge in session.execute(statement.limit(AT_ONCE)):
-            if visible_run(session, actor, run.id):
-                return ConfirmedReceipt(
-                    receipt, receipt == run.plain_receipt, challenge, image_set, result.competition,
-                    result.submission_id, run.id, version, run.protocol, run.scorer,
-                )  # fmt: skip
-    raise NotFoundError(f"this server knows no result with the receipt {receipt[:80]!r} that you may see")

@@ -27,7 +27,18 @@ from sqlalchemy.orm import Session, aliased
 
 from app.challenges.disclosure import HELD_OUT_DECIMALS
 from app.jobs import queue
-from app.models import Board, ClassScore, Decision, Method, Publication, Result, ResultState, Run, RunState
+from app.models import (
+    Board,
+    ClassScore,
+    Decision,
+    JobKind,
+    Method,
+    Publication,
+    Result,
+    ResultState,
+    Run,
+    RunState,
+)
 from app.submissions.methods import SHOWN_STATES
 
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
@@ -234,3 +245,42 @@ def former(phase_id: int, competition: int, before: datetime) -> Subquery:
         )
     )  # fmt: skip
     return statement.subquery()
+
+
+def current(phase_id: int, competition: int) -> Subquery:
+    """Select the results on a board now, each with its run: result_id, run_id."""
+    statement = (
+        select(Result.id.label("result_id"), Result.published_run_id.label("run_id"))
+        .join(Board, stands_on_board())
+        .where(Result.phase_id == phase_id, Result.competition == competition)
+    )
+    return statement.subquery()
+
+
+def record_result(session: Session, result_id: int, run_id: int) -> None:
+    """Record the outcome of a run: publish its score and queue the follow-up jobs.
+
+    Call it in the transaction that ends the run and holds the lock on it. It then locks the result, but never the board. Runs
+    of a re-scoring are published later, when their boards switch. A score under versions that the board no longer has is not
+    published; the next sweep queues another run of the result.
+    """
+    state, is_rescore = run_state(session, run_id, result_id)
+    if state is RunState.SCORED:
+        queue.add(session, JobKind.INTERVALS, {"run_id": run_id})
+    if is_rescore:
+        return
+    if state is RunState.SCORED:
+        queue.add(session, JobKind.SIMILARITY, {"result_id": result_id})
+        publish(session, Run.id == run_id)
+    else:
+        end_without_result(session, result_id, ResultState(state.value))
+
+
+def stands_on_board(result: type[Result] = Result) -> ColumnElement[bool]:
+    """Whether a result is on its board, for statements that join Result and Board."""
+    return and_(
+        Board.phase_id == result.phase_id,
+        Board.competition == result.competition,
+        Board.generation == result.published_generation,
+        result.state == ResultState.SCORED,
+    )

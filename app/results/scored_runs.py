@@ -3,11 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import and_, select, true
 from sqlalchemy.orm import Session
 
 import scoring
-from app.models import Board, Challenge, ClassScore, GroundTruth, Phase, Result, ResultState, Run, RunState
+from app.challenges.challenges import is_past_embargo
+from app.core.access import Action, Actor, State, rows_for
+from app.models import (
+    Challenge,
+    ClassScore,
+    GroundTruth,
+    Method,
+    Phase,
+    Result,
+    Run,
+    RunState,
+)
+from app.people.teams import is_public
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +30,6 @@ class ScoredRun:
     truth: str
     truth_id: str  # its public identifier
     report: scoring.Result
-
-
-def stands_on_board(result: type[Result] = Result) -> ColumnElement[bool]:
-    """Whether a result is on its board, for statements that join Result and Board."""
-    return and_(
-        Board.phase_id == result.phase_id,
-        Board.competition == result.competition,
-        Board.generation == result.published_generation,
-        result.state == ResultState.SCORED,
-    )
 
 
 def scored_run(session: Session, run_id: int) -> ScoredRun | None:
@@ -75,3 +77,23 @@ def _report(run: Run, info: scoring.CompetitionInfo, scores: Sequence[ClassScore
         truth="",
         receipt="",
     )
+
+
+def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
+    """Return a run whose submission the reader may see, and its phase; of other teams, only runs on boards."""
+    on_board = and_(is_public(), is_past_embargo(Result.phase_id), Result.published_run_id == Run.id)
+    shown = rows_for(
+        actor,
+        Action.READ_SUBMISSION,
+        team=Method.team_id,
+        challenge=Phase.challenge_id,
+        states={State.PRIVATE: true(), State.PUBLIC: on_board},
+    )
+    statement = (
+        select(Run, Phase)
+        .join(Result, Run.result_id == Result.id)
+        .join(Phase, Result.phase_id == Phase.id)
+        .join(Method, Result.method_id == Method.id)
+        .where(Run.id == run_id, shown)
+    )
+    return session.execute(statement).one_or_none()

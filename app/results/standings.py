@@ -17,7 +17,7 @@ from app.challenges.disclosure import Sight, public_sight, withheld
 from app.models import Board, Method, Phase, Result, ResultState, Run, Submission, Team
 from app.people.teams import is_public
 from app.results import headlines as disclosure
-from app.results.scored_runs import stands_on_board
+from app.results.recording import stands_on_board
 
 
 @dataclass(frozen=True, slots=True)

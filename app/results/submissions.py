@@ -46,8 +46,8 @@ from app.results import details
 from app.results import headlines as disclosure
 from app.results.details import Asked, PublishedRun, Rank, ResultDetail, ShownRun, Standing, seconds_between
 from app.results.exhibits import ClassValue
+from app.results.withdrawing import withdrawal_refusal
 from app.submissions import quotas
-from app.submissions.acceptance import withdrawal_refusal
 from app.submissions.methods import (
     SHOWN_STATES,
     MethodView,

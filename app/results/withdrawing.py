@@ -5,12 +5,17 @@ from sqlalchemy.orm import Session
 
 from app.core import audit
 from app.core.access import Action, Actor, State, rows_for
-from app.core.errors import NotFoundError
+from app.core.errors import (
+    ConflictError,
+    ForbiddenError,
+    MalformedError,
+    NotFoundError,
+)
 from app.jobs import queue
 from app.models import Decision, Method, Phase, Result, ResultState, Run, RunState
 from app.platform import Platform
 from app.results import recording
-from app.submissions.acceptance import withdrawal_refusal
+from app.submissions.acceptance import COUNTED_STATES
 
 
 def lock_open_runs(session: Session, result_id: int) -> list[Run]:
@@ -99,3 +104,18 @@ def _end_for_withdrawal(run: Run, actor: Actor) -> None:
         return
     run.state, run.failure_message = RunState.ABANDONED, "the result was withdrawn"
     run.finished_at = func.clock_timestamp()
+
+
+def withdrawal_refusal(
+    state: ResultState, *, is_organiser: bool, is_public: bool, reason: str | None
+) -> Exception | None:
+    """Return why a result may not be withdrawn by its team or an organiser, or None if it may."""
+    if state is ResultState.WITHDRAWN:
+        return ConflictError("This result has already been withdrawn.")
+    if state not in COUNTED_STATES:
+        return ConflictError(f"This result has no score to withdraw; its state is {state.value}.")
+    if is_organiser:
+        return None if reason else MalformedError("Give a reason; organisers need one to withdraw a result.")
+    if is_public:
+        return ForbiddenError("This method is public; ask an organiser to withdraw its results.")
+    return None

@@ -9,9 +9,7 @@ import scoring
 from app.challenges.challenges import PhaseState, PhaseView
 from app.core.errors import (
     ConflictError,
-    ForbiddenError,
     InvalidArchive,
-    MalformedError,
     NameRetired,
     NotChecked,
     NotInArchive,
@@ -160,21 +158,6 @@ def smallest_proposal(archive: Archive, tasks: Mapping[int, str]) -> Proposal:
         task: number for number, task in sorted(tasks.items(), reverse=True) if number in archive.competitions
     }
     return Proposal("", sorted(first.values()), tasks)
-
-
-def withdrawal_refusal(
-    state: ResultState, *, is_organiser: bool, is_public: bool, reason: str | None
-) -> Exception | None:
-    """Return why a result may not be withdrawn by its team or an organiser, or None if it may."""
-    if state is ResultState.WITHDRAWN:
-        return ConflictError("This result has already been withdrawn.")
-    if state not in COUNTED_STATES:
-        return ConflictError(f"This result has no score to withdraw; its state is {state.value}.")
-    if is_organiser:
-        return None if reason else MalformedError("Give a reason; organisers need one to withdraw a result.")
-    if is_public:
-        return ForbiddenError("This method is public; ask an organiser to withdraw its results.")
-    return None
 
 
 def race_conflict(constraint: str | None) -> Exception:

@@ -14,7 +14,7 @@ from typing import Final
 
 import httpx2
 
-from app.boards.boards import BoardRow, BoardTeam, Cell, arrange
+from app.boards.rows import BoardRow, BoardTeam, Cell, arrange
 from app.boards.selections import BoardQuery
 from benchmarks.server import wrk
 from benchmarks.server.goals import Goal, Wanted

@@ -8,7 +8,6 @@ import psycopg
 from sqlalchemy import func, select, update
 
 import scoring
-from app.boards import boards
 from app.models import (
     ClassScore,
     Disclosure,
@@ -27,7 +26,7 @@ from app.models import (
 from app.organising.importing import TreeImport, import_tree
 from app.people import teams
 from app.platform import Platform
-from app.results import groups
+from app.results import groups, recording
 from app.results.recording import take_off_board
 from scoring.tasks.outcome import DIFFICULT_INCLUDED
 from tests.system.kits import small_kit
@@ -110,7 +109,7 @@ def add_scored(rows: Rows, method_scores: ScoredMethod) -> int:
         table = scoring.ScoreTable(f"AP, {DIFFICULT_INCLUDED}", (("cat", 0.25), ("dog", 0.75), ("mean", 0.5)))
         session.add(Exhibit(run_id=run, position=1, kind=table.kind, content=scoring.to_plain(table)))
         session.flush()
-        boards.record_result(session, result, run)
+        recording.record_result(session, result, run)
     return result
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import scoring
-from app.boards.boards import BoardAddress
+from app.boards.rows import BoardAddress
 from app.challenges.challenges import HELD_OUT_QUOTAS
 from app.challenges.disclosure import LEAKS
 from app.challenges.examples import protocols, task_rules

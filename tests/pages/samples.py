@@ -23,7 +23,7 @@ from app.models import Disclosure, JobKind, Quota, ResultState, Role, RunState, 
 from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
-from app.organising.overview import DisclosureView
+from app.organising.disclosing import DisclosureView
 from app.organising.phases import PhaseSheet
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser
 from app.results.analyses import AnalysisView

@@ -7,7 +7,7 @@ import pytest
 
 from app.models import Artefact
 from app.platform import Platform
-from app.results import exhibits
+from app.results import artefacts
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -20,11 +20,11 @@ class Subject:
     name: str
 
     def store(self, content: bytes, version: str = "1", as_of: datetime = NOW) -> None:
-        exhibits.store(self.platform, "drawing", self.name, version, "image/svg+xml", content, as_of=as_of)
+        artefacts.store(self.platform, "drawing", self.name, version, "image/svg+xml", content, as_of=as_of)
 
     def found(self) -> Artefact:
         with self.platform.transaction() as session:
-            found = exhibits.find(session, "drawing", self.name)
+            found = artefacts.find(session, "drawing", self.name)
         assert found is not None
         return found
 
@@ -35,11 +35,11 @@ def subject(platform: Platform, request: pytest.FixtureRequest) -> Subject:
 
 
 def test_an_artefact_is_read_as_it_was_stored(platform: Platform, subject: Subject) -> None:
-    assert exhibits.read(platform, "drawing", "nothing") is None
+    assert artefacts.read(platform, "drawing", "nothing") is None
 
     subject.store(b"<svg/>", "1")
 
-    assert exhibits.read(platform, "drawing", subject.name) == b"<svg/>"
+    assert artefacts.read(platform, "drawing", subject.name) == b"<svg/>"
     assert (subject.found().version, subject.found().media_type) == ("1", "image/svg+xml")
 
 
@@ -59,4 +59,4 @@ def test_what_was_made_from_later_data_stays(platform: Platform, subject: Subjec
     subject.store(b"<svg>new</svg>", "old", NOW + timedelta(minutes=1))
 
     assert subject.found().version == "new"
-    assert exhibits.read(platform, "drawing", subject.name) == b"<svg>new</svg>"
+    assert artefacts.read(platform, "drawing", subject.name) == b"<svg>new</svg>"

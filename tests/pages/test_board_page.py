@@ -1,7 +1,7 @@
 """The page of a board is drawn without a request."""
 
-from app.boards.boards import BoardPage
 from app.boards.pages import account_of, anonymous_page, shared_page
+from app.boards.rows import BoardPage
 from app.core.access import Actor
 from app.web.dependencies import ACCOUNT
 from tests.pages.views import ORGANISER, board, drawn_board

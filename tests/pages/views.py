@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import scoring
-from app.boards.boards import BoardControls, BoardLink, BoardRow, BoardTeam, BoardView, Cell
 from app.boards.ranking import FIGURES
+from app.boards.rows import BoardControls, BoardLink, BoardRow, BoardTeam, BoardView, Cell
 from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState, PhaseView
 from app.core.access import Actor

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import scoring
-from app.boards.boards import BoardAddress
+from app.boards.rows import BoardAddress
 from app.challenges.challenges import PhaseState
 from app.challenges.examples import WHOLE_IMAGE, _packed, example_files, has_sizes, line_grammar
 from app.models import Disclosure

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.boards.boards import BoardRow, BoardTeam, Cell, arrange
+from app.boards.rows import BoardRow, BoardTeam, Cell, arrange
 from app.boards.selections import BoardQuery
 
 OAK = BoardTeam(1, "Oak", is_suspended=False)

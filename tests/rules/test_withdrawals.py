@@ -6,7 +6,8 @@ import pytest
 
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
 from app.models import ResultState
-from app.submissions.acceptance import Archive, smallest_proposal, withdrawal_refusal
+from app.results.withdrawing import withdrawal_refusal
+from app.submissions.acceptance import Archive, smallest_proposal
 
 TASKS = {1: "classification", 2: "classification", 3: "detection", 4: "detection"}
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

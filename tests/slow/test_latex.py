@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.boards.boards import BoardPage
-from app.boards.pages import bib_of, tex_of
+from app.boards.exports import bib_of, tex_of
+from app.boards.rows import BoardPage
 from app.boards.selections import BoardQuery
 from tests.pages.views import board, drawn_board
 

@@ -35,7 +35,8 @@ from app.models import (
 from app.people import teams
 from app.people.teams import add_team
 from app.platform import Platform
-from app.results.scored_runs import stands_on_board
+from app.results import recording
+from app.results.recording import stands_on_board
 from app.submissions.methods import name_key
 from tests.system.installations import installation
 from tests.system.kits import small_kit
@@ -113,7 +114,7 @@ class Rows:
         """End a run as refused, as a worker does."""
         with self.platform.transaction() as session:
             end_run(session, run_id, RunState.REFUSED)
-            boards.record_result(session, session.get_one(Run, run_id).result_id, run_id)
+            recording.record_result(session, session.get_one(Run, run_id).result_id, run_id)
 
     def lock_board(self, session: Session) -> None:
         """Hold the board's row until the end of the transaction."""
@@ -149,7 +150,7 @@ class Rows:
         with self.platform.transaction() as session:
             board = boards.stored_board(session, self.phase_id, self.competition, Audience.ORGANISERS)
             assert board is not None
-            standing = boards.current(self.phase_id, self.competition)
+            standing = recording.current(self.phase_id, self.competition)
             rows = boards.select_rows(session, standing, Audience.ORGANISERS)
             old = [row.run_id for row in rows if boards.is_outdated(row.versions, board.versions)]
             return list(session.scalars(select(Run.result_id).where(Run.id.in_(old))))
@@ -277,7 +278,7 @@ def add_result(
 def score_run(session: Session, result_id: int, run_id: int, mean: float) -> None:
     """What a worker's last transaction does with a score."""
     end_run(session, run_id, RunState.SCORED, mean)
-    boards.record_result(session, result_id, run_id)
+    recording.record_result(session, result_id, run_id)
 
 
 def end_run(session: Session, run_id: int, state: RunState, mean: float | None = None) -> None:

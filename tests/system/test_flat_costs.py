@@ -16,7 +16,7 @@ from app.main import create_app
 from app.models import Disclosure, Phase, Result, Role, RunState
 from app.organising import overview
 from app.platform import platform_of
-from app.results import details, headlines
+from app.results import details, exposure
 from app.results.details import Rank
 from benchmarks.server.rows import Place, add_scored
 from tests.pages.statements import asked
@@ -121,7 +121,7 @@ def test_queued_runs_are_counted_as_far_as_the_overview_says(
 
 def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None:
     with rows_read(history.platform) as found, history.platform.transaction() as session:
-        page = headlines.uses(session, history.phase_id, 0, 2)
+        page = exposure.uses(session, history.phase_id, 0, 2)
 
     assert [use for *_, use, _ in page] == [Use(results=50, values=100, steps=0)] * 2
     assert 100 <= found["class_score"] <= 400

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import scoring
-from app.results import exhibits
+from app.results import receipts
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit
@@ -68,10 +68,10 @@ def test_once_the_annotation_is_public_a_worker_adds_the_plain_receipt(
     oak.final(number)
     keyed = shown(oak, number)["receipt"]
 
-    exhibits.publish(site.installation.platform)
+    receipts.publish(site.installation.platform)
     before = shown(oak, number)["plain_receipt"]
     site.installation.ask(PUBLISH, "released")
-    exhibits.publish(site.installation.platform)
+    receipts.publish(site.installation.platform)
 
     after = shown(oak, number)
     assert before is None
@@ -91,7 +91,7 @@ def test_a_plain_receipt_stays_away_while_another_phase_hides_the_same_annotatio
     oak.final(number)
     site.installation.ask(PUBLISH, "made-public")
 
-    exhibits.publish(site.installation.platform)
+    receipts.publish(site.installation.platform)
 
     assert shown(oak, number)["plain_receipt"] is None
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import delete, func, select, text
 
-from app.boards import boards
 from app.core.errors import ConflictError, NotFoundError
 from app.evaluation import rescoring
 from app.jobs import queue
 from app.models import AuditRecord, ExtraSlot, Job, Queue, Result, ResultState, Run, RunState
 from app.platform import Platform
+from app.results import recording
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit
@@ -35,7 +35,7 @@ def ended(board: Rows, state: RunState) -> int:
         run = session.get_one(Run, board.run_of(result))
         run.state, run.finished_at, run.failure_message = state, func.now(), "not scored"
         session.flush()
-        boards.record_result(session, result, run.id)
+        recording.record_result(session, result, run.id)
     assert state_of(board, result) == state.value
     return result
 

@@ -14,7 +14,7 @@ from app.organising.teams import Suspension, TeamRefusal
 from app.people import teams as memberships
 from app.people.teams import TeamChange
 from app.platform import Platform
-from app.results import submissions
+from app.results import recording, submissions
 from tests.system.rows import Rows, made, small_board
 
 __all__ = ["small_board"]
@@ -36,7 +36,7 @@ def admin(board: Rows) -> Actor:
 def shown(board: Rows, audience: Audience = Audience.PUBLIC) -> list[tuple[str, bool]]:
     """The teams on the board, and whether they are marked as suspended."""
     with board.platform.transaction() as session:
-        rows = boards.select_rows(session, boards.current(board.phase_id, board.competition), audience)
+        rows = boards.select_rows(session, recording.current(board.phase_id, board.competition), audience)
         return [(row.team.name, row.team.is_suspended) for row in rows]
 
 
@@ -48,7 +48,7 @@ def version(board: Rows) -> Any:
 def submission_is_public(board: Rows) -> bool:
     with board.platform.transaction() as session:
         rows = boards.select_rows(
-            session, boards.current(board.phase_id, board.competition), Audience.ORGANISERS
+            session, recording.current(board.phase_id, board.competition), Audience.ORGANISERS
         )
         return submissions.submission_of(session, NOBODY, rows[0].submission_id) is not None
 
