@@ -38,6 +38,8 @@ from app.operations import (
 )
 from app.organising import api as organising_api
 from app.organising import (
+    approval_api,
+    approval_pages,
     audit_api,
     audit_pages,
     disclosure_pages,
@@ -47,8 +49,6 @@ from app.organising import (
     role_pages,
     similarity_api,
     similarity_pages,
-    team_api,
-    team_pages,
 )
 from app.organising import pages as organising_pages
 from app.people import (
@@ -75,8 +75,7 @@ from app.results import (
     submission_api,
 )
 from app.results import submission_pages as submission_view_pages
-from app.submissions import downloads, quota_api, upload_api, upload_pages
-from app.submissions import pages as submission_pages
+from app.submissions import downloads, quota_api, submitting_pages, upload_api, upload_pages
 from app.web.dependencies import ROOT
 from app.web.error_responses import add_error_handlers
 from app.web.middleware import RequestMiddleware
@@ -92,7 +91,7 @@ API = (
     anonymous_api.router,
     exhibit_api.router,
     boards_team_api.router,
-    team_api.router,
+    approval_api.router,
     boards_api.router,
     comparison_api.router,
     figures_api.router,
@@ -115,7 +114,7 @@ PAGES = (
     boards_pages.router,
     progress_pages.router,
     home_pages.router,
-    submission_pages.router,
+    submitting_pages.router,
     submission_view_pages.router,
     account_pages.router,
     token_pages.router,
@@ -131,7 +130,7 @@ PAGES = (
     storage_pages.router,
     result_pages.router,
     boards_team_pages.router,
-    team_pages.router,
+    approval_pages.router,
     method_pages.router,
     anonymous_pages.router,
     image_pages.router,

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.jobs import working
-from app.jobs.working import Handlers, on_payload
+from app.jobs import attempts
+from app.jobs.attempts import Handlers, on_payload
 from app.models import JobKind, Queue
-from app.operations.handlers import HANDLERS
 from app.platform import Platform
+from worker.handlers import HANDLERS
 
 
 def do_all(platform: Platform, *queues: Queue, handlers: Handlers = HANDLERS) -> None:
     """Do all jobs of these queues that are due, or of all but that of runs."""
     for queue in queues or (Queue.MAIL, Queue.FOLLOW_UPS):
-        while working.do_next(platform, queue, handlers):
+        while attempts.do_next(platform, queue, handlers):
             pass
 
 

@@ -21,10 +21,10 @@ from app.core.settings import Settings
 from app.evaluation import rescoring
 from app.jobs.sandbox import warm_up
 from app.models import Queue
-from app.operations import handlers
 from app.operations.processes import sweeper_child
 from app.operations.supervisor import Supervisor
 from app.platform import Platform, platform_of
+from worker import handlers
 from worker.transport import use_forgiving_transport
 
 log = structlog.get_logger()

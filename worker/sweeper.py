@@ -19,13 +19,13 @@ from app.core.database import OutageLog, is_unavailable
 from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
-from app.jobs import mail, workers, working
+from app.jobs import attempts, heartbeats, mail
 from app.models import Service
-from app.operations import handlers
 from app.people import sessions
 from app.platform import Platform, platform_of
 from app.results import personal_data, receipts
 from app.submissions import retention
+from worker import handlers
 
 log = structlog.get_logger()
 
@@ -75,7 +75,7 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
                 if worker:
                     _report(platform, worker, slots)
                 was_away = look_for_recovery(platform, was_away=was_away)
-                working.look_at_damaged(platform)
+                attempts.look_at_damaged(platform)
                 sweep(platform)
         except SQLAlchemyError:
             log.exception("sweep failed")
@@ -84,20 +84,20 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
             break
     if worker:
         with suppress(SQLAlchemyError), platform.transaction() as session:
-            workers.delete_heartbeat(session, worker)
+            heartbeats.delete_heartbeat(session, worker)
 
 
 def _report(platform: Platform, worker: str, slots: int) -> None:
     """Write the heartbeat of a worker with this scorer version."""
     with platform.transaction() as session:
-        workers.write_heartbeat(session, worker, Service.WORKER, scorer=scoring.SCORER, slots=slots)
+        heartbeats.write_heartbeat(session, worker, Service.WORKER, scorer=scoring.SCORER, slots=slots)
 
 
 def _acquire_sweep(platform: Platform) -> bool:
     """Whether this process should sweep now; if so, no other process does before the next sweep is due."""
     every = timedelta(seconds=0.9 * platform.settings.sweep_seconds)
     with platform.transaction() as session:
-        return workers.take_turn(session, every)
+        return heartbeats.take_turn(session, every)
 
 
 def look_for_recovery(platform: Platform, *, was_away: bool) -> bool:
@@ -106,9 +106,9 @@ def look_for_recovery(platform: Platform, *, was_away: bool) -> bool:
     Every sweeper does this, even if it is another one's turn to sweep: all of them notice an outage that is long enough for
     long pauses.
     """
-    is_away = not working.has_its_stores(platform)
+    is_away = not attempts.has_its_stores(platform)
     if was_away and not is_away:
-        working.end_pauses(platform)
+        attempts.end_pauses(platform)
     return is_away
 
 
@@ -122,7 +122,7 @@ def sweep(platform: Platform) -> bool:
     failed = [step for step in STEPS if not _succeeds(step, platform)]
     if not failed:
         with platform.transaction() as session:
-            workers.record_sweep(session)
+            heartbeats.record_sweep(session)
     return not failed
 
 

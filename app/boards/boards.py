@@ -30,12 +30,7 @@ from app.boards.rows import (
     training_of,
     with_classes,
 )
-from app.boards.selections import (
-    BoardQuery,
-    column_groups,
-    end_of,
-    page_count,
-)
+from app.boards.selections import BoardQuery, column_groups, end_of, page_count
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_past_embargo
 from app.challenges.disclosure import Sight, StoredScore, sight_of, withheld
@@ -381,7 +376,7 @@ def _load(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQ
             board=replace(board, versions=newest.versions) if before and newest else board,
             rows=rows,
             scores=scores(session, on_board),
-            ladder=headlines.headlines(session, [row.ladder_run_id for row in rows]),
+            ladder=headlines.load_headlines(session, [row.ladder_run_id for row in rows]),
             tables=exhibits.score_tables(session, on_board) if query.difficult else {},
             letters={} if before else groups.letters_by_run(session, phase.id, competition),
             boards=_boards_of_challenge(session, phase),

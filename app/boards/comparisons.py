@@ -455,7 +455,7 @@ def _methods(
     session: Session, sight: Sight, runs: Sequence[BoardRun], stored: Mapping[int, dict[str, Any]]
 ) -> tuple[ComparedMethod, ...]:
     scores = submissions.scores_of(session, [run.run for run in runs])
-    ladder = headlines.headlines(session, [run.ladder_run for run in runs])
+    ladder = headlines.load_headlines(session, [run.ladder_run for run in runs])
     return tuple(
         _method(
             run,
@@ -499,7 +499,7 @@ def _candidates(
 ) -> tuple[tuple[Candidate, ...], bool]:
     """Return the candidates that the page shows, and whether there are more."""
     rows = candidates(session, actor, phase.id, competition, chosen, sight=sight, limit=MAX_CANDIDATES + 1)
-    ladder = headlines.headlines(session, [ladder for *_, ladder, _ in rows])
+    ladder = headlines.load_headlines(session, [ladder for *_, ladder, _ in rows])
     everyone = [
         Candidate(id_, name, sight.mean(own, ladder.get(other or 0))) for id_, name, other, own in rows
     ]

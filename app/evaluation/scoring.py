@@ -16,9 +16,9 @@ from app.challenges import challenges
 from app.challenges.disclosure import held_out_mean, held_out_value
 from app.core.settings import Settings
 from app.jobs import queue, sandbox
+from app.jobs.attempts import MAX_LOST_LEASES, Handler
 from app.jobs.queue import CLAIM_ORDER, Claim, is_waiting
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
-from app.jobs.working import MAX_LOST_LEASES, Handler
 from app.models import (
     ClassScore,
     DamagedContent,

@@ -257,7 +257,7 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
         withdrawals = boards.withdrawals_number(session, phase_id, competition)
         rows = select_rows(session, phase_id, competition)
         scores = scores_by_run(session, [row.run_id for row in rows])
-        ladder = headlines.headlines(session, [row.ladder_run_id for row in rows])
+        ladder = headlines.load_headlines(session, [row.ladder_run_id for row in rows])
     if phase is None or board is None:
         return
     compared = [row.run_id for row in rows if not row.is_outdated]

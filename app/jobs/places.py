@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from sqlalchemy import ScalarSelect, func, select
 from sqlalchemy.orm import Session
 
-from app.jobs import workers
+from app.jobs import heartbeats
 from app.jobs.queue import CLAIM_ORDER, is_held, is_waiting
 from app.models import DamagedContent, Job, Queue, Run, RunState
 from app.platform import Platform
@@ -111,7 +111,7 @@ def places_among(platform: Platform, session: Session, waiting: Mapping[int, Wai
 
 def slots_of(platform: Platform, session: Session) -> dict[str, int]:
     """Return the slots of live workers by scorer version, cached for a second."""
-    found = platform.cache.version("slots", lambda: tuple(workers.slots_by_scorer(session).items()))
+    found = platform.cache.version("slots", lambda: tuple(heartbeats.slots_by_scorer(session).items()))
     return dict(found)
 
 

@@ -15,7 +15,7 @@ from app.core.errors import ConflictError, NotFoundError
 from app.core.names import folded
 from app.core.paging import RowPage
 from app.core.settings import LoginSettings
-from app.jobs import queue, workers
+from app.jobs import heartbeats, queue
 from app.jobs.queue import DeadJob
 from app.models import Challenge, ChallengeOrganiser, Role, User
 from app.operations.storage import count_damaged
@@ -240,7 +240,7 @@ def _record(
 def alive_workers(platform: Platform) -> int:
     """Count the live workers of all versions."""
     with platform.transaction() as session:
-        return workers.alive_workers(session)
+        return heartbeats.alive_workers(session)
 
 
 def damaged_contents(platform: Platform) -> int:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from app.core.access import Action
 from app.core.paging import Before
-from app.jobs import working
+from app.jobs import attempts
 from app.jobs.queue import DeadJob
 from app.operations import administration
 from app.operations.administration import Change, PeoplePage, Person, RoleChange, Search
@@ -59,10 +59,10 @@ def dead_messages(platform: ThePlatform, response: Response, before: Before = No
 @router.post("/messages/{message_id}/retry", status_code=204, dependencies=[JOBS])
 def retry_message(platform: ThePlatform, message_id: int) -> None:
     """Retry a failed job."""
-    working.retry(platform, message_id)
+    attempts.retry(platform, message_id)
 
 
 @router.delete("/messages/{message_id}", status_code=204, dependencies=[JOBS])
 def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> None:
     """Delete a failed job."""
-    working.discard(platform, actor, message_id)
+    attempts.discard(platform, actor, message_id)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from app.core.access import Action
 from app.core.paging import Before
-from app.jobs import working
+from app.jobs import attempts
 from app.models import Role
 from app.operations import administration
 from app.operations.administration import Change, Person, Search
@@ -132,12 +132,12 @@ def _change_account(
 @router.post("/messages/{message_id}/retry", dependencies=[JOBS])
 def retry_message(platform: ThePlatform, message_id: int) -> Response:
     """Retry a failed job."""
-    working.retry(platform, message_id)
+    attempts.retry(platform, message_id)
     return RedirectResponse("/admin", status_code=303)
 
 
 @router.post("/messages/{message_id}/discard", dependencies=[JOBS])
 def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> Response:
     """Delete a failed job."""
-    working.discard(platform, actor, message_id)
+    attempts.discard(platform, actor, message_id)
     return RedirectResponse("/admin", status_code=303)

@@ -26,7 +26,7 @@ import scoring
 from app.core import logs
 from app.core.errors import StorageUnavailableError
 from app.core.settings import SECRETS, Settings, SettingsError, named_files, variable
-from app.jobs import workers
+from app.jobs import heartbeats
 from app.jobs.mail import MailError, greet
 from app.models import GroundTruth
 from app.operations import backup, health
@@ -231,7 +231,7 @@ def _database_disk(session: Session) -> Check:
 
 def _workers_and_jobs(session: Session, settings: Settings) -> Iterator[Check]:
     """Check that a worker of this version is alive, that lost runs are found, and that jobs get done."""
-    slots = workers.slots_by_scorer(session)
+    slots = heartbeats.slots_by_scorer(session)
     if scoring.SCORER in slots:
         yield Check("workers", f"alive, {slots[scoring.SCORER]} runs at the same time")
     else:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.core.errors import StorageUnavailableError
-from app.jobs import workers
+from app.jobs import heartbeats
 from app.jobs.queue import is_waiting
 from app.models import Job, JobKind
 from app.operations.migrating import schema_problem
@@ -103,10 +103,10 @@ def progress_of_jobs(session: Session) -> Progress:
     due = func.coalesce(Job.not_before, Job.queued_at)
     lag = select(func.extract("epoch", now - func.min(due))).where(is_waiting(), Job.kind != JobKind.RUN)
     dead = select(func.count()).where(Job.dead_at.is_not(None))
-    age = workers.last_sweep_age(session)
+    age = heartbeats.last_sweep_age(session)
     return Progress(
         sweep_age=None if age is None else age.total_seconds(),
-        workers=workers.alive_workers(session),
+        workers=heartbeats.alive_workers(session),
         jobs_lag=max(float(session.scalar(lag) or 0), 0.0),
         dead_jobs=session.scalar(dead) or 0,
     )
@@ -162,7 +162,7 @@ async def checks(platform: Platform) -> dict[str, str]:
 def is_worker_alive(platform: Platform, host: str) -> bool:
     """Return whether a worker on this host was alive in the last minute."""
     with platform.transaction() as session:
-        return workers.has_alive_worker(session, host)
+        return heartbeats.has_alive_worker(session, host)
 
 
 def is_swept(platform: Platform) -> bool:

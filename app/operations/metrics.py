@@ -24,8 +24,8 @@ from app.core import counters
 from app.core.access import Action
 from app.core.errors import NotFoundError
 from app.evaluation.scoring import ENDED, LOST_MESSAGE, STOPPED_MESSAGE
+from app.jobs.heartbeats import is_alive_worker
 from app.jobs.queue import LIVE, is_held, is_waiting
-from app.jobs.workers import is_alive_worker
 from app.models import Heartbeat, Job, JobKind, Queue, Run, RunState, Upload, UploadState
 from app.operations import health
 from app.operations.data_folder import EMBEDDED_DATABASE

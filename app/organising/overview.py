@@ -12,7 +12,7 @@ from app.core.errors import NotFoundError
 from app.evaluation import rescoring, scoring, similarity
 from app.evaluation.rescoring import Following, RescoreView
 from app.evaluation.scoring import NOTHING, WaitingForRepair
-from app.jobs import workers
+from app.jobs import heartbeats
 from app.models import RunState
 from app.platform import Platform
 
@@ -66,7 +66,7 @@ def overview(platform: Platform, actor: Actor, following: Following | None = Non
         not_offered = challenges.reasons_not_offered(session)
         alike = similarity.count_open(session)
         may_wait = RunState.QUEUED in beyond or any(queues.get(phase.id, NOTHING).queued for phase in phases)
-        lacks_worker = may_wait and not workers.alive_workers(session)
+        lacks_worker = may_wait and not heartbeats.alive_workers(session)
     found = tuple(
         OrganiserPhase(
             phase=phase,

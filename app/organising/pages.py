@@ -10,12 +10,7 @@ from app.core.access import Action
 from app.evaluation import rescoring
 from app.evaluation.rescoring import Choice, Following
 from app.organising import overview as organising_overview
-from app.web.dependencies import (
-    CurrentActor,
-    ThePlatform,
-    render,
-    requires,
-)
+from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 
 RunNumber = Annotated[
     int | None,

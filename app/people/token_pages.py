@@ -13,14 +13,7 @@ from app.core.rate_limits import Limited
 from app.people import tokens as people_tokens
 from app.people.tokens import DEFAULT_LIFETIME, LIFETIMES, NewToken
 from app.platform import Platform
-from app.web.dependencies import (
-    CurrentActor,
-    ThePlatform,
-    limited,
-    recently_logged_in,
-    render,
-    requires,
-)
+from app.web.dependencies import CurrentActor, ThePlatform, limited, recently_logged_in, render, requires
 from app.web.forms import field_errors
 
 router = APIRouter()

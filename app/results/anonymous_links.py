@@ -321,7 +321,7 @@ def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, t
         sight = public_sight(phase).of_result(is_complete=result.is_complete)
         is_withdrawn = result.state is ResultState.WITHDRAWN
         scores = {} if is_withdrawn else submissions.scores_of(session, [run.id])
-        ladder = headlines.headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
+        ladder = headlines.load_headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
         [version] = submissions.truth_versions(session, [run.ground_truth_id]).values()
         queue = places.places_of(platform, session, [run.id])
         shown = run_view(run, version, RunScores(scores.get(run.id, []), ladder), queue, sight)

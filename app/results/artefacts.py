@@ -9,9 +9,7 @@ from sqlalchemy import case, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.models import (
-    Artefact,
-)
+from app.models import Artefact
 from app.platform import Platform
 from app.storage import digest_of
 

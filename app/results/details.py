@@ -401,7 +401,7 @@ def histories(
         return {}
     runs = published_runs(session, [result.id for result in results])
     scores = scores_of(session, [run.run for run in runs])
-    ladder = headlines.headlines(session, [run.ladder_run for run in runs]) if sight.by_ladder else {}
+    ladder = headlines.load_headlines(session, [run.ladder_run for run in runs]) if sight.by_ladder else {}
     complete = {result.id: result.is_complete for result in results}
     found: dict[int, list[PublishedRun]] = {}
     before: dict[int, Mapping[str, float | None]] = {}

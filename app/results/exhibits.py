@@ -15,9 +15,7 @@ from app.challenges import challenges
 from app.challenges.disclosure import sight_of, withheld
 from app.core.access import Actor
 from app.core.errors import NotFoundError, WithheldError
-from app.models import (
-    Exhibit,
-)
+from app.models import Exhibit
 from app.platform import Platform
 from app.results.scored_runs import visible_run
 from app.web import tables as exports

@@ -9,15 +9,13 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from app.challenges.disclosure import StoredScore
-from app.models import (
-    ClassScore,
-)
+from app.models import ClassScore
 
 SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
 """The columns of a `StoredScore`."""
 
 
-def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, StoredScore]:
+def load_headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, StoredScore]:
     """Return the means of these runs, ignoring None."""
     known = {run for run in run_ids if run is not None}
     if not known:

@@ -13,15 +13,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.core.access import Actor
 from app.core.errors import NotFoundError, StorageUnavailableError
-from app.models import (
-    Challenge,
-    Disclosure,
-    GroundTruth,
-    Phase,
-    Result,
-    Run,
-    RunState,
-)
+from app.models import Challenge, Disclosure, GroundTruth, Phase, Result, Run, RunState
 from app.platform import Platform
 from app.results.scored_runs import visible_run
 from scoring.saved_matches import open_matches

@@ -9,16 +9,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges.challenges import is_past_embargo
 from app.core.access import Action, Actor, State, rows_for
-from app.models import (
-    Challenge,
-    ClassScore,
-    GroundTruth,
-    Method,
-    Phase,
-    Result,
-    Run,
-    RunState,
-)
+from app.models import Challenge, ClassScore, GroundTruth, Method, Phase, Result, Run, RunState
 from app.people.teams import is_public
 
 

@@ -16,7 +16,7 @@ from app.challenges.challenges import PhaseView, is_past_embargo
 from app.challenges.disclosure import Sight, public_sight, withheld
 from app.models import Board, Method, Phase, Result, ResultState, Run, Submission, Team
 from app.people.teams import is_public
-from app.results import headlines as disclosure
+from app.results.headlines import load_headlines
 from app.results.recording import stands_on_board
 
 
@@ -374,7 +374,7 @@ def of_methods(
 
 def views(session: Session, results: Sequence[StoredResult], sights: Sights) -> tuple[ResultView, ...]:
     """Convert stored results to what may be seen of them."""
-    headlines = disclosure.headlines(
+    headlines = load_headlines(
         session, {run for each in results for run in (each.run_id, each.ladder_run_id)}
     )
     return tuple(

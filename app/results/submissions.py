@@ -43,7 +43,6 @@ from app.models import (
 from app.people.teams import is_public
 from app.platform import Platform
 from app.results import details
-from app.results import headlines as disclosure
 from app.results.details import Asked, PublishedRun, Rank, ResultDetail, ShownRun, Standing, seconds_between
 from app.results.exhibits import ClassValue
 from app.results.withdrawing import withdrawal_refusal
@@ -478,7 +477,7 @@ def _shown_rows(
     """Return rows as the reader may see them, with their positions in the queue and their means."""
     queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
     positions = places.places_of(platform, session, queued).places
-    headlines = disclosure.headlines(session, {each for _, *runs in page.rows for each in runs})
+    headlines = load_headlines(session, {each for _, *runs in page.rows for each in runs})
     sights = {(phase.challenge, phase.image_set): sight_of(actor, phase) for phase in phases}
     shown = tuple(
         replace(
@@ -534,7 +533,7 @@ def _submission(
 
 def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: Places) -> dict[int, RunView]:
     """Return the runs by id, as the reader may see them."""
-    ladder = disclosure.headlines(session, [row.run.ladder_run_id for row in rows])
+    ladder = load_headlines(session, [row.run.ladder_run_id for row in rows])
     scores = scores_of(session, [row.run.id for row in rows])
     return {
         row.run.id: run_view(

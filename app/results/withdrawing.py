@@ -5,12 +5,7 @@ from sqlalchemy.orm import Session
 
 from app.core import audit
 from app.core.access import Action, Actor, State, rows_for
-from app.core.errors import (
-    ConflictError,
-    ForbiddenError,
-    MalformedError,
-    NotFoundError,
-)
+from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError
 from app.jobs import queue
 from app.models import Decision, Method, Phase, Result, ResultState, Run, RunState
 from app.platform import Platform

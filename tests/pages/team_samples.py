@@ -7,7 +7,7 @@ from typing import Any
 
 from app.boards.team_views import ChallengeChoice, MyTeams, PhaseQuota, TeamPage
 from app.models import Approval, ResultState, RunState
-from app.organising.teams import TeamList, TeamRow, TeamState
+from app.organising.approvals import TeamList, TeamRow, TeamState
 from app.people.invitations import InvitationView, NewLink, Offer
 from app.people.teams import MemberView, OwnTeam
 from app.results.submissions import SubmissionRow

@@ -28,8 +28,8 @@ from app.models import (
     Result,
     Role,
 )
-from app.organising import teams
-from app.organising.teams import Suspension
+from app.organising import approvals
+from app.organising.approvals import Suspension
 from app.platform import Platform
 from app.results import withdrawing
 from tests.system.rows import Rows, described
@@ -297,7 +297,7 @@ def test_what_was_taken_off_a_board_stands_neither_on_it_nor_in_its_figures(
         withdrawing.withdraw(board.rows.platform, admin, result_id, "Used the test images")
     else:
         hiding = Suspension(reason="two accounts", hides_results=True)
-        teams.suspend(board.rows.platform, admin, board.rows.team_id, hiding)
+        approvals.suspend(board.rows.platform, admin, board.rows.team_id, hiding)
 
     pages = [board.browser.get(page).text for page in (board.address, f"{board.address}/figures")]
     assert [name in page for page in pages] == [False, False]

@@ -13,8 +13,8 @@ from sqlalchemy import text
 
 from app.core.settings import MailEncryption
 from app.jobs import mail
+from app.jobs.attempts import MAX_FAILURES
 from app.jobs.mail import Letter, MailError
-from app.jobs.working import MAX_FAILURES
 from app.models import JobKind, User
 from app.operations import administration
 from app.people import accounts

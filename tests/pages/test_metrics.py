@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from app.core import caching
 from app.core.rate_limits import limiter_of
 from app.evaluation.scoring import LOST_MESSAGE
-from app.jobs import queue, workers
+from app.jobs import heartbeats, queue
 from app.main import create_app
 from app.models import JobKind, Service
 from app.operations import metrics
@@ -194,8 +194,8 @@ def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
     rows.result()  # its upload was left to arrive
     with platform.transaction() as session:
         session.execute(text("DELETE FROM job"))
-        workers.write_heartbeat(session, "here:1", Service.WORKER, scorer=OURS, slots=3)
-        workers.record_sweep(session)
+        heartbeats.write_heartbeat(session, "here:1", Service.WORKER, scorer=OURS, slots=3)
+        heartbeats.record_sweep(session)
         for _ in range(3):
             queue.add(session, JobKind.INTERVALS, {})
         session.flush()

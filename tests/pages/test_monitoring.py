@@ -13,7 +13,7 @@ from prometheus_client import Metric
 from sqlalchemy import text
 
 from app.core import counters
-from app.jobs import workers
+from app.jobs import heartbeats
 from app.models import Service
 from app.operations import metrics
 from app.operations.health import CHECKS, Health, Part, Progress, health_of
@@ -50,8 +50,8 @@ def known(platform: Platform) -> Exposed:
     rows.claim(rows.result())
     with platform.transaction() as session:
         session.execute(text("UPDATE job SET priority = 10 WHERE run_id = :run"), {"run": shadow})
-        workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="a", slots=3)
-        workers.record_sweep(session)
+        heartbeats.write_heartbeat(session, "here:1", Service.WORKER, scorer="a", slots=3)
+        heartbeats.record_sweep(session)
     for status in (200, 302, 404, 503, None):
         counters.count_request({"method": "GET", "path": "/"}, status, 0.1)
     counters.count_refusal("login")

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from app.challenges.disclosure import LEAKS
 from app.evaluation import rescoring
-from app.jobs import workers
+from app.jobs import heartbeats
 from app.models import AuditRecord, Challenge, Disclosure, Heartbeat, Phase, RunState, Service
 from app.organising import roles
 from app.organising.roles import Grant
@@ -126,7 +126,7 @@ def test_admins_see_that_no_worker_is_alive(browser: Browser, platform: Platform
         session.execute(delete(Heartbeat))
     alone = admin.get("/admin").text
     with platform.transaction() as session:
-        workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)
+        heartbeats.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)
 
     assert "No worker was alive in the last minute" in alone
     assert "No worker" not in admin.get("/admin").text
@@ -146,7 +146,7 @@ def test_organisers_see_that_no_worker_is_alive_where_something_waits(
     rows.result()
     waiting = organiser.get("/organise").text
     with platform.transaction() as session:
-        workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)
+        heartbeats.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)
     served = organiser.get("/organise").text
 
     assert ["No worker was alive in the last minute" in each for each in (idle, waiting, served)] == [

@@ -23,7 +23,6 @@ from app.jobs import queue
 from app.models import Queue
 from app.operations import backup
 from app.operations.backup import Backup, BackupError
-from app.operations.handlers import sweep
 from app.storage import Storage, owner_of
 from app.submissions import retention
 from app.web.error_responses import TUS_VERSION
@@ -40,6 +39,7 @@ from tests.system.installations import (
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually, plain
 from tests.working import do_all
+from worker.handlers import sweep
 
 pytestmark = pytest.mark.system
 

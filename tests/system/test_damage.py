@@ -10,7 +10,7 @@ import pytest
 
 from app.challenges.challenges import description_of
 from app.core.errors import StorageDamagedError
-from app.jobs import working
+from app.jobs import attempts
 from app.models import Disclosure, Queue
 from app.platform import Platform
 from app.storage import Storage, content_key
@@ -73,7 +73,7 @@ class Scene:
     def sweep(self) -> None:
         """What sweepers do ten minutes later."""
         self.running.ask("UPDATE damaged_content SET checked_at = checked_at - interval '11 minutes'")
-        working.look_at_damaged(self.platform)
+        attempts.look_at_damaged(self.platform)
         self.work()
 
     def shown(self, submission: int) -> tuple[str, str, str | None]:

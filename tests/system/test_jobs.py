@@ -11,8 +11,8 @@ import pytest
 
 from app.core.access import Actor
 from app.core.errors import StorageUnavailableError
-from app.jobs import queue, working
-from app.jobs.working import MAX_FAILURES, MAX_LOST_LEASES, Handlers, on_payload
+from app.jobs import attempts, queue
+from app.jobs.attempts import MAX_FAILURES, MAX_LOST_LEASES, Handlers, on_payload
 from app.models import JobKind, Queue
 from app.platform import Platform
 from tests.system.holds import in_a_pipe
@@ -41,7 +41,7 @@ def platform(alone: Installation) -> Platform:
 
 def do_next(platform: Platform, handle: Callable[[Platform, Mapping[str, Any]], None]) -> bool:
     """Do the next job that follows from a score, of whatever kind."""
-    return working.do_next(platform, Queue.FOLLOW_UPS, doing(handle))
+    return attempts.do_next(platform, Queue.FOLLOW_UPS, doing(handle))
 
 
 def doing(handle: Callable[[Platform, Mapping[str, Any]], None]) -> Handlers:
@@ -60,7 +60,7 @@ def test_mail_does_not_wait_behind_figures(platform: Platform) -> None:
         queue.add(session, JobKind.MAIL, {"run_id": 4})
     sent: list[int] = []
 
-    working.do_next(platform, Queue.MAIL, doing(lambda _, payload: sent.append(payload["run_id"])))
+    attempts.do_next(platform, Queue.MAIL, doing(lambda _, payload: sent.append(payload["run_id"])))
 
     assert sent == [4]
 
@@ -114,7 +114,7 @@ def test_a_message_that_always_fails_is_given_up_and_blocks_no_other(
     assert states(alone) == [(666, MAX_FAILURES, True)]
     [[error, job_id]] = alone.ask("SELECT error, id FROM job")
     assert error == "ValueError: not a run"
-    working.retry(platform, job_id)
+    attempts.retry(platform, job_id)
     assert do_next(patient, lambda *_: None)
     assert states(alone) == []
 
@@ -148,12 +148,12 @@ def test_a_message_that_kills_its_worker_each_time_is_given_up(
             do_next(platform, die)
         assert not do_next(platform, die)  # it is leased
         alone.ask("UPDATE job SET lease_until = now() - interval '1 s'")
-        working.sweep(platform, doing(die))
+        attempts.sweep(platform, doing(die))
         alone.ask("UPDATE job SET not_before = now()")
 
     assert states(alone) == [(1, MAX_LOST_LEASES, True)]
     [[job_id]] = alone.ask("SELECT id FROM job")
-    working.discard(platform, ORGANISER, job_id)
+    attempts.discard(platform, ORGANISER, job_id)
     assert states(alone) == []
 
 

@@ -13,7 +13,7 @@ import scoring
 from app.core.access import Actor
 from app.core.errors import CheckBusyError, StorageUnavailableError
 from app.evaluation.scoring import HANDLER
-from app.jobs import places, queue, workers
+from app.jobs import heartbeats, places, queue
 from app.jobs.places import Places
 from app.jobs.queue import Claim
 from app.models import (
@@ -29,15 +29,15 @@ from app.models import (
     Upload,
     UploadState,
 )
-from app.operations.handlers import do_next
-from app.operations.handlers import sweep as sweep_jobs
-from app.organising import teams
-from app.organising.teams import Suspension, TeamRefusal
+from app.organising import approvals
+from app.organising.approvals import Suspension, TeamRefusal
 from app.platform import Platform
 from app.storage import FolderStorage
 from app.submissions import checking
 from app.submissions.acceptance import COUNTED_STATES
 from tests.system.rows import Rows, made, small_board
+from worker.handlers import do_next
+from worker.handlers import sweep as sweep_jobs
 from worker.sweeper import look_for_recovery, sweep
 
 pytestmark = pytest.mark.system
@@ -270,7 +270,7 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
         session.flush()
         session.get_one(Run, again).rescore_id = rescore.id
     change_job(board, "priority = 10", again)
-    teams.suspend(board.platform, actor, suspended, Suspension(reason="two accounts"))
+    approvals.suspend(board.platform, actor, suspended, Suspension(reason="two accounts"))
     other = board.run_of(board.result())
 
     held = places_of(board, waiting, other)
@@ -279,7 +279,7 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
     with board.platform.transaction() as session:
         assert queue.count_due(session, Queue.RUNS, 10, OURS) == 0
 
-    teams.lift(board.platform, actor, suspended, TeamRefusal(reason="explained"))
+    approvals.lift(board.platform, actor, suspended, TeamRefusal(reason="explained"))
     assert places_of(board, waiting).held == frozenset()
     assert claim(board) == (waiting, 1)
 
@@ -328,8 +328,8 @@ def test_the_wait_is_shared_among_the_slots_that_are_alive(board: Rows) -> None:
 
     before = places_of(board, *run_ids)
     with board.platform.transaction() as session:
-        workers.write_heartbeat(session, "one", Service.WORKER, scorer=OURS, slots=2)
-        workers.write_heartbeat(session, "other version", Service.WORKER, scorer="next", slots=50)
+        heartbeats.write_heartbeat(session, "one", Service.WORKER, scorer=OURS, slots=2)
+        heartbeats.write_heartbeat(session, "other version", Service.WORKER, scorer="next", slots=50)
     after = places_of(board, *run_ids)
 
     assert [before.place(each) for each in runs] == [1, 2, 3, 4]
@@ -347,13 +347,13 @@ def test_the_wait_is_shared_among_the_slots_that_are_alive(board: Rows) -> None:
 def test_a_worker_that_was_not_seen_for_a_minute_is_not_alive(board: Rows) -> None:
     with board.platform.transaction() as session:
         for name in ("old", "from before the clock was set back", "alive"):
-            workers.write_heartbeat(session, name, Service.WORKER, scorer=OURS, slots=2)
+            heartbeats.write_heartbeat(session, name, Service.WORKER, scorer=OURS, slots=2)
         session.execute(text("UPDATE heartbeat SET seen_at = now() - interval '61 s' WHERE name = 'old'"))
         session.execute(text("UPDATE heartbeat SET seen_at = now() + interval '1 h' WHERE name LIKE 'from%'"))
 
     with board.platform.transaction() as session:
-        assert workers.alive_workers(session) == 1
-        assert workers.slots_by_scorer(session) == {OURS: 2}
+        assert heartbeats.alive_workers(session) == 1
+        assert heartbeats.slots_by_scorer(session) == {OURS: 2}
 
 
 def test_one_of_several_sweepers_sweeps_in_an_interval_and_the_next_one_after_it(board: Rows) -> None:
@@ -364,7 +364,7 @@ def test_one_of_several_sweepers_sweeps_in_an_interval_and_the_next_one_after_it
 
     assert [sweep(platform) for _ in range(3)] == [True, False, False]
     with board.platform.transaction() as session:
-        age = workers.last_sweep_age(session)
+        age = heartbeats.last_sweep_age(session)
         assert age is not None
         assert age < timedelta(seconds=600)
         session.execute(
@@ -376,7 +376,7 @@ def test_one_of_several_sweepers_sweeps_in_an_interval_and_the_next_one_after_it
 
 def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Rows) -> None:
     with board.platform.transaction() as stalled:
-        assert workers.take_turn(stalled, timedelta(seconds=1))
+        assert heartbeats.take_turn(stalled, timedelta(seconds=1))
 
         assert not sweep(board.platform)
 

@@ -9,8 +9,8 @@ from app.boards.boards import Audience
 from app.core.access import Actor
 from app.core.errors import NotFoundError, RefusedError
 from app.models import Phase, Role
-from app.organising import teams
-from app.organising.teams import Suspension, TeamRefusal
+from app.organising import approvals
+from app.organising.approvals import Suspension, TeamRefusal
 from app.people import teams as memberships
 from app.people.teams import TeamChange
 from app.platform import Platform
@@ -58,14 +58,14 @@ def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hid
     [(name, _)] = shown(board)
     before = version(board)
 
-    teams.suspend(board.platform, admin(board), board.team_id, Suspension(reason="two accounts"))
+    approvals.suspend(board.platform, admin(board), board.team_id, Suspension(reason="two accounts"))
     assert shown(board) == [(name, True)]
     marked = version(board)
     assert marked != before
     assert team_views.team_page(board.platform, NOBODY, board.team_id).is_suspended
 
     hiding = Suspension(reason="two accounts", hides_results=True)
-    teams.suspend(board.platform, admin(board), board.team_id, hiding)
+    approvals.suspend(board.platform, admin(board), board.team_id, hiding)
     assert shown(board) == []
     assert shown(board, Audience.ORGANISERS) == [(name, True)]
     assert version(board) != marked
@@ -73,7 +73,7 @@ def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hid
     with pytest.raises(NotFoundError):
         team_views.team_page(board.platform, NOBODY, board.team_id)
 
-    teams.lift(board.platform, admin(board), board.team_id, TeamRefusal(reason="explained"))
+    approvals.lift(board.platform, admin(board), board.team_id, TeamRefusal(reason="explained"))
     assert shown(board) == [(name, False)]
     assert submission_is_public(board)
 

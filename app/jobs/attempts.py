@@ -18,7 +18,7 @@ import scoring
 from app.core.access import Actor
 from app.core.errors import NotFoundError, StorageDamagedError, StorageUnavailableError
 from app.core.settings import Settings
-from app.jobs import queue, workers
+from app.jobs import heartbeats, queue
 from app.jobs.queue import Claim, pause_before_retry, pause_between_looks
 from app.jobs.sandbox import ChildFileError
 from app.models import AuditRecord, DamagedContent, Job, JobKind, Queue
@@ -209,7 +209,7 @@ def sweep(platform: Platform, handlers: Handlers) -> None:
         for job in queue.lost_jobs(session, platform.settings.lease):
             log.warning("job lost", job=job.id, kind=job.kind.value, run=job.run_id, attempt=job.attempt)
             _lose(session, job, handlers[job.kind], platform.settings)
-        idle = workers.idle_slots(workers.slots_by_scorer(session), queue.count_claimed(session))
+        idle = heartbeats.idle_slots(heartbeats.slots_by_scorer(session), queue.count_claimed(session))
         due = {scorer: queue.count_due(session, Queue.RUNS, most, scorer) for scorer, most in idle.items()}
         others = {
             which: queue.count_due(session, which, MAX_WOKEN) for which in Queue if which is not Queue.RUNS

@@ -3,8 +3,8 @@
 from app.evaluation import intervals, scoring, similarity
 from app.figures import board_figures
 from app.images import making, overlays
-from app.jobs import mail, working
-from app.jobs.working import Handlers, on_payload
+from app.jobs import attempts, mail
+from app.jobs.attempts import Handlers, on_payload
 from app.models import JobKind, Queue
 from app.platform import Platform
 from app.results import analyses
@@ -23,9 +23,9 @@ HANDLERS: Handlers = {
 
 def do_next(platform: Platform, queue: Queue) -> bool:
     """Do the next due job of a queue; return whether there was one."""
-    return working.do_next(platform, queue, HANDLERS)
+    return attempts.do_next(platform, queue, HANDLERS)
 
 
 def sweep(platform: Platform) -> None:
     """Find lost jobs, and notify workers of due ones."""
-    working.sweep(platform, HANDLERS)
+    attempts.sweep(platform, HANDLERS)

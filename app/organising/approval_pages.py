@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from app.core.access import Action
 from app.core.errors import MalformedError
-from app.organising import teams as organising_teams
-from app.organising.teams import ApprovalRule, Suspension, TeamRefusal, TeamSearch, TeamState
+from app.organising import approvals
+from app.organising.approvals import ApprovalRule, Suspension, TeamRefusal, TeamSearch, TeamState
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
@@ -27,7 +27,7 @@ def teams(
     search: Annotated[TeamSearch, Query()],
 ) -> Response:
     """List the teams of a challenge."""
-    found = organising_teams.teams(platform, actor, challenge, search)
+    found = approvals.teams(platform, actor, challenge, search)
     words = {"text": search.text, "state": search.state.value, "after": found.next}
     older = f"/organise/challenges/{challenge}/teams?{urlencode(words)}" if found.next else None
     form = {"text": search.text, "state": search.state.value}
@@ -39,7 +39,7 @@ def set_rule(
     platform: ThePlatform, actor: CurrentActor, challenge: str, approves_teams: TextField = ""
 ) -> Response:
     """Turn approvals on or off."""
-    organising_teams.set_rule(platform, actor, challenge, ApprovalRule(approves_teams=bool(approves_teams)))
+    approvals.set_rule(platform, actor, challenge, ApprovalRule(approves_teams=bool(approves_teams)))
     return _to(challenge)
 
 
@@ -50,13 +50,13 @@ def _to(challenge: str) -> Response:
 @router.post("/teams/{team_id}/approve")
 def approve(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
     """Approve a team."""
-    return _to(organising_teams.approve(platform, actor, team_id))
+    return _to(approvals.approve(platform, actor, team_id))
 
 
 @router.post("/teams/{team_id}/refuse")
 def refuse(platform: ThePlatform, actor: CurrentActor, team_id: int, reason: TextField = "") -> Response:
     """Refuse to approve a team."""
-    return _to(organising_teams.refuse(platform, actor, team_id, _with_reason(reason)))
+    return _to(approvals.refuse(platform, actor, team_id, _with_reason(reason)))
 
 
 def _with_reason(reason: str) -> TeamRefusal:
@@ -76,10 +76,10 @@ def suspend(
 ) -> Response:
     """Suspend a team."""
     suspension = Suspension(reason=_with_reason(reason).reason, hides_results=bool(hides_results))
-    return _to(organising_teams.suspend(platform, actor, team_id, suspension))
+    return _to(approvals.suspend(platform, actor, team_id, suspension))
 
 
 @router.post("/teams/{team_id}/lift-suspension")
 def lift(platform: ThePlatform, actor: CurrentActor, team_id: int, reason: TextField = "") -> Response:
     """End the suspension of a team."""
-    return _to(organising_teams.lift(platform, actor, team_id, _with_reason(reason)))
+    return _to(approvals.lift(platform, actor, team_id, _with_reason(reason)))
