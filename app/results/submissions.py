@@ -45,6 +45,7 @@ from app.platform import Platform
 from app.results import details
 from app.results.details import Asked, PublishedRun, Rank, ResultDetail, ShownRun, Standing, seconds_between
 from app.results.exhibits import ClassValue
+from app.results.headlines import load_headlines
 from app.results.withdrawing import withdrawal_refusal
 from app.submissions import quotas
 from app.submissions.methods import (
