@@ -305,7 +305,7 @@ def contents(platform: Platform) -> Check:
     return Check(
         "stored files",
         f"of {len(found)} that the database names {len(listed)} are damaged or missing, listed below",
-        'put them back from a backup, which has them under the same names: "Damaged files" in docs/operating.md',
+        'put them back from a backup, which has them under the same names: "Damaged files" in docs/administer/backup.md',
         listed,
     )
 
