@@ -75,7 +75,8 @@ def scoring_protocols(request: Request) -> Response:
 @router.get("/docs/protocols/{code}")
 def scoring_protocol(request: Request, code: str) -> Response:
     """How a protocol scores each task."""
-    return _page(request, "docs/protocol.html", protocol=described_data.known_protocol(code))
+    described = described_data.known_protocol(code)
+    return _page(request, "docs/protocol.html", here="/docs/protocols", protocol=described)
 
 
 @router.get("/docs/formats")
@@ -126,6 +127,6 @@ def moved_protocol(code: str) -> Response:
     return RedirectResponse(f"/docs/protocols/{quote(code)}", HTTPStatus.PERMANENT_REDIRECT)
 
 
-def _page(request: Request, template: str, **context: Any) -> Response:
-    """A page beside the navigation of the documentation."""
-    return render(request, template, navigation=site.NAVIGATION, here=request.url.path, **context)
+def _page(request: Request, template: str, here: str = "", **context: Any) -> Response:
+    """A page beside the navigation of the documentation; here: its address there, by default its own."""
+    return render(request, template, navigation=site.NAVIGATION, here=here or request.url.path, **context)

@@ -80,6 +80,7 @@ def test_a_page_says_where_it_is_in_the_navigation(browser: Browser) -> None:
 
     assert '<a href="/docs/administer/backup" aria-current="page">Backup</a>' in page
     assert '<a href="#damaged-files">Damaged files</a>' in page
+    assert 'href="/docs/protocols" aria-current="page"' in browser().get("/docs/protocols/coco").text
 
 
 def test_pictures_are_served_and_nothing_else_from_their_folder(browser: Browser) -> None:
