@@ -9,7 +9,9 @@ FROM python:3.11.14-slim-bookworm
 WORKDIR /opt/heldout
 COPY --from=libraries /opt/heldout/.venv .venv
 COPY alembic.ini ./
+COPY SECURITY.md ./
 COPY app app
+COPY docs docs
 COPY migrations migrations
 COPY sample sample
 COPY scoring scoring

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.loads.detections import SIZES
 from benchmarks.machine import describe_machine
 from benchmarks.races import RACES, Plan
-from benchmarks.readme import README, write_readme
+from benchmarks.speed_page import SPEED, write_speed
 from benchmarks.tables import as_markdown
 
 
@@ -25,14 +25,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--peers", help="the Python that has benchmarks/requirements.txt installed")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir(), "heldout-benchmarks"))
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that everything runs")
-    parser.add_argument("--readme", action="store_true", help="write the tables of the README, too")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/speed.md")
     options = parser.parse_args(arguments)
     sizes = ("tiny",) if options.quick else tuple(options.sizes.split(","))
     if unknown := set(sizes).difference(SIZES):
         parser.error(f"unknown size: {', '.join(sorted(unknown))}")
     options.folder.mkdir(parents=True, exist_ok=True)
-    if options.readme and (options.only or options.quick):
-        parser.error("--readme needs every race, without --only and --quick")
+    if options.write and (options.only or options.quick):
+        parser.error("--write needs every race, without --only and --quick")
     plan = Plan(options.folder, sizes, 1 if options.quick else options.rounds, options.peers, options.quick)
     machine, sections = describe_machine(), []
     print(f"{machine}\n", flush=True)
@@ -40,8 +40,8 @@ def main(arguments: list[str]) -> None:
         found = RACES[name](plan)
         print(as_markdown(found), flush=True)
         sections += found
-    if options.readme:
-        write_readme(README, sections, machine, options.peers)
+    if options.write:
+        write_speed(SPEED, sections, machine, options.peers)
 
 
 if __name__ == "__main__":

@@ -194,7 +194,7 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=10)
     options.add_argument("--people", type=int, default=200, help="half as many readers a second")
     options.add_argument("--results", type=int, default=1, help="that each of the people sends")
-    options.add_argument("--write", action="store_true", help="write the table into docs/costs.md")
+    options.add_argument("--write", action="store_true", help="write the table into docs/administer/costs.md")
     chosen = options.parse_args()
     machine = describe_machine()
     with own_servers() as servers, installation(servers) as running, tempfile.TemporaryDirectory() as folder:

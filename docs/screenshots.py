@@ -1,4 +1,4 @@
-"""`python -m docs.screenshots ADDRESS`: the README's pictures, taken with Chromium of a server that runs the sample challenge."""
+"""`python -m docs.screenshots ADDRESS`: the documentation's pictures, taken with Chromium of a server that runs the sample challenge."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ from typing import Final
 import httpx2
 from PIL import Image
 
-FOLDER: Final = Path(__file__).parent
+FOLDER: Final = Path(__file__).parent / "images"
 WIDTH: Final = 1200
 COLOURS: Final = 128
 BOARD: Final = "sample/val/3"

@@ -28,7 +28,7 @@ SEEDS = (
     "/organise",
     "/admin",
     "/api/docs",
-    "/help",
+    "/docs",
     "/problems",
 )
 PASSWORD = "correct horse battery staple"

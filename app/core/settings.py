@@ -267,7 +267,7 @@ class SettingsError(ValueError):
 
 
 class Settings(LoginSettings):
-    """Settings from `HELDOUT_…` variables, or from the files that `HELDOUT_…_FILE` name; docs/operating.md lists them."""
+    """Settings from `HELDOUT_…` variables, or from the files that `HELDOUT_…_FILE` name; docs/administer/settings.md lists them."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore", validate_default=True

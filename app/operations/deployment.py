@@ -303,7 +303,7 @@ def contents(platform: Platform) -> Check:
     return Check(
         "stored files",
         f"{len(listed)} of {len(found)} that the database refers to are damaged or missing, listed below",
-        'copy them back from a backup, which has them under the same names: "Damaged files" in docs/operating.md',
+        'copy them back from a backup, which has them under the same names: "Damaged files" in docs/administer/backup.md',
         listed,
     )
 

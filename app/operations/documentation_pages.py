@@ -1,22 +1,33 @@
-"""The documentation of the API, written from what the routes say of themselves, and of its problem codes."""
+"""The documentation: pages of docs/, pages about this server, and the API written from what its routes say of themselves."""
 
 import json
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, RedirectResponse, Response
 
-from app.challenges.challenges import HELD_OUT_QUOTAS
-from app.challenges.disclosure import LEAKS
 from app.challenges.examples import protocols
 from app.core.access import Action
 from app.core.errors import NotFoundError
 from app.core.problems import PROBLEMS, example_problem
-from app.operations import documentation as operations_documentation
+from app.operations import documentation as described_data
+from app.operations import documentation_site as site
 from app.operations.documentation import operation
-from app.submissions.methods import SHORTEST_DESCRIPTION
 from app.web.dependencies import ThePlatform, action_of, render, requires
 
 router = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
+
+MOVED: Final = {
+    "/help": "/docs",
+    "/help/first-submission": "/docs/take-part",
+    "/help/formats": "/docs/formats",
+    "/help/rules": "/docs/take-part#rules",
+    "/help/scoring": "/docs/protocols",
+    "/help/api": "/docs/api",
+}
+"""Where the pages are that were called help."""
 
 
 @router.get("/api/docs")
@@ -55,45 +66,67 @@ def problem_type(request: Request, code: str) -> Response:
     return render(request, "problems.html", problems=(PROBLEMS[code],))
 
 
-@router.get("/help")
-def help_index(request: Request) -> Response:
-    """Where to read what."""
-    return render(request, "help/index.html")
-
-
-@router.get("/help/scoring")
+@router.get("/docs/protocols")
 def scoring_protocols(request: Request) -> Response:
     """Every protocol."""
-    return render(request, "help/protocols.html", protocols=protocols())
+    return _page(request, "docs/protocols.html", protocols=protocols())
+
+
+@router.get("/docs/protocols/{code}")
+def scoring_protocol(request: Request, code: str) -> Response:
+    """How a protocol scores each task."""
+    described = described_data.known_protocol(code)
+    return _page(request, "docs/protocol.html", here="/docs/protocols", protocol=described)
+
+
+@router.get("/docs/formats")
+def formats(request: Request, platform: ThePlatform) -> Response:
+    """What result files hold, with examples to download."""
+    phases = described_data.phases_with_examples(platform)
+    return _page(request, "docs/formats.html", formats=described_data.formats(), phases=phases)
+
+
+@router.get("/docs/api")
+def api_by_example(request: Request, platform: ThePlatform) -> Response:
+    """The way of a submission by curl and by Python, through a phase of this server."""
+    page = site.page_at("/docs/api")
+    address, board = platform.settings.address, described_data.board_to_try(platform)
+    return _page(request, "docs/page.html", page=site.with_examples_of(page, address, board))
+
+
+@router.get("/docs/images/{name}")
+def image(name: str) -> Response:
+    """A picture in the documentation."""
+    if name not in site.image_names():
+        raise NotFoundError(f"There is no picture {name!r}")
+    return FileResponse(site.IMAGES / name)
+
+
+def markdown_page(request: Request) -> Response:
+    """A page that is a Markdown file."""
+    return _page(request, "docs/page.html", page=site.page_at(request.url.path))
+
+
+for address in site.FILES:
+    if address != "/docs/api":
+        router.get(address)(markdown_page)
+
+
+def moved(request: Request) -> Response:
+    """Where a page of help has moved to."""
+    return RedirectResponse(MOVED[request.url.path], HTTPStatus.PERMANENT_REDIRECT)
+
+
+for address in MOVED:
+    router.get(address)(moved)
 
 
 @router.get("/help/scoring/{code}")
-def scoring_protocol(request: Request, code: str) -> Response:
-    """How a protocol scores each task."""
-    return render(request, "help/protocol.html", protocol=operations_documentation.known_protocol(code))
+def moved_protocol(code: str) -> Response:
+    """Where the page of a protocol has moved to."""
+    return RedirectResponse(f"/docs/protocols/{quote(code)}", HTTPStatus.PERMANENT_REDIRECT)
 
 
-@router.get("/help/formats")
-def formats(request: Request, platform: ThePlatform) -> Response:
-    """What result files hold, with examples to download."""
-    phases = operations_documentation.phases_with_examples(platform)
-    return render(request, "help/formats.html", formats=operations_documentation.formats(), phases=phases)
-
-
-@router.get("/help/rules")
-def rules(request: Request) -> Response:
-    """The rules of all competitions."""
-    shortest = SHORTEST_DESCRIPTION
-    return render(request, "help/rules.html", leaks=LEAKS, quotas=HELD_OUT_QUOTAS, shortest=shortest)
-
-
-@router.get("/help/first-submission")
-def first_submission(request: Request) -> Response:
-    """From an account to a score."""
-    return render(request, "help/first_submission.html")
-
-
-@router.get("/help/api")
-def api_by_example(request: Request, platform: ThePlatform) -> Response:
-    """The way of a result by curl and by Python, through a phase of this server."""
-    return render(request, "help/api.html", tried=operations_documentation.board_to_try(platform))
+def _page(request: Request, template: str, here: str = "", **context: Any) -> Response:
+    """A page beside the navigation of the documentation; here: its address there, by default its own."""
+    return render(request, template, navigation=site.NAVIGATION, here=here or request.url.path, **context)

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Match
 
 PAGE_WORDS = frozenset(
-    {"api", "v1", "challenges", "leaderboards", "competitions", "methods", "teams", "submissions", "help"}
+    {"api", "v1", "challenges", "leaderboards", "competitions", "methods", "teams", "submissions", "docs"}
 )
 LONGEST_SEARCH = 100  # characters
 

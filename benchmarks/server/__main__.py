@@ -62,7 +62,9 @@ def _options() -> argparse.ArgumentParser:
         default=100,
         help="that are sent and drained, and as many that are scored again",
     )
-    options.add_argument("--write", action="store_true", help="write the tables into docs/costs.md")
+    options.add_argument(
+        "--write", action="store_true", help="write the tables into docs/administer/costs.md"
+    )
     return options
 
 

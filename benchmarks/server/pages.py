@@ -23,7 +23,7 @@ class Page:
 
 
 PAGES: Final = (
-    Page("help, which reads nothing", "/help"),
+    Page("documentation, which reads nothing", "/docs"),
     Page("home", "/"),
     Page("search", "/find?q=method%2099"),
     Page("challenge", "/challenges/history"),

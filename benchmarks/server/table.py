@@ -1,4 +1,4 @@
-"""The tables of docs/costs.md."""
+"""The tables of docs/administer/costs.md."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from benchmarks.contestants import ROOT
 from benchmarks.server.goals import GROWTH, Goal
 from benchmarks.server.pages import PageCosts
 
-COSTS: Final = ROOT / "docs" / "costs.md"
+COSTS: Final = ROOT / "docs" / "administer" / "costs.md"
 MARK: Final = "<!-- written by `python -m {} --write`: {} -->"
 
 

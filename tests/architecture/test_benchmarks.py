@@ -9,8 +9,11 @@ import pytest
 
 from benchmarks.contestants import Outcome
 from benchmarks.races import RACES
-from benchmarks.readme import BEGIN, END, README, write_readme
+from benchmarks.server.table import MARK
+from benchmarks.speed_page import SPEED, write_speed
 from benchmarks.tables import Section
+
+BEGIN, END = (MARK.format("benchmarks", end) for end in ("begin", "end"))
 
 
 def test_every_race_is_run_and_agrees_with_its_oracle(tmp_path: Path) -> None:
@@ -43,9 +46,9 @@ def section(title: str, *outcomes: tuple[str, float, int]) -> Section:
     return Section(title, "", tuple(Outcome(name, (s,) * 3, (s,) * 3, peak) for name, s, peak in outcomes))
 
 
-def test_a_run_replaces_what_is_between_the_readme_s_markers(tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}\nfigures of an earlier run\n{END}\nafter\n")
+def test_a_run_replaces_what_is_between_the_markers_of_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "speed.md"
+    page.write_text(f"before\n{BEGIN}\nfigures of an earlier run\n{END}\nafter\n")
     sections = [
         section(
             "Detection, medium",
@@ -60,9 +63,9 @@ def test_a_run_replaces_what_is_between_the_readme_s_markers(tmp_path: Path) -> 
         ),
     ]
 
-    write_readme(readme, sections, "two cores", None)
+    write_speed(page, sections, "two cores", None)
 
-    text = readme.read_text()
+    text = page.read_text()
     assert text.startswith(f"before\n{BEGIN}\n| ")
     assert text.endswith(f"{END}\nafter\n")
     assert "earlier" not in text
@@ -78,15 +81,15 @@ def test_a_run_replaces_what_is_between_the_readme_s_markers(tmp_path: Path) -> 
     assert "hotcoco" not in text
 
 
-def test_a_readme_without_markers_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text("nothing")
+def test_a_page_without_markers_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "speed.md").write_text("nothing")
 
     with pytest.raises(ValueError, match="does not have the lines"):
-        write_readme(tmp_path / "README.md", [], "two cores", None)
+        write_speed(tmp_path / "speed.md", [], "two cores", None)
 
 
-def test_the_readme_has_the_markers() -> None:
-    text = README.read_text()
+def test_the_page_of_speed_has_the_markers() -> None:
+    text = SPEED.read_text()
 
     assert text.count(BEGIN) == text.count(END) == 1
     assert text.index(BEGIN) < text.index(END)

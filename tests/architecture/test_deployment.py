@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.core.settings import Settings
+from app.operations.documentation_site import FILES
 from app.operations.processes import ENDING_SECONDS
 from app.operations.serving import LAST_RESPONSE_SECONDS
 from tests.compose_file import configuration
@@ -191,12 +192,18 @@ def test_everything_that_the_image_copies_exists_and_is_sent_to_the_engine() -> 
 
 
 def test_the_image_holds_every_package_that_the_server_runs() -> None:
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "docs"}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
     folders = {"migrations", "static", "templates"}
 
     copied = set(re.findall(r"^COPY (\w+) \1$", DOCKERFILE, re.MULTILINE))
 
     assert copied == packages | folders
+
+
+def test_the_image_holds_every_page_of_the_documentation() -> None:
+    copied = set(re.findall(r"^COPY (?!--from)(\S+) \S+$", DOCKERFILE, re.MULTILINE))
+
+    assert {file.partition("/")[0] for file in FILES.values()} <= copied
 
 
 def test_the_image_runs_as_an_ordinary_user_on_pinned_bases() -> None:

@@ -48,7 +48,7 @@ def test_nothing_is_changed_by_a_get() -> None:
 
 
 def test_every_setting_is_described_and_stands_in_the_documentation() -> None:
-    documented = (ROOT / "docs/operating.md").read_text()
+    documented = (ROOT / "docs/administer/settings.md").read_text()
 
     silent = [
         name for name, field in Settings.model_fields.items() if name != "data" and not field.description

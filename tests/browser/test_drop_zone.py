@@ -1,9 +1,7 @@
-"""What can be chosen on the submit page: folders, several files, a single one; and the README's first upload."""
+"""What can be chosen on the submit page: folders, several files, a single one."""
 
 import io
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,11 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.shared import unpack
-from tests.system.installations import registered
 
 pytestmark = pytest.mark.browser
-
-README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 @pytest.fixture
@@ -71,22 +66,3 @@ def test_an_archive_and_a_file_together_are_refused(visit: Visit, site: Site, fi
     page.get_by_label("Archive of result files").set_input_files([archive, files[0]])
 
     expect(page.locator("#upload-state")).to_contain_text("Choose one archive, or result files")
-
-
-def test_the_first_upload_of_the_readme_works_as_it_is_written(running: Site, tmp_path: Path) -> None:
-    found = re.search(r"^server=.*?(?=^# →)", README, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    commands = found[0].replace("http://127.0.0.1:8000", running.address)
-    token = registered(running.installation.platform, running.address, "Reader")
-
-    ended = subprocess.run(
-        ["bash", "-euc", commands],
-        cwd=tmp_path,
-        env={**os.environ, "HELDOUT_TOKEN": token},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-
-    assert '"valid":true' in ended.stdout

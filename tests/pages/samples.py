@@ -34,9 +34,9 @@ from app.submissions.uploads import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.challenge_samples import of_challenges
 from tests.pages.comparison_views import of_comparisons
+from tests.pages.documentation_samples import of_documentation
 from tests.pages.drawn import EVIL
 from tests.pages.figure_samples import of_figures
-from tests.pages.help_samples import of_help
 from tests.pages.login_samples import of_logins
 from tests.pages.method_views import method_page
 from tests.pages.people_samples import of_people
@@ -66,7 +66,7 @@ Sample = tuple[str, dict[str, Any]]  # a template and its context
 def samples() -> Iterator[Sample]:
     """Each page with contexts that walk through its branches."""
     yield from of_challenges()
-    yield from of_help()
+    yield from of_documentation()
     yield from of_accounts()
     yield from of_people()
     yield from of_logins()

@@ -46,7 +46,7 @@ def test_pages_for_one_person_stay_in_no_cache(browser: Browser, platform: Platf
     for page in ("/", "/account", "/submissions", "/uploads", "/api/v1/submissions", "/problems"):
         assert person.get(page).headers["cache-control"] == "no-store", page
     assert browser().get("/").headers["cache-control"] == "no-cache"
-    assert "cache-control" not in browser().get("/help").headers
+    assert "cache-control" not in browser().get("/docs").headers
     assert person.get("/static/style.css").headers.get("cache-control") != "no-store"
 
 

@@ -43,7 +43,7 @@ def challenge(platform: Platform) -> str:
 @pytest.mark.usefixtures("challenge")
 @pytest.mark.parametrize(
     "path",
-    ["/", "/challenges/twin", "/find?q=twin", "/help/formats", "/help/scoring", "/help/scoring/voc2007"],
+    ["/", "/challenges/twin", "/find?q=twin", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2007"],
 )
 def test_the_twin_of_a_page_has_the_form_that_its_schema_says(
     app: FastAPI, browser: Browser, path: str

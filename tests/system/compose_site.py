@@ -24,7 +24,7 @@ from tests.system.kits import small_kit
 from tests.system.networks import network
 from tests.system.servers import OwnServers, plain
 
-OPERATING = (ROOT / "docs/operating.md").read_text()
+ADMINISTERING = "\n".join(page.read_text() for page in sorted((ROOT / "docs/administer").glob("*.md")))
 CODE = "composed"
 PHASE = f"{CODE}/test"
 WORKERS = ("worker-1", "worker-2")
@@ -142,8 +142,8 @@ class DocumentedRun:
 
 
 def documented_run(*named: str) -> DocumentedRun:
-    """The one command `docker compose run --rm` of docs/operating.md that runs a service with these words."""
-    lines = OPERATING.replace("\\\n", " ").splitlines()
+    """The one command `docker compose run --rm` of docs/administer that runs a service with these words."""
+    lines = map(str.strip, ADMINISTERING.replace("\\\n", " ").splitlines())
     [line] = [one for one in lines if one.startswith("docker compose run --rm ") and " ".join(named) in one]
     words = line.partition("#")[0].split()[4:]
     volumes, variables = [], {}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.compose_site import OPERATING, PHASE, WORKERS, Site, composed
+from tests.system.compose_site import ADMINISTERING, PHASE, WORKERS, Site, composed
 from tests.system.containers import Mount, completed
 from tests.system.holds import in_a_pipe
 from tests.system.installations import LONGEST, Client, awaited
@@ -72,7 +72,10 @@ def test_the_web_server_can_neither_find_nor_read_ground_truth(site: Site) -> No
 
 
 @pytest.mark.parametrize(
-    "command", re.findall(r"`docker compose exec (\w+) (heldout-server .+?)`", OPERATING)
+    "command",
+    sorted(
+        {*re.findall(r"^ *docker compose exec (\w+) (heldout-server check.*)$", ADMINISTERING, re.MULTILINE)}
+    ),
 )
 def test_the_deployment_passes_its_own_check_as_documented(site: Site, command: tuple[str, str]) -> None:
     service, words = command

@@ -1,4 +1,4 @@
-"""What the README says of the library is run here."""
+"""What the documents say of the library is run here."""
 
 import inspect
 import json
@@ -12,15 +12,20 @@ import pytest
 import scoring
 import scoring.analysis
 from scoring.command_line.main import main
+from tests.documents import blocks
 from tests.scoring.archives import gz, tar, zip_of
 from tests.scoring.builders import Kit, annotation, thing
+from tests.shared import ROOT
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
-LIBRARY = README.partition("## As a library\n")[2].partition("\n## ")[0]
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES, WITH_ERRORS = EXAMPLES
-CHALLENGES, _, COCO = LIBRARY.partition("COCO's JSON is")
-COMMANDS = re.findall(r"^python -m scoring (.+)$", CHALLENGES, re.MULTILINE)
+PAGE = "docs/library.md"
+LIBRARY = (ROOT / PAGE).read_text()
+WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES, WITH_ERRORS = (
+    block.text for block in blocks(PAGE) if block.language == "python"
+)
+[OF_README] = (block.text for block in blocks("README.md") if block.language == "python")
+COMMAND_LINE = LIBRARY.partition("## Command line\n")[2].partition("\n## ")[0]
+TREES, _, COCO = COMMAND_LINE.partition("### COCO's JSON\n")
+COMMANDS = re.findall(r"^python -m scoring (.+)$", TREES, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
 OURS = {f"{PLACE}_cat.txt": b"a_1 0.9 1 1 10 10\n", f"{PLACE}_dog.txt": b"a_2 0.8 5 5 30 30\n"}
 THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
@@ -42,10 +47,21 @@ def _in_a_folder_with_everything_it_names(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_readme_s_example_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_readme_runs_and_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(OF_README, "README.md", "exec"), {})
+
+    *_, car, cat, mean = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in (car, cat, mean)] == [
+        ["car", "1.0000"],
+        ["cat", "0.0000"],
+        ["mean", "0.5000"],
+    ]
+
+
+def test_the_example_with_files_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
 
-    exec(compile(WITH_FILES, "README.md", "exec"), names)
+    exec(compile(WITH_FILES, PAGE, "exec"), names)
 
     output = capsys.readouterr().out.splitlines()
     assert output[:3] == ["cat 1.0 1 1", "dog 1.0 1 1", "1.000, on other images 1.000 to 1.000"]
@@ -54,7 +70,7 @@ def test_the_readme_s_example_runs_and_prints_what_it_says(capsys: pytest.Captur
 
 
 def test_the_example_with_masks_runs_and_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(WITH_ARRAYS + WITH_MASKS, "README.md", "exec"), {})
+    exec(compile(WITH_ARRAYS + WITH_MASKS, PAGE, "exec"), {})
 
     table = capsys.readouterr().out.partition("masks, IoU 0.50:0.95")[2]
     assert "car" in table
@@ -64,7 +80,7 @@ def test_the_example_with_masks_runs_and_prints_a_table(capsys: pytest.CaptureFi
 def test_the_example_with_rules_of_one_s_own_runs_and_says_what_it_measures(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    exec(compile(WITH_ARRAYS + WITH_MASKS + WITH_OWN_RULES, "README.md", "exec"), {})
+    exec(compile(WITH_ARRAYS + WITH_MASKS + WITH_OWN_RULES, PAGE, "exec"), {})
 
     measure, _, figures = capsys.readouterr().out.splitlines()[-1].rpartition("0.90 ")
     assert measure == "Average precision of masks, IoU 0.75:"
@@ -73,7 +89,7 @@ def test_the_example_with_rules_of_one_s_own_runs_and_says_what_it_measures(
 
 
 def test_the_example_with_errors_runs_and_prints_them_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(WITH_ARRAYS + WITH_ERRORS, "README.md", "exec"), {})
+    exec(compile(WITH_ARRAYS + WITH_ERRORS, PAGE, "exec"), {})
 
     *kinds, car, cat = capsys.readouterr().out.splitlines()[-14:]
     errors = [row.split() for row in kinds]
@@ -81,7 +97,7 @@ def test_the_example_with_errors_runs_and_prints_them_by_kind(capsys: pytest.Cap
     assert (car, cat[:8]) == ("()", "(Example")
 
 
-def test_every_analysis_that_the_readme_names_is_exported() -> None:
+def test_every_analysis_that_the_page_names_is_exported() -> None:
     [row] = [line for line in LIBRARY.splitlines() if line.startswith("| count and analyse")]
     names = re.findall(r"`(\w+)`", row.partition("in `scoring.analysis`:")[2])
 
@@ -93,7 +109,7 @@ def test_every_analysis_that_the_readme_names_is_exported() -> None:
 
 
 def test_the_example_with_arrays_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(WITH_ARRAYS, "README.md", "exec"), {})
+    exec(compile(WITH_ARRAYS, PAGE, "exec"), {})
 
     *table, cat, low = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in table[2:]] == [
@@ -106,11 +122,11 @@ def test_the_example_with_arrays_runs_and_prints_what_it_says(capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[0])
-def test_the_readme_s_commands_run_and_print_the_keys_that_it_names(
+def test_the_page_s_commands_run_and_print_the_keys_that_it_names(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(command, comments=True)
-    named = re.search(rf"^- {words[0]}: (.+?)(?=^- |\Z)", CHALLENGES, re.MULTILINE | re.DOTALL)
+    named = re.search(rf"^- {words[0]}: (.+?)(?=^- |\Z)", TREES, re.MULTILINE | re.DOTALL)
 
     code = main(words)
 
@@ -120,7 +136,7 @@ def test_the_readme_s_commands_run_and_print_the_keys_that_it_names(
     assert re.findall(r"`(\w+)`", named[1].partition(";")[0]) == list(prediction)
 
 
-def test_the_readme_s_command_for_coco_runs_and_prints_the_keys_that_it_names(
+def test_the_page_s_command_for_coco_runs_and_prints_the_keys_that_it_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     common = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10]}
@@ -138,7 +154,7 @@ def test_the_readme_s_command_for_coco_runs_and_prints_the_keys_that_it_names(
     assert set(re.findall(r"`(\w+)`", COCO)) == set(keys)
 
 
-def test_the_readme_names_all_commands() -> None:
+def test_the_page_names_all_commands() -> None:
     assert [command.split()[0] for command in COMMANDS] == [
         "validate",
         "evaluate",
@@ -148,13 +164,13 @@ def test_the_readme_names_all_commands() -> None:
     ]
 
 
-def test_every_function_that_the_library_exports_stands_in_the_readme() -> None:
+def test_every_function_that_the_library_exports_stands_in_the_page() -> None:
     functions = [name for name in scoring.__all__ if inspect.isfunction(getattr(scoring, name))]
 
     assert [name for name in functions if f"`{name}`" not in LIBRARY] == []
 
 
-def test_what_cannot_be_done_has_the_keys_that_the_readme_names(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_done_has_the_keys_that_the_page_names(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["statistics", "nowhere", "--image-set", "val"])
 
     [problem] = json.loads(capsys.readouterr().out)["problems"]

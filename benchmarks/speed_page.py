@@ -1,4 +1,4 @@
-"""The README's tables of speed, written from the sections of a run."""
+"""The tables of docs/speed.md, written from the sections of a run."""
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,11 +8,10 @@ from typing import Final
 
 from benchmarks.contestants import ROOT, Outcome
 from benchmarks.loads.detections import SIZES
+from benchmarks.server.table import write_between_marks
 from benchmarks.tables import Section
 
-README: Final = ROOT / "README.md"
-BEGIN: Final = "<!-- written by `python -m benchmarks --readme`: begin -->"
-END: Final = "<!-- written by `python -m benchmarks --readme`: end -->"
+SPEED: Final = ROOT / "docs" / "speed.md"
 
 _OURS: Final = "ours, tar.gz to AP"
 _LOOP: Final = "plain loop of the kit's rules"
@@ -89,20 +88,15 @@ class Run:
         return _ratio(self.outcome(title, other), self.ours(title))
 
 
-def write_readme(path: Path, sections: Sequence[Section], machine: str, peers: str | None) -> None:
-    """Replace what stands between the two markers of a README. Raises ValueError if it does not have both.
+def write_speed(path: Path, sections: Sequence[Section], machine: str, peers: str | None) -> None:
+    """Replace what stands between the two markers of a page. Raises ValueError if it does not have both.
 
     machine: what the sections were measured on; peers: the Python that the other programs ran under, None for none.
     """
-    text = path.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{path} does not have the lines '{BEGIN}' and '{END}'")
-    path.write_text(f"{before}{BEGIN}\n{_as_readme(Run(sections), machine, _versions(peers))}\n{END}{after}")
+    write_between_marks(path, _tables(Run(sections), machine, _versions(peers)), "benchmarks")
 
 
-def _as_readme(run: Run, machine: str, versions: Mapping[str, str]) -> str:
+def _tables(run: Run, machine: str, versions: Mapping[str, str]) -> str:
     sizes = [size for size in SIZES if f"Detection, {size}" in run.sections]
     lines = [
         *_rows_by_size(run, sizes, _DETECTION, "Detection, {}", versions),

@@ -1,4 +1,4 @@
-"""Help and the pages of competitions with what they are rendered with."""
+"""The documentation and the pages of competitions with what they are rendered with."""
 
 import uuid
 from collections.abc import Iterator
@@ -7,11 +7,10 @@ from typing import Any
 
 import scoring
 from app.boards.rows import BoardAddress
-from app.challenges.challenges import HELD_OUT_QUOTAS
-from app.challenges.disclosure import LEAKS
 from app.challenges.examples import protocols, task_rules
 from app.home.home import CompetitionView, ExampleFile
 from app.operations.documentation import formats
+from app.operations.documentation_site import FILES, NAVIGATION, page_at, with_examples_of
 from tests.pages.challenge_samples import CLOSED
 from tests.pages.drawn import EVIL
 from tests.pages.views import PHASE, VAL
@@ -19,20 +18,27 @@ from tests.pages.views import PHASE, VAL
 TRUTH = uuid.UUID(int=7)
 
 
-def of_help() -> Iterator[tuple[str, dict[str, Any]]]:
-    yield "help/index.html", {}
-    yield "help/first_submission.html", {}
-    yield "help/api.html", {"tried": None}
-    yield "help/api.html", {"tried": BoardAddress(EVIL, EVIL, 3)}
-    yield "help/rules.html", {"leaks": LEAKS, "quotas": HELD_OUT_QUOTAS, "shortest": 500}
-    yield "help/protocols.html", {"protocols": protocols()}
-    for protocol in protocols():
-        yield "help/protocol.html", {"protocol": protocol}
-    yield "help/protocol.html", {"protocol": replace(protocols()[0], other_names=(EVIL,))}
-    yield "help/formats.html", {"formats": formats(), "phases": (PHASE, VAL)}
-    yield "help/formats.html", {"formats": formats(), "phases": ()}
+def of_documentation() -> Iterator[tuple[str, dict[str, Any]]]:
+    for address in FILES:
+        yield "docs/page.html", {"page": page_at(address), **at(address)}
+    yield (
+        "docs/page.html",
+        {
+            "page": with_examples_of(page_at("/docs/api"), EVIL, BoardAddress(EVIL, EVIL, 3)),
+            **at("/docs/api"),
+        },
+    )
+    yield "docs/protocols.html", {"protocols": protocols(), **at("/docs/protocols")}
+    for protocol in (*protocols(), replace(protocols()[0], other_names=(EVIL,))):
+        yield "docs/protocol.html", {"protocol": protocol, **at(f"/docs/protocols/{protocol.name}")}
+    for phases in ((PHASE, VAL), ()):
+        yield "docs/formats.html", {"formats": formats(), "phases": phases, **at("/docs/formats")}
     for view in competition_views():
         yield "home/competition.html", {"view": view}
+
+
+def at(address: str) -> dict[str, Any]:
+    return {"navigation": NAVIGATION, "here": address}
 
 
 def competition_views() -> Iterator[CompetitionView]:

@@ -1,0 +1,231 @@
+"""The documentation as a site: the Markdown files of docs/ drawn in our own frame, with one navigation."""
+
+import posixpath
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any, Final
+from urllib.parse import quote
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from app.boards.rows import BoardAddress
+from app.web.dependencies import ROOT
+
+IMAGES: Final = ROOT / "docs" / "images"
+SETTINGS_OF_EXAMPLES: Final = "export HELDOUT_URL=http://127.0.0.1:8000 PHASE=sample/val COMPETITION=3"
+"""The line of docs/api.md that names the server; the examples that follow use its variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page in the navigation; `file`, relative to the repository, is its Markdown if it is not a template."""
+
+    address: str
+    title: str
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """Some pages of the navigation under one heading."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading of the second level, which links can lead to."""
+
+    anchor: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A Markdown file as HTML."""
+
+    title: str
+    html: Markup
+    sections: tuple[Section, ...]
+
+
+NAVIGATION: Final = (
+    Chapter(
+        "Documentation",
+        (
+            Entry("/docs", "Overview", "docs/index.md"),
+            Entry("/docs/take-part", "Take part", "docs/take-part.md"),
+            Entry("/docs/formats", "Formats"),
+            Entry("/docs/protocols", "Protocols"),
+            Entry("/docs/organise", "Organise", "docs/organise.md"),
+            Entry("/docs/security", "Security", "SECURITY.md"),
+        ),
+    ),
+    Chapter(
+        "Administer",
+        (
+            Entry("/docs/administer/install", "Install", "docs/administer/install.md"),
+            Entry("/docs/administer/settings", "Settings", "docs/administer/settings.md"),
+            Entry("/docs/administer/mail", "Mail", "docs/administer/mail.md"),
+            Entry("/docs/administer/login", "Login providers", "docs/administer/login.md"),
+            Entry("/docs/administer/backup", "Backup", "docs/administer/backup.md"),
+            Entry("/docs/administer/monitoring", "Monitoring", "docs/administer/monitoring.md"),
+            Entry("/docs/administer/update", "Update", "docs/administer/update.md"),
+            Entry("/docs/administer/scale", "Scale", "docs/administer/scale.md"),
+            Entry("/docs/administer/costs", "Costs of a request", "docs/administer/costs.md"),
+        ),
+    ),
+    Chapter(
+        "For programs",
+        (
+            Entry("/docs/library", "Library", "docs/library.md"),
+            Entry("/docs/speed", "Speed of the library", "docs/speed.md"),
+            Entry("/docs/api", "API by example", "docs/api.md"),
+            Entry("/api/docs", "API reference"),
+            Entry("/problems", "Problem codes"),
+        ),
+    ),
+)
+FILES: Final[Mapping[str, str]] = {
+    entry.address: entry.file for chapter in NAVIGATION for entry in chapter.entries if entry.file
+}
+ADDRESSES: Final[Mapping[str, str]] = {file: address for address, file in FILES.items()}
+
+
+@cache
+def page_at(address: str) -> Page:
+    """The Markdown page at an address of `FILES`."""
+    file = FILES[address]
+    return render(ROOT.joinpath(file).read_text(encoding="utf-8"), file)
+
+
+@cache
+def image_names() -> frozenset[str]:
+    """The pictures of the documentation."""
+    return frozenset(file.name for file in IMAGES.glob("*.png"))
+
+
+def with_examples_of(page: Page, server: str, board: BoardAddress | None) -> Page:
+    """The page of the API with examples for this server, and for this board if it has one."""
+    board = board or BoardAddress("sample", "val", 3)
+    url, phase = shlex.quote(server.rstrip("/")), f"{quote(board.challenge)}/{quote(board.image_set)}"
+    settings = f"export HELDOUT_URL={url} PHASE={phase} COMPETITION={board.competition}"
+    return replace(page, html=page.html.replace(SETTINGS_OF_EXAMPLES, settings))
+
+
+def render(text: str, file: str) -> Page:
+    """A Markdown text as a page.
+
+    file: where the text is, relative to the repository; relative links start from there and become addresses of the site.
+    """
+    tokens = _PARSER.parse(text)
+    sections = tuple(_add_anchors(tokens))
+    _translate_links(tokens, file)
+    title = next(text for level, text in _headings(tokens) if level == "h1")
+    html = _PARSER.renderer.render([*_with_framed_tables(tokens)], _PARSER.options, {})
+    return Page(title, Markup(html), sections)  # noqa: S704 - our own files
+
+
+def address_of_link(link: str, file: str) -> str:
+    """Where a link of a Markdown file leads on the site; a file that is no page of the site stays as it is.
+
+    >>> address_of_link("../organise.md#terms", "docs/administer/install.md")
+    '/docs/organise#terms'
+    >>> address_of_link("images/leaderboard.png", "docs/index.md"), address_of_link("/docs/formats", "docs/index.md")
+    ('/docs/images/leaderboard.png', '/docs/formats')
+    """
+    path, hash_sign, anchor = link.partition("#")
+    if not path or path.startswith("/") or "://" in path:
+        return link
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
+    return ADDRESSES.get(target, f"/{target}" if target.endswith(".png") else link) + hash_sign + anchor
+
+
+def anchor_of(title: str) -> str:
+    """The anchor of a heading, the same as on code hosting sites, so that links work on both.
+
+    >>> anchor_of("Log in with `GitHub`, or not")
+    'log-in-with-github-or-not'
+    """
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _headings(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """The level and the text of each heading."""
+    for opening, content in pairwise(tokens):
+        if opening.type == "heading_open":
+            yield opening.tag, "".join(child.content for child in content.children or ())
+
+
+def _add_anchors(tokens: Sequence[Token]) -> Iterator[Section]:
+    """Give each heading below the title an anchor; yields those of the second level."""
+    headings = (token for token in tokens if token.type == "heading_open")
+    for opening, (level, title) in zip(headings, _headings(tokens), strict=True):
+        if level != "h1":
+            opening.attrSet("id", anchor_of(title))
+        if level == "h2":
+            yield Section(anchor_of(title), title)
+
+
+def _translate_links(tokens: Sequence[Token], file: str) -> None:
+    for token in tokens:
+        for child in token.children or ():
+            for name in ("href", "src"):
+                link = child.attrGet(name)
+                if isinstance(link, str):
+                    child.attrSet(name, address_of_link(link, file))
+                    if "://" in link:
+                        child.attrSet("rel", "nofollow noopener noreferrer")
+
+
+def _with_framed_tables(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Let wide tables scroll, name them after their section, and align numbers by a class.
+
+    The content security policy allows no style attributes, and a header without text is none for a screen reader.
+    """
+    section, seen = "", Counter[str]()
+    for place, token in enumerate(tokens):
+        if token.type == "inline" and tokens[place - 1].type == "heading_open":
+            section = token.content.replace("`", "")
+        if token.type in {"th_open", "td_open"} and "right" in str(token.attrs.pop("style", "")):
+            token.attrSet("class", "number")
+        if token.type == "th_open":
+            token.attrSet("scope", "col")
+        if token.tag == "th" and not tokens[place + token.nesting].content:
+            token.tag = "td"
+            token.attrs.pop("scope", None)
+        if token.type == "table_open":
+            seen[section] += 1
+            name = escape(section if seen[section] == 1 else f"{section}, {seen[section]}")
+            yield _html(f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">')
+            yield token
+            yield _html(f'<caption class="hidden">{name}</caption>')
+        elif token.type == "table_close":
+            yield token
+            yield _html("</div>")
+        else:
+            yield token
+
+
+def _html(text: str) -> Token:
+    return Token("html_block", "", 0, content=text)
+
+
+def _render_code(
+    _renderer: RendererHTML, tokens: Sequence[Token], place: int, _options: Any, _environment: Any
+) -> str:
+    """A block of code, which page.js gives a button for copying."""
+    return f"<pre data-copy><code>{escape(tokens[place].content)}</code></pre>\n"
+
+
+_PARSER: Final = MarkdownIt("commonmark").enable("table")
+_PARSER.add_render_rule("fence", _render_code)

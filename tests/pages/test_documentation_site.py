@@ -1,0 +1,141 @@
+"""The documentation as a site: every page is drawn, every link and anchor leads somewhere, and old addresses still do."""
+
+import re
+from html.parser import HTMLParser
+from urllib.parse import urldefrag
+
+import pytest
+from fastapi import FastAPI
+from starlette.routing import Match
+
+from app.challenges.examples import protocols
+from app.operations.documentation_pages import MOVED
+from app.operations.documentation_site import FILES, NAVIGATION, anchor_of, render
+from tests.documents import DOCUMENTS
+from tests.pages.conftest import Browser
+from tests.shared import ROOT
+
+LISTED = [entry.address for chapter in NAVIGATION for entry in chapter.entries]
+PAGES = [*LISTED, *(f"/docs/protocols/{each.name}" for each in protocols())]
+
+
+class Read(HTMLParser):
+    """A page: its anchors, and where its links and pictures are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: list[str] = []
+        self.links: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.anchors.append(str(value))
+            if name in {"href", "src"}:
+                self.links.add(str(value))
+
+
+def has_page(app: FastAPI, path: str) -> bool:
+    """Whether an address is one of a route, of a static file or of the description for machines."""
+    if path.startswith("/static/"):
+        return (ROOT / path[1:]).is_file()
+    scope = {"type": "http", "method": "GET", "path": path}
+    routes = (route for router in app.state.routers for route in router.routes)
+    return path == app.openapi_url or any(route.matches(scope)[0] is Match.FULL for route in routes)
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_is_drawn_and_its_links_and_anchors_lead_somewhere(
+    app: FastAPI, browser: Browser, address: str
+) -> None:
+    visitor = browser()
+    response = visitor.get(address)
+    page = Read(response.text)
+
+    assert response.status_code == 200
+    assert len(page.anchors) == len(set(page.anchors))
+    for link in page.links:
+        path, anchor = urldefrag(link)
+        path = path.partition("?")[0]
+        if path.startswith("https://"):
+            continue
+        assert not path or has_page(app, path), link
+        if anchor:
+            assert anchor in (Read(visitor.get(path).text) if path else page).anchors, link
+
+
+@pytest.mark.parametrize("address", FILES)
+def test_a_page_asks_for_nothing_that_the_content_security_policy_forbids(
+    browser: Browser, address: str
+) -> None:
+    text = browser().get(address).text
+
+    assert not re.search(r"<style|\sstyle=|<script(?![^>]+src=\"/static/)|\son\w+=", text)
+    assert not re.search(r'(?:src|<link[^>]+href)="(?!/)', text)
+
+
+def test_a_page_says_where_it_is_in_the_navigation(browser: Browser) -> None:
+    page = browser().get("/docs/administer/backup").text
+
+    assert '<a href="/docs/administer/backup" aria-current="page">Backup</a>' in page
+    assert '<a href="#damaged-files">Damaged files</a>' in page
+    assert 'href="/docs/protocols" aria-current="page"' in browser().get("/docs/protocols/coco").text
+
+
+def test_pictures_are_served_and_nothing_else_from_their_folder(browser: Browser) -> None:
+    visitor = browser()
+
+    assert visitor.get("/docs/images/leaderboard.png").headers["content-type"] == "image/png"
+    for absent in ("nothing.png", "..%2findex.md", "%2e%2e/index.md"):
+        assert visitor.get(f"/docs/images/{absent}").status_code == 404
+
+
+def test_pages_of_the_repository_that_are_no_pages_of_the_site_are_not_served(browser: Browser) -> None:
+    for absent in ("decisions/docs-site", "index", "nothing", "administer"):
+        assert browser().get(f"/docs/{absent}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [*MOVED.items(), ("/help/scoring/voc2012", "/docs/protocols/voc2012")]
+)
+def test_the_addresses_of_documentation_lead_to_the_documentation(
+    browser: Browser, old: str, new: str
+) -> None:
+    visitor = browser()
+    response = visitor.get(old)
+
+    assert (response.status_code, response.headers["location"]) == (308, new)
+    assert visitor.get(urldefrag(new)[0]).status_code == 200
+
+
+def test_the_examples_of_the_api_have_the_address_of_this_server(browser: Browser, app: FastAPI) -> None:
+    page = browser().get("/docs/api").text
+    address = app.state.platform.settings.address.rstrip("/")
+
+    assert f"export HELDOUT_URL={address} PHASE=sample/val COMPETITION=3\n" in page
+
+
+@pytest.mark.parametrize("file", DOCUMENTS)
+def test_links_between_files_lead_to_files_and_their_headings(file: str) -> None:
+    """As they are read beside the code, and not on a server."""
+    text = (ROOT / file).read_text()
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        path, anchor = urldefrag(link)
+        if path.startswith(("http://", "https://", "/")):
+            continue
+        target = (ROOT / file).parent / path if path else ROOT / file
+        assert target.exists(), link
+        if anchor:
+            assert anchor in headings(target.read_text()), link
+
+
+def headings(text: str) -> set[str]:
+    return {anchor_of(title.strip()) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+
+
+def test_numbers_in_tables_are_aligned_by_a_class() -> None:
+    page = render("# T\n\n| a | b |\n|---|---:|\n| 1 | 2 |\n", "docs/t.md")
+
+    assert '<td class="number">2</td>' in page.html
+    assert page.html.count("tabindex") == 1
