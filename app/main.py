@@ -69,12 +69,11 @@ from app.results import (
     method_pages,
     personal_data_api,
     personal_data_pages,
-    progress_pages,
     result_api,
     result_pages,
     submission_api,
+    submission_pages,
 )
-from app.results import submission_pages as submission_view_pages
 from app.submissions import downloads, quota_api, submitting_pages, upload_api, upload_pages
 from app.web.dependencies import ROOT
 from app.web.error_responses import add_error_handlers
@@ -112,10 +111,9 @@ API = (
 )
 PAGES = (
     boards_pages.router,
-    progress_pages.router,
-    home_pages.router,
     submitting_pages.router,
-    submission_view_pages.router,
+    submission_pages.router,
+    home_pages.router,
     account_pages.router,
     token_pages.router,
     recovery_pages.router,

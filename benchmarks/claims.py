@@ -100,7 +100,7 @@ def claim_run(session: Session) -> bool:
     """Claim a run as a worker does."""
     found = queue.claim_next(session, Queue.RUNS, LEASE, scoring.SCORER)
     if found:
-        HANDLER.claimed(session, found)
+        HANDLER.on_claim(session, found)
     return found is not None
 
 

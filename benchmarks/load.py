@@ -98,7 +98,7 @@ def spend_night(
     address = running.start_web(**DEFAULTS, trusted_proxies="127.0.0.1")
     running.start_worker(workers=2)
     tokens = [
-        accounts.token_of_program(running.platform, f"night{number}@example.org", f"Person {number}")
+        accounts.create_program_token(running.platform, f"night{number}@example.org", f"Person {number}")
         for number in range(people)
     ]
     night, web = Night(), running.pid("web")

@@ -4,14 +4,14 @@ import os
 import signal
 import sys
 
-from app.operations.supervisor import STOP_SIGNALS, do_nothing
+from app.operations.supervisor import STOP_SIGNALS, ignore_signal
 from tests.attacks import attacks
 from tests.system.servers import broker_url, database_url, own_servers
 
 # what the shell ignores, such as SIGHUP under nohup, programs under test must not
 for number in STOP_SIGNALS:
     if signal.getsignal(number) == signal.SIG_IGN:
-        signal.signal(number, do_nothing)
+        signal.signal(number, ignore_signal)
 
 __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
 

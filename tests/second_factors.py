@@ -41,7 +41,7 @@ def log_in_with_code(client: Any, email: str, password: str, *, steps: int = 0) 
 
 def token_of_admin(platform: Platform, email: str, name: str) -> str:
     """A token of an admin with a second factor, with every scope; earlier ones of the same account are revoked."""
-    token = accounts.token_of_program(platform, email, name)
+    token = accounts.create_program_token(platform, email, name)
     roles.grant(platform, email, Grant.ADMIN)
     give_second_factor(platform, email)
     return token

@@ -25,11 +25,11 @@ from app.operations.processes import sweeper_child
 from app.operations.supervisor import Supervisor
 from app.platform import Platform, platform_of
 from worker import handlers
-from worker.transport import use_forgiving_transport
+from worker.transport import use_best_effort_transport
 
 log = structlog.get_logger()
 settings = Settings.read()
-use_forgiving_transport()
+use_best_effort_transport()
 celery = celery_of(settings)
 supervisor = Supervisor(lambda what: log.warning("helper process", what=what))
 outages = OutageLog()
@@ -48,7 +48,7 @@ def platform() -> Platform:
 @celery.task(name=TASK)
 def work(queue: str) -> None:
     """Do the next job of a queue, and wake a worker for the one after it."""
-    with outages.forgiving(OUTAGE_EVENT):
+    with outages.tolerating_outages(OUTAGE_EVENT):
         if handlers.do_next(platform(), Queue(queue)):
             platform().notifier.wake_workers(Queue(queue))
             rescoring.activate_complete(platform())

@@ -71,11 +71,11 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
     outages = OutageLog()
     while True:
         try:
-            with outages.forgiving("sweep failed"):
+            with outages.tolerating_outages("sweep failed"):
                 if worker:
                     _report(platform, worker, slots)
-                was_away = look_for_recovery(platform, was_away=was_away)
-                attempts.look_at_damaged(platform)
+                was_away = check_recovery(platform, was_away=was_away)
+                attempts.check_damaged(platform)
                 sweep(platform)
         except SQLAlchemyError:
             log.exception("sweep failed")
@@ -97,16 +97,16 @@ def _acquire_sweep(platform: Platform) -> bool:
     """Whether this process should sweep now; if so, no other process does before the next sweep is due."""
     every = timedelta(seconds=0.9 * platform.settings.sweep_seconds)
     with platform.transaction() as session:
-        return heartbeats.take_turn(session, every)
+        return heartbeats.try_acquire_sweep(session, every)
 
 
-def look_for_recovery(platform: Platform, *, was_away: bool) -> bool:
+def check_recovery(platform: Platform, *, was_away: bool) -> bool:
     """Check the stores of this process and return whether any is unavailable; once all are back, end the pauses of jobs.
 
     Every sweeper does this, even if it is another one's turn to sweep: all of them notice an outage that is long enough for
     long pauses.
     """
-    is_away = not attempts.has_its_stores(platform)
+    is_away = not attempts.stores_available(platform)
     if was_away and not is_away:
         attempts.end_pauses(platform)
     return is_away

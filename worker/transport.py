@@ -42,7 +42,7 @@ class Transport(redis.Transport):
     Channel: Any = BestEffortAckChannel
 
 
-def use_forgiving_transport() -> None:
+def use_best_effort_transport() -> None:
     """Use this transport for every new connection of this process to Redis or Valkey."""
     for scheme in ("redis", "rediss"):
         TRANSPORT_ALIASES[scheme] = f"{__name__}:{Transport.__name__}"

@@ -7,11 +7,11 @@ from fastapi.responses import Response
 
 from app.boards import boards
 from app.boards.pages import json_of
-from app.boards.rows import BoardAddress, BoardView, Form
+from app.boards.rows import BoardFormat, BoardKey, BoardView
 from app.boards.selections import BoardParameters
 from app.core.access import Action
 from app.core.caching import conditional_response
-from app.web.dependencies import CurrentActor, ThePlatform, requires, who_is_counted
+from app.web.dependencies import CurrentActor, ThePlatform, rate_limit_key, requires
 
 router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
 
@@ -36,7 +36,7 @@ def board(
     digits and also see private methods. Ranks always refer to the whole board, whatever is filtered out. Send the ETag of an
     earlier response as If-None-Match to get a 304 if nothing has changed.
     """
-    address = BoardAddress(challenge, image_set, competition)
-    document = boards.Document(Form.JSON, json_of)
-    board = boards.rendered_board(platform, actor, address, asked.query(), document, who_is_counted(request))
+    address = BoardKey(challenge, image_set, competition)
+    document = boards.Document(BoardFormat.JSON, json_of)
+    board = boards.rendered_board(platform, actor, address, asked.query(), document, rate_limit_key(request))
     return conditional_response(request, board, "application/json", is_private=actor.is_logged_in)

@@ -13,15 +13,15 @@ from sqlalchemy.orm import Session
 import scoring
 from app.boards.ranking import FIGURES
 from app.boards.rows import (
-    BoardAddress,
     BoardControls,
+    BoardFormat,
+    BoardKey,
     BoardLink,
     BoardPage,
     BoardRow,
     BoardTeam,
     BoardView,
     Cell,
-    Form,
     are_compared,
     arrange,
     check_page,
@@ -30,10 +30,10 @@ from app.boards.rows import (
     training_of,
     with_classes,
 )
-from app.boards.selections import BoardQuery, column_groups, end_of, page_count
+from app.boards.selections import BoardQuery, column_groups, end_of_day, page_count
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_past_embargo
-from app.challenges.disclosure import Sight, StoredScore, sight_of, withheld
+from app.challenges.disclosure import StoredScore, Visibility, visibility_for, withheld
 from app.core.access import Actor
 from app.core.caching import Rendered
 from app.core.errors import NotFoundError, WithheldError
@@ -163,7 +163,7 @@ def board_version(session: Session, phase_id: int, competition: int) -> Version 
     return tuple(row) if row else None
 
 
-def withdrawals_number(session: Session, phase_id: int, competition: int) -> int:
+def withdrawals_version(session: Session, phase_id: int, competition: int) -> int:
     """Return a number that changes whenever results disappear from a board: withdrawn, or hidden with their team."""
     is_removed = or_(Result.state == ResultState.WITHDRAWN, not_(is_shown(Method.team_id)))
     statement = (
@@ -265,14 +265,14 @@ def scores(session: Session, on_board: Subquery) -> dict[int, dict[str | None, S
 class Document:
     """An output format of a board, and the function that writes it."""
 
-    form: Form
+    form: BoardFormat
     write: Callable[[BoardPage], bytes]
 
 
 def rendered_board(
     platform: Platform,
     actor: Actor,
-    address: BoardAddress,
+    address: BoardKey,
     query: BoardQuery,
     document: Document,
     reader: str,
@@ -297,14 +297,14 @@ def rendered_board(
 
 
 def _audience(actor: Actor, challenge_id: int) -> Audience:
-    return Audience.ORGANISERS if actor.runs(challenge_id) else Audience.PUBLIC
+    return Audience.ORGANISERS if actor.organises_challenge(challenge_id) else Audience.PUBLIC
 
 
-def _version(platform: Platform, address: BoardAddress) -> tuple[PhaseView, int, Hashable]:
+def _version(platform: Platform, address: BoardKey) -> tuple[PhaseView, int, Hashable]:
     """Load everything a cached board depends on: phase, withdrawals, its own version and the links to other boards."""
     with platform.snapshot() as session:
         phase = challenges.find_phase(session, address.challenge, address.image_set)
-        withdrawals = withdrawals_number(session, phase.id, address.competition)
+        withdrawals = withdrawals_version(session, phase.id, address.competition)
         version = board_version(session, phase.id, address.competition)
         others = _boards_of_challenge(session, phase)
     if version is None:
@@ -321,7 +321,7 @@ def _boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink,
     )
 
 
-def _no_board(address: BoardAddress) -> NotFoundError:
+def _no_board(address: BoardKey) -> NotFoundError:
     return NotFoundError(f"{address.challenge} {address.image_set} has no competition {address.competition}")
 
 
@@ -339,27 +339,27 @@ class _Stored:
     boards: tuple[BoardLink, ...]
 
 
-def board_page(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> BoardPage:
+def board_page(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery) -> BoardPage:
     """Return a board with all rows and classes that the query selects, and the controls around it.
 
     Raises NotFoundError, MalformedError for classes or pages that the board does not have, WithheldError for hidden values.
     """
     stored = _load(platform, actor, address, query)
-    sight = sight_of(actor, stored.phase)
-    _check_sight(stored.phase, sight, query)
+    visibility = visibility_for(actor, stored.phase)
+    _check_sight(stored.phase, visibility, query)
     classes = columns(platform, stored.phase, address.competition, stored.board.versions.protocol)
     check_query(query, classes)
     info = scoring.competition_of(stored.phase.dataset, address.competition)
-    rows = [_row(row, stored, sight, query, info, classes) for row in stored.rows]
-    arranged = _with_visible_dates(arrange(rows, classes, query, sight.decimals), sight)
-    board = with_classes(_view(stored, sight, query, info, classes, arranged), query.classes)
+    rows = [_row(row, stored, visibility, query, info, classes) for row in stored.rows]
+    arranged = _with_visible_dates(arrange(rows, classes, query, visibility.decimals), visibility)
+    board = with_classes(_view(stored, visibility, query, info, classes, arranged), query.classes)
     check_page(query, board)
-    return BoardPage(board, _controls(stored, sight, query, classes, board))
+    return BoardPage(board, _controls(stored, visibility, query, classes, board))
 
 
-def _load(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> _Stored:
+def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery) -> _Stored:
     competition = address.competition
-    before = end_of(query.as_of) if query.as_of else None
+    before = end_of_day(query.as_of) if query.as_of else None
     with platform.snapshot() as session:  # sees the board either before or after a switch
         phase = challenges.find_phase(session, address.challenge, address.image_set)
         audience = _audience(actor, phase.challenge_id)
@@ -367,7 +367,9 @@ def _load(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQ
         if board is None:
             raise _no_board(address)
         on_board = (
-            recording.former(phase.id, competition, before) if before else current(phase.id, competition)
+            recording.former_results(phase.id, competition, before)
+            if before
+            else current(phase.id, competition)
         )
         rows = select_rows(session, on_board, audience)
         newest = max(rows, key=lambda row: row.run_id, default=None)
@@ -383,16 +385,16 @@ def _load(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQ
         )
 
 
-def _check_sight(phase: PhaseView, sight: Sight, query: BoardQuery) -> None:
+def _check_sight(phase: PhaseView, visibility: Visibility, query: BoardQuery) -> None:
     """Raise WithheldError if the query needs values that are hidden from this reader."""
     needs_classes = query.sort in FIGURES
-    if (query.difficult and not sight.details) or (needs_classes and not sight.classes):
-        raise WithheldError(withheld(phase, sight) or "")
+    if (query.difficult and not visibility.details) or (needs_classes and not visibility.classes):
+        raise WithheldError(withheld(phase, visibility) or "")
 
 
 def _view(
     stored: _Stored,
-    sight: Sight,
+    visibility: Visibility,
     query: BoardQuery,
     info: scoring.CompetitionInfo,
     classes: tuple[str, ...],
@@ -409,9 +411,9 @@ def _view(
         measure=next((row.measure for row in stored.rows), ""),
         protocol=board.versions.protocol,
         shows_newest=is_replaceable(phase),
-        decimals=sight.decimals,
-        beyond_public=sight.beyond_public,
-        withheld=withheld(phase, sight),
+        decimals=visibility.decimals,
+        beyond_public=visibility.beyond_public,
+        withheld=withheld(phase, visibility),
         classes=classes,
         rows=rows,
         sort=query.sort,
@@ -420,7 +422,7 @@ def _view(
         ground_truth_id=board.versions.ground_truth_id,
         scorer=board.versions.scorer,
         version=board.version,
-        updated_at=sight.moment(board.updated_at),
+        updated_at=visibility.moment(board.updated_at),
         rescoring=board.rescoring,
         methods=len(stored.rows),
         as_of=query.as_of,
@@ -428,7 +430,7 @@ def _view(
 
 
 def _controls(
-    stored: _Stored, sight: Sight, query: BoardQuery, classes: tuple[str, ...], board: BoardView
+    stored: _Stored, visibility: Visibility, query: BoardQuery, classes: tuple[str, ...], board: BoardView
 ) -> BoardControls:
     teams = {row.team.id: row.team for row in stored.rows}
     return BoardControls(
@@ -440,16 +442,16 @@ def _controls(
         groups=column_groups(board.classes),
         pages=page_count(len(board.rows)),
         listed=len(board.rows),
-        has_classes=sight.classes,
-        has_details=sight.details,
-        has_groups=sight.details and are_compared(board, query),
+        has_classes=visibility.classes,
+        has_details=visibility.details,
+        has_groups=visibility.details and are_compared(board, query),
         has_images=stored.phase.draws_images,
     )
 
 
-def _with_visible_dates(rows: Sequence[BoardRow], sight: Sight) -> tuple[BoardRow, ...]:
+def _with_visible_dates(rows: Sequence[BoardRow], visibility: Visibility) -> tuple[BoardRow, ...]:
     """Reduce dates to what the reader may see. Sorting comes first because it needs the exact dates."""
-    return tuple(replace(row, date=sight.moment(row.date)) for row in rows)
+    return tuple(replace(row, date=visibility.moment(row.date)) for row in rows)
 
 
 def columns(platform: Platform, phase: PhaseView, competition: int, protocol: str) -> tuple[str, ...]:
@@ -461,17 +463,17 @@ def columns(platform: Platform, phase: PhaseView, competition: int, protocol: st
 def _row(
     row: StoredRow,
     stored: _Stored,
-    sight: Sight,
+    visibility: Visibility,
     query: BoardQuery,
     info: scoring.CompetitionInfo,
     classes: tuple[str, ...],
 ) -> BoardRow:
-    sight = sight.of_result(is_complete=row.is_complete)
+    visibility = visibility.of_result(is_complete=row.is_complete)
     scores = stored.scores.get(row.run_id, {})
-    mean = sight.mean(scores.get(None), stored.ladder.get(row.ladder_run_id or 0))
-    values = {name: sight.value(score) for name, score in scores.items() if name is not None}
-    intervals = {name: sight.interval(score) for name, score in scores.items()}
-    group = stored.letters.get(row.run_id) if sight.details else None
+    mean = visibility.mean(scores.get(None), stored.ladder.get(row.ladder_run_id or 0))
+    values = {name: visibility.value(score) for name, score in scores.items() if name is not None}
+    intervals = {name: visibility.interval(score) for name, score in scores.items()}
+    group = stored.letters.get(row.run_id) if visibility.details else None
     if query.difficult:  # needs details, which `_check_sight` has checked
         values = dict(with_difficult(stored.tables.get(row.run_id, ())))
         mean, intervals, group = values.get("mean"), {}, None
@@ -484,7 +486,7 @@ def _row(
         description=row.method.description,
         is_baseline=row.method.is_baseline,
         is_public=row.method.public_at is not None,
-        is_complete=row.is_complete if sight.beyond_public else None,
+        is_complete=row.is_complete if visibility.beyond_public else None,
         is_outdated=is_outdated(row.versions, stored.board.versions),
         submission=row.submission_id,
         team=row.team,

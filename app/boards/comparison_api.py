@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from app.boards import comparisons
 from app.boards.comparison_pages import Methods
 from app.boards.comparisons import ComparisonView
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
@@ -30,4 +30,4 @@ def compare(
     A difference is a method's score minus the score of the first method. If the phase hides details, the response has only
     the visible values.
     """
-    return comparisons.comparison(platform, actor, BoardAddress(challenge, image_set, competition), methods)
+    return comparisons.comparison(platform, actor, BoardKey(challenge, image_set, competition), methods)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from app.boards import comparisons
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
@@ -35,7 +35,7 @@ def compare(
     class_name: Annotated[str | None, Query(alias="class", max_length=200)] = None,
 ) -> Response:
     """Compare methods of a board side by side."""
-    address = BoardAddress(challenge, image_set, competition)
+    address = BoardKey(challenge, image_set, competition)
     view = comparisons.comparison(platform, actor, address, methods)
     drawn = comparisons.drawings(platform, view, class_name)
     return render(request, "comparisons/comparison.html", comparison=view, drawn=drawn)

@@ -12,10 +12,10 @@ from sqlalchemy import ColumnElement, Select, and_, select, true
 from sqlalchemy.orm import Session
 
 import scoring
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_past_embargo
-from app.challenges.disclosure import RunScore, Sight, StoredScore, sight_of, withheld
+from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import MalformedError, NotFoundError
 from app.models import Board, ClassScore, Method, Phase, Result, Run, Team
@@ -26,7 +26,7 @@ from app.results.analyses import AnalysisView, ClassErrors, analysis_view
 from app.results.details import classes_to_draw, curves_figure, errors_figure, view_of
 from app.results.exhibits import ClassValue
 from app.results.headlines import SCORE
-from app.results.recording import stands_on_board
+from app.results.recording import is_on_board
 from app.results.standings import rank_column
 from app.results.submissions import class_value
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
@@ -348,7 +348,7 @@ def _select_from_board(actor: Actor, phase_id: int, competition: int, *columns: 
     return (
         select(*columns)
         .select_from(Result)
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .join(Run, Result.published_run_id == Run.id)
         .join(Method, Result.method_id == Method.id)
         .join(Phase, Result.phase_id == Phase.id)
@@ -378,14 +378,14 @@ def candidates(  # noqa: PLR0913 - board, reader, selection
     competition: int,
     chosen: Sequence[int],
     *,
-    sight: Sight,
+    visibility: Visibility,
     limit: int,
 ) -> list[tuple[int, str, int | None, StoredScore]]:
     """Return the chosen methods and the best others on a board: id, name, the run that the ladder shows, the stored mean.
 
     If means are hidden, the others are the first by name, so that the selection reveals nothing about their scores.
     """
-    rank = rank_column(sight)
+    rank = rank_column(visibility)
     best_first = () if rank is None else (rank.desc().nulls_last(),)
     statement = (
         _select_from_board(actor, phase_id, competition, Method.id, Method.name, Run.ladder_run_id, *SCORE)
@@ -407,9 +407,7 @@ def has_board(session: Session, phase_id: int, competition: int) -> bool:
 MAX_CANDIDATES = 200  # methods offered on the page; a URL can name any method
 
 
-def comparison(
-    platform: Platform, actor: Actor, address: BoardAddress, methods: Sequence[int]
-) -> ComparisonView:
+def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Sequence[int]) -> ComparisonView:
     """Compare methods of a board, as the reader may see them. The first method is the reference.
 
     Raises MalformedError for too many methods, NotFoundError if the board does not exist or a method is not on it.
@@ -421,14 +419,14 @@ def comparison(
             raise NotFoundError(
                 f"{address.challenge} {address.image_set} has no competition {address.competition}"
             )
-        sight = sight_of(actor, phase)
+        visibility = visibility_for(actor, phase)
         runs = runs_on_board(session, actor, phase.id, address.competition, chosen)
         if missing := set(chosen) - {run.method for run in runs}:
             numbers = ", ".join(map(str, sorted(missing)))
             raise NotFoundError(f"this board has no method {numbers}, or it is not public")
-        stored = analyses.diagnoses(session, [run.run for run in runs]) if sight.details else {}
-        compared = _methods(session, sight, runs, stored)
-        candidates, has_more = _candidates(session, actor, phase, address.competition, chosen, sight)
+        stored = analyses.diagnoses(session, [run.run for run in runs]) if visibility.details else {}
+        compared = _methods(session, visibility, runs, stored)
+        candidates, has_more = _candidates(session, actor, phase, address.competition, chosen, visibility)
     obstacle = obstacle_of([run.setup for run in runs])
     is_ready = obstacle is None and len(stored) == len(runs) >= FEWEST
     return ComparisonView(
@@ -441,10 +439,10 @@ def comparison(
         methods=compared,
         classes=tuple(dict.fromkeys(each.name for method in compared for each in method.classes)),
         statistics=_statistics(platform, [run.run for run in runs]) if is_ready else None,
-        is_computed=is_ready or not sight.details or obstacle is not None or len(runs) < FEWEST,
+        is_computed=is_ready or not visibility.details or obstacle is not None or len(runs) < FEWEST,
         obstacle=obstacle,
-        withheld=withheld(phase, sight),
-        beyond_public=sight.beyond_public,
+        withheld=withheld(phase, visibility),
+        beyond_public=visibility.beyond_public,
         candidates=candidates,
         has_more=has_more,
         draws_images=phase.draws_images,
@@ -452,14 +450,14 @@ def comparison(
 
 
 def _methods(
-    session: Session, sight: Sight, runs: Sequence[BoardRun], stored: Mapping[int, dict[str, Any]]
+    session: Session, visibility: Visibility, runs: Sequence[BoardRun], stored: Mapping[int, dict[str, Any]]
 ) -> tuple[ComparedMethod, ...]:
     scores = submissions.scores_of(session, [run.run for run in runs])
     ladder = headlines.load_headlines(session, [run.ladder_run for run in runs])
     return tuple(
         _method(
             run,
-            sight.of_result(is_complete=run.is_complete),
+            visibility.of_result(is_complete=run.is_complete),
             scores.get(run.run, []),
             ladder.get(run.ladder_run or 0),
             analysis_view(stored.get(run.run)),
@@ -470,13 +468,13 @@ def _methods(
 
 def _method(
     run: BoardRun,
-    sight: Sight,
+    visibility: Visibility,
     scores: Sequence[RunScore],
     ladder: StoredScore | None,
     analysis: AnalysisView,
 ) -> ComparedMethod:
     mean = next((score for score in scores if score.class_name is None), None)
-    bounded = mean if sight.details else None
+    bounded = mean if visibility.details else None
     return ComparedMethod(
         id=run.method,
         name=run.name,
@@ -484,24 +482,31 @@ def _method(
         team=run.team,
         submission=run.submission,
         run=run.run,
-        mean=sight.mean(mean, ladder),
+        mean=visibility.mean(mean, ladder),
         low=bounded.low if bounded else None,
         high=bounded.high if bounded else None,
-        classes=tuple(class_value(score, sight) for score in scores if score.class_name is not None)
-        if sight.classes
+        classes=tuple(class_value(score, visibility) for score in scores if score.class_name is not None)
+        if visibility.classes
         else (),
         errors=analysis.errors_of(None),
     )
 
 
 def _candidates(
-    session: Session, actor: Actor, phase: PhaseView, competition: int, chosen: Sequence[int], sight: Sight
+    session: Session,
+    actor: Actor,
+    phase: PhaseView,
+    competition: int,
+    chosen: Sequence[int],
+    visibility: Visibility,
 ) -> tuple[tuple[Candidate, ...], bool]:
     """Return the candidates that the page shows, and whether there are more."""
-    rows = candidates(session, actor, phase.id, competition, chosen, sight=sight, limit=MAX_CANDIDATES + 1)
+    rows = candidates(
+        session, actor, phase.id, competition, chosen, visibility=visibility, limit=MAX_CANDIDATES + 1
+    )
     ladder = headlines.load_headlines(session, [ladder for *_, ladder, _ in rows])
     everyone = [
-        Candidate(id_, name, sight.mean(own, ladder.get(other or 0))) for id_, name, other, own in rows
+        Candidate(id_, name, visibility.mean(own, ladder.get(other or 0))) for id_, name, other, own in rows
     ]
     shown = everyone[:MAX_CANDIDATES]
     shown.sort(key=lambda each: (-(each.mean if each.mean is not None else -1), each.name))
@@ -513,7 +518,7 @@ def _statistics(platform: Platform, run_ids: Sequence[int]) -> Statistics:
 
     def make() -> bytes:
         with platform.transaction() as session:
-            kept = analyses.kept_of(session, run_ids)
+            kept = analyses.comparison_data(session, run_ids)
         compared = [
             (read_replicates(kept[run].replicates), read_outcomes(kept[run].image_outcomes))
             for run in run_ids

@@ -10,11 +10,11 @@ from pydantic import TypeAdapter
 from app.boards import boards
 from app.boards.exports import bib_of, csv_of, tex_of
 from app.boards.ranking import FIGURES
-from app.boards.rows import BoardAddress, BoardPage, BoardView, Form, one_page
+from app.boards.rows import BoardFormat, BoardKey, BoardPage, BoardView, one_page
 from app.boards.selections import Format, PageParameters
 from app.core.access import Action, Actor
 from app.core.caching import Splice, conditional_response
-from app.web.dependencies import ACCOUNT, CurrentActor, ThePlatform, draw, requires, who_is_counted
+from app.web.dependencies import ACCOUNT, CurrentActor, ThePlatform, rate_limit_key, render_template, requires
 
 router = APIRouter()
 
@@ -35,13 +35,13 @@ def board(
     asked: Annotated[PageParameters, Query()],
 ) -> Response:
     """Show or export a leaderboard. Logged-in readers get the shared page with their account links filled in."""
-    address, query = BoardAddress(challenge, image_set, competition), asked.query()
-    reader = who_is_counted(request)
+    address, query = BoardKey(challenge, image_set, competition), asked.query()
+    reader = rate_limit_key(request)
     if asked.format not in (None, Format.HTML):
-        form = Form(asked.format.value)
+        form = BoardFormat(asked.format.value)
         export = boards.Document(form, lambda page: EXPORTS[form](page, platform.settings.address))
         document = boards.rendered_board(platform, actor, address, query.of_all(), export, reader)
-        name = f"{challenge}-{image_set}-{competition}.{form}" if form is not Form.JSON else None
+        name = f"{challenge}-{image_set}-{competition}.{form}" if form is not BoardFormat.JSON else None
         return conditional_response(
             request, document, MEDIA_TYPES[form], is_private=actor.is_logged_in, filename=name
         )
@@ -49,13 +49,13 @@ def board(
         page = boards.rendered_board(platform, actor, address, query, ANONYMOUS, reader)
         return conditional_response(request, page, "text/html", is_private=False)
     page = boards.rendered_board(platform, actor, address, query, SHARED, reader)
-    splice = Splice(ACCOUNT.encode(), account_of(actor).encode())
+    splice = Splice(ACCOUNT.encode(), account_links(actor).encode())
     return conditional_response(request, page, "text/html", is_private=True, splice=splice)
 
 
 def shared_page(page: BoardPage) -> bytes:
     """Render a board's page with a marker in place of the reader's account links."""
-    text = draw(
+    text = render_template(
         "leaderboards/board.html", board=one_page(page), controls=page.controls, figures=FIGURES, path=PATH
     )
     return text.encode()
@@ -63,12 +63,12 @@ def shared_page(page: BoardPage) -> bytes:
 
 def anonymous_page(page: BoardPage) -> bytes:
     """Render a board's page for readers who are not logged in."""
-    return shared_page(page).replace(ACCOUNT.encode(), account_of(Actor()).encode(), 1)
+    return shared_page(page).replace(ACCOUNT.encode(), account_links(Actor()).encode(), 1)
 
 
-def account_of(actor: Actor) -> str:
+def account_links(actor: Actor) -> str:
     """Render the links of the header that depend on the reader."""
-    return draw("account.html", actor=actor, path=PATH)
+    return render_template("account.html", actor=actor, path=PATH)
 
 
 def json_of(page: BoardPage) -> bytes:
@@ -76,17 +76,17 @@ def json_of(page: BoardPage) -> bytes:
     return _json.dump_json(page.board)
 
 
-ANONYMOUS: Final = boards.Document(Form.ANONYMOUS_PAGE, anonymous_page)
-SHARED: Final = boards.Document(Form.PAGE, shared_page)
-EXPORTS: Final[Mapping[Form, Callable[[BoardPage, str], bytes]]] = {
-    Form.JSON: lambda page, _: json_of(page),
-    Form.CSV: csv_of,
-    Form.TEX: tex_of,
-    Form.BIB: bib_of,
+ANONYMOUS: Final = boards.Document(BoardFormat.ANONYMOUS_PAGE, anonymous_page)
+SHARED: Final = boards.Document(BoardFormat.PAGE, shared_page)
+EXPORTS: Final[Mapping[BoardFormat, Callable[[BoardPage, str], bytes]]] = {
+    BoardFormat.JSON: lambda page, _: json_of(page),
+    BoardFormat.CSV: csv_of,
+    BoardFormat.TEX: tex_of,
+    BoardFormat.BIB: bib_of,
 }
-MEDIA_TYPES: Final[Mapping[Form, str]] = {
-    Form.JSON: "application/json",
-    Form.CSV: "text/csv",
-    Form.TEX: "application/x-tex",
-    Form.BIB: "application/x-bibtex",
+MEDIA_TYPES: Final[Mapping[BoardFormat, str]] = {
+    BoardFormat.JSON: "application/json",
+    BoardFormat.CSV: "text/csv",
+    BoardFormat.TEX: "application/x-tex",
+    BoardFormat.BIB: "application/x-bibtex",
 }

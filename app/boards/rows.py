@@ -19,7 +19,7 @@ from app.boards.selections import (
     page_count,
 )
 from app.core.errors import MalformedError
-from app.results.groups import MOST_RUNS, are_alike
+from app.results.groups import MOST_RUNS, share_group
 from app.submissions.methods import Training
 
 
@@ -156,7 +156,7 @@ NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # ways to say that no other 
 
 
 @dataclass(frozen=True, slots=True)
-class BoardAddress:
+class BoardKey:
     """The parts of a URL that identify a board."""
 
     challenge: str
@@ -164,7 +164,7 @@ class BoardAddress:
     competition: int
 
 
-class Form(enum.StrEnum):
+class BoardFormat(enum.StrEnum):
     """The output formats of a board."""
 
     JSON = "json"
@@ -210,7 +210,7 @@ def arrange(
         replace(
             row,
             mean_best=row.mean is not None and row.mean == best_mean,
-            is_alike=row.method_id != query.method and are_alike(marked_group, row.group or ""),
+            is_alike=row.method_id != query.method and share_group(marked_group, row.group or ""),
             cells=tuple(
                 replace(cell, best=cell.value is not None and cell.value == top)
                 for cell, top in zip(row.cells, best, strict=True)

@@ -106,9 +106,9 @@ def _none_if_blank(value: Any) -> Any:
     return None if value == "" else value
 
 
-Optional = BeforeValidator(_none_if_blank)  # forms also send empty fields
-Day = Annotated[Annotated[date, Field(ge=date(2000, 1, 1), le=date(2100, 1, 1))] | None, Optional]
-Number = Annotated[Annotated[int, Field(ge=1, le=2**62)] | None, Optional]
+BlankAsNone = BeforeValidator(_none_if_blank)  # forms also send empty fields
+Day = Annotated[Annotated[date, Field(ge=date(2000, 1, 1), le=date(2100, 1, 1))] | None, BlankAsNone]
+Number = Annotated[Annotated[int, Field(ge=1, le=2**62)] | None, BlankAsNone]
 ClassName = Annotated[str, Field(max_length=100)]
 
 
@@ -119,27 +119,27 @@ class BoardParameters(BaseModel):
 
     sort: Annotated[
         ClassName | None,
-        Optional,
+        BlankAsNone,
         Field(description="mean, method, team, date, median, won, mean-rank or a class"),
     ] = None
     order: Annotated[
         Literal["asc", "desc"] | None,
-        Optional,
+        BlankAsNone,
         Field(description="ascending or descending; by default, names and mean ranks are ascending"),
     ] = None
     training: Annotated[
         TrainingData | None,
-        Optional,
+        BlankAsNone,
         Field(description="only methods trained on the given data, or on other data"),
     ] = None
     team: Annotated[Number, Field(description="only methods of the team with this id")] = None
     since: Annotated[Day, Field(description="only results submitted on this day or later")] = None
     until: Annotated[Day, Field(description="only results submitted on this day or earlier")] = None
     as_of: Annotated[Day, Field(description="the board as it stood at the end of this day, UTC")] = None
-    baselines: Annotated[Literal["hide"] | None, Optional, Field(description="leave out baselines")] = None
+    baselines: Annotated[Literal["hide"] | None, BlankAsNone, Field(description="leave out baselines")] = None
     values: Annotated[
         Literal["difficult"] | None,
-        Optional,
+        BlankAsNone,
         Field(description="values that count difficult objects like all others; needs visible details"),
     ] = None
     classes: Annotated[
@@ -175,11 +175,11 @@ class PageParameters(BoardParameters):
     page: Annotated[Number, Field(description="page of rows, from 1")] = None
     method: Annotated[Number, Field(description="the id of a method whose row is marked")] = None
     intervals: Annotated[
-        Literal["show"] | None, Optional, Field(description="show confidence intervals under the values")
+        Literal["show"] | None, BlankAsNone, Field(description="show confidence intervals under the values")
     ] = None
-    density: Annotated[Literal["compact"] | None, Optional] = None
+    density: Annotated[Literal["compact"] | None, BlankAsNone] = None
     format: Annotated[
-        Format | None, Optional, Field(description="export the whole table; html: the page")
+        Format | None, BlankAsNone, Field(description="export the whole table; html: the page")
     ] = None
 
     def query(self) -> BoardQuery:
@@ -198,7 +198,7 @@ CLASSES_TOGETHER: Final = 40  # per page
 ROWS_TOGETHER: Final = 200  # per page
 
 
-def end_of(day: date) -> datetime:
+def end_of_day(day: date) -> datetime:
     """Return the moment at which a day ends, in UTC.
 
     >>> end_of(date(2026, 11, 21)).isoformat()

@@ -57,7 +57,7 @@ def leave(platform: ThePlatform, actor: CurrentActor, team_id: int) -> None:
 @router.put("/teams/{team_id}/named", status_code=204, dependencies=[CHANGE])
 def set_named(platform: ThePlatform, actor: CurrentActor, team_id: int, naming: Naming) -> None:
     """Choose whether the public page of your team shows your name."""
-    teams.set_named(platform, actor, team_id, is_named=naming.is_named)
+    teams.set_listed_publicly(platform, actor, team_id, is_named=naming.is_named)
 
 
 @router.put(
@@ -73,7 +73,7 @@ def set_owner(
 @router.post("/teams/{team_id}/hand-over", status_code=204, dependencies=[CHANGE, limited(Limited.CHANGE)])
 def hand_over(platform: ThePlatform, actor: CurrentActor, team_id: int, successor: Successor) -> None:
     """Transfer your ownership of a team to another member."""
-    teams.hand_over(platform, actor, team_id, successor.person)
+    teams.transfer_ownership(platform, actor, team_id, successor.person)
 
 
 @router.delete(

@@ -168,7 +168,7 @@ def set_named(
     platform: ThePlatform, actor: CurrentActor, team_id: int, named: Annotated[str, Form()] = ""
 ) -> Response:
     """Choose whether the public page shows your name."""
-    teams.set_named(platform, actor, team_id, is_named=bool(named))
+    teams.set_listed_publicly(platform, actor, team_id, is_named=bool(named))
     return _to(team_id)
 
 
@@ -195,7 +195,7 @@ def hand_over(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: Annotated[int, Form()]
 ) -> Response:
     """Transfer your ownership to another member."""
-    teams.hand_over(platform, actor, team_id, person)
+    teams.transfer_ownership(platform, actor, team_id, person)
     return _to(team_id)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_past_embargo
-from app.challenges.disclosure import sight_of
+from app.challenges.disclosure import visibility_for
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import NotFoundError
 from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team
@@ -163,11 +163,11 @@ def team_page(
 def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, after: int | None) -> TeamPage:
     mine = teams.member(session, team.id, actor.user_id)
     is_owner = mine is not None and mine.is_owner
-    is_ours = mine is not None or actor.runs(challenge.id)
-    refusals = scoring_refusals(teams.standing_of(session, team.id), is_held_out=True) if is_ours else ()
+    is_ours = mine is not None or actor.organises_challenge(challenge.id)
+    refusals = scoring_refusals(teams.team_status(session, team.id), is_held_out=True) if is_ours else ()
     people = teams.members_of(session, team.id, only_named=not is_ours, after=after)
     phases = challenges.phases_of(session, challenge.code)
-    sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
+    visibilities = {phase.id: (phase, visibility_for(actor, phase)) for phase in phases}
     return TeamPage(
         id=team.id,
         name=team.name,
@@ -177,7 +177,7 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
         is_suspended=team.suspended_at is not None,
         is_member=mine is not None,
         is_owner=is_owner,
-        can_change=is_owner or actor.runs(challenge.id),
+        can_change=is_owner or actor.organises_challenge(challenge.id),
         user_id=actor.user_id,
         approval=team.approval if challenge.approves_teams and is_ours else None,
         refusals=tuple(each.message for each in refusals),
@@ -186,7 +186,7 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
         invitations=invitations.invitations_of(session, team.id) if is_owner else (),
         quotas=_quotas(session, actor, phases) if mine is not None else (),
         results=(),
-        standings=standings.of_team(session, team.id, sights, only_public=not is_ours),
+        standings=standings.of_team(session, team.id, visibilities, only_public=not is_ours),
     )
 
 

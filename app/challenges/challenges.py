@@ -377,6 +377,6 @@ def organised_phase(platform: Platform, actor: Actor, challenge: str, image_set:
     Raises NotFoundError, also for phases that others organise.
     """
     phase = phase_page(platform, challenge, image_set)
-    if not actor.runs(phase.challenge_id):
+    if not actor.organises_challenge(phase.challenge_id):
         raise _no_phase(challenge, image_set)
     return phase

@@ -91,7 +91,7 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
-class Leak:
+class DisclosureLevel:
     """A level of disclosure, as explained on its page.
 
     shown: what participants see until the phase is over; recovered: the percentage of all labels that the best attacker
@@ -103,29 +103,29 @@ class Leak:
     recovered: float | None
 
 
-LEAKS: Final = {
-    Disclosure.FULL: Leak(
+DISCLOSURE_LEVELS: Final = {
+    Disclosure.FULL: DisclosureLevel(
         "Every digit, curves, intervals, counts, matrices.",
         "Annotation that is public, such as that of val.",
         None,
     ),
-    Disclosure.CLASSES: Leak(
+    Disclosure.CLASSES: DisclosureLevel(
         "Each class and the mean, in tenths of a percent.",
         "The usual rule for a held-out test set, as on the PASCAL VOC server.",
         1.42,
     ),
-    Disclosure.MEAN: Leak(
+    Disclosure.MEAN: DisclosureLevel(
         "Only the mean, in tenths of a percent; the classes when the phase is over.",
         "Test sets that stay in use for years.",
         0.03,
     ),
-    Disclosure.LADDER: Leak(
+    Disclosure.LADDER: DisclosureLevel(
         "The mean of the team's best result so far, and a new one only where it beats that by a standard error; the classes"
         " when the phase is over.",
         "Test sets on which many people tune their methods.",
         0.01,
     ),
-    Disclosure.AT_CLOSE: Leak(
+    Disclosure.AT_CLOSE: DisclosureLevel(
         "No scores until the phase is over; then each class and the mean.", "A challenge with a date.", 0.0
     ),
 }
@@ -153,7 +153,7 @@ class Scored(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Visibility:
     """What one reader sees of a phase's results.
 
     means, classes: these values; details: every digit and exact times, curves, intervals, counts, matrices, further tables,
@@ -173,7 +173,7 @@ class Sight:
         """Decimals shown of values in [0, 1]; None for every digit."""
         return None if self.details else HELD_OUT_DECIMALS
 
-    def of_result(self, *, is_complete: bool) -> "Sight":
+    def of_result(self, *, is_complete: bool) -> "Visibility":
         """Return what is visible of one result, which may lack predictions that the phase asks for."""
         return self if is_complete or not self.only_complete else replace(self, classes=False)
 
@@ -210,18 +210,18 @@ class Sight:
 
 
 PUBLIC: Final = {
-    Disclosure.FULL: Sight(means=True, classes=True, details=True),
-    Disclosure.CLASSES: Sight(means=True, classes=True, details=False),
-    Disclosure.MEAN: Sight(means=True, classes=False, details=False),
-    Disclosure.LADDER: Sight(means=True, classes=False, details=False, by_ladder=True),
-    Disclosure.AT_CLOSE: Sight(means=False, classes=False, details=False),
+    Disclosure.FULL: Visibility(means=True, classes=True, details=True),
+    Disclosure.CLASSES: Visibility(means=True, classes=True, details=False),
+    Disclosure.MEAN: Visibility(means=True, classes=False, details=False),
+    Disclosure.LADDER: Visibility(means=True, classes=False, details=False, by_ladder=True),
+    Disclosure.AT_CLOSE: Visibility(means=False, classes=False, details=False),
 }
 """What everyone sees until a phase is over."""
 
 EVERYTHING: Final = PUBLIC[Disclosure.FULL]
 
 
-def public_sight(phase: PhaseView) -> Sight:
+def public_visibility(phase: PhaseView) -> Visibility:
     """Return what participants and the public see.
 
     Once a held-out phase is over, the mean and the values of classes are shown, and the details only if its organiser chose
@@ -234,10 +234,10 @@ def public_sight(phase: PhaseView) -> Sight:
     return PUBLIC[Disclosure.CLASSES]
 
 
-def sight_of(actor: Actor, phase: PhaseView) -> Sight:
+def visibility_for(actor: Actor, phase: PhaseView) -> Visibility:
     """Return what this reader sees. Organisers always see everything."""
-    public = public_sight(phase)
-    if actor.runs(phase.challenge_id):
+    public = public_visibility(phase)
+    if actor.organises_challenge(phase.challenge_id):
         return replace(EVERYTHING, beyond_public=not public.details)
     return public
 
@@ -251,14 +251,14 @@ HIDDEN: Final = {
 }
 
 
-def withheld(phase: PhaseView, sight: Sight, *, is_complete: bool = True) -> str | None:
+def withheld(phase: PhaseView, visibility: Visibility, *, is_complete: bool = True) -> str | None:
     """Return what is hidden of a result, why, and until when; None if nothing is."""
-    if sight.details:
+    if visibility.details:
         return None
     row = Disclosure.CLASSES if phase.is_over else phase.disclosure
     until = _until(phase)
     hidden = f"{HIDDEN[row]} because the annotation of {phase.image_set} is held out{until}"
-    if sight.only_complete and not is_complete and row is Disclosure.CLASSES:
+    if visibility.only_complete and not is_complete and row is Disclosure.CLASSES:
         return f"{hidden}. The values of classes are hidden, too, because the result is not complete"
     return hidden
 
@@ -313,16 +313,16 @@ def change_refusal(
     return None
 
 
-def row_in_force(phase: PhaseView) -> Disclosure:
+def current_disclosure(phase: PhaseView) -> Disclosure:
     """Return the disclosure that applies now, which is wider once the phase is over."""
     if not phase.is_over:
         return phase.disclosure
-    return Disclosure.FULL if public_sight(phase).details else Disclosure.CLASSES
+    return Disclosure.FULL if public_visibility(phase).details else Disclosure.CLASSES
 
 
-def rows_so_far(phase: PhaseView, changes: Iterable[TermsChange]) -> frozenset[Disclosure]:
+def disclosures_so_far(phase: PhaseView, changes: Iterable[TermsChange]) -> frozenset[Disclosure]:
     """Return every disclosure that has applied to a phase: the current one and those before these changes, newest first."""
-    rows = {row_in_force(phase)}
+    rows = {current_disclosure(phase)}
     for change in changes:
         phase = replace(
             phase,
@@ -332,7 +332,7 @@ def rows_so_far(phase: PhaseView, changes: Iterable[TermsChange]) -> frozenset[D
             ),
             is_over=is_over(phase, phase.grace, change.at),
         )
-        rows.add(row_in_force(phase))
+        rows.add(current_disclosure(phase))
     return frozenset(rows)
 
 

@@ -26,7 +26,7 @@ from app.core.errors import (
 )
 from app.models import Challenge, Disclosure, Terms, TermsAcceptance
 from app.people import teams
-from app.people.teams import Standing, scoring_refusals, upload_refusals
+from app.people.teams import TeamStatus, scoring_refusals, upload_refusals
 from app.platform import Platform
 
 SHORTEST = 20  # characters of terms
@@ -47,7 +47,7 @@ class TermsView:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RequiredStep:
     """A step that a person must take before submitting, and the page for it."""
 
     title: str
@@ -96,7 +96,7 @@ def address_refusals(actor: Actor, phase: PhaseView) -> Iterable[Refusal]:
 
 def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
     """Yield a refusal if the current terms are not accepted. Organisers need not accept their own."""
-    if terms is not None and terms.accepted_at is None and not actor.runs(terms.challenge_id):
+    if terms is not None and terms.accepted_at is None and not actor.organises_challenge(terms.challenge_id):
         message = (
             f"accept version {terms.version} of the terms of {terms.challenge} first; "
             f"they are at /challenges/{terms.challenge}/terms"
@@ -104,17 +104,17 @@ def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
         yield TermsNotAccepted(message)
 
 
-def step_of(refusal: Refusal, phase: PhaseView) -> Step:
+def required_step(refusal: Refusal, phase: PhaseView) -> RequiredStep:
     """Return the step that resolves a refusal."""
     if isinstance(refusal, TermsNotAccepted):
-        return Step(
+        return RequiredStep(
             "Accept the terms",
             f"of {phase.challenge_title}, in their current version",
             f"/challenges/{phase.challenge}/terms",
         )
     if isinstance(refusal, TeamSuspended | TeamNotApproved):
-        return Step("Ask the organisers", refusal.message, "/teams")
-    return Step(
+        return RequiredStep("Ask the organisers", refusal.message, "/teams")
+    return RequiredStep(
         "Confirm your e-mail address", f"the annotation of {phase.image_set} is hidden", "/account/address"
     )
 
@@ -161,7 +161,7 @@ def insert_acceptance(session: Session, user_id: int, code: str, version: int) -
     return True
 
 
-def against_submission(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
+def submission_refusals(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
     """Return every reason about the person or their team why their results are not accepted."""
     terms = current_terms(session, phase.challenge, actor.user_id)
     is_held_out = phase.disclosure is not Disclosure.FULL
@@ -172,11 +172,11 @@ def against_submission(session: Session, actor: Actor, phase: PhaseView) -> tupl
     )
 
 
-def _team(session: Session, actor: Actor, phase: PhaseView) -> Standing | None:
-    return teams.standing_of(session, teams.team_in(session, actor.user_id, phase.challenge_id))
+def _team(session: Session, actor: Actor, phase: PhaseView) -> TeamStatus | None:
+    return teams.team_status(session, teams.team_in(session, actor.user_id, phase.challenge_id))
 
 
-def against_upload(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
+def refusals_of_upload(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
     """Return every reason about the person or their team why they may not upload."""
     return (*address_refusals(actor, phase), *upload_refusals(_team(session, actor, phase)))
 
@@ -239,5 +239,5 @@ def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int
 def _require_organiser(actor: Actor, challenge_id: int | None, code: str) -> None:
     if challenge_id is None:
         raise NotFoundError(f"there is no challenge {code!r}")
-    if not actor.runs(challenge_id):
+    if not actor.organises_challenge(challenge_id):
         raise ForbiddenError("Only organisers of this challenge may do this")

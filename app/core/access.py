@@ -123,7 +123,7 @@ class Actor:
         """Whether the actor is a member of this team."""
         return self.is_logged_in and team_id in self.teams
 
-    def runs(self, challenge_id: int) -> bool:
+    def organises_challenge(self, challenge_id: int) -> bool:
         """Whether the actor organises this challenge, as one of its organisers or as an admin."""
         return self.is_admin or (self._may_organise and challenge_id in self.organises)
 
@@ -215,7 +215,9 @@ def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
 
 def relations(actor: Actor, *, team_id: int, challenge_id: int) -> frozenset[Relation]:
     """The actor's relations to a thing of this team in this challenge."""
-    return _relations(actor, is_member=actor.is_member(team_id), is_organiser=actor.runs(challenge_id))
+    return _relations(
+        actor, is_member=actor.is_member(team_id), is_organiser=actor.organises_challenge(challenge_id)
+    )
 
 
 def _relations(actor: Actor, *, is_member: bool, is_organiser: bool) -> frozenset[Relation]:

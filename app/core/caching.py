@@ -39,7 +39,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A cached value and its expiry; one that `lasts` survives `forget_versions()`."""
+    """A cached value and its expiry; one that `lasts` survives `expire_versions()`."""
 
     value: Hashable
     until: float
@@ -92,7 +92,7 @@ class Cache:
         result: Version = self._once(("version", epoch, key), read_and_keep, patience)
         return result
 
-    def forget_versions(self, kind: str | None = None) -> None:
+    def expire_versions(self, kind: str | None = None) -> None:
         """Expire all versions but `lasting` ones; the results of reads in progress are dropped.
 
         kind: expire only versions whose key starts with this name; reads in progress are then kept.

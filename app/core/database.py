@@ -70,7 +70,7 @@ class OutageLog:
         self.is_away = False
 
     @contextmanager
-    def forgiving(self, event: str) -> Iterator[None]:
+    def tolerating_outages(self, event: str) -> Iterator[None]:
         """Suppress database outages in a block, which the caller will run again later."""
         try:
             yield
@@ -89,7 +89,7 @@ class OutageLog:
 HOLD = 0x4B45_4550  # an arbitrary number: the advisory lock of the connection that takes a backup
 
 
-def are_allowed(session: Session) -> bool:
+def removals_allowed(session: Session) -> bool:
     """Whether content that this transaction leaves unreferenced may be removed after it ends.
 
     A backup takes the lock before it reads the database. So a later backup sees what was decided here, and nothing that a
@@ -98,11 +98,11 @@ def are_allowed(session: Session) -> bool:
     return bool(session.scalar(select(func.pg_try_advisory_xact_lock_shared(HOLD))))
 
 
-def hold(connection: Connection) -> bool:
+def suspend_removals(connection: Connection) -> bool:
     """Suspend all removals until `release` or the end of this connection; False if another connection does so already."""
     return bool(connection.scalar(select(func.pg_try_advisory_lock(HOLD))))
 
 
-def release(connection: Connection) -> None:
+def resume_removals(connection: Connection) -> None:
     """Allow removals again. Raises OperationalError if the connection was lost, in which case they were not suspended until now."""
     connection.execute(select(func.pg_advisory_unlock(HOLD)))

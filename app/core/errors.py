@@ -61,7 +61,7 @@ class WithheldError(ForbiddenError):
     title = "Forbidden"
 
 
-class LoginNeededError(DomainError):
+class LoginRequiredError(DomainError):
     """Log in, or send an API token that has not been revoked."""
 
     code = "login-required"
@@ -85,7 +85,7 @@ class RegistrationClosedError(DomainError):
     title = "Forbidden"
 
 
-class RecentLoginNeededError(ForbiddenError):
+class RecentLoginRequiredError(ForbiddenError):
     """Confirm your password, then send the request again."""
 
     code = "recent-login-required"
@@ -93,7 +93,7 @@ class RecentLoginNeededError(ForbiddenError):
     title = "Forbidden"
 
 
-class SecondFactorNeededError(ForbiddenError):
+class SecondFactorRequiredError(ForbiddenError):
     """Set up a second factor at /account/second-factor."""
 
     code = "second-factor-required"
@@ -513,7 +513,7 @@ class RefusedError(Exception):
         self.fields = dict(fields or {})
 
 
-def refuse(refusals: Iterable[Refusal]) -> None:
+def raise_if_refused(refusals: Iterable[Refusal]) -> None:
     """Raise RefusedError if there are any refusals."""
     if found := tuple(refusals):
         raise RefusedError(found)

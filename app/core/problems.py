@@ -12,7 +12,7 @@ from app.core.errors import (
     DomainError,
     ForbiddenError,
     Kind,
-    LoginNeededError,
+    LoginRequiredError,
     MalformedError,
     MethodNotAllowedError,
     NotFoundError,
@@ -29,7 +29,7 @@ BY_STATUS: Mapping[int, type[Kind]] = {
     each.status: each
     for each in (
         BadRequestError,
-        LoginNeededError,
+        LoginRequiredError,
         ForbiddenError,
         NotFoundError,
         MethodNotAllowedError,

@@ -38,7 +38,7 @@ from app.platform import Platform
 from app.results import ladder, recording, withdrawing
 
 
-class Choice(enum.StrEnum):
+class RescoreChoice(enum.StrEnum):
     """The options of an organiser for a result that a re-scoring could not score."""
 
     KEEP = "keep"  # the old score stays on the board, marked as outdated
@@ -47,7 +47,7 @@ class Choice(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class UndecidedCursor:
     """Which page of a re-scoring's undecided runs to show: those after this run."""
 
     rescore: int
@@ -308,7 +308,7 @@ def requeue_undecided_runs(session: Session, rescore_id: int, run_id: int | None
     return len(runs)
 
 
-def open_rescores(session: Session, following: Following | None = None) -> dict[int, RescoreView]:
+def open_rescores(session: Session, following: UndecidedCursor | None = None) -> dict[int, RescoreView]:
     """Return the progress of the latest open re-scoring of each phase, with a page of its undecided runs.
 
     following: which page to show for which re-scoring; the first page by default.
@@ -387,7 +387,9 @@ def challenge_of_rescore(session: Session, rescore_id: int) -> int | None:
 log = structlog.get_logger()
 
 
-def request(platform: Platform, actor: Actor | None, phase_id: int, *, result_id: int | None = None) -> int:
+def rescore_phase(
+    platform: Platform, actor: Actor | None, phase_id: int, *, result_id: int | None = None
+) -> int:
     """Start to score a phase's results, or one of them, again under its newest ground truth and this scorer.
 
     actor: None for the command line. Returns the id of the re-scoring. Raises NotFoundError if the actor does not organise the
@@ -422,13 +424,13 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, result_id
         if result_id is not None and not count:
             raise ConflictError(f"result {result_id} no longer has a score")
         _record(session, actor, "rescore.request", rescore, challenge_id, runs=count)
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
     platform.notifier.wake_workers(count=min(count, platform.settings.workers))
     return rescore.id
 
 
-def request_entry(
+def rescore_one_result(
     platform: Platform, actor: Actor | None, result_id: int, phase_id: int | None = None
 ) -> int | None:
     """Score one result again.
@@ -442,8 +444,8 @@ def request_entry(
     if own_phase is None or phase_id not in (None, own_phase):
         raise NotFoundError(f"there is no result {result_id}" + (" in this phase" if own_phase else ""))
     if not _queue_unscored_result(platform, actor, result_id):
-        return request(platform, actor, own_phase, result_id=result_id)
-    platform.cache.forget_versions()
+        return rescore_phase(platform, actor, own_phase, result_id=result_id)
+    platform.cache.expire_versions()
     log.info("result queued again", result=result_id)
     platform.notifier.wake_workers()
     return None
@@ -482,7 +484,7 @@ def _queue_unscored_result(platform: Platform, actor: Actor | None, result_id: i
 def _organised_challenge(session: Session, actor: Actor | None, phase_id: int, missing: str) -> int:
     """Return the challenge of a phase. Raises NotFoundError(missing) unless the actor organises it or is None."""
     phase = challenges.phase_of_id(session, phase_id)
-    if phase is None or not (actor is None or actor.runs(phase.challenge_id)):
+    if phase is None or not (actor is None or actor.organises_challenge(phase.challenge_id)):
         raise NotFoundError(missing)
     return phase.challenge_id
 
@@ -540,7 +542,7 @@ def queue_outdated(platform: Platform) -> int:
     return count
 
 
-def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason: str = "") -> None:
+def decide(platform: Platform, actor: Actor, run_id: int, choice: RescoreChoice, reason: str = "") -> None:
     """Decide on a result that a re-scoring could not score: keep its old score, withdraw it, or retry.
 
     The first sweep after the last decision switches the boards. Raises NotFoundError if the run awaits no decision,
@@ -551,7 +553,7 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
         if run is None or run.rescore_id is None:
             raise NotFoundError(f"there is no run {run_id} that awaits a decision")
         result_id = run.result_id
-        if choice is Choice.KEEP:
+        if choice is RescoreChoice.KEEP:
             run.decision, run.decision_reason, run.decided_by = Decision.KEEP, reason, actor.user_id
             audit.record(
                 session,
@@ -562,9 +564,9 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
                 reason=reason,
                 details={"run": run_id, "rescore": run.rescore_id},
             )
-        elif choice is Choice.RETRY:
+        elif choice is RescoreChoice.RETRY:
             requeue_undecided_runs(session, run.rescore_id, run_id)
-    if choice is Choice.WITHDRAW:
+    if choice is RescoreChoice.WITHDRAW:
         withdrawing.withdraw(platform, actor, result_id, reason)
     platform.notifier.wake_workers()
 
@@ -592,7 +594,7 @@ def abandon(platform: Platform, actor: Actor, rescore_id: int) -> None:
         _record(session, actor, "rescore.abandon", rescore, challenge_id)
         rescore.abandoned_at = func.clock_timestamp()
         abandon_runs(session, rescore_id, "the re-scoring was abandoned")
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
 
 
 def _open_rescore(session: Session, actor: Actor, rescore_id: int) -> tuple[Rescore, int]:

@@ -70,7 +70,7 @@ class WaitingForRepair:
     runs: int
 
 
-NOTHING: Final = PhaseQueue(results=0, queued=0, running=0, failed=0)
+EMPTY_QUEUE: Final = PhaseQueue(results=0, queued=0, running=0, failed=0)
 
 
 def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
@@ -177,10 +177,10 @@ def queues(session: Session) -> tuple[dict[int, PhaseQueue], frozenset[RunState]
     long ago.
     """
     results = session.execute(_results_on_boards(MAX_COUNT))
-    by_phase = {phase: replace(NOTHING, results=count) for phase, count in results}
+    by_phase = {phase: replace(EMPTY_QUEUE, results=count) for phase, count in results}
     rows_read = Counter[RunState]()
     for phase, state, count, read in session.execute(_unscored_runs(MAX_COUNT)):
-        by_phase[phase] = replace(by_phase.get(phase, NOTHING), **{state.value: count})
+        by_phase[phase] = replace(by_phase.get(phase, EMPTY_QUEUE), **{state.value: count})
         rows_read[state] += read
     return by_phase, frozenset(state for state, read in rows_read.items() if read >= MAX_COUNT)
 
@@ -312,7 +312,7 @@ def _record(platform: Platform, claim: Claim, outcome: _Outcome, comparison: Com
             log.warning("claim lost")
             return True
         run = lock_run(session, claim.run)
-        if comparison is not None and not ladder.climb(session, run, comparison):
+        if comparison is not None and not ladder.record_if_unchanged(session, run, comparison):
             return False
         match outcome:
             case _Refused(message):
@@ -350,4 +350,4 @@ def _fail(session: Session, job: Job) -> None:
         _finish(session, job, run)
 
 
-HANDLER = Handler(_work, failures=None, claimed=mark_running, queued_again=_mark_queued, given_up=_fail)
+HANDLER = Handler(_work, failures=None, on_claim=mark_running, on_retry=_mark_queued, on_give_up=_fail)

@@ -21,7 +21,6 @@ from app.core.errors import ConflictError, NotFoundError
 from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import (
-    AlikePair,
     Challenge,
     Disclosure,
     JobKind,
@@ -29,6 +28,7 @@ from app.models import (
     Phase,
     Result,
     ResultState,
+    SimilarPair,
     Sketch,
     Submission,
     Team,
@@ -55,7 +55,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PairSide:
     """One result of a pair."""
 
     result_id: int
@@ -72,8 +72,8 @@ class Pair:
 
     id: int
     competition: int
-    newer: Side
-    older: Side
+    newer: PairSide
+    older: PairSide
     same_predictions: bool
     rank_correlation: float | None
     common_boxes: float | None
@@ -115,7 +115,9 @@ MIN_COMMON_BOXES: Final = 0.5  # fraction of equal boxes
 MIN_COMMON_PIXELS: Final = 0.9  # fraction of equal pixels
 
 
-def chosen(subject: Subject, others: Sequence[Subject], similarities: Mapping[int, float]) -> tuple[int, ...]:
+def choose_for_comparison(
+    subject: Subject, others: Sequence[Subject], similarities: Mapping[int, float]
+) -> tuple[int, ...]:
     """Choose the results to fully compare a new one with: identical ones first, then those with the most similar sketches.
 
     At most `MAX_COMPARED`, however many results a board has. similarities: of sketches, by result id.
@@ -135,7 +137,7 @@ def has_same_predictions(one: Subject, other: Subject) -> bool:
     return one.fingerprint == other.fingerprint != ""
 
 
-def are_alike(likeness: Likeness) -> bool:
+def are_similar(likeness: Likeness) -> bool:
     """Whether two results are more similar than independently developed methods usually are.
 
     >>> are_alike(Likeness(0.97, 0.1, None)), are_alike(Likeness(0.7, None, None))
@@ -213,7 +215,7 @@ def store_sketch(session: Session, subject: Subject, content: bytes) -> None:
 def has_pair(session: Session, result_id: int, other_id: int) -> bool:
     """Whether two results were already found to be similar."""
     older, newer = sorted((result_id, other_id))
-    statement = select(AlikePair.id).where(AlikePair.result_id == newer, AlikePair.other_id == older)
+    statement = select(SimilarPair.id).where(SimilarPair.result_id == newer, SimilarPair.other_id == older)
     return session.scalar(statement) is not None
 
 
@@ -222,7 +224,7 @@ def store_pair(
 ) -> None:
     """Store a pair. An existing pair stays as it is, dismissed or not."""
     older, newer = sorted((one.result_id, other.result_id))
-    statement = insert(AlikePair).values(
+    statement = insert(SimilarPair).values(
         phase_id=one.phase_id,
         result_id=newer,
         other_id=older,
@@ -242,11 +244,11 @@ def _is_scored(result: type[Result]) -> ColumnElement[bool]:
 SIDES: Final = tuple((aliased(Result), aliased(Submission), aliased(Method), aliased(Team)) for _ in range(2))
 ONE, OTHER = (result for result, *_ in SIDES)
 OPEN_PAIRS: Final = (
-    select(AlikePair.phase_id, func.count())
-    .join(ONE, ONE.id == AlikePair.result_id)
-    .join(OTHER, OTHER.id == AlikePair.other_id)
-    .where(AlikePair.dismissed_at.is_(None), _is_scored(ONE), _is_scored(OTHER))
-    .group_by(AlikePair.phase_id)
+    select(SimilarPair.phase_id, func.count())
+    .join(ONE, ONE.id == SimilarPair.result_id)
+    .join(OTHER, OTHER.id == SimilarPair.other_id)
+    .where(SimilarPair.dismissed_at.is_(None), _is_scored(ONE), _is_scored(OTHER))
+    .group_by(SimilarPair.phase_id)
 )
 
 
@@ -254,16 +256,16 @@ def select_pairs(
     session: Session, phase_id: int, before: int | None, limit: int, *, dismissed: bool
 ) -> list[Pair]:
     """Load the pairs of a phase whose results are still scored, newest first, with ids below `before`."""
-    statement: Select[*tuple[Any, ...]] = select(AlikePair, User.name).outerjoin(
-        User, AlikePair.dismissed_by == User.id
+    statement: Select[*tuple[Any, ...]] = select(SimilarPair, User.name).outerjoin(
+        User, SimilarPair.dismissed_by == User.id
     )
     for (result, submission, method, team), number in zip(
-        SIDES, (AlikePair.result_id, AlikePair.other_id), strict=True
+        SIDES, (SimilarPair.result_id, SimilarPair.other_id), strict=True
     ):
         statement = (
             statement.add_columns(
                 result.id, submission.id, method.name, team.id, team.name, submission.created_at,
-                *((result.competition,) if number is AlikePair.other_id else ()),
+                *((result.competition,) if number is SimilarPair.other_id else ()),
             )
             .join(result, result.id == number)
             .join(submission, result.submission_id == submission.id)
@@ -271,20 +273,20 @@ def select_pairs(
             .join(team, method.team_id == team.id)
             .where(_is_scored(result))
         )  # fmt: skip
-    is_dismissed = AlikePair.dismissed_at.is_not(None)
-    conditions = [AlikePair.phase_id == phase_id, is_dismissed if dismissed else ~is_dismissed]
+    is_dismissed = SimilarPair.dismissed_at.is_not(None)
+    conditions = [SimilarPair.phase_id == phase_id, is_dismissed if dismissed else ~is_dismissed]
     if before is not None:
-        conditions.append(AlikePair.id < before)
-    rows = session.execute(statement.where(*conditions).order_by(AlikePair.id.desc()).limit(limit))
+        conditions.append(SimilarPair.id < before)
+    rows = session.execute(statement.where(*conditions).order_by(SimilarPair.id.desc()).limit(limit))
     return [_pair(*row) for row in rows]
 
 
-def _pair(pair: AlikePair, dismissed_by: str | None, *sides: Any) -> Pair:
+def _pair(pair: SimilarPair, dismissed_by: str | None, *sides: Any) -> Pair:
     return Pair(
         id=pair.id,
         competition=sides[-1],
-        newer=Side(*sides[:6]),
-        older=Side(*sides[6:12]),
+        newer=PairSide(*sides[:6]),
+        older=PairSide(*sides[6:12]),
         same_predictions=pair.same_predictions,
         rank_correlation=pair.rank_correlation,
         common_boxes=pair.common_boxes,
@@ -301,14 +303,14 @@ def count_open(session: Session) -> dict[int, int]:
     return dict(session.execute(OPEN_PAIRS).all())
 
 
-def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[AlikePair, int] | None:
+def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[SimilarPair, int] | None:
     """Lock a pair of a phase that the actor organises. Returns it with the id of its challenge."""
     statement = (
-        select(AlikePair, Phase.challenge_id)
-        .join(Phase, AlikePair.phase_id == Phase.id)
-        .where(AlikePair.id == pair_id, organised_by(actor))
+        select(SimilarPair, Phase.challenge_id)
+        .join(Phase, SimilarPair.phase_id == Phase.id)
+        .where(SimilarPair.id == pair_id, organised_by(actor))
     )
-    row = session.execute(statement.with_for_update(of=AlikePair)).one_or_none()
+    row = session.execute(statement.with_for_update(of=SimilarPair)).one_or_none()
     return (row[0], row[1]) if row else None
 
 
@@ -316,8 +318,8 @@ def delete_withdrawn(session: Session) -> None:
     """Delete the sketches and pairs of withdrawn results."""
     withdrawn = select(Result.id).where(Result.state == ResultState.WITHDRAWN)
     session.execute(delete(Sketch).where(Sketch.result_id.in_(withdrawn)))
-    has_withdrawn = or_(AlikePair.result_id.in_(withdrawn), AlikePair.other_id.in_(withdrawn))
-    session.execute(delete(AlikePair).where(has_withdrawn))
+    has_withdrawn = or_(SimilarPair.result_id.in_(withdrawn), SimilarPair.other_id.in_(withdrawn))
+    session.execute(delete(SimilarPair).where(has_withdrawn))
 
 
 log = structlog.get_logger()
@@ -359,7 +361,7 @@ def _find_similar(platform: Platform, subject: Subject) -> None:
         task = scoring.competition_of(subject.dataset, subject.competition).task
         values = similarity_of_sketches(sketch, [each for _, each in others], pixels=task == "segmentation")
         similarities = {each.result_id: values[place].item() for place, (each, _) in enumerate(others)}
-        for other_id in chosen(subject, [each for each, _ in others], similarities):
+        for other_id in choose_for_comparison(subject, [each for each, _ in others], similarities):
             if not has_pair(session, subject.result_id, other_id):
                 queue.add(session, JobKind.SIMILARITY, {"result_id": subject.result_id, "other_id": other_id})
 
@@ -384,7 +386,7 @@ def _compare(platform: Platform, subject: Subject, other: Subject) -> None:
     except LimitExceededError as error:
         log.warning("results not compared", one=subject.result_id, other=other.result_id, error=str(error))
         likeness = NOTHING
-    if same or are_alike(likeness):
+    if same or are_similar(likeness):
         with platform.transaction() as session:
             store_pair(session, subject, other, likeness, same_predictions=same)
 

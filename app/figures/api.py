@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.figures import figures as figure_views
@@ -18,4 +18,4 @@ router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
 )
 def figures(platform: ThePlatform, challenge: str, image_set: str, competition: int) -> FiguresView:
     """Return the summary figures of a board with their numbers. Scores are in [0, 1], as the public sees them."""
-    return figure_views.figures(platform, BoardAddress(challenge, image_set, competition))
+    return figure_views.figures(platform, BoardKey(challenge, image_set, competition))

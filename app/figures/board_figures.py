@@ -18,7 +18,7 @@ from app.boards.boards import Audience, is_shown_to
 from app.boards.rows import ranks_of
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, description_of
-from app.challenges.disclosure import Sight, StoredScore, public_sight
+from app.challenges.disclosure import StoredScore, Visibility, public_visibility
 from app.figures.drawings import BoardScores, MethodScores, confusion, curves_of_class, summary_figures
 from app.images import overlays
 from app.jobs import queue
@@ -38,10 +38,10 @@ from app.models import (
 from app.platform import Platform
 from app.results import artefacts, groups, headlines
 from app.results.headlines import SCORE
-from app.results.recording import stands_on_board
+from app.results.recording import is_on_board
 from app.web.charts.curves import Axes, Curve
 from app.web.charts.shapes import Figure
-from app.web.dependencies import draw
+from app.web.dependencies import render_template
 from scoring.analysis.random_baseline import random_baseline
 from scoring.data.matches import RankedPredictions
 from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
@@ -111,7 +111,7 @@ def disclosed(phase: PhaseView, withdrawals: int) -> str:
     withdrawals: a number that changes when results are withdrawn or hidden, so that figures with them disappear at once.
     """
     is_hidden = phase.embargo and not phase.is_over
-    return "nothing" if is_hidden else f"{public_sight(phase)!r} {withdrawals}"
+    return "nothing" if is_hidden else f"{public_visibility(phase)!r} {withdrawals}"
 
 
 def version_of(board: BoardScores, disclosure: str) -> str:
@@ -124,15 +124,15 @@ def scores_of(
     scores: Mapping[int, Mapping[str | None, StoredScore]],
     ladder: Mapping[int, StoredScore],
     board: Columns,
-    sight: Sight,
+    visibility: Visibility,
 ) -> BoardScores:
-    """Return the scores of a board that a reader with this sight sees, best first. Methods without a mean come last."""
+    """Return the scores of a board that a reader with this visibility sees, best first. Methods without a mean come last."""
     methods = []
     for row in rows:
-        own, visible = scores.get(row.run_id, {}), sight.of_result(is_complete=row.is_complete)
+        own, visible = scores.get(row.run_id, {}), visibility.of_result(is_complete=row.is_complete)
         values = tuple(visible.value(own[name]) if name in own else None for name in board.classes)
         mean = visible.mean(own.get(None), ladder.get(row.ladder_run_id or 0))
-        date = sight.moment(row.date)
+        date = visibility.moment(row.date)
         methods.append(MethodScores(row.name, mean, values, date, row.is_baseline, row.run_id, row.method_id))
     methods.sort(key=lambda each: (each.mean is None, -(each.mean or 0.0), each.date, each.run_id))
     return BoardScores(rows[0].measure if rows else "", board.classes, tuple(methods), board.what)
@@ -150,7 +150,7 @@ def select_rows(session: Session, phase_id: int, competition: int) -> list[Figur
             Submission.created_at, func.coalesce(Run.measure, ""), is_outdated,
         )
         .join(Result, Result.published_run_id == Run.id)
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .join(Method, Result.method_id == Method.id)
         .join(Submission, Result.submission_id == Submission.id)
         .where(
@@ -199,7 +199,7 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
         )
         .exists()
     )
-    is_asked_for = queue.is_asked_for(JobKind.BOARD, subject)
+    is_asked_for = queue.is_pending(JobKind.BOARD, subject)
     end = Phase.closes_at + Phase.grace
     was_open = and_(Artefact.as_of < end, end <= func.clock_timestamp())
     is_old = or_(Artefact.id.is_(None), Artefact.version.not_like(f"{drawn}-%"), was_open)
@@ -212,7 +212,7 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
     return [(phase, competition) for phase, competition in session.execute(statement)]
 
 
-DRAWN = "5"  # version of all figures; a change redraws those of every board
+FIGURES_VERSION = "5"  # version of all figures; a change redraws those of every board
 FIGURE = "board figure"  # artefact kind: one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # per drawing
@@ -241,7 +241,7 @@ class _Snapshot:
     @property
     def version(self) -> str:
         """The version of the figures to draw."""
-        return f"{DRAWN}-{version_of(self.scores, self.disclosed)}"
+        return f"{FIGURES_VERSION}-{version_of(self.scores, self.disclosed)}"
 
 
 def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
@@ -254,7 +254,7 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
         as_of = challenges.now(session)
         phase = challenges.phase_of_id(session, phase_id)
         board = challenges.board_of(session, phase_id, competition)
-        withdrawals = boards.withdrawals_number(session, phase_id, competition)
+        withdrawals = boards.withdrawals_version(session, phase_id, competition)
         rows = select_rows(session, phase_id, competition)
         scores = scores_by_run(session, [row.run_id for row in rows])
         ladder = headlines.load_headlines(session, [row.ladder_run_id for row in rows])
@@ -269,7 +269,7 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
     )
     task = scoring.competition_of(phase.dataset, competition).task
     columns = Columns(classes, "part" if task == LAYOUT else "class")
-    shown = scores_of(rows, scores, ladder, columns, public_sight(phase))
+    shown = scores_of(rows, scores, ladder, columns, public_visibility(phase))
     disclosure = disclosed(phase, withdrawals)
     _draw_if_changed(_Snapshot(platform, phase, competition, board.protocol, as_of, shown, disclosure))
 
@@ -288,10 +288,10 @@ def _draw_if_changed(snapshot: _Snapshot) -> None:
         str(each.method_id): Place(rank, each.mean)
         for each, rank in zip(snapshot.scores.methods, ranks, strict=True)
     }
-    as_of = public_sight(snapshot.phase).moment(snapshot.as_of)
+    as_of = public_visibility(snapshot.phase).moment(snapshot.as_of)
     summary = Summary(snapshot.disclosed, as_of, tuple(heads), places)
     _store(snapshot, FIGURES, snapshot.subject, {**asdict(summary), "as_of": as_of.isoformat()})
-    snapshot.platform.cache.forget_versions()
+    snapshot.platform.cache.expire_versions()
 
 
 def _store_figure(snapshot: _Snapshot, figure: Figure, *, is_curve: bool = False) -> FigureHead:
@@ -308,7 +308,7 @@ def _store_figure(snapshot: _Snapshot, figure: Figure, *, is_curve: bool = False
     content = {
         "columns": [asdict(column) for column in figure.table.columns],
         "rows": figure.table.rows,
-        "svg": draw("figures/drawing.svg", drawing=drawing).strip(),
+        "svg": render_template("figures/drawing.svg", drawing=drawing).strip(),
     }
     _store(snapshot, FIGURE, f"{snapshot.subject}/{drawing.name}", content)
     return head
@@ -328,7 +328,7 @@ def _store(snapshot: _Snapshot, kind: str, subject: str, content: Mapping[str, A
 
 def _figures_of_scores(snapshot: _Snapshot) -> Iterator[Figure]:
     """Draw the figures of the scores and, if details are public, the confusion matrix of the first method."""
-    shows_details = public_sight(snapshot.phase).details
+    shows_details = public_visibility(snapshot.phase).details
     first = next(iter(snapshot.scores.methods), None)
     baseline = _baseline(snapshot) if shows_details else ()
     yield from summary_figures(replace(snapshot.scores, baseline=baseline))
@@ -378,7 +378,7 @@ def _random_score(name: str, stored: Mapping[str, Any], rules: LabelRules) -> fl
 def _figures_of_curves(snapshot: _Snapshot) -> Iterator[Figure]:
     """Draw the curves of every class, best first, if details are public."""
     board = snapshot.scores
-    if not public_sight(snapshot.phase).details or len(board.classes) > MOST_CLASSES:
+    if not public_visibility(snapshot.phase).details or len(board.classes) > MOST_CLASSES:
         return
     ranks = _rules_of_rankings(snapshot) is not None
     for place, name in enumerate(board.classes):
@@ -424,7 +424,7 @@ CURVES: Mapping[str, Axes] = {
 def sweep(platform: Platform) -> int:
     """Queue drawing for boards whose figures are missing or outdated. Returns the number of boards."""
     with platform.transaction() as session:
-        boards = outdated(session, DRAWN)
+        boards = outdated(session, FIGURES_VERSION)
         for phase_id, competition in boards:
             queue.add_board(session, phase_id, competition)
     if boards:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import floor
 from statistics import median
 
-from app.results.groups import are_alike
+from app.results.groups import share_group
 from app.web.charts.bars import Bar, Legend, bar_chart
 from app.web.charts.clustering import similar_order
 from app.web.charts.curves import Axes, Curve, curve_chart
@@ -35,7 +35,7 @@ from app.web.formats import plural, score
 from scoring import Scoreboard, rank_methods
 
 
-def alone(svg: str, styles: str) -> str:
+def embed_styles(svg: str, styles: str) -> str:
     """Embed styles in a drawing so that it looks the same on other websites. styles: CSS without characters that XML escapes."""
     return svg.replace('class="drawing"', 'class="drawing alone"', 1).replace(
         "</desc>", f"</desc><style>{styles}</style>", 1
@@ -386,7 +386,7 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
         len(ranked.methods),
         ranked.critical_difference,
     )
-    first = [each.name for each in ranked.methods if are_alike(each.letters, ranked.methods[0].letters)]
+    first = [each.name for each in ranked.methods if share_group(each.letters, ranked.methods[0].letters)]
     description = (
         f"Mean ranks of {plural(len(ranked.methods), 'method')} over {_count(board)}, 1 the best, on a line from left to right."
         f" The critical difference of Nemenyi's test at the level 0.05 is {ranked.critical_difference:.2f}; bars join methods that it"

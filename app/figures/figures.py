@@ -9,20 +9,20 @@ from typing import Any
 
 import scoring
 from app.boards import boards
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.boards.selections import CLASSES_TOGETHER, ColumnGroup, column_groups
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
-from app.challenges.disclosure import public_sight, withheld
+from app.challenges.disclosure import public_visibility, withheld
 from app.core.errors import MalformedError, NotFoundError
 from app.figures.board_figures import FIGURE, FIGURES, MOST_CLASSES, FigureHead, Place, Summary, disclosed
-from app.figures.drawings import alone
+from app.figures.drawings import embed_styles
 from app.models import Artefact
 from app.platform import Platform
 from app.results import artefacts
 from app.web import tables
 from app.web.charts.shapes import Drawing, Rect, Text, shortened
-from app.web.dependencies import ROOT, draw
+from app.web.dependencies import ROOT, render_template
 from app.web.formats import score
 
 
@@ -113,7 +113,7 @@ def csv_of(figure: FigureView) -> str:
     return tables.csv_of([column.name for column in figure.columns], figure.rows)
 
 
-def part_of(figure: FigureView, group: int = 1) -> TablePart:
+def table_part(figure: FigureView, group: int = 1) -> TablePart:
     """Return the first rows of a figure's table with one group of its columns.
 
     A number beyond the last group selects the last. The first column, which names the rows, is in every group.
@@ -172,7 +172,7 @@ def styles() -> str:
     return (ROOT / "static" / "figures.css").read_text()
 
 
-def figures_page(platform: Platform, address: BoardAddress, group: int = 1) -> FiguresPage:
+def figures_page(platform: Platform, address: BoardKey, group: int = 1) -> FiguresPage:
     """Return the figures of a board as the public sees them. Curves and large drawings come without their SVG.
 
     group: of table columns, from 1. Raises NotFoundError, and MalformedError for a group that no table has.
@@ -197,7 +197,7 @@ def _without_large_svg(drawn: DrawnFigure) -> DrawnFigure:
     return replace(drawn, svg=None) if len(drawn.svg or "") > LARGEST_DRAWING else drawn
 
 
-def figures(platform: Platform, address: BoardAddress) -> FiguresView:
+def figures(platform: Platform, address: BoardKey) -> FiguresView:
     """Return all figures of a board with their numbers, as the public sees them. Raises NotFoundError."""
     phase, summary = _summary(platform, address)
     heads = summary.figures if summary else ()
@@ -205,7 +205,7 @@ def figures(platform: Platform, address: BoardAddress) -> FiguresView:
     return _figures_view(phase, address, summary, views)
 
 
-def figure(platform: Platform, address: BoardAddress, name: str) -> DrawnFigure:
+def figure(platform: Platform, address: BoardKey, name: str) -> DrawnFigure:
     """Return one figure of a board. Raises NotFoundError, also while it is being computed."""
     phase, summary = _summary(platform, address)
     head = next((each for each in (summary.figures if summary else ()) if each.name == name), None)
@@ -214,12 +214,12 @@ def figure(platform: Platform, address: BoardAddress, name: str) -> DrawnFigure:
     return _figure(platform, phase, address, head)
 
 
-def standing_alone(svg: str) -> bytes:
+def standalone_svg(svg: str) -> bytes:
     """Embed the styles in a drawing, for other websites."""
-    return alone(svg, styles()).encode()
+    return embed_styles(svg, styles()).encode()
 
 
-def badge(platform: Platform, address: BoardAddress, method_id: int) -> bytes:
+def badge(platform: Platform, address: BoardKey, method_id: int) -> bytes:
     """Draw the badge of a method on a board, as the public sees it. Raises NotFoundError."""
     phase, summary = _summary(platform, address)
     place = summary.places.get(str(method_id)) if summary else None
@@ -227,10 +227,10 @@ def badge(platform: Platform, address: BoardAddress, method_id: int) -> bytes:
         raise NotFoundError(f"this board has no public result of method {method_id}")
     title = scoring.competition_of(phase.dataset, address.competition).title
     drawing = draw_badge(f"{phase.challenge_title} {title}", place)
-    return standing_alone(draw("figures/drawing.svg", drawing=drawing).strip())
+    return standalone_svg(render_template("figures/drawing.svg", drawing=drawing).strip())
 
 
-def _summary(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Summary | None]:
+def _summary(platform: Platform, address: BoardKey) -> tuple[PhaseView, Summary | None]:
     """Load the summary of a board's figures; None if not drawn or drawn under another disclosure."""
     with platform.snapshot() as session:
         phase = find_phase(session, address.challenge, address.image_set)
@@ -238,7 +238,7 @@ def _summary(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Summ
             raise NotFoundError(
                 f"{address.challenge} {address.image_set} has no competition {address.competition}"
             )
-        withdrawals = boards.withdrawals_number(session, phase.id, address.competition)
+        withdrawals = boards.withdrawals_version(session, phase.id, address.competition)
         found = artefacts.find(session, FIGURES, f"{phase.id}/{address.competition}")
     if found is None:
         return phase, None
@@ -261,7 +261,7 @@ def _content(platform: Platform, artefact: Artefact) -> dict[str, Any]:
 
 
 def _figure(
-    platform: Platform, phase: PhaseView, address: BoardAddress, head: FigureHead, group: int = 1
+    platform: Platform, phase: PhaseView, address: BoardKey, head: FigureHead, group: int = 1
 ) -> DrawnFigure:
     with platform.transaction() as session:
         found = artefacts.find(session, FIGURE, f"{phase.id}/{address.competition}/{head.name}")
@@ -270,14 +270,12 @@ def _figure(
     return _drawn(address, head, _content(platform, found), group)
 
 
-def _drawn(
-    address: BoardAddress, head: FigureHead, content: Mapping[str, Any], group: int = 1
-) -> DrawnFigure:
+def _drawn(address: BoardKey, head: FigureHead, content: Mapping[str, Any], group: int = 1) -> DrawnFigure:
     view = _view(address, head, content)
-    return DrawnFigure(view, head.width, head.height, content["svg"], part_of(view, group))
+    return DrawnFigure(view, head.width, head.height, content["svg"], table_part(view, group))
 
 
-def _view(address: BoardAddress, head: FigureHead, content: Mapping[str, Any]) -> FigureView:
+def _view(address: BoardKey, head: FigureHead, content: Mapping[str, Any]) -> FigureView:
     base = f"/leaderboards/{address.challenge}/{address.image_set}/{address.competition}/figures/{head.name}"
     return FigureView(
         head.name,
@@ -291,7 +289,7 @@ def _view(address: BoardAddress, head: FigureHead, content: Mapping[str, Any]) -
 
 
 def _figures_view(
-    phase: PhaseView, address: BoardAddress, summary: Summary | None, views: tuple[FigureView, ...]
+    phase: PhaseView, address: BoardKey, summary: Summary | None, views: tuple[FigureView, ...]
 ) -> FiguresView:
     info = scoring.competition_of(phase.dataset, address.competition)
     return FiguresView(
@@ -303,6 +301,6 @@ def _figures_view(
         data_rule=info.own_data_rule,
         is_computed=summary is not None,
         as_of=summary.as_of if summary else None,
-        withheld=withheld(phase, public_sight(phase)),
+        withheld=withheld(phase, public_visibility(phase)),
         figures=views,
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.core.access import Action
 from app.core.caching import Rendered, conditional_response
 from app.core.rate_limits import Limited
@@ -29,7 +29,7 @@ def figures(
     columns: Annotated[int, Query(ge=1, description="group of table columns, from 1")] = 1,
 ) -> Response:
     """Show every figure of a board with its table."""
-    address = BoardAddress(challenge, image_set, competition)
+    address = BoardKey(challenge, image_set, competition)
 
     def read() -> dict[str, Any]:
         page = figure_views.figures_page(platform, address, columns)
@@ -43,14 +43,14 @@ def figure(
     request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int, name: str
 ) -> Response:
     """Return a figure as SVG. Other websites may embed it."""
-    found = figure_views.figure(platform, BoardAddress(challenge, image_set, competition), name)
-    return drawing_response(request, figure_views.standing_alone(found.svg or ""))
+    found = figure_views.figure(platform, BoardKey(challenge, image_set, competition), name)
+    return drawing_response(request, figure_views.standalone_svg(found.svg or ""))
 
 
 @router.get("/figures/{name}.csv", dependencies=[limited(Limited.VIEW)])
 def table(platform: ThePlatform, challenge: str, image_set: str, competition: int, name: str) -> Response:
     """Return the numbers of a figure as CSV."""
-    found = figure_views.figure(platform, BoardAddress(challenge, image_set, competition), name)
+    found = figure_views.figure(platform, BoardKey(challenge, image_set, competition), name)
     return table_response(f"{challenge}-{image_set}-{competition}", found.figure)
 
 
@@ -59,7 +59,7 @@ def badge(
     request: Request, platform: ThePlatform, challenge: str, image_set: str, competition: int, method_id: int
 ) -> Response:
     """Return a badge with a method's rank and mean on a board. Other websites may embed it."""
-    content = figure_views.badge(platform, BoardAddress(challenge, image_set, competition), method_id)
+    content = figure_views.badge(platform, BoardKey(challenge, image_set, competition), method_id)
     return drawing_response(request, content)
 
 

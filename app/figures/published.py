@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 
 from app.boards.rows import ranks_of
 from app.core.errors import NotFoundError
-from app.figures.board_figures import DRAWN, SVG_AND_NUMBERS
+from app.figures.board_figures import FIGURES_VERSION, SVG_AND_NUMBERS
 from app.figures.drawings import BoardScores, MethodScores, summary_figures
-from app.figures.figures import ColumnView, DrawnFigure, FigureView, part_of
+from app.figures.figures import ColumnView, DrawnFigure, FigureView, table_part
 from app.models import Artefact, PublishedChallenge
 from app.platform import Platform
 from app.results import artefacts
-from app.web.dependencies import draw
+from app.web.dependencies import render_template
 from scoring import Scoreboard
 from scoring.published import classification_of_2007, detection_of_2007
 
@@ -199,7 +199,7 @@ def draw_missing(platform: Platform) -> int:
     missing = [
         (code, each)
         for code, each in boards
-        if (before := drawn[code, each.table.number]) is None or before.version != DRAWN
+        if (before := drawn[code, each.table.number]) is None or before.version != FIGURES_VERSION
     ]
     for code, published in missing:
         figures = summary_figures(scores_of(board_of(CHALLENGES[code][0], published)))
@@ -209,12 +209,14 @@ def draw_missing(platform: Platform) -> int:
                 "size": [each.drawing.width, each.drawing.height],
                 "columns": [asdict(column) for column in each.table.columns],
                 "rows": each.table.rows,
-                "svg": draw("figures/drawing.svg", drawing=each.drawing).strip(),
+                "svg": render_template("figures/drawing.svg", drawing=each.drawing).strip(),
             }
             for each in figures
         ]
         subject = _subject(code, published.table.number)
-        artefacts.store(platform, FIGURES, subject, DRAWN, SVG_AND_NUMBERS, json.dumps(content).encode())
+        artefacts.store(
+            platform, FIGURES, subject, FIGURES_VERSION, SVG_AND_NUMBERS, json.dumps(content).encode()
+        )
     return len(missing)
 
 
@@ -269,4 +271,4 @@ def _drawn(code: str, competition: int, stored: dict[str, Any]) -> DrawnFigure:
     rows = tuple(tuple(row) for row in stored["rows"])
     view = FigureView(name, title, description, columns, rows, f"{base}.svg", f"{base}.csv")
     width, height = stored["size"]
-    return DrawnFigure(view, width, height, stored["svg"], part_of(view))
+    return DrawnFigure(view, width, height, stored["svg"], table_part(view))

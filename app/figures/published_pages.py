@@ -5,7 +5,7 @@ from fastapi.responses import Response
 
 from app.core.access import Action
 from app.figures import published
-from app.figures.figures import standing_alone
+from app.figures.figures import standalone_svg
 from app.figures.pages import drawing_response, table_response
 from app.web.dependencies import ThePlatform, render, requires
 
@@ -28,7 +28,7 @@ def board(request: Request, platform: ThePlatform, code: str, competition: int) 
 def figure(request: Request, platform: ThePlatform, code: str, competition: int, name: str) -> Response:
     """Return a figure of a published board as SVG. Other websites may embed it."""
     found = published.figure(platform, code, competition, name)
-    return drawing_response(request, standing_alone(found.svg or ""))
+    return drawing_response(request, standalone_svg(found.svg or ""))
 
 
 @router.get("/{competition}/figures/{name}.csv")

@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.home import home as home_views
-from app.home.home import ChallengeSummary, ChallengeView, CompetitionView, Found, HomeView
+from app.home.home import ChallengeSummary, ChallengeView, CompetitionView, HomeView, SearchResult
 from app.home.pages import Page, Set, Words
 from app.web.dependencies import ThePlatform, limited, requires
 
@@ -19,7 +19,7 @@ def home(platform: ThePlatform) -> HomeView:
 
 
 @router.get("/find", dependencies=[limited(Limited.VIEW)])
-def find(platform: ThePlatform, q: Words = "") -> Found:
+def find(platform: ThePlatform, q: Words = "") -> SearchResult:
     """Find challenges and public methods by name, best match first."""
     return home_views.find(platform, q)
 

@@ -14,19 +14,19 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges, terms
 from app.challenges.challenges import PhaseState, PhaseView, description_of, find_phase, offered_competitions
-from app.challenges.disclosure import Use, most_bits, rows_so_far
+from app.challenges.disclosure import Use, disclosures_so_far, most_bits
 from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
-from app.challenges.terms import Step, step_of
+from app.challenges.terms import RequiredStep, required_step
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.figures import published
 from app.figures.published import PublishedLine
-from app.images.pictures import _first_shown, candidates, sees_pictures, source_of
+from app.images.pictures import can_see_images, candidates, first_visible_picture, source_of
 from app.models import Challenge, Disclosure, Method
 from app.people.teams import is_public
 from app.platform import Platform
 from app.results import exposure, standings
-from app.results.standings import Arrival, Matrix
+from app.results.standings import Matrix, RecentSubmission
 from app.submissions import quotas
 from app.submissions.methods import name_key
 from app.submissions.quotas import QuotaLine
@@ -55,14 +55,14 @@ def representative_images(platform: Platform, actor: Actor, phase: PhaseView) ->
     """
     with platform.transaction() as session:
         source = source_of(session, phase.id)
-        if source is None or not sees_pictures(actor, phase, source):
+        if source is None or not can_see_images(actor, phase, source):
             return ()
         description = description_of(platform.descriptions, phase.description_key)
         numbers = {each.task: each.number for each in reversed(offered_competitions(phase))}
         chosen = {
             task: picture
             for task, names in candidates(description, reversed(numbers)).items()
-            if (picture := _first_shown(session, phase.id, names))
+            if (picture := first_visible_picture(session, phase.id, names))
         }
     base = f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
     return tuple(
@@ -122,7 +122,7 @@ class HomeView:
     open: tuple[PhaseView, ...]  # in the order of closing
     upcoming: tuple[PhaseView, ...]
     deadline: PhaseView | None  # the open phase that closes first
-    newest: tuple[Arrival, ...]
+    newest: tuple[RecentSubmission, ...]
     published: tuple[PublishedLine, ...] = ()  # historical challenges, not scored here
     pictures: PhasePictures | None = None  # of an open phase with public images
 
@@ -156,7 +156,7 @@ class SubmitView:
     quota: tuple[QuotaLine, ...]
     max_upload: int  # bytes
     limits: Limits
-    steps: tuple[Step, ...] = ()  # what the user has to do before submitting
+    steps: tuple[RequiredStep, ...] = ()  # what the user has to do before submitting
     can_upload: bool = True
 
 
@@ -200,7 +200,7 @@ class FoundMethod:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The challenges and public methods that match some words."""
 
     words: str
@@ -377,7 +377,7 @@ def home(platform: Platform) -> HomeView:
     with platform.snapshot() as session:
         stored = challenges.all_challenges(session)
         phases = challenges.all_phases(session)
-        newest = standings.arrivals(session, phases, ARRIVALS)
+        newest = standings.recent_submissions(session, phases, ARRIVALS)
     open_ = by_deadline(phases, PhaseState.OPEN)
     return HomeView(
         challenges=_summaries(stored, phases),
@@ -457,7 +457,7 @@ def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
 
     # This reads every scored run. With 100,000 runs, once a minute takes 0.1 % of a CPU, once a second 5 %.
     uses = platform.cache.version(("uses", phase.id, phase.description_key, phase.protocol), read, USES_FRESH)
-    return most_bits(rows_so_far(phase, exposure.terms_changes(session, phase.id)), uses)
+    return most_bits(disclosures_so_far(phase, exposure.terms_changes(session, phase.id)), uses)
 
 
 def _use(results: Mapping[int, int], values: Mapping[int, int]) -> Use:
@@ -473,13 +473,13 @@ def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:
     )
 
 
-def find(platform: Platform, words: str) -> Found:
+def find(platform: Platform, words: str) -> SearchResult:
     """Find challenges and public methods by name."""
     words = words.strip()
     with platform.snapshot() as session:
         summaries = _summaries(challenges.all_challenges(session), challenges.all_phases(session))
         methods = find_methods(session, words, MOST_FOUND)
-    return Found(words, likely_challenges(words, summaries), methods)
+    return SearchResult(words, likely_challenges(words, summaries), methods)
 
 
 def competition_page(platform: Platform, challenge: str, image_set: str, number: int) -> CompetitionView:
@@ -531,14 +531,14 @@ def submit_page(platform: Platform, actor: Actor, challenge: str, image_set: str
         phase = find_phase(session, challenge, image_set)
         offered = offered_competitions(phase)
         quota = quotas.lines(session, actor, phase)
-        refusals = terms.against_submission(session, actor, phase)
-        can_upload = not terms.against_upload(session, actor, phase)
+        refusals = terms.submission_refusals(session, actor, phase)
+        can_upload = not terms.refusals_of_upload(session, actor, phase)
     return SubmitView(
         phase=phase,
         competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
         quota=quota,
         max_upload=platform.settings.max_upload,
         limits=description_of(platform.descriptions, phase.description_key).limits,
-        steps=tuple(step_of(refusal, phase) for refusal in refusals),
+        steps=tuple(required_step(refusal, phase) for refusal in refusals),
         can_upload=can_upload,
     )

@@ -10,7 +10,7 @@ from app.core.access import Action
 from app.images import lists, pictures, viewer
 from app.images.lists import ExamplesPage
 from app.images.pages import VIEW, After, Beginning, ClassName, Competition, Runs
-from app.images.pictures import PicturesPage, PictureView, Window
+from app.images.pictures import PageRange, PicturesPage, PictureView
 from app.images.viewer import Choice, ViewerPage
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
@@ -57,7 +57,7 @@ def images(
 
     On a held-out phase this works only if its organisers have made the images public.
     """
-    page = pictures.pictures_page(platform, actor, challenge, image_set, name, Window(after, None, LIMIT))
+    page = pictures.pictures_page(platform, actor, challenge, image_set, name, PageRange(after, None, LIMIT))
     rows = tuple(_row(page, picture) for picture in page.pictures)
     address = f"/api/v1/challenges/{quote(challenge)}/{quote(image_set)}/images"
     name_filter = f"&name={quote(name)}" if name else ""

@@ -134,7 +134,7 @@ Predictions = defaultdict[str, list[DrawnPrediction]]
 LabelImages = dict[str, bytes]
 
 
-def overlay_of(part: bytes, name: str) -> Overlay | None:
+def read_overlay(part: bytes, name: str) -> Overlay | None:
     """Read an overlay from a part of a pack. None if it belongs to another image, because the images have changed since.
 
     >>> overlay_of(zlib.compress(b'{"image": "a", "has_labels": false}'), "a"), overlay_of(b"", "a")
@@ -146,7 +146,7 @@ def overlay_of(part: bytes, name: str) -> Overlay | None:
     return overlay if overlay.image == name else None
 
 
-def class_images_of(content: bytes) -> tuple[ClassImages, ...]:
+def read_class_images(content: bytes) -> tuple[ClassImages, ...]:
     """Read the notable images of each class from JSON."""
     return _IMAGES.validate_json(content)
 

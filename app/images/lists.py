@@ -14,7 +14,7 @@ from app.core.access import Actor
 from app.core.errors import NotFoundError, WithheldError
 from app.images import overlays
 from app.images.drawing import ClassImages, ExampleView
-from app.images.pictures import PictureView, pictures_of, sees_pictures, sees_truth, source_of, withheld
+from app.images.pictures import PictureView, can_see_images, can_see_truth, pictures_of, source_of, withheld
 from app.platform import Platform
 from app.results import scored_runs
 
@@ -116,7 +116,7 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
         _require_truth(session, actor, phase)
         run = overlays.run_of(session, run_id)
         missing = AWAITED if overlays.is_awaited(session, phase.id, run.competition) else NOT_COMPUTED
-        if not overlays.is_drawn_of(session, run_id):
+        if not overlays.can_be_drawn(session, run_id):
             missing = NOT_ON_BOARD
     info = scoring.competition_of(phase.dataset, run.competition)
     found = overlays.examples(platform, run_id)
@@ -179,7 +179,7 @@ def _require_truth(session: Session, actor: Actor, phase: PhaseView) -> None:
     source = source_of(session, phase.id)
     if source is None:
         raise NotFoundError(f"{phase.challenge} {phase.image_set} has no images")
-    if not (sees_pictures(actor, phase, source) and sees_truth(actor, phase, source)):
+    if not (can_see_images(actor, phase, source) and can_see_truth(actor, phase, source)):
         raise WithheldError(withheld(phase))
 
 

@@ -21,7 +21,7 @@ from app.challenges.challenges import description_of
 from app.core.errors import NotFoundError
 from app.images.decoding import RECIPE, Made, PictureError, check_beginning, make_all, read_file
 from app.images.packs import PACK, pack, parts_of, write_pack
-from app.images.pictures import BATCH, PICTURES, ask_for, source_of
+from app.images.pictures import BATCH, PICTURES, queue_job, source_of
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
 from app.models import ImageMode, JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
@@ -68,7 +68,7 @@ class FileBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ImportedImages:
     """The result of importing the images of a tree. problems: a message for each of the first few files that cannot be shown."""
 
     mode: ImageMode
@@ -80,9 +80,9 @@ class Taken:
     more_problems: int
 
 
-def take_along(
+def import_images(
     platform: Platform, phase_id: int, tree: Path, mode: ImageMode, folder: Path | None = None
-) -> Taken | None:
+) -> ImportedImages | None:
     """Link or copy the images of a phase, and queue the work of making thumbnails. Returns None if there are no images.
 
     folder: where the images are, by default the tree's own folders. Only the first bytes of each file are checked here. A repeated
@@ -106,15 +106,17 @@ def take_along(
         removed = [each for each in _batches(session, phase_id) if each.number not in unchanged]
         _remove_batches(session, phase_id, removed)
         _insert(session, phase_id, changed, copies)
-        ask_for(session, JobKind.PICTURES, phase_id)
-        ask_for(session, JobKind.OVERLAYS, phase_id)
+        queue_job(session, JobKind.PICTURES, phase_id)
+        queue_job(session, JobKind.OVERLAYS, phase_id)
         unused = removable(session, "truth", _copies(removed))
     for key in unused:
         platform.truths.delete(key)
     problems = [f"{each.file or each.name}: {each.problem}" for each in files if each.problem]
     shown, more = tuple(problems[:SHOWN_PROBLEMS]), max(0, len(problems) - SHOWN_PROBLEMS)
     usable = sum(each.problem is None for each in files)
-    return Taken(mode, root, len(files), usable, sum(len(each.files) for each in changed), shown, more)
+    return ImportedImages(
+        mode, root, len(files), usable, sum(len(each.files) for each in changed), shown, more
+    )
 
 
 def mode_of(platform: Platform, phase_id: int) -> ImageMode | None:
@@ -309,7 +311,7 @@ def make_next(platform: Platform, payload: Mapping[str, Any]) -> None:
     artefacts.store(platform, PICTURES, subject, batch.row.fingerprint, PACK, content)
     with platform.transaction() as session:
         _record_made(session, batch, made)
-        ask_for(session, JobKind.PICTURES, phase_id)
+        queue_job(session, JobKind.PICTURES, phase_id)
 
 
 def _next_batch(session: Session, phase_id: int) -> _Batch | None:

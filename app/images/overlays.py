@@ -16,9 +16,9 @@ from app.boards.boards import Audience, is_shown_to
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.images import drawing
-from app.images.drawing import ClassImages, Overlay, class_images_of, overlay_of
+from app.images.drawing import ClassImages, Overlay, read_class_images, read_overlay
 from app.images.packs import PACK, pack, parts_of, read_part
-from app.images.pictures import ask_for, source_of, truth_is_drawn
+from app.images.pictures import draws_annotation, queue_job, source_of
 from app.jobs import queue
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
 from app.models import (
@@ -36,7 +36,7 @@ from app.models import (
 )
 from app.platform import Platform
 from app.results import artefacts
-from app.results.recording import stands_on_board
+from app.results.recording import is_on_board
 from app.storage import content_key
 
 log = structlog.get_logger()
@@ -87,7 +87,7 @@ def version_of(names: Sequence[str]) -> str:
 def request(session: Session, phase_id: int) -> None:
     """Queue the drawing of missing overlays and the removal of outdated ones, if the phase has images."""
     if source_of(session, phase_id) is not None:
-        ask_for(session, JobKind.OVERLAYS, phase_id)
+        queue_job(session, JobKind.OVERLAYS, phase_id)
 
 
 def draw_next(platform: Platform, payload: Mapping[str, Any]) -> None:
@@ -99,7 +99,7 @@ def draw_next(platform: Platform, payload: Mapping[str, Any]) -> None:
     phase_id = int(payload["phase_id"])
     with platform.transaction() as session:
         phase, source = challenges.phase_of_id(session, phase_id), source_of(session, phase_id)
-        if phase is None or source is None or not truth_is_drawn(phase, source):
+        if phase is None or source is None or not draws_annotation(phase, source):
             _remove_drawn(session, phase_id)
             return
         _remove_outdated(session, phase_id)
@@ -170,7 +170,7 @@ def _next_run(session: Session, phase_id: int, version: str) -> int | None:
     statement = (
         select(Run.id)
         .join(Result, Result.published_run_id == Run.id)
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .where(Result.phase_id == phase_id, Run.statistics_key.is_not(None), ~made)
         .order_by(Run.id.desc())
         .limit(1)
@@ -251,7 +251,7 @@ def _remove_outdated(session: Session, phase_id: int) -> None:
     """Remove the overlays of runs that are no longer on a board."""
     on_boards = (
         select(Result.published_run_id)
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .where(Result.phase_id == phase_id, Result.published_run_id.is_not(None))
     )
     outdated = (
@@ -278,17 +278,17 @@ def _remove_drawn(session: Session, phase_id: int) -> None:
 
 def is_awaited(session: Session, phase_id: int, competition: int | None) -> bool:
     """Whether drawing for a phase, or the update of one of its boards, is still queued."""
-    overlays = queue.is_asked_for(JobKind.OVERLAYS, f"phase {phase_id}")
-    board = queue.is_asked_for(JobKind.BOARD, f"{phase_id}/{competition}")
+    overlays = queue.is_pending(JobKind.OVERLAYS, f"phase {phase_id}")
+    board = queue.is_pending(JobKind.BOARD, f"{phase_id}/{competition}")
     return bool(session.scalar(select(or_(overlays, board))))
 
 
-def is_drawn_of(session: Session, run_id: int) -> bool:
+def can_be_drawn(session: Session, run_id: int) -> bool:
     """Whether a run is on a board and has the statistics that drawing needs."""
     statement = (
         select(Run.id)
         .join(Result, Result.published_run_id == Run.id)
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .where(Run.id == run_id, Run.statistics_key.is_not(None))
     )
     return session.scalar(statement) is not None
@@ -319,7 +319,7 @@ def runs_on_boards(session: Session, phase_id: int, audience: Audience) -> list[
     """Return the runs on the boards of a phase by competition, best first. Only the best `MOST_RUNS` of each board."""
     statement = (
         _runs()
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .where(
             Result.phase_id == phase_id,
             Result.published_run_id == Run.id,
@@ -340,12 +340,12 @@ def runs_on_boards(session: Session, phase_id: int, audience: Audience) -> list[
 
 def truth_overlay(platform: Platform, truth_id: int, position: int, name: str) -> Overlay | None:
     """Read the annotation of an image; None if not drawn yet. The caller checks that the reader may see it."""
-    return overlay_of(_part(platform, TRUTH, truth_id, 2 * position), name)
+    return read_overlay(_part(platform, TRUTH, truth_id, 2 * position), name)
 
 
 def run_overlay(platform: Platform, run_id: int, position: int, name: str) -> Overlay | None:
     """Read the predictions of a run in an image; None if not drawn yet. The caller checks that the reader may see them."""
-    return overlay_of(_part(platform, RUN, run_id, 2 * position), name)
+    return read_overlay(_part(platform, RUN, run_id, 2 * position), name)
 
 
 def truth_labels(platform: Platform, truth_id: int, position: int) -> bytes:
@@ -367,10 +367,10 @@ def _part(platform: Platform, kind: str, subject: int, number: int) -> bytes:
 def examples(platform: Platform, run_id: int) -> tuple[ClassImages, ...] | None:
     """Read the examples of each class of a run; None if not found yet. The caller checks that the reader may see them."""
     content = artefacts.read(platform, EXAMPLES, str(run_id))
-    return class_images_of(content) if content is not None else None
+    return read_class_images(content) if content is not None else None
 
 
 def hard_images(platform: Platform, phase_id: int, competition: int) -> tuple[ClassImages, ...] | None:
     """Read the hard images of each class of a board; None if not found yet. The caller checks that the reader may see them."""
     content = artefacts.read(platform, HARD, f"{phase_id}/{competition}")
-    return class_images_of(content) if content is not None else None
+    return read_class_images(content) if content is not None else None

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.images import lists, pictures, viewer
-from app.images.pictures import PAGE, PictureRules, Size, StoredPicture, Window
+from app.images.pictures import PAGE, PageRange, PictureRules, Size, StoredPicture
 from app.images.viewer import Choice
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import SentForm, field_errors, values_of
@@ -47,7 +47,7 @@ def of_phase(
     name: Beginning = "",
 ) -> Response:
     """Show a page of the images of a phase."""
-    window = Window(after, before, PAGE)
+    window = PageRange(after, before, PAGE)
     page = pictures.pictures_page(platform, actor, challenge, image_set, name.strip(), window)
     return render(request, "images/pictures.html", page=page, form={}, problems={})
 
@@ -190,7 +190,7 @@ def change(
         pictures.change(platform, actor, phase_id, PictureRules.model_validate(form))
     except ValidationError as error:
         phase = pictures.organised(platform, actor, phase_id)
-        page = pictures.pictures_page(platform, actor, phase.challenge, phase.image_set, "", Window())
+        page = pictures.pictures_page(platform, actor, phase.challenge, phase.image_set, "", PageRange())
         problems = field_errors(error)
         return render(request, "images/pictures.html", code=422, page=page, form=form, problems=problems)
     return _back(platform, actor, phase_id)

@@ -83,7 +83,7 @@ class PicturesPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PageRange:
     """A range of at most `limit` images: after a position or, if `before` is given, before that one."""
 
     after: int = -1
@@ -120,12 +120,16 @@ class PictureRules(BaseModel):
     reason: Annotated[str, Field(min_length=3, max_length=1000, description="recorded in the audit log")]
 
 
-def sees_pictures(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
+def can_see_images(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
     """Whether a reader may see the images of a phase, without annotation."""
-    return phase.disclosure is Disclosure.FULL or source.is_public or actor.runs(phase.challenge_id)
+    return (
+        phase.disclosure is Disclosure.FULL
+        or source.is_public
+        or actor.organises_challenge(phase.challenge_id)
+    )
 
 
-def truth_is_drawn(phase: PhaseView, source: PictureSource) -> bool:
+def draws_annotation(phase: PhaseView, source: PictureSource) -> bool:
     """Whether annotation and predictions are drawn at all.
 
     Overlays are stored where the web server can read them, so hidden annotation is drawn only if an organiser asks for it. A phase
@@ -134,11 +138,11 @@ def truth_is_drawn(phase: PhaseView, source: PictureSource) -> bool:
     return phase.disclosure is Disclosure.FULL or source.draws_truth
 
 
-def sees_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
+def can_see_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
     """Whether a reader may see annotation and predictions drawn over the images."""
     if phase.disclosure is Disclosure.FULL:
         return True
-    return source.draws_truth and actor.runs(phase.challenge_id)
+    return source.draws_truth and actor.organises_challenge(phase.challenge_id)
 
 
 def withheld(phase: PhaseView) -> str:
@@ -154,7 +158,7 @@ def source_of(session: Session, phase_id: int) -> PictureSource | None:
 def visible_source(session: Session, actor: Actor, phase: PhaseView) -> PictureSource:
     """Load the source of a phase's images. Raises NotFoundError if there is none or the reader may not see them."""
     source = source_of(session, phase.id)
-    if source is None or not sees_pictures(actor, phase, source):
+    if source is None or not can_see_images(actor, phase, source):
         raise _no_images(phase.challenge, phase.image_set)
     return source
 
@@ -164,7 +168,7 @@ def _no_images(challenge: str, image_set: str) -> NotFoundError:
 
 
 def pictures_page(
-    platform: Platform, actor: Actor, challenge: str, image_set: str, beginning: str, window: Window
+    platform: Platform, actor: Actor, challenge: str, image_set: str, beginning: str, window: PageRange
 ) -> PicturesPage:
     """Load some images of a phase. Raises NotFoundError if it has none or the reader may not see them."""
     with platform.snapshot() as session:
@@ -172,7 +176,7 @@ def pictures_page(
         source = visible_source(session, actor, phase)
         rows, previous, next_ = _page(session, phase.id, beginning, window)
         total, made, refused = session.execute(_counts(phase.id)).one()
-        is_awaited = session.scalar(select(queue.is_asked_for(JobKind.PICTURES, f"phase {phase.id}")))
+        is_awaited = session.scalar(select(queue.is_pending(JobKind.PICTURES, f"phase {phase.id}")))
     return PicturesPage(
         phase=phase,
         pictures=tuple(map(_view, rows)),
@@ -183,8 +187,8 @@ def pictures_page(
         beginning=beginning,
         previous=previous,
         next=next_,
-        is_public=sees_pictures(Actor(), phase, source),
-        source=source if actor.runs(phase.challenge_id) else None,
+        is_public=can_see_images(Actor(), phase, source),
+        source=source if actor.organises_challenge(phase.challenge_id) else None,
     )
 
 
@@ -203,7 +207,7 @@ def _counts(phase_id: int) -> Select[int, int, int]:
 
 
 def _pictures(phase_id: int, *conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    is_awaited = queue.is_asked_for(JobKind.PICTURES, func.concat("phase ", Picture.phase_id))
+    is_awaited = queue.is_pending(JobKind.PICTURES, func.concat("phase ", Picture.phase_id))
     return (
         select(
             Picture.position, Picture.name, Picture.width, Picture.height, PictureBatch.made, Picture.problem,
@@ -230,7 +234,7 @@ def _view(row: Row[*tuple[Any, ...]]) -> PictureView:
 
 
 def _page(
-    session: Session, phase_id: int, beginning: str, window: Window
+    session: Session, phase_id: int, beginning: str, window: PageRange
 ) -> tuple[list[Row[*tuple[Any, ...]]], int | None, int | None]:
     """Load some images by the beginning of their names, with the positions before and after which there are more."""
     chosen = _pictures(phase_id, Picture.name.startswith(beginning, autoescape=True)).limit(window.limit + 1)
@@ -271,7 +275,7 @@ def stored_picture(
             return phase, source_of(session, phase.id)
 
     phase, source = platform.cache.version(("pictures", challenge, image_set), read)
-    if source is None or not sees_pictures(actor, phase, source):
+    if source is None or not can_see_images(actor, phase, source):
         raise _no_images(challenge, image_set)
     with platform.transaction() as session:
         conditions = Picture.phase_id == phase.id, Picture.name == name, _can_be_shown()
@@ -283,10 +287,11 @@ def stored_picture(
     if row is None or made is None:
         raise NotFoundError(f"{challenge} {image_set} has no image {name!r}, or it is not made yet")
     content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)
-    return StoredPicture(content, row.made[:12], sees_pictures(Actor(), phase, source))
+    return StoredPicture(content, row.made[:12], can_see_images(Actor(), phase, source))
 
 
-def _first_shown(session: Session, phase_id: int, names: Collection[str]) -> PictureView | None:
+def first_visible_picture(session: Session, phase_id: int, names: Collection[str]) -> PictureView | None:
+    """Return the first of these images, in the order of the image set, that may be shown."""
     chosen = _pictures(phase_id, Picture.name.in_(names), _can_be_shown())
     row = session.execute(chosen.order_by(Picture.position).limit(1)).one_or_none()
     return _view(row) if row else None
@@ -334,10 +339,10 @@ def try_again(platform: Platform, actor: Actor, phase_id: int) -> None:
     with platform.transaction() as session:
         _organised(session, actor, phase_id)
         session.execute(update(PictureSource).where(PictureSource.phase_id == phase_id).values(problem=None))
-        ask_for(session, JobKind.PICTURES, phase_id)
+        queue_job(session, JobKind.PICTURES, phase_id)
 
 
-def ask_for(session: Session, kind: JobKind, phase_id: int) -> None:
+def queue_job(session: Session, kind: JobKind, phase_id: int) -> None:
     """Queue a job that makes the missing images of a phase, or their overlays. It goes to the end of the queue."""
     queue.add(session, kind, key=f"phase {phase_id}", payload={"phase_id": phase_id})
 
@@ -351,9 +356,9 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: PictureRules)
         after = {"is_public": rules.is_public, "draws_truth": rules.draws_truth}
         source.is_public, source.draws_truth = rules.is_public, rules.draws_truth
         if before != after:
-            ask_for(session, JobKind.OVERLAYS, phase_id)
+            queue_job(session, JobKind.OVERLAYS, phase_id)
             audit.record(
                 session, actor.user_id, "pictures.change", f"phase {phase_id}",
                 challenge_id=challenge_id, reason=rules.reason, before=before, after=after,
             )  # fmt: skip
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()

@@ -17,7 +17,14 @@ from app.core.errors import NotFoundError
 from app.images import overlays
 from app.images.drawing import Box, DrawnObject, DrawnPrediction, Overlay
 from app.images.overlays import DrawnRun
-from app.images.pictures import PictureView, StoredPicture, picture_of, sees_truth, visible_source, withheld
+from app.images.pictures import (
+    PictureView,
+    StoredPicture,
+    can_see_truth,
+    picture_of,
+    visible_source,
+    withheld,
+)
 from app.models import Picture, PictureSource
 from app.platform import Platform
 from scoring.readers.voc.label_images import label_colours
@@ -160,7 +167,7 @@ def viewer(
     chosen = chosen_runs(choice.runs, runs)
     panels: list[Panel] = []
     scores: list[float] = []
-    is_open = sees_truth(actor, phase, scene.source)
+    is_open = can_see_truth(actor, phase, scene.source)
     if is_open:
         truth = overlays.truth_overlay(platform, truth_id, picture.position, name) if truth_id else None
         task = tasks.get(competition or 0, "detection")
@@ -199,8 +206,8 @@ def _scene(session: Session, actor: Actor, challenge: str, image_set: str, name:
     if picture is None:
         raise NotFoundError(f"{challenge} {image_set} has no image {name!r}")
     runs: list[DrawnRun] = []
-    if sees_truth(actor, phase, source):
-        audience = Audience.ORGANISERS if actor.runs(phase.challenge_id) else Audience.PUBLIC
+    if can_see_truth(actor, phase, source):
+        audience = Audience.ORGANISERS if actor.organises_challenge(phase.challenge_id) else Audience.PUBLIC
         runs = overlays.runs_on_boards(session, phase.id, audience)
     before, after = picture.position - 1, picture.position + 1
     neighbours = select(Picture.position, Picture.name).where(
@@ -279,7 +286,7 @@ def _run_panel(
         return Panel(run.method, run.submission_id, (), (), None, missing)
     if overlay.has_labels:
         return Panel(run.method, run.submission_id, (), (), labels, None)
-    marks, lines = drawn(overlay.predictions, shown(overlay.predictions, threshold))
+    marks, lines = draw_predictions(overlay.predictions, shown(overlay.predictions, threshold))
     note = None if overlay.predictions else "No prediction in this image."
     return Panel(run.method, run.submission_id, marks, lines, None, note)
 
@@ -294,7 +301,9 @@ def shown(predictions: Sequence[DrawnPrediction], threshold: float | None) -> in
     return SHOWN if threshold is None else sum(each.confidence >= threshold for each in predictions)
 
 
-def drawn(predictions: Sequence[DrawnPrediction], shown: int) -> tuple[tuple[Mark, ...], tuple[Line, ...]]:
+def draw_predictions(
+    predictions: Sequence[DrawnPrediction], shown: int
+) -> tuple[tuple[Mark, ...], tuple[Line, ...]]:
     """Return the boxes and table lines of predictions, best first. Only the first `shown` are visible at first."""
     marks: list[Mark] = []
     lines: list[Line] = []
@@ -359,11 +368,11 @@ def label_image(  # noqa: PLR0913 - image, reader, source
         scene = _scene(session, actor, challenge, image_set, name)
         boards = challenges.boards_of(session, [scene.phase.id])
     content, position = b"", scene.picture.position
-    if sees_truth(actor, scene.phase, scene.source):
+    if can_see_truth(actor, scene.phase, scene.source):
         if run_id is not None and run_id in {run.run_id for run in scene.runs}:
             content = overlays.run_labels(platform, run_id, position)
         elif run_id is None and truth_id in {board.ground_truth_id for board in boards}:
             content = overlays.truth_labels(platform, truth_id, position)
     if not content:
         raise NotFoundError(f"{challenge} {image_set} shows no label image of {name!r}")
-    return StoredPicture(content, "", sees_truth(Actor(), scene.phase, scene.source))
+    return StoredPicture(content, "", can_see_truth(Actor(), scene.phase, scene.source))

@@ -19,7 +19,7 @@ from app.core.access import Actor
 from app.core.errors import NotFoundError, StorageDamagedError, StorageUnavailableError
 from app.core.settings import Settings
 from app.jobs import heartbeats, queue
-from app.jobs.queue import Claim, pause_before_retry, pause_between_looks
+from app.jobs.queue import Claim, pause_before_retry, repair_check_interval
 from app.jobs.sandbox import ChildFileError
 from app.models import AuditRecord, DamagedContent, Job, JobKind, Queue
 from app.platform import Platform
@@ -54,9 +54,9 @@ class Handler:
 
     work: Callable[[Platform, Claim], None]
     failures: int | None = MAX_FAILURES
-    claimed: Callable[[Session, Claim], None] = _do_nothing
-    queued_again: Callable[[Session, Job], None] = _do_nothing
-    given_up: Callable[[Session, Job], None] = _mark_dead
+    on_claim: Callable[[Session, Claim], None] = _do_nothing
+    on_retry: Callable[[Session, Job], None] = _do_nothing
+    on_give_up: Callable[[Session, Job], None] = _mark_dead
 
 
 Handlers = Mapping[JobKind, Handler]
@@ -73,7 +73,7 @@ def do_next(platform: Platform, which: Queue, handlers: Handlers) -> bool:
         if claim is None:
             return False
         handler = handlers[claim.kind]
-        handler.claimed(session, claim)
+        handler.on_claim(session, claim)
     about = {"job": claim.id, "kind": claim.kind.value, "attempt": claim.attempt}
     with bound_contextvars(**about, **({"run": claim.run_id} if claim.run_id else {})):
         _do(platform, claim, handler)
@@ -168,7 +168,7 @@ def _wait_for_repair(
     if job.damaged_content_id is not None:
         job.not_before = None
     else:
-        job.not_before = func.clock_timestamp() + pause_between_looks(settings.first_pause)
+        job.not_before = func.clock_timestamp() + repair_check_interval(settings.first_pause)
 
 
 def _fail(session: Session, job: Job, handler: Handler, settings: Settings, *, error: Exception) -> None:
@@ -195,12 +195,12 @@ def _queue_again(
     session: Session, job: Job, handler: Handler, settings: Settings, retries: int, error: str
 ) -> None:
     queue.postpone(job, pause_before_retry(retries, settings.first_pause), error)
-    handler.queued_again(session, job)
+    handler.on_retry(session, job)
 
 
 def _give_up(session: Session, job: Job, handler: Handler, error: str) -> None:
     job.lease_until, job.error = None, error
-    handler.given_up(session, job)
+    handler.on_give_up(session, job)
 
 
 def sweep(platform: Platform, handlers: Handlers) -> None:
@@ -240,7 +240,7 @@ def discard(platform: Platform, actor: Actor, job_id: int) -> None:
 # what jobs wait for
 
 
-def has_its_stores(platform: Platform) -> bool:
+def stores_available(platform: Platform) -> bool:
     """Whether every store of this process can be written to and read."""
     try:
         for store in platform.stores:
@@ -257,12 +257,12 @@ def end_pauses(platform: Platform) -> None:
         log.info("stores available again", jobs=queue.end_pauses(session))
 
 
-def look_at_damaged(platform: Platform) -> None:
+def check_damaged(platform: Platform) -> None:
     """Check every ten minutes whether damaged contents have been repaired, and release the jobs that wait for them.
 
     Every sweeper does this, even if it is another one's turn to sweep: not all of them have the store of ground truth.
     """
-    every, stores = pause_between_looks(platform.settings.first_pause), platform.stores_by_name
+    every, stores = repair_check_interval(platform.settings.first_pause), platform.stores_by_name
     with platform.transaction() as session:
         damaged = queue.claim_damaged(session, stores, every)
     for each in damaged:

@@ -25,7 +25,7 @@ def idle_slots(slots: Mapping[str, int], running: Mapping[str, int]) -> dict[str
     return {scorer: max(0, count - running.get(scorer, 0)) for scorer, count in slots.items()}
 
 
-def take_turn(session: Session, every: timedelta) -> bool:
+def try_acquire_sweep(session: Session, every: timedelta) -> bool:
     """Whether this process should sweep now; if so, the next sweep is due after `every`."""
     if not session.scalar(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK))):
         return False

@@ -39,7 +39,7 @@ class MailError(Exception):
     """A message could not be sent; says why, without personal data."""
 
 
-def hand_over(settings: Settings, message: EmailMessage) -> Path | None:
+def hand_to_server(settings: Settings, message: EmailMessage) -> Path | None:
     """Send a message to its only recipient; without a mail server, write it to a file and return its path.
 
     Raises MailError, so that it is retried.
@@ -52,7 +52,7 @@ def hand_over(settings: Settings, message: EmailMessage) -> Path | None:
     return None
 
 
-def greet(settings: Settings) -> None:
+def check_connection(settings: Settings) -> None:
     """Log in to the mail server, if there is one, without sending anything.
 
     Raises MailError.
@@ -119,7 +119,7 @@ def _write(folder: Path, message: EmailMessage) -> Path:
     raise AssertionError("unreachable")
 
 
-class Letter(StrEnum):
+class MailTemplate(StrEnum):
     """A kind of mail; its text is `templates/mail/<value>.txt`."""
 
     CONFIRM_ADDRESS = "confirm-address"
@@ -157,7 +157,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class RecentRequests:
     """Mail requests of the last day: for this kind and address, by this person, and by everyone in the last hour."""
 
     now: datetime
@@ -199,21 +199,23 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
 # a login link is valid for 15 minutes: when the next one may be sent, the last one still works for five minutes, so a
 # stranger cannot use up an owner's links, which a daily limit would allow
-TO_ADDRESS_OF: Mapping[Letter, tuple[Limit, ...]] = {Letter.LOGIN_LINK: (Limit(1, timedelta(minutes=10)),)}
+TO_ADDRESS_OF: Mapping[MailTemplate, tuple[Limit, ...]] = {
+    MailTemplate.LOGIN_LINK: (Limit(1, timedelta(minutes=10)),)
+}
 BY_PERSON = (Limit(20, DAY),)
 PER_HOUR = 500  # by the whole installation
 
-LINKS: Mapping[Letter, Link] = {
-    Letter.CONFIRM_ADDRESS: Link("/confirm-address", timedelta(days=7)),
-    Letter.CONFIRM_NEW_ADDRESS: Link("/confirm-address", timedelta(days=7)),
-    Letter.RESET_PASSWORD: Link("/reset-password", DAY),
-    Letter.LOGIN_LINK: Link("/login-link", timedelta(minutes=15)),
+LINKS: Mapping[MailTemplate, Link] = {
+    MailTemplate.CONFIRM_ADDRESS: Link("/confirm-address", timedelta(days=7)),
+    MailTemplate.CONFIRM_NEW_ADDRESS: Link("/confirm-address", timedelta(days=7)),
+    MailTemplate.RESET_PASSWORD: Link("/reset-password", DAY),
+    MailTemplate.LOGIN_LINK: Link("/login-link", timedelta(minutes=15)),
 }
 # lines may have up to 998 characters, so links are not broken; with 7 bits, every server accepts names in any alphabet
 POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
 
 
-def next_allowed(letter: Letter, requested: Requested) -> datetime | None:
+def next_allowed(letter: MailTemplate, requested: RecentRequests) -> datetime | None:
     """Return when one more mail of this kind may be sent; None for now."""
     times = [
         *_waits(requested.now, requested.to_address, TO_ADDRESS_OF.get(letter, TO_ADDRESS)),
@@ -246,29 +248,29 @@ def place_of(mail_server: str | None, address: str, folder: str) -> Place:
     return Place(mail_server is not None, folder if is_here and mail_server is None else None)
 
 
-def letter_for(letter: Letter, recipient: Recipient) -> Letter | None:
+def template_for(letter: MailTemplate, recipient: Recipient) -> MailTemplate | None:
     """Return the mail that is actually sent: a hint instead of a link if another account has confirmed the address.
 
     None if the mail is no longer needed.
     """
     match letter:
-        case Letter.CONFIRM_ADDRESS if recipient.is_verified:
+        case MailTemplate.CONFIRM_ADDRESS if recipient.is_verified:
             return None
-        case Letter.CONFIRM_NEW_ADDRESS if recipient.new_address is None:
+        case MailTemplate.CONFIRM_NEW_ADDRESS if recipient.new_address is None:
             return None
-        case Letter.CONFIRM_ADDRESS | Letter.CONFIRM_NEW_ADDRESS if recipient.is_taken:
-            return Letter.ALREADY_REGISTERED
+        case MailTemplate.CONFIRM_ADDRESS | MailTemplate.CONFIRM_NEW_ADDRESS if recipient.is_taken:
+            return MailTemplate.ALREADY_REGISTERED
     return letter
 
 
-def address_for(letter: Letter, recipient: Recipient) -> str:
+def address_for(letter: MailTemplate, recipient: Recipient) -> str:
     """Return the address of a person to which a mail goes."""
-    if letter is Letter.CONFIRM_NEW_ADDRESS and recipient.new_address is not None:
+    if letter is MailTemplate.CONFIRM_NEW_ADDRESS and recipient.new_address is not None:
         return recipient.new_address
     return recipient.address
 
 
-def parted(text: str) -> Text:
+def split_subject(text: str) -> Text:
     r"""Split a rendered template into the subject, which is in its first line, and the body.
 
     >>> parted("Subject: Confirm\n\nHello,\n")
@@ -302,7 +304,7 @@ def hash_of_address(address: str) -> bytes:
     return hashlib.sha256(address.encode()).digest()
 
 
-def requested(session: Session, letter: Letter, address: str, user_id: int | None) -> Requested:
+def requested(session: Session, letter: MailTemplate, address: str, user_id: int | None) -> RecentRequests:
     """Return the requests of the last day, and lock this address until the end of the transaction."""
     hashed = hash_of_address(address)
     session.execute(select(func.pg_advisory_xact_lock(int.from_bytes(hashed[:8], signed=True))))
@@ -310,7 +312,7 @@ def requested(session: Session, letter: Letter, address: str, user_id: int | Non
     of_address = (MailRequest.address_hash == hashed, MailRequest.letter == letter.value)
     of_person = () if user_id is None else _times(session, now, MailRequest.user_id == user_id)
     hour = select(func.count()).where(MailRequest.at > now - timedelta(hours=1))
-    return Requested(now, _times(session, now, *of_address), of_person, session.scalar(hour) or 0)
+    return RecentRequests(now, _times(session, now, *of_address), of_person, session.scalar(hour) or 0)
 
 
 def _times(session: Session, now: datetime, *conditions: ColumnElement[bool]) -> tuple[datetime, ...]:
@@ -318,7 +320,7 @@ def _times(session: Session, now: datetime, *conditions: ColumnElement[bool]) ->
     return tuple(session.scalars(recent))
 
 
-def count_request(session: Session, letter: Letter, address: str, user_id: int | None) -> None:
+def count_request(session: Session, letter: MailTemplate, address: str, user_id: int | None) -> None:
     """Record a request for a mail."""
     row = MailRequest(
         at=func.clock_timestamp(), letter=letter.value, address_hash=hash_of_address(address), user_id=user_id
@@ -356,7 +358,7 @@ def link_of(session: Session, token_hash: bytes, purposes: Collection[str]) -> M
     return session.scalar(statement.with_for_update())
 
 
-def drop_links(session: Session, user_id: int, purpose: Letter | None = None) -> None:
+def revoke_links(session: Session, user_id: int, purpose: MailTemplate | None = None) -> None:
     """Invalidate all links that were mailed to this person, or only those for one purpose."""
     dropped = delete(MailLink).where(MailLink.user_id == user_id)
     if purpose is not None:
@@ -373,8 +375,8 @@ def forget(session: Session) -> None:
 log = structlog.get_logger()
 
 
-def ask_for(
-    session: Session, letter: Letter, *, address: str, user_id: int | None, asked_by: int | None
+def request_mail(
+    session: Session, letter: MailTemplate, *, address: str, user_id: int | None, asked_by: int | None
 ) -> datetime | None:
     """Queue a mail to a person, to be sent after this transaction; if limits forbid it, return when it is allowed.
 
@@ -390,7 +392,7 @@ def ask_for(
     return None
 
 
-def tell(session: Session, letter: Letter, *, address: str, **fields: str | int) -> None:
+def notify(session: Session, letter: MailTemplate, *, address: str, **fields: str | int) -> None:
     """Queue a notification about a change to an account; no limit applies.
 
     `address` is part of the job, because the account may no longer have it.
@@ -398,30 +400,30 @@ def tell(session: Session, letter: Letter, *, address: str, **fields: str | int)
     queue.add(session, JobKind.MAIL, {"letter": letter.value, "address": address, "fields": fields})
 
 
-def tell_owner(session: Session, letter: Letter, user: User, **fields: str | int) -> None:
+def notify_owner(session: Session, letter: MailTemplate, user: User, **fields: str | int) -> None:
     """Notify the owner of an account about a change to it, if the address is confirmed."""
     if user.verified_at is not None:
-        tell(session, letter, address=user.email, **fields)
+        notify(session, letter, address=user.email, **fields)
 
 
-def place_of_mail(settings: Settings) -> Place:
+def mail_location(settings: Settings) -> Place:
     """Return where people find their mail."""
     return place_of(settings.smtp_host, settings.address, str(settings.data / "mail"))
 
 
 def deliver(platform: Platform, payload: Mapping[str, Any]) -> None:
     """Render and send a mail. Raises MailError, so that it is retried."""
-    letter, fields = Letter(payload["letter"]), dict(payload["fields"])
+    letter, fields = MailTemplate(payload["letter"]), dict(payload["fields"])
     if "address" in payload:
         _hand_over(platform.settings, letter, payload["address"], fields)
     elif payload["user_id"] is not None:
         _deliver_to_person(platform, letter, payload["user_id"], fields)
 
 
-def _deliver_to_person(platform: Platform, asked: Letter, user_id: int, fields: dict[str, Any]) -> None:
+def _deliver_to_person(platform: Platform, asked: MailTemplate, user_id: int, fields: dict[str, Any]) -> None:
     with platform.transaction() as session:
         recipient = find_recipient(session, user_id)
-        letter = letter_for(asked, recipient) if recipient else None
+        letter = template_for(asked, recipient) if recipient else None
         if recipient is None or letter is None:
             return
         address = address_for(asked, recipient)
@@ -430,7 +432,7 @@ def _deliver_to_person(platform: Platform, asked: Letter, user_id: int, fields: 
     _hand_over(platform.settings, letter, address, fields)
 
 
-def _link(session: Session, settings: Settings, letter: Letter, user_id: int, address: str) -> str:
+def _link(session: Session, settings: Settings, letter: MailTemplate, user_id: int, address: str) -> str:
     """Create a link; its secret is only in the mail, the database has its hash."""
     token, link = secrets.token_urlsafe(32), LINKS[letter]
     row = MailLink(
@@ -444,20 +446,20 @@ def _link(session: Session, settings: Settings, letter: Letter, user_id: int, ad
     return f"{settings.address}{link.path}/{token}"
 
 
-def _hand_over(settings: Settings, letter: Letter, address: str, fields: Mapping[str, Any]) -> None:
-    text = draw(letter, server=settings.address, passwords=settings.passwords, **fields)
+def _hand_over(settings: Settings, letter: MailTemplate, address: str, fields: Mapping[str, Any]) -> None:
+    text = render_mail(letter, server=settings.address, passwords=settings.passwords, **fields)
     message = message_of(text, sender=settings.sender, to=address, now=datetime.now(UTC))
-    file = hand_over(settings, message)
+    file = hand_to_server(settings, message)
     log.info("mail sent", letter=letter.value, file=str(file) if file else None)
 
 
-def draw(letter: Letter, *, server: str, passwords: bool, **fields: Any) -> Text:
+def render_mail(letter: MailTemplate, *, server: str, passwords: bool, **fields: Any) -> Text:
     """Render a mail; passwords: whether this server uses them."""
     way_back = f"log in and end all logins at {server}/account/sessions"
     if passwords:
         way_back = f"choose a new password at {server}/forgot-password, which logs out everybody else"
     template = _templates().get_template(f"{letter.value}.txt")
-    return parted(template.render(server=server, passwords=passwords, way_back=way_back, **fields))
+    return split_subject(template.render(server=server, passwords=passwords, way_back=way_back, **fields))
 
 
 @cache

@@ -26,7 +26,7 @@ PAUSES: Final = (  # seconds between two polls until the page has waited for so 
 LONGEST_PAUSE: Final = 15
 
 
-def pause_between_questions(waited: timedelta, place: int | None) -> int:
+def poll_interval(waited: timedelta, place: int | None) -> int:
     """Return the seconds until a page polls again, which grow with its waiting time; place: None if the run has started.
 
     >>> pause_between_questions(timedelta(seconds=5), 1), pause_between_questions(timedelta(hours=1), 1)

@@ -51,10 +51,10 @@ def pause_before_retry(retries: int, first: timedelta) -> timedelta:
     return min(first * PAUSES[min(retries, len(PAUSES)) - 1], LONGEST_PAUSE)
 
 
-def pause_between_looks(first: timedelta) -> timedelta:
+def repair_check_interval(first: timedelta) -> timedelta:
     """Return how often damaged content is checked again.
 
-    >>> pause_between_looks(timedelta(seconds=5)).seconds
+    >>> repair_check_interval(timedelta(seconds=5)).seconds
     600
     """
     return pause_before_retry(len(PAUSES), first)
@@ -144,7 +144,7 @@ def is_held(job: type[Job] = Job) -> ColumnElement[bool]:
     return and_(job.priority == LIVE, suspended)
 
 
-def is_asked_for(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnElement[bool]:
+def is_pending(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnElement[bool]:
     """The condition that a job of this kind with one of these keys is still to be done."""
     return exists().where(Job.kind == kind, Job.key.in_(keys), Job.dead_at.is_(None)).correlate_except(Job)
 

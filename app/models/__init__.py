@@ -26,7 +26,6 @@ from app.models.people import (
     User,
 )
 from app.models.runs import (
-    AlikePair,
     AnonymousLink,
     Artefact,
     BoardGroups,
@@ -36,6 +35,7 @@ from app.models.runs import (
     Rescore,
     Run,
     RunAnalysis,
+    SimilarPair,
     Sketch,
 )
 from app.models.submissions import ExtraSlot, Method, MethodChange, Result, Submission, Upload
@@ -56,7 +56,6 @@ from app.models.table import (
 from app.models.teams import Invitation, Member, Team
 
 __all__ = [
-    "AlikePair",
     "AnonymousLink",
     "ApiToken",
     "Approval",
@@ -106,6 +105,7 @@ __all__ = [
     "RunState",
     "SecondFactor",
     "Service",
+    "SimilarPair",
     "Sketch",
     "Submission",
     "Team",

@@ -189,7 +189,7 @@ class Sketch(Base):
     content: Mapped[bytes]
 
 
-class AlikePair(Base):
+class SimilarPair(Base):
     """Two results of a board as similar as if they came from one method with different parameters: a hint for organisers."""
 
     __tablename__ = "alike_pair"

@@ -36,7 +36,7 @@ class Search(BaseModel):
     after: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the previous page")] = None
 
 
-class Change(BaseModel):
+class AccountChange(BaseModel):
     """The reason for suspending or unsuspending an account or for changing its role."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
@@ -44,7 +44,7 @@ class Change(BaseModel):
     reason: Reason
 
 
-class RoleChange(Change):
+class RoleChange(AccountChange):
     """A new role on the server."""
 
     role: Annotated[Role, Field(description="the new role")]
@@ -149,7 +149,7 @@ def people(platform: Platform, actor: Actor, search: Search) -> PeoplePage:
     return PeoplePage(tuple(found[:PAGE]), found[PAGE - 1].id if len(found) > PAGE else None)
 
 
-def person(platform: Platform, actor: Actor, user_id: int) -> Person:
+def get_person(platform: Platform, actor: Actor, user_id: int) -> Person:
     """Return one person. Raises NotFoundError."""
     with platform.transaction() as session:
         found = find_person(session, actor, user_id)
@@ -249,7 +249,7 @@ def damaged_contents(platform: Platform) -> int:
         return count_damaged(session)
 
 
-def dead_messages(platform: Platform, before: int | None = None) -> RowPage[DeadJob]:
+def failed_jobs(platform: Platform, before: int | None = None) -> RowPage[DeadJob]:
     """Return a page of jobs that failed for good; before: the last job of the previous page."""
     with platform.transaction() as session:
         return queue.dead_jobs(session, before)

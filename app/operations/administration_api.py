@@ -9,7 +9,7 @@ from app.core.paging import Before
 from app.jobs import attempts
 from app.jobs.queue import DeadJob
 from app.operations import administration
-from app.operations.administration import Change, PeoplePage, Person, RoleChange, Search
+from app.operations.administration import AccountChange, PeoplePage, Person, RoleChange, Search
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1/admin", tags=["admins"])
@@ -26,17 +26,17 @@ def people(platform: ThePlatform, actor: CurrentActor, search: Annotated[Search,
 @router.get("/people/{user_id}", dependencies=[PEOPLE])
 def person(platform: ThePlatform, actor: CurrentActor, user_id: int) -> Person:
     """Get one account."""
-    return administration.person(platform, actor, user_id)
+    return administration.get_person(platform, actor, user_id)
 
 
 @router.post("/people/{user_id}/suspend", status_code=204, dependencies=[PEOPLE])
-def suspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
+def suspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: AccountChange) -> None:
     """Suspend an account: its sessions end, its tokens stop working, and its owner can no longer log in."""
     administration.suspend(platform, actor, user_id, change.reason)
 
 
 @router.post("/people/{user_id}/unsuspend", status_code=204, dependencies=[PEOPLE])
-def unsuspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
+def unsuspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: AccountChange) -> None:
     """Unsuspend an account; its tokens work again."""
     administration.unsuspend(platform, actor, user_id, change.reason)
 
@@ -50,7 +50,7 @@ def change_role(platform: ThePlatform, actor: CurrentActor, user_id: int, change
 @router.get("/messages", dependencies=[JOBS])
 def dead_messages(platform: ThePlatform, response: Response, before: Before = None) -> tuple[DeadJob, ...]:
     """List jobs that failed for good, latest first, up to 100 per page; the `Link` header has the next page."""
-    page = administration.dead_messages(platform, before)
+    page = administration.failed_jobs(platform, before)
     if page.next:
         response.headers["Link"] = f'</api/v1/admin/messages?before={page.next}>; rel="next"'
     return page.rows

@@ -13,7 +13,7 @@ from app.core.paging import Before
 from app.jobs import attempts
 from app.models import Role
 from app.operations import administration
-from app.operations.administration import Change, Person, Search
+from app.operations.administration import AccountChange, Person, Search
 from app.organising import roles
 from app.web.dependencies import (
     CurrentActor,
@@ -35,7 +35,7 @@ TextField = Annotated[str, Form()]
 @router.get("", dependencies=[JOBS])
 def overview(request: Request, platform: ThePlatform, before: Before = None) -> Response:
     """Show the admins' start page: failed jobs, and links to everything else."""
-    page = administration.dead_messages(platform, before)
+    page = administration.failed_jobs(platform, before)
     return render(
         request,
         "administration/overview.html",
@@ -61,7 +61,7 @@ def people(
 @router.get("/people/{user_id}", dependencies=[PEOPLE])
 def person(request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int) -> Response:
     """Show one account and the actions on it."""
-    return _person(request, administration.person(platform, actor, user_id), {}, {})
+    return _person(request, administration.get_person(platform, actor, user_id), {}, {})
 
 
 def _person(
@@ -118,14 +118,16 @@ def change_role(
 
 
 def _change_account(
-    request: Request, user_id: int, form: Mapping[str, str], change: Callable[[Change], None]
+    request: Request, user_id: int, form: Mapping[str, str], change: Callable[[AccountChange], None]
 ) -> Response:
     """Change an account for the reason in the form, then redirect to its page."""
     try:
-        change(Change.model_validate(form))
+        change(AccountChange.model_validate(form))
     except ValidationError as error:
         platform, actor = platform_of_request(request), actor_of_request(request)
-        return _person(request, administration.person(platform, actor, user_id), form, field_errors(error))
+        return _person(
+            request, administration.get_person(platform, actor, user_id), form, field_errors(error)
+        )
     return RedirectResponse(f"/admin/people/{user_id}", status_code=303)
 
 

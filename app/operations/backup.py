@@ -293,7 +293,7 @@ def back_up(
     stores = _stores(platform)
     with _disk_errors(directory), separate_connection(str(platform.settings.database_url)) as connection:
         with connection.begin():
-            if not database.hold(connection):
+            if not database.suspend_removals(connection):
                 raise BackupError("another backup of this installation is running; wait for it, or stop it")
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         interrupted = interrupted_backups(directory)
@@ -308,7 +308,7 @@ def back_up(
         report(f"copying {len(named)} stored files")
         missing, damaged = _collect(sorted(named), stores, earlier, partial, report)
         with connection.begin():
-            database.release(connection)
+            database.resume_removals(connection)
         backup = seal(partial, now, missing, damaged, linked_folders)
         report(
             f"{backup.folder}: {len(backup.contents)} stored files; {backup.size / MiB:.1f} MiB including the database"
@@ -397,7 +397,7 @@ def _remove(folders: Sequence[Path], report: Report) -> None:
         report(f"removed {each}")
 
 
-def problems_of_contents(platform: Platform) -> dict[Path, str | None]:
+def check_stored_files(platform: Platform) -> dict[Path, str | None]:
     """Check every stored file that the database refers to in the stores this process knows.
 
     Returns what is wrong with each, None if it is intact. Raises StorageUnavailableError.

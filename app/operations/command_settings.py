@@ -9,10 +9,10 @@ from app.platform import Platform, platform_of
 def platform_of_installation() -> Platform:
     """Return the platform of the running installation. Raises InstallationError or SettingsError if there is none."""
     logs.configure()
-    return platform_of(complete(installation_settings(Settings.read())))
+    return platform_of(require_servers(installation_settings(Settings.read())))
 
 
-def complete(settings: Settings) -> Settings:
+def require_servers(settings: Settings) -> Settings:
     """Return the settings. Raises SettingsError unless they name database and broker."""
     missing = [variable(name) for name in ("database_url", "broker_url") if getattr(settings, name) is None]
     if missing:

@@ -19,7 +19,7 @@ from app.evaluation import rescoring
 from app.figures import published
 from app.operations import health, processes
 from app.operations.backup_commands import backup, restore
-from app.operations.command_settings import complete, platform_of_installation
+from app.operations.command_settings import platform_of_installation, require_servers
 from app.operations.data_folder import installation_settings
 from app.operations.deployment import check
 from app.operations.import_command import import_tree
@@ -37,14 +37,14 @@ problems = Console(stderr=True, soft_wrap=True)
 
 def main() -> None:
     """Run the command line; an expected error prints one line on standard error and exits with 1."""
-    from app.operations.startup import explanation  # noqa: PLC0415 - needed only when a command fails
+    from app.operations.startup import message_for  # noqa: PLC0415 - needed only when a command fails
 
     os.umask(0o077)  # also for the processes that a command starts
 
     try:
         app(prog_name="heldout-server")  # however it was started
     except Exception as error:
-        message = explanation(error)
+        message = message_for(error)
         if message is None:
             raise
         problems.print(message, markup=False, highlight=False)
@@ -71,7 +71,7 @@ def serve() -> None:
     """Start the web server on the database and broker of the settings."""
     from app.operations.processes import serve as serve_web  # noqa: PLC0415 - no other command needs it
 
-    settings = complete(Settings.read())
+    settings = require_servers(Settings.read())
     require_schema(settings)
     serve_web(settings, console)
 
@@ -79,7 +79,7 @@ def serve() -> None:
 @app.command()
 def worker() -> None:
     """Start a worker on the database and broker of the settings."""
-    settings = complete(Settings.read())
+    settings = require_servers(Settings.read())
     require_schema(settings)
     os.execv(sys.executable, processes.worker_command(settings))  # noqa: S606 - becomes that process
 
@@ -87,7 +87,7 @@ def worker() -> None:
 @app.command()
 def beat() -> None:
     """Run the sweeper, which finds lost runs, on its own; every worker also has one."""
-    require_schema(complete(Settings.read()))
+    require_schema(require_servers(Settings.read()))
     os.execv(sys.executable, processes.sweeper_command())  # noqa: S606 - becomes that process
 
 
@@ -102,7 +102,7 @@ class Part(enum.StrEnum):
 @app.command()
 def alive(part: Annotated[Part, typer.Argument(help="what runs in this container")]) -> None:
     """Exit with 0 if this part is running; for container health checks."""
-    settings = complete(Settings.read())
+    settings = require_servers(Settings.read())
     if part is Part.WEB:
         httpx2.get(f"{settings.local_address}/health", timeout=5).raise_for_status()
         return
@@ -165,9 +165,9 @@ def rescore(
     with _short_errors():
         phase_id = challenges.phase_page(platform, challenge, phase).id
         if result is None:
-            rescore_id: int | None = rescoring.request(platform, None, phase_id)
+            rescore_id: int | None = rescoring.rescore_phase(platform, None, phase_id)
         else:
-            rescore_id = rescoring.request_entry(platform, None, result, phase_id)
+            rescore_id = rescoring.rescore_one_result(platform, None, result, phase_id)
     platform.notifier.flush(5)
     if rescore_id is None:
         console.print(f"result {result} is queued; it appears on its board once it is scored")

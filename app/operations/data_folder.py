@@ -47,7 +47,7 @@ class Secrets:
 
 
 @contextmanager
-def exclusive(data: Path) -> Iterator[int]:
+def lock_data_folder(data: Path) -> Iterator[int]:
     """Lock a data folder, created if missing, for this installation; yield the lock that its servers inherit.
 
     Raises InstallationError if another installation or its servers use it, or if other users own it or can read it.
@@ -97,7 +97,7 @@ def _is_locked_within(seconds: float, file: IO[str]) -> bool:
 
 
 @contextmanager
-def advertised(settings: Settings) -> Iterator[None]:
+def published_settings(settings: Settings) -> Iterator[None]:
     """Write the settings of this installation where commands find them, until the end of the block."""
     note = settings.data / NOTE
     write_private(note, json.dumps(settings.model_dump(mode="json", exclude_none=True)))

@@ -27,10 +27,10 @@ from app.core import logs
 from app.core.errors import StorageUnavailableError
 from app.core.settings import SECRETS, Settings, SettingsError, named_files, variable
 from app.jobs import heartbeats
-from app.jobs.mail import MailError, greet
+from app.jobs.mail import MailError, check_connection
 from app.models import GroundTruth
 from app.operations import backup, health
-from app.operations.command_settings import complete
+from app.operations.command_settings import require_servers
 from app.operations.data_folder import EMBEDDED_DATABASE, installation_settings
 from app.operations.health import health_of
 from app.operations.migrating import APPEND_ONLY, schema_problem
@@ -91,7 +91,7 @@ def check(
     """Check a deployment from its settings, and say what to fix. Exits with 1 if a check fails."""
     logs.configure()
     own = Settings.read()
-    settings = complete(installation_settings(own))
+    settings = require_servers(installation_settings(own))
     knows_truth = settings.private_storage is not None or settings.s3_private_bucket is not None
     part = part or (Part.WORKER if knows_truth else Part.WEB)
     is_embedded = own.database_url is None  # its data folder has the settings of all its processes
@@ -217,7 +217,7 @@ def clock(difference: float) -> Check:
 
 def _database_disk(session: Session) -> Check:
     """Check that PROBE_MIB MiB more fit on the database's disk; PostgreSQL does not report how much is free."""
-    has_room = health.has_room(session, PROBE_MIB)
+    has_room = health.has_free_space(session, PROBE_MIB)
     if has_room is None:
         return Check("disk of database", "unknown: temp_file_limit does not allow the test")
     if has_room:
@@ -294,7 +294,7 @@ def _round_trip(storage: Storage) -> str | None:
 def contents(platform: Platform) -> Check:
     """Check that every stored file that the database refers to is there and intact."""
     try:
-        found = backup.problems_of_contents(platform)
+        found = backup.check_stored_files(platform)
     except (SQLAlchemyError, StorageUnavailableError):
         return Check("stored files", "unknown: the database or a store is unavailable")
     listed = tuple(f"{problem}: {path}" for path, problem in found.items() if problem)
@@ -368,7 +368,7 @@ def _has_files(settings: Settings) -> bool | None:
 
 def _truth_of_web(settings: Settings, *, is_embedded: bool) -> Check:
     """Check that the web process has no access to ground truth; is_embedded: it is known to run as the worker's user."""
-    if known := known_to_web(settings):
+    if known := forbidden_web_variables(settings):
         advice = "remove these variables from its environment; they are for workers and commands"
         return Check("ground truth", f"the web process is given {', '.join(known)}", advice)
     if has_truth_in_public_bucket(settings):
@@ -389,7 +389,7 @@ def _truth_of_web(settings: Settings, *, is_embedded: bool) -> Check:
     return Check("ground truth", f"the web process can read {folder}", advice)
 
 
-def known_to_web(settings: Settings) -> list[str]:
+def forbidden_web_variables(settings: Settings) -> list[str]:
     """Return the variables in these settings that a web process must not be given."""
     return sorted(variable(name) for name in NOT_FOR_WEB if getattr(settings, name) is not None)
 
@@ -522,7 +522,7 @@ def _is_local(host: str) -> bool:
 def mail(settings: Settings) -> Check:
     """Check that the mail server accepts our login; nothing is sent."""
     try:
-        greet(settings)
+        check_connection(settings)
     except MailError as error:
         return Check("mail", str(error), "compare HELDOUT_SMTP_… with what the mail server expects")
     if settings.smtp_host is not None:

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 import scoring
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.challenges import challenges
 from app.challenges.challenges import PhaseState, PhaseView
 from app.challenges.examples import first_file, line_grammar, protocol_named
@@ -211,7 +211,7 @@ def _response(schema: Schema, schemas: Schema) -> str:
     return json.dumps(example_of(schema, schemas), indent=2, ensure_ascii=False) if schema else ""
 
 
-def first_to_try(phases: Sequence[PhaseView]) -> BoardAddress | None:
+def first_to_try(phases: Sequence[PhaseView]) -> BoardKey | None:
     """The board that a newcomer tries calls with: of an open phase if there is one, with public annotation if possible.
 
     phases: in any order; none of them has to be open.
@@ -221,7 +221,7 @@ def first_to_try(phases: Sequence[PhaseView]) -> BoardAddress | None:
     ):
         for info in scoring.competitions(phase.dataset):
             if not info.own_data and info.number not in phase.not_offered:
-                return BoardAddress(phase.challenge, phase.image_set, info.number)
+                return BoardKey(phase.challenge, phase.image_set, info.number)
     return None
 
 
@@ -278,6 +278,6 @@ def phases_with_examples(platform: Platform) -> tuple[PhaseView, ...]:
         return tuple(challenges.all_phases(session))
 
 
-def board_to_try(platform: Platform) -> BoardAddress | None:
+def board_to_try(platform: Platform) -> BoardKey | None:
     """The board whose address the examples of calls have."""
     return first_to_try(phases_with_examples(platform))

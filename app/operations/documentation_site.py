@@ -16,7 +16,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.web.dependencies import ROOT
 
 IMAGES: Final = ROOT / "docs" / "images"
@@ -114,9 +114,9 @@ def image_names() -> frozenset[str]:
     return frozenset(file.name for file in IMAGES.glob("*.png"))
 
 
-def with_examples_of(page: Page, server: str, board: BoardAddress | None) -> Page:
+def with_examples_of(page: Page, server: str, board: BoardKey | None) -> Page:
     """The page of the API with examples for this server, and for this board if it has one."""
-    board = board or BoardAddress("sample", "val", 3)
+    board = board or BoardKey("sample", "val", 3)
     url, phase = shlex.quote(server.rstrip("/")), f"{quote(board.challenge)}/{quote(board.image_set)}"
     settings = f"export HELDOUT_URL={url} PHASE={phase} COMPETITION={board.competition}"
     return replace(page, html=page.html.replace(SETTINGS_OF_EXAMPLES, settings))

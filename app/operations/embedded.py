@@ -22,8 +22,8 @@ from app.operations.data_folder import (
     EMBEDDED_DATABASE,
     InstallationError,
     Secrets,
-    exclusive,
     load_secrets,
+    lock_data_folder,
     os_errors_explained,
     write_private,
 )
@@ -240,7 +240,7 @@ def embedded_servers(data: Path, *, report: Callable[[str], None]) -> Iterator[S
     """
     with ExitStack() as stack:
         with os_errors_explained(data):
-            lock = stack.enter_context(exclusive(data))
+            lock = stack.enter_context(lock_data_folder(data))
             secrets = load_secrets(data)
             processes = stack.enter_context(supervised(report))
             cluster = data / EMBEDDED_DATABASE

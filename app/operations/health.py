@@ -112,7 +112,7 @@ def progress_of_jobs(session: Session) -> Progress:
     )
 
 
-def has_room(session: Session, mebibytes: int) -> bool | None:
+def has_free_space(session: Session, mebibytes: int) -> bool | None:
     """Return whether the database's disk has space for this much more; None if temp_file_limit does not allow the test.
 
     PostgreSQL does not report free space. This writes a temporary file next to the tables, which is gone after the query.
@@ -142,7 +142,7 @@ Value = TypeVar("Value")
 
 async def health(platform: Platform) -> Health:
     """Return the health of this installation, at most a second old; takes a few seconds at most."""
-    return health_of(await in_time(_progress, platform), platform.settings.sweep_seconds)
+    return health_of(await with_timeout(_progress, platform), platform.settings.sweep_seconds)
 
 
 async def readiness(platform: Platform) -> Readiness:
@@ -153,7 +153,7 @@ async def readiness(platform: Platform) -> Readiness:
 
 async def checks(platform: Platform) -> dict[str, str]:
     """Return what is wrong with each service that requests need; an empty string if nothing."""
-    found = {name: await in_time(check, platform) for name, check in CHECKS.items()}
+    found = {name: await with_timeout(check, platform) for name, check in CHECKS.items()}
     return {
         name: f"{name} does not answer" if message is None else message for name, message in found.items()
     }
@@ -172,7 +172,7 @@ def is_swept(platform: Platform) -> bool:
     return health_of(progress, platform.settings.sweep_seconds).sweep.status == "ok"
 
 
-async def in_time(check: Callable[[Platform], Value], platform: Platform) -> Value | None:
+async def with_timeout(check: Callable[[Platform], Value], platform: Platform) -> Value | None:
     """Return the result of a check; None if it times out or the database is unavailable."""
     with anyio.move_on_after(CHECK_SECONDS):
         try:

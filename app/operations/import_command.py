@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 import scoring
-from app.images.making import Taken
+from app.images.making import ImportedImages
 from app.models import Disclosure, ImageMode, Quota
 from app.operations.command_settings import platform_of_installation
 from app.organising import importing
-from app.organising.importing import NONE, Imported, NoImages, TreeImport, date_of, quota_from
+from app.organising.importing import NONE, Imported, NoImages, TreeImport, parse_date, parse_quota
 
 console = Console(soft_wrap=True)
 problems = Console(stderr=True, soft_wrap=True)
@@ -136,8 +136,8 @@ def import_tree(
             protocol=protocol,
             disclosure=disclosure,
             quotas=_quotas(quota) if quota else None,
-            opens_at=date_of(opens) if opens else None,
-            closes_at=(NONE if closes == NEVER else date_of(closes)) if closes else None,
+            opens_at=parse_date(opens) if opens else None,
+            closes_at=(NONE if closes == NEVER else parse_date(closes)) if closes else None,
             closes_in=timedelta(days=closes_in) if closes_in else None,
             grace=timedelta(minutes=grace_minutes) if grace_minutes is not None else None,
             embargo=embargo,
@@ -161,7 +161,7 @@ def import_tree(
 
 
 def _quotas(words: list[str]) -> tuple[Quota, ...]:
-    return () if words == [NO_QUOTA] else tuple(map(quota_from, words))
+    return () if words == [NO_QUOTA] else tuple(map(parse_quota, words))
 
 
 def _numbers(words: Iterable[str]) -> dict[str, int]:
@@ -202,7 +202,7 @@ def _print_summary(imported: Imported, challenge: str, phase: str) -> None:
         )
 
 
-def _print_pictures(taken: Taken) -> None:
+def _print_pictures(taken: ImportedImages) -> None:
     where = f"linked in {taken.folder}, where workers read them" if taken.mode is ImageMode.LINK else "copied"
     _print(
         f"{taken.files} of {taken.images} images are {where}; {taken.changed} of them are new or have changed"

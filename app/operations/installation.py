@@ -14,14 +14,14 @@ import redis
 from rich.console import Console
 
 from app.core.settings import Settings
-from app.operations.command_settings import complete
-from app.operations.data_folder import advertised, exclusive, os_errors_explained
+from app.operations.command_settings import require_servers
+from app.operations.data_folder import lock_data_folder, os_errors_explained, published_settings
 from app.operations.embedded import embedded_servers
 from app.operations.migrating import migrate
-from app.operations.processes import counted_together, web_child, worker_child
+from app.operations.processes import shared_counters_folder, web_child, worker_child
 from app.operations.sampling import CHALLENGE, fill_sample
 from app.operations.serving import listen
-from app.operations.startup import explanation
+from app.operations.startup import message_for
 from app.operations.supervisor import Supervisor, interrupted_by_signals, supervised
 from app.organising import roles
 from app.platform import Platform, platform_of
@@ -59,7 +59,7 @@ def run_installation(console: Console, *, once: bool) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED if once else 0
     except Exception as error:  # noqa: BLE001 - users never see a traceback
-        report(explanation(error) or _log_unexpected(error, settings.data))
+        report(message_for(error) or _log_unexpected(error, settings.data))
         return 1
     return 0
 
@@ -85,8 +85,8 @@ def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
             migrate(settings)
             platform = platform_of(settings)
             stack.callback(platform.engine.dispose)
-            stack.enter_context(advertised(settings))
-            counters = stack.enter_context(counted_together(settings))
+            stack.enter_context(published_settings(settings))
+            counters = stack.enter_context(shared_counters_folder(settings))
             processes = stack.enter_context(supervised(report))
             _start(processes, settings, listener, counters, report)
             yield platform
@@ -102,8 +102,8 @@ def _with_servers(settings: Settings, report: Report) -> Iterator[Settings]:
         with embedded_servers(settings.data, report=report) as servers:
             yield servers.applied_to(settings)
         return
-    complete(settings)
-    with exclusive(settings.data):
+    require_servers(settings)
+    with lock_data_folder(settings.data):
         with redis.Redis.from_url(
             str(settings.broker_url), socket_timeout=5, socket_connect_timeout=5
         ) as broker:
@@ -150,9 +150,9 @@ def _report_addresses(platform: Platform, report: Report, seconds: float) -> Non
     report(f"  pages         {address}/")
     report(f"  leaderboard   {address}/leaderboards/{CHALLENGE}/test/3")
     report(f"  API           {address}/api/docs")
-    if not roles.is_there_an_organiser(platform, CHALLENGE):
+    if not roles.organiser_exists(platform, CHALLENGE):
         report(
             f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, CHALLENGE)}  (works once)"
         )
-    if not roles.is_there_an_admin(platform):
+    if not roles.admin_exists(platform):
         report(f"  admin         {address}/role-links/{roles.create_admin_link(platform)}  (works once)")

@@ -91,9 +91,9 @@ def _require_token(platform: Platform, authorization: str) -> None:
 
 async def exposition(platform: Platform) -> bytes:
     """Return the metrics in the Prometheus text format, without those of the database if it does not respond."""
-    readings = await health.in_time(_fresh, platform)
+    readings = await health.with_timeout(_fresh, platform)
     state = health_of(readings.progress if readings else None, platform.settings.sweep_seconds)
-    disks = await health.in_time(_disks, platform)
+    disks = await health.with_timeout(_disks, platform)
     found = [*of_health(state, await health.checks(platform)), *of_disks(disks or {})]
     registry = CollectorRegistry()
     known = readings.metrics if readings else ()
@@ -148,7 +148,7 @@ def read(session: Session) -> Readings:
         age = [((), progress.sweep_age)]
         found.append(_gauge("heldout_sweep_age_seconds", "Seconds since the last complete sweep.", [], age))
     found.append(_of_uploads(session))
-    has_room = health.has_room(session, PROBE_MIB)
+    has_room = health.has_free_space(session, PROBE_MIB)
     if has_room is not None:
         meaning = "Whether the disk of the database has space for another MiB."
         found.append(_gauge("heldout_database_has_room", meaning, [], [((), float(has_room))]))

@@ -54,7 +54,7 @@ def sweeper_child(worker: int, slots: int) -> Child:
 
 
 @contextmanager
-def counted_together(settings: Settings) -> Iterator[Path | None]:
+def shared_counters_folder(settings: Settings) -> Iterator[Path | None]:
     """Yield a folder for the counters that web processes share; None if there is only one process.
 
     It is in memory if possible: a full disk would crash the processes that write to it.
@@ -116,7 +116,7 @@ def serve(settings: Settings, console: Console) -> None:
     try:
         with (
             interrupted_by_signals(),
-            counted_together(settings) as counters,
+            shared_counters_folder(settings) as counters,
             supervised(report) as processes,
         ):
             for number in range(1, settings.web_processes + 1):

@@ -49,7 +49,7 @@ def fill_sample(platform: Platform, console: Console) -> None:
         )
         import_tree(platform, request)
     published.add(platform, HISTORICAL)
-    token = accounts.token_of_program(platform, BASELINES, "Baselines")
+    token = accounts.create_program_token(platform, BASELINES, "Baselines")
     roles.grant(platform, BASELINES, Grant.ORGANISER, CHALLENGE)  # only organisers may submit baselines
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:

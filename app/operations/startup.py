@@ -20,7 +20,7 @@ USER_ERRORS = (
 UNDEFINED = {"42P01", "42703"}  # SQLSTATE of a missing table and a missing column
 
 
-def explanation(error: Exception) -> str | None:
+def message_for(error: Exception) -> str | None:
     """Return the message for an expected error; None for a bug in the program."""
     if isinstance(error, USER_ERRORS):
         return str(error)

@@ -255,7 +255,7 @@ def interrupted_by_signals() -> Iterator[None]:
             raise KeyboardInterrupt
 
     for number, handler in before.items():
-        signal.signal(number, do_nothing if handler == signal.SIG_IGN else interrupt)
+        signal.signal(number, ignore_signal if handler == signal.SIG_IGN else interrupt)
     try:
         yield
     finally:
@@ -270,7 +270,7 @@ def _is_handling_interrupt() -> bool:
     return error is not None
 
 
-def do_nothing(_number: int, _frame: FrameType | None) -> None:
+def ignore_signal(_number: int, _frame: FrameType | None) -> None:
     """Ignore a signal in this process only.
 
     Children would inherit SIG_IGN and could not be stopped by the signal; they do not inherit a handler.

@@ -9,7 +9,7 @@ from app.challenges import challenges
 from app.challenges.disclosure import Exposure
 from app.core.access import Action
 from app.evaluation import rescoring
-from app.evaluation.rescoring import Choice
+from app.evaluation.rescoring import RescoreChoice
 from app.organising import disclosing
 from app.organising import overview as organising_overview
 from app.organising.disclosing import DisclosureView, NewDisclosure
@@ -26,7 +26,7 @@ class NewDecision(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
     choice: Annotated[
-        Choice, Field(description="keep its old score on the board, marked; withdraw it; or retry")
+        RescoreChoice, Field(description="keep its old score on the board, marked; withdraw it; or retry")
     ]
     reason: Annotated[str, Field(max_length=1000, description="required to withdraw")] = ""
 
@@ -42,14 +42,14 @@ def overview(
 @router.post("/results/{result_id}/rescore", status_code=202)
 def rescore_result(platform: ThePlatform, actor: CurrentActor, result_id: int) -> dict[str, int | None]:
     """Score one result again. A refused or failed result is just queued again, and `rescore` is null."""
-    return {"rescore": rescoring.request_entry(platform, actor, result_id)}
+    return {"rescore": rescoring.rescore_one_result(platform, actor, result_id)}
 
 
 @router.post("/{challenge}/{image_set}/rescore", status_code=202)
 def rescore(platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str) -> dict[str, int]:
     """Score every result on a phase's boards again; the boards switch at once when each is scored or decided."""
     phase = challenges.organised_phase(platform, actor, challenge, image_set)
-    return {"rescore": rescoring.request(platform, actor, phase.id)}
+    return {"rescore": rescoring.rescore_phase(platform, actor, phase.id)}
 
 
 @router.get("/phases/{phase_id}/disclosure")

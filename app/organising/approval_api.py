@@ -23,7 +23,7 @@ def teams(
 @router.put("/challenges/{challenge}/approvals", status_code=204)
 def set_rule(platform: ThePlatform, actor: CurrentActor, challenge: str, rule: ApprovalRule) -> None:
     """Set whether only approved teams are scored on held-out annotation; existing teams count as approved."""
-    approvals.set_rule(platform, actor, challenge, rule)
+    approvals.set_approval_rule(platform, actor, challenge, rule)
 
 
 @router.post("/teams/{team_id}/approve", status_code=204)

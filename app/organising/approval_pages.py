@@ -39,7 +39,7 @@ def set_rule(
     platform: ThePlatform, actor: CurrentActor, challenge: str, approves_teams: TextField = ""
 ) -> Response:
     """Turn approvals on or off."""
-    approvals.set_rule(platform, actor, challenge, ApprovalRule(approves_teams=bool(approves_teams)))
+    approvals.set_approval_rule(platform, actor, challenge, ApprovalRule(approves_teams=bool(approves_teams)))
     return _to(challenge)
 
 

@@ -177,7 +177,7 @@ def _challenge(session: Session, actor: Actor, code: str) -> Challenge:
     return found
 
 
-def set_rule(platform: Platform, actor: Actor, challenge: str, rule: ApprovalRule) -> None:
+def set_approval_rule(platform: Platform, actor: Actor, challenge: str, rule: ApprovalRule) -> None:
     """Turn approvals in a challenge on or off; existing teams count as approved.
 
     Raises NotFoundError.
@@ -262,7 +262,7 @@ def _changing(
             "after": _decision(team),
         }
         record(session, actor.user_id, action, team_id, **facts)
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
 
 
 def _decision(team: Team) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, quotas_of
-from app.challenges.disclosure import Exposure, Terms, bits_so_far, change_refusal, rows_so_far
+from app.challenges.disclosure import Exposure, Terms, bits_so_far, change_refusal, disclosures_so_far
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, MalformedError
@@ -81,7 +81,7 @@ def exposure_page(
     with platform.transaction() as session:
         phase = _organised(session, actor, phase_id)
         found = exposure.uses(session, phase_id, after, TEAMS)
-        rows = rows_so_far(phase, exposure.terms_changes(session, phase_id))
+        rows = disclosures_so_far(phase, exposure.terms_changes(session, phase_id))
     return phase, tuple(
         Exposure(team, name, archives, contents, incomplete, use, lists, bits_so_far(rows, use))
         for team, name, archives, contents, incomplete, use, lists in found
@@ -136,5 +136,5 @@ def change_disclosure(
             before=asdict(before) | {"shows_exposure": shown_before},
             after=asdict(after) | {"shows_exposure": wanted.shows_exposure},
         )
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
     return disclosure_page(platform, actor, phase_id)

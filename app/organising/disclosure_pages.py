@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
-from app.challenges.disclosure import LEAKS
+from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.core.access import Action
 from app.core.errors import ConflictError, MalformedError
 from app.organising import disclosing
@@ -54,7 +54,7 @@ def _disclosure(
         "organisers/disclosure.html",
         code=409 if refused else 422 if problems else 200,
         view=view,
-        leaks=LEAKS,
+        leaks=DISCLOSURE_LEVELS,
         form=form or _form_of(view),
         problems=problems,
         refused=refused,

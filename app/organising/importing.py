@@ -17,7 +17,7 @@ from app.challenges import challenges
 from app.challenges.challenges import description_of, is_over, quotas_of
 from app.challenges.disclosure import Terms, change_refusal
 from app.images import making
-from app.images.making import Taken
+from app.images.making import ImportedImages
 from app.jobs import queue
 from app.models import AuditRecord, Board, Challenge, Disclosure, GroundTruth, ImageMode, Phase, Quota, Result
 from app.platform import Platform
@@ -82,7 +82,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RuleChange:
     """A rule that an import changed, with its values as text."""
 
     name: str
@@ -103,11 +103,11 @@ class Imported:
     version: int
     is_new: bool
     statistics: scoring.Statistics
-    changes: tuple[Change, ...]
+    changes: tuple[RuleChange, ...]
     warnings: tuple[str, ...]
     new_boards: tuple[int, ...]
     not_offered: Mapping[int, str]
-    pictures: Taken | None = None
+    pictures: ImportedImages | None = None
     pictures_removed: bool = False
 
 
@@ -162,7 +162,7 @@ def check_name(name: str, what: str) -> None:
         raise ValueError(f"{what} {name!r} is reserved, because URLs of other pages contain it")
 
 
-def date_of(text: str) -> datetime:
+def parse_date(text: str) -> datetime:
     """Parse a date and time with a time zone; return it in UTC.
 
     Raises ValueError for anything else, and if the time zone is missing.
@@ -180,7 +180,7 @@ def date_of(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
-def quota_from(text: str) -> Quota:
+def parse_quota(text: str) -> Quota:
     """Parse a quota: results, or results/days.
 
     Raises ValueError for anything else.
@@ -244,7 +244,7 @@ def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
     if rules.closes_at is None and rules.embargo:
         yield "an embargo ends when the phase closes, so it needs a closing date"
     if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
-        yield f"the phase would close ({shown(rules.closes_at)}) before it opens ({shown(rules.opens_at)})"
+        yield f"the phase would close ({format_rule(rules.closes_at)}) before it opens ({format_rule(rules.opens_at)})"
 
 
 def embargo_refusal(before: Rules, after: Rules, *, has_results: bool) -> str | None:
@@ -254,11 +254,13 @@ def embargo_refusal(before: Rules, after: Rules, *, has_results: bool) -> str | 
     return None
 
 
-def changes(before: Rules, after: Rules) -> tuple[Change, ...]:
+def changes(before: Rules, after: Rules) -> tuple[RuleChange, ...]:
     """List the rules that differ, with their values as text."""
     pairs = ((each.name, getattr(before, each.name), getattr(after, each.name)) for each in fields(Rules))
     return tuple(
-        Change(name.replace("_", " "), shown(old), shown(new)) for name, old, new in pairs if old != new
+        RuleChange(name.replace("_", " "), format_rule(old), format_rule(new))
+        for name, old, new in pairs
+        if old != new
     )
 
 
@@ -278,7 +280,7 @@ def warnings(before: Rules, after: Rules) -> Iterator[str]:
         )
 
 
-def shown(value: object) -> str:
+def format_rule(value: object) -> str:
     """Format a rule's value as text; times are in UTC, to the minute.
 
     >>> shown(datetime(2027, 1, 31, 12, tzinfo=UTC)), shown(timedelta(days=7)), shown(None)
@@ -328,7 +330,7 @@ def _with_pictures(platform: Platform, request: TreeImport, imported: Imported) 
         return replace(imported, pictures_removed=making.remove(platform, imported.phase_id))
     tree = request.tree if request.tree.is_dir() else request.tree.parent
     mode = request.images or making.mode_of(platform, imported.phase_id) or ImageMode.LINK
-    taken = making.take_along(platform, imported.phase_id, tree, mode, request.image_folder)
+    taken = making.import_images(platform, imported.phase_id, tree, mode, request.image_folder)
     return replace(imported, pictures=taken)
 
 
@@ -374,7 +376,7 @@ def _record(
 class _StoredPhase:
     phase: Phase
     is_new: bool
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RuleChange, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -406,7 +408,9 @@ def _require_any_competition(truth: scoring.GroundTruth) -> None:
         raise ValueError(f"the tree holds no ground truth for any competition ({listed}); nothing was loaded")
 
 
-def _challenge(session: Session, request: TreeImport, dataset: str) -> tuple[Challenge, tuple[Change, ...]]:
+def _challenge(
+    session: Session, request: TreeImport, dataset: str
+) -> tuple[Challenge, tuple[RuleChange, ...]]:
     challenge = challenges.challenge_of(session, request.challenge)
     if challenge is None:
         challenge = Challenge(
@@ -419,14 +423,14 @@ def _challenge(session: Session, request: TreeImport, dataset: str) -> tuple[Cha
         raise ValueError(f"challenge {request.challenge} is {challenge.dataset}, this tree is {dataset}")
     if request.title in (None, challenge.title):
         return challenge, ()
-    change = Change("title", challenge.title, str(request.title))
+    change = RuleChange("title", challenge.title, str(request.title))
     challenge.title = change.after
     return challenge, (change,)
 
 
 def _limits(
     platform: Platform, request: TreeImport, description_key: str | None
-) -> tuple[scoring.Limits, tuple[Change, ...]]:
+) -> tuple[scoring.Limits, tuple[RuleChange, ...]]:
     """Return the new limits and what changed; limits never shrink, so that accepted archives can be scored again."""
     if description_key is None:
         return scoring.Limits().changed(request.limits), ()
@@ -439,7 +443,9 @@ def _limits(
                 f"the limit '{name}' of phase {request.image_set} is {before} and can only be raised"
             )
     return new, tuple(
-        Change(f"limit {name}", str(before), str(after)) for name, before, after in pairs if before != after
+        RuleChange(f"limit {name}", str(before), str(after))
+        for name, before, after in pairs
+        if before != after
     )
 
 
@@ -563,7 +569,7 @@ def _board(phase: Phase, competition: int, ground_truth_id: int) -> Board:
 def _audit_record(
     request: TreeImport,
     stored: _StoredPhase,
-    changed: tuple[Change, ...],
+    changed: tuple[RuleChange, ...],
     new_version: int | None,
     hiding: list[str],
 ) -> AuditRecord:

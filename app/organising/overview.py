@@ -10,8 +10,8 @@ from app.challenges.challenges import PhaseView
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.evaluation import rescoring, scoring, similarity
-from app.evaluation.rescoring import Following, RescoreView
-from app.evaluation.scoring import NOTHING, WaitingForRepair
+from app.evaluation.rescoring import RescoreView, UndecidedCursor
+from app.evaluation.scoring import EMPTY_QUEUE, WaitingForRepair
 from app.jobs import heartbeats
 from app.models import RunState
 from app.platform import Platform
@@ -52,7 +52,7 @@ def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
     return found
 
 
-def overview(platform: Platform, actor: Actor, following: Following | None = None) -> Overview:
+def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None = None) -> Overview:
     """Return every phase that the actor organises, with its queue, ground truth and running re-scoring.
 
     following: the page of a re-scoring's undecided runs, by default the first.
@@ -65,12 +65,14 @@ def overview(platform: Platform, actor: Actor, following: Following | None = Non
         newest, shown = challenges.truth_versions(session)
         not_offered = challenges.reasons_not_offered(session)
         alike = similarity.count_open(session)
-        may_wait = RunState.QUEUED in beyond or any(queues.get(phase.id, NOTHING).queued for phase in phases)
+        may_wait = RunState.QUEUED in beyond or any(
+            queues.get(phase.id, EMPTY_QUEUE).queued for phase in phases
+        )
         lacks_worker = may_wait and not heartbeats.alive_workers(session)
     found = tuple(
         OrganiserPhase(
             phase=phase,
-            results=(queue := queues.get(phase.id, NOTHING)).results,
+            results=(queue := queues.get(phase.id, EMPTY_QUEUE)).results,
             queued=queue.queued,
             running=queue.running,
             failed=queue.failed,

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.core.access import Action
 from app.evaluation import rescoring
-from app.evaluation.rescoring import Choice, Following
+from app.evaluation.rescoring import RescoreChoice, UndecidedCursor
 from app.organising import overview as organising_overview
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 
@@ -21,12 +21,12 @@ RescoreNumber = Annotated[
 ]
 
 
-def following_of(rescore: RescoreNumber = None, after: RunNumber = None) -> Following | None:
+def following_of(rescore: RescoreNumber = None, after: RunNumber = None) -> UndecidedCursor | None:
     """Return the requested page of a re-scoring's undecided runs; None for the first page of each."""
-    return Following(rescore, after) if rescore and after else None
+    return UndecidedCursor(rescore, after) if rescore and after else None
 
 
-TheFollowing = Annotated[Following | None, Depends(following_of)]
+TheFollowing = Annotated[UndecidedCursor | None, Depends(following_of)]
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
@@ -49,21 +49,21 @@ def overview(
 @router.post("/phases/{phase_id}/rescore")
 def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
     """Score every result on a phase's boards again."""
-    rescoring.request(platform, actor, phase_id)
+    rescoring.rescore_phase(platform, actor, phase_id)
     return RedirectResponse("/organise", status_code=303)
 
 
 @router.post("/results/{result_id}/rescore")
 def rescore_result(platform: ThePlatform, actor: CurrentActor, result_id: int) -> Response:
     """Score one result again."""
-    rescoring.request_entry(platform, actor, result_id)
+    rescoring.rescore_one_result(platform, actor, result_id)
     return RedirectResponse("/organise", status_code=303)
 
 
 class DecisionForm(BaseModel):
     """A decision, and the page of undecided runs that it was made on."""
 
-    choice: Choice
+    choice: RescoreChoice
     reason: Annotated[str, Field(max_length=1000)] = ""
     phase: int | None = None
     rescore: int | None = None

@@ -16,24 +16,24 @@ router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=
 @router.get("/phases/{phase_id}/rules")
 def rules(platform: ThePlatform, actor: CurrentActor, phase_id: int, before: Before = None) -> PhaseSheet:
     """Get dates and quotas of a phase, and the extra slots of its teams, 200 per page."""
-    return phases.sheet(platform, actor, phase_id, before)
+    return phases.phase_rules(platform, actor, phase_id, before)
 
 
 @router.put("/phases/{phase_id}/rules")
 def change(platform: ThePlatform, actor: CurrentActor, phase_id: int, rules: NewRules) -> PhaseSheet:
     """Set dates and quotas of a phase. Unfair changes are refused, such as bringing the deadline forward to tomorrow."""
-    phases.change(platform, actor, phase_id, rules)
-    return phases.sheet(platform, actor, phase_id)
+    phases.change_rules(platform, actor, phase_id, rules)
+    return phases.phase_rules(platform, actor, phase_id)
 
 
 @router.post("/phases/{phase_id}/slots", status_code=201)
 def grant(platform: ThePlatform, actor: CurrentActor, phase_id: int, slots: NewSlots) -> PhaseSheet:
     """Grant a team extra slots, to have results of a task scored beyond its quotas."""
     quotas.grant(platform, actor, phase_id, slots)
-    return phases.sheet(platform, actor, phase_id)
+    return phases.phase_rules(platform, actor, phase_id)
 
 
 @router.delete("/slots/{slot_id}", status_code=204)
 def take_back(platform: ThePlatform, actor: CurrentActor, slot_id: int, reason: str = "") -> None:
     """Revoke an unused extra slot."""
-    quotas.take_back(platform, actor, slot_id, reason)
+    quotas.revoke_slot(platform, actor, slot_id, reason)

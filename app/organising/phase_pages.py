@@ -12,7 +12,7 @@ from app.core.access import Action
 from app.core.errors import MalformedError, RefusedError
 from app.core.paging import Before
 from app.organising import phases
-from app.organising.importing import quota_from
+from app.organising.importing import parse_quota
 from app.organising.phases import NewQuota, NewRules, PhaseSheet
 from app.submissions import quotas
 from app.submissions.quotas import NewSlots
@@ -61,7 +61,7 @@ def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
         for name in ("opens_at", "closes_at")
     }
     kept = {name: None if form[name] in ("", now[name]) else form[name] for name in phases.LIMITS}
-    quotas = [quota_from(part) for part in form["quotas"].split(",") if part.strip()]
+    quotas = [parse_quota(part) for part in form["quotas"].split(",") if part.strip()]
     windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
     return NewRules.model_validate({**form, **times, **kept, "quotas": windows})
 
@@ -94,7 +94,7 @@ def _page(
     refused: tuple[str, ...] = (),
     before: int | None = None,
 ) -> Response:
-    sheet = phases.sheet(platform_of_request(request), actor_of_request(request), phase_id, before)
+    sheet = phases.phase_rules(platform_of_request(request), actor_of_request(request), phase_id, before)
     return render(
         request,
         "phases/phase.html",
@@ -117,8 +117,8 @@ def change(
     """Change dates and quotas of a phase."""
     form = values_of(sent, NewRules)
     try:
-        rules = _rules(form, phases.sheet(platform, actor, phase_id))
-        phases.change(platform, actor, phase_id, rules)
+        rules = _rules(form, phases.phase_rules(platform, actor, phase_id))
+        phases.change_rules(platform, actor, phase_id, rules)
     except ValidationError as error:
         return _page(request, phase_id, form, problems=field_errors(error))
     except ValueError as error:
@@ -160,5 +160,5 @@ def take_back(
     reason: Annotated[str, Form(max_length=1000)] = "",
 ) -> Response:
     """Revoke an unused extra slot."""
-    phase_id = quotas.take_back(platform, actor, slot_id, reason)
+    phase_id = quotas.revoke_slot(platform, actor, slot_id, reason)
     return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)

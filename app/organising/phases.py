@@ -14,13 +14,13 @@ from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseState, PhaseView, description_of, find_phase, is_over, tasks_of
-from app.challenges.disclosure import public_sight
+from app.challenges.disclosure import public_visibility
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
 from app.jobs import queue
 from app.models import Disclosure, Phase, Publication, Quota, Result, in_order
-from app.organising.importing import shown
+from app.organising.importing import format_rule
 from app.platform import Platform
 from app.submissions import quotas
 from app.submissions.quotas import SlotView, organised_phase
@@ -203,7 +203,7 @@ def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[
 
 def _revealed(phase: PhaseView) -> bool:
     """Return whether the public sees more once the phase is over, such as the classes behind a mean."""
-    before, after = (public_sight(replace(phase, is_over=each)) for each in (False, True))
+    before, after = (public_visibility(replace(phase, is_over=each)) for each in (False, True))
     return phase.embargo or before != after
 
 
@@ -224,7 +224,7 @@ COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo")
 LIMITS = ("max_boxes", "max_total_lines")
 
 
-def sheet(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
+def phase_rules(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
     """Return a phase with its rules; before: list the extra slots granted before this one.
 
     Raises NotFoundError for a phase that the actor does not organise.
@@ -261,7 +261,7 @@ def calendar(platform: Platform, challenge: str, image_set: str | None = None) -
         return calendar_of(phases, platform.settings.address, challenges.now(session))
 
 
-def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> None:
+def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> None:
     """Set dates, quotas and the given limits of a phase; record what changed.
 
     Raises NotFoundError for a phase that the actor does not organise, RefusedError with all reasons, ConflictError if an
@@ -297,7 +297,7 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> 
                 before={name: before[name] for name in changed},
                 after={name: after[name] for name in changed},
             )
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,5 +333,5 @@ def _store_limits(platform: Platform, actor: Actor, phase_id: int, rules: NewRul
 
 def _as_text(row: Phase, limits: Limits) -> dict[str, str]:
     """Return the rules of a phase as text, for the audit record."""
-    rules = {name: shown(getattr(row, name)) for name in COLUMNS}
+    rules = {name: format_rule(getattr(row, name)) for name in COLUMNS}
     return rules | {f"limit {name}": str(getattr(limits, name)) for name in LIMITS}

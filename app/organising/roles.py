@@ -286,7 +286,7 @@ def remove_organiser(platform: Platform, actor: Actor, code: str, user_id: int) 
 
 def _organised(session: Session, actor: Actor, code: str) -> Challenge:
     challenge = _challenge(session, code)
-    if not actor.runs(challenge.id):
+    if not actor.organises_challenge(challenge.id):
         raise ForbiddenError(f"only organisers of {challenge.code} can manage its organisers")
     return challenge
 
@@ -322,13 +322,13 @@ def _roles(session: Session, user: User) -> dict[str, object]:
     return {"role": user.role.value, "organises": organised_by(session, user.id)}
 
 
-def is_there_an_admin(platform: Platform) -> bool:
+def admin_exists(platform: Platform) -> bool:
     """Return whether there is an admin who can log in."""
     with platform.transaction() as session:
         return has_admin(session, platform.settings)
 
 
-def is_there_an_organiser(platform: Platform, code: str) -> bool:
+def organiser_exists(platform: Platform, code: str) -> bool:
     """Return whether the challenge has an organiser who can log in. Raises NotFoundError."""
     with platform.transaction() as session:
         return has_organiser(session, _challenge(session, code).id)

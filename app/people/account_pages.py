@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from app.core.access import Action
 from app.core.errors import RegistrationClosedError
 from app.core.rate_limits import Limited
-from app.jobs.mail import place_of_mail
+from app.jobs.mail import mail_location
 from app.people import accounts
-from app.people.accounts import NewAddress, Outcome, Registration
+from app.people.accounts import LinkOutcome, NewAddress, Registration
 from app.people.login_pages import browser_of, logged_in
 from app.people.sessions import WrongPasswordError
 from app.platform import Platform
@@ -78,7 +78,7 @@ def register(
     return logged_in(request, platform, token, next_page)
 
 
-CODES = {Outcome.GONE: 410, Outcome.WRONG_PASSWORD: 401, Outcome.TAKEN: 409}
+CODES = {LinkOutcome.GONE: 410, LinkOutcome.WRONG_PASSWORD: 401, LinkOutcome.TAKEN: 409}
 
 
 @router.get("/confirm-address/{token}", dependencies=[requires(Action.REGISTER)])
@@ -102,11 +102,11 @@ def confirm(
 ) -> Response:
     """Confirm an address, and log in if the password was given."""
     used = accounts.confirm(platform, actor, token, password, browser_of(request))
-    if used.outcome is Outcome.WRONG_PASSWORD:
+    if used.outcome is LinkOutcome.WRONG_PASSWORD:
         return _offer(
             request, token, {"password": "is not the password of this account"}, CODES[used.outcome]
         )
-    if used.outcome is not Outcome.CONFIRMED:
+    if used.outcome is not LinkOutcome.CONFIRMED:
         return render(
             request, "confirmation/unusable.html", code=CODES[used.outcome], outcome=used.outcome.value
         )
@@ -135,7 +135,7 @@ def _address(
         "confirmation/address.html",
         code=code,
         pending=accounts.pending_address(platform, actor_of_request(request)),
-        place=place_of_mail(platform.settings),
+        place=mail_location(platform.settings),
         form=form,
         problems=problems,
         wait=wait,

@@ -13,11 +13,11 @@ from sqlalchemy.orm import Session
 from app.core import audit
 from app.core.access import Actor, Scope
 from app.core.database import violated_constraint
-from app.core.errors import LoginNeededError
+from app.core.errors import LoginRequiredError
 from app.core.names import MailAddress, Visible, folded
 from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
-from app.jobs.mail import Letter
+from app.jobs.mail import MailTemplate
 from app.models import MailLink, Queue, User
 from app.people import tokens
 from app.people.passwords import accepted_password, hash_password, is_password
@@ -55,7 +55,9 @@ def register(platform: Platform, person: Registration, browser: Browser) -> str:
     password_hash = hash_password(person.password)
     with platform.transaction() as session:
         user = create_person(session, person.email, person.name, password_hash)
-        mail.ask_for(session, Letter.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id)
+        mail.request_mail(
+            session, MailTemplate.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id
+        )
         token = start_session(session, platform, user.id, browser)
     platform.notifier.wake_workers(Queue.MAIL)
     return token
@@ -77,7 +79,7 @@ def create_person(
     return user
 
 
-def token_of_program(platform: Platform, email: str, name: str) -> str:
+def create_program_token(platform: Platform, email: str, name: str) -> str:
     """Create a token for an account used only by programs, and revoke its earlier tokens; create the account if needed."""
     with platform.transaction() as session:
         user = user_of_email(session, email) or create_person(session, email, name, None, is_verified=True)
@@ -87,7 +89,7 @@ def token_of_program(platform: Platform, email: str, name: str) -> str:
         return add_token(session, user.id, new)
 
 
-class Outcome(StrEnum):
+class LinkOutcome(StrEnum):
     """How the use of a link ended."""
 
     CONFIRMED = "confirmed"
@@ -108,7 +110,7 @@ class Offer:
 class Used:
     """The outcome of using a link, with a new session if the password was given."""
 
-    outcome: Outcome
+    outcome: LinkOutcome
     session_token: str | None = None
 
 
@@ -140,7 +142,7 @@ def claim_address(session: Session, user: User, address: str) -> None:
     session.flush()
 
 
-PURPOSES = (Letter.CONFIRM_ADDRESS, Letter.CONFIRM_NEW_ADDRESS)
+PURPOSES = (MailTemplate.CONFIRM_ADDRESS, MailTemplate.CONFIRM_NEW_ADDRESS)
 
 
 def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
@@ -155,9 +157,9 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
 
 
 def _check_login(platform: Platform, *, is_owner: bool) -> None:
-    """Check that the reader is the owner or can prove it with the password. Raises LoginNeededError."""
+    """Check that the reader is the owner or can prove it with the password. Raises LoginRequiredError."""
     if not (is_owner or platform.settings.passwords):
-        raise LoginNeededError("Log in to this account first, then open the link again")
+        raise LoginRequiredError("Log in to this account first, then open the link again")
 
 
 def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
@@ -178,17 +180,17 @@ def confirm(platform: Platform, actor: Actor, token: str, password: str, browser
         found = _find(session, token)
         password_hash = found[0].password_hash if found else None
     if found is None:
-        return Used(Outcome.GONE)
+        return Used(LinkOutcome.GONE)
     is_mine = found[0].id == actor.user_id
     _check_login(platform, is_owner=is_mine)
     if not is_mine and not is_password(password, password_hash):
-        return Used(Outcome.WRONG_PASSWORD)
+        return Used(LinkOutcome.WRONG_PASSWORD)
     try:
         return _confirm(platform, token, None if is_mine else browser)
     except IntegrityError as error:
         if violated_constraint(error) != "uq_user_account_email":
             raise
-        return Used(Outcome.TAKEN)
+        return Used(LinkOutcome.TAKEN)
 
 
 def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
@@ -196,17 +198,17 @@ def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
     with platform.transaction() as session:
         found = _find(session, token)  # again: another request may have used it meanwhile
         if found is None:
-            return Used(Outcome.GONE)
+            return Used(LinkOutcome.GONE)
         user, link = found
         before, was_verified = user.email, user.verified_at is not None
         claim_address(session, user, link.address)
-        mail.drop_links(session, user.id)
+        mail.revoke_links(session, user.id)
         audit.record(session, user.id, "account.confirm_address", f"person {user.id}")
         if was_verified and before != user.email:
-            mail.tell(session, Letter.ADDRESS_CHANGED, address=before)
+            mail.notify(session, MailTemplate.ADDRESS_CHANGED, address=before)
         session_token = start_session(session, platform, user.id, browser) if browser else None
     platform.notifier.wake_workers(Queue.MAIL)
-    return Used(Outcome.CONFIRMED, session_token)
+    return Used(LinkOutcome.CONFIRMED, session_token)
 
 
 def resend(platform: Platform, actor: Actor) -> datetime | None:
@@ -220,8 +222,8 @@ def resend(platform: Platform, actor: Actor) -> datetime | None:
 
 
 def _ask(session: Session, user: User) -> datetime | None:
-    letter = Letter.CONFIRM_ADDRESS if user.new_email is None else Letter.CONFIRM_NEW_ADDRESS
-    return mail.ask_for(
+    letter = MailTemplate.CONFIRM_ADDRESS if user.new_email is None else MailTemplate.CONFIRM_NEW_ADDRESS
+    return mail.request_mail(
         session, letter, address=user.new_email or user.email, user_id=user.id, asked_by=user.id
     )
 
@@ -239,7 +241,7 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
     with platform.transaction() as session:
         user = person(session, actor.user_id)
         assert user is not None
-        mail.drop_links(session, user.id)
+        mail.revoke_links(session, user.id)
         user.new_email = new.email if new.email != user.email else None
         wait = _ask(session, user)
     platform.notifier.wake_workers(Queue.MAIL)

@@ -10,11 +10,18 @@ from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
 from app.core.access import Actor
-from app.core.errors import ConflictError, InvitationEnded, NotFoundError, Refusal, RefusedError, refuse
+from app.core.errors import (
+    ConflictError,
+    InvitationEnded,
+    NotFoundError,
+    Refusal,
+    RefusedError,
+    raise_if_refused,
+)
 from app.core.secret_hashes import hash_of_token
 from app.models import Challenge, Invitation, Method, Team, User
 from app.people import teams
-from app.people.teams import Place, has_members, join, joining_refusals, managed, record
+from app.people.teams import Membership, has_members, join, joining_refusals, managed, record
 from app.platform import Platform
 
 
@@ -187,7 +194,7 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
         team = session.get_one(Team, invitation.team_id)
         challenge = session.get_one(Challenge, team.challenge_id)
         inviter = session.get(User, invitation.created_by) if invitation.created_by else None
-        present = teams.place_in(session, actor.user_id, team.challenge_id)
+        present = teams.membership_in(session, actor.user_id, team.challenge_id)
         alone = present if present and not present.others and present.team_id != team.id else None
         return Offer(
             team=team.name,
@@ -201,8 +208,8 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
         )
 
 
-def _refusals(session: Session, team: Team, present: Place | None) -> list[Refusal]:
-    standing = teams.standing_of(session, team.id)
+def _refusals(session: Session, team: Team, present: Membership | None) -> list[Refusal]:
+    standing = teams.team_status(session, team.id)
     assert standing is not None
     return list(joining_refusals(team.id, standing, present))
 
@@ -216,7 +223,9 @@ def accept(platform: Platform, actor: Actor, token: str) -> int:
     with platform.transaction() as session:
         teams.lock_person(session, actor.user_id)
         invitation, team = _locked(session, actor.user_id, hash_of_token(token))
-        refuse(_refusals(session, team, teams.place_in(session, actor.user_id, team.challenge_id)))
+        raise_if_refused(
+            _refusals(session, team, teams.membership_in(session, actor.user_id, team.challenge_id))
+        )
         invitation.uses_left -= 1
         join(session, team, actor.user_id)
         facts = {"challenge_id": team.challenge_id, "details": {"invitation": invitation.id}}

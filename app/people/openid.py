@@ -21,7 +21,7 @@ from app.core.names import Visible, is_visible
 from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginProvider, Registration
 from app.jobs import mail
-from app.jobs.mail import Letter
+from app.jobs.mail import MailTemplate
 from app.models import Identity, ProviderLogin, Queue, User
 from app.people.accounts import create_person
 from app.people.sessions import Browser, renew, start_session
@@ -44,7 +44,7 @@ class Purpose(StrEnum):
     CONFIRM = "confirm"  # confirm one's identity before an action that needs a recent login
 
 
-class Outcome(StrEnum):
+class LoginOutcome(StrEnum):
     """What happens when a browser returns from the provider."""
 
     LOGGED_IN = "logged-in"
@@ -105,7 +105,7 @@ class CallbackContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExistingAccount:
     """What this server knows about the person of a login that has returned."""
 
     owner: int | None = None  # the account that this login is linked to
@@ -128,7 +128,7 @@ class LinkView:
 class Returned:
     """The outcome of a login at the provider."""
 
-    outcome: Outcome
+    outcome: LoginOutcome
     next_page: str = "/"
     session_token: str | None = None
 
@@ -157,7 +157,7 @@ LEEWAY = timedelta(minutes=1)  # for differences between clocks
 SHORTEST_NAME, LONGEST_NAME = 2, 80
 
 
-def outcome(purpose: Purpose, claims: Claims, known: Known, started_at: datetime) -> Outcome:
+def outcome(purpose: Purpose, claims: Claims, known: ExistingAccount, started_at: datetime) -> LoginOutcome:
     """Decide what happens when a browser returns from the provider.
 
     Only a linked login opens an account, never a matching e-mail address: a provider that is wrong about an address,
@@ -170,28 +170,28 @@ def outcome(purpose: Purpose, claims: Claims, known: Known, started_at: datetime
     return _confirming(claims, known, started_at)
 
 
-def _logging_in(claims: Claims, known: Known) -> Outcome:
+def _logging_in(claims: Claims, known: ExistingAccount) -> LoginOutcome:
     if known.owner is not None:
-        return Outcome.SUSPENDED if known.is_suspended else Outcome.LOGGED_IN
+        return LoginOutcome.SUSPENDED if known.is_suspended else LoginOutcome.LOGGED_IN
     if not (claims.email and claims.is_verified):
-        return Outcome.NO_ADDRESS
-    return Outcome.HAS_ACCOUNT if known.has_account else Outcome.NEW
+        return LoginOutcome.NO_ADDRESS
+    return LoginOutcome.HAS_ACCOUNT if known.has_account else LoginOutcome.NEW
 
 
-def _linking(known: Known) -> Outcome:
+def _linking(known: ExistingAccount) -> LoginOutcome:
     if known.started_by is None:
-        return Outcome.SESSION_OVER
+        return LoginOutcome.SESSION_OVER
     if known.owner not in (None, known.started_by):
-        return Outcome.OF_ANOTHER
-    return Outcome.HAS_ANOTHER if known.owner is None and known.has_link else Outcome.LINKED
+        return LoginOutcome.OF_ANOTHER
+    return LoginOutcome.HAS_ANOTHER if known.owner is None and known.has_link else LoginOutcome.LINKED
 
 
-def _confirming(claims: Claims, known: Known, started_at: datetime) -> Outcome:
+def _confirming(claims: Claims, known: ExistingAccount, started_at: datetime) -> LoginOutcome:
     if known.started_by is None:
-        return Outcome.SESSION_OVER
+        return LoginOutcome.SESSION_OVER
     if known.owner != known.started_by:
-        return Outcome.NOT_YOURS
-    return Outcome.CONFIRMED if is_fresh(claims.authenticated_at, started_at) else Outcome.NOT_FRESH
+        return LoginOutcome.NOT_YOURS
+    return LoginOutcome.CONFIRMED if is_fresh(claims.authenticated_at, started_at) else LoginOutcome.NOT_FRESH
 
 
 def is_fresh(authenticated_at: int | None, started_at: datetime) -> bool:
@@ -232,7 +232,7 @@ def find_login(session: Session, cookie_hash: bytes) -> dict[str, Any]:
     return session.scalar(statement) or {}
 
 
-def find_known(session: Session, issuer: str, claims: Claims, started_by: int | None) -> Known:
+def find_known(session: Session, issuer: str, claims: Claims, started_by: int | None) -> ExistingAccount:
     """Look up what this server knows about the person of a login that has returned."""
     of_login = (Identity.issuer == issuer, Identity.subject == claims.subject)
     found = session.execute(
@@ -244,7 +244,7 @@ def find_known(session: Session, issuer: str, claims: Claims, started_by: int | 
     has_link = exists().where(Identity.user_id == started_by, Identity.issuer == issuer)
     account, link = session.execute(select(has_account, has_link)).one()
     owner, is_suspended = found or (None, False)
-    return Known(owner, is_suspended, started_by, has_account=account, has_link=link)
+    return ExistingAccount(owner, is_suspended, started_by, has_account=account, has_link=link)
 
 
 def add_link(session: Session, user_id: int, issuer: str, subject: str, email: str) -> None:
@@ -295,14 +295,14 @@ def _callback(platform: Platform, provider: LoginProvider) -> str:
     return f"{platform.settings.address}/login/providers/{provider.id}/callback"
 
 
-async def depart(request: Request, platform: Platform, actor: Actor, started: Started) -> LoginRedirect:
+async def start_login(request: Request, platform: Platform, actor: Actor, started: Started) -> LoginRedirect:
     """Start a login at a provider. Raises ProviderError, NotFoundError."""
     # imported late: an installation without a provider need not spend the time and memory
-    from app.people.openid_client import leave  # noqa: PLC0415
+    from app.people.openid_client import authorization_url  # noqa: PLC0415
 
     provider = provider_of(platform, started.provider)
     request.scope["session"] = known = dict[str, Any]()
-    address = await leave(request, provider, _callback(platform, provider), started.purpose)
+    address = await authorization_url(request, provider, _callback(platform, provider), started.purpose)
     cookie = secrets.token_urlsafe(32)
     content = {
         "client": known,
@@ -321,24 +321,24 @@ def _keep(platform: Platform, cookie: str, content: dict[str, Any]) -> None:
         store_login(session, hash_of_token(cookie), content, LIFETIME)
 
 
-def take_login(platform: Platform, cookie: str) -> Mapping[str, Any]:
+def pop_login_state(platform: Platform, cookie: str) -> Mapping[str, Any]:
     """Remove and return the state of this cookie's login."""
     with platform.transaction() as session:
         return pop_login(session, hash_of_token(cookie))
 
 
-async def arrive(
+async def handle_callback(
     request: Request, platform: Platform, actor: Actor, id_: str, cookie: str, browser: Browser
 ) -> Returned:
     """Handle a browser that returns from the provider. Raises StaleError, ProviderError, NotFoundError."""
-    from app.people.openid_client import come_back  # noqa: PLC0415 - see above
+    from app.people.openid_client import fetch_claims  # noqa: PLC0415 - see above
 
     provider = provider_of(platform, id_)
-    state = await run_in_threadpool(take_login, platform, cookie)
+    state = await run_in_threadpool(pop_login_state, platform, cookie)
     if state.get("provider") != id_ or "client" not in state:
         raise StaleError(STALE)
     request.scope["session"] = state["client"]
-    claims = await come_back(request, provider)
+    claims = await fetch_claims(request, provider)
     started = Started(
         id_,
         Purpose(state["purpose"]),
@@ -361,11 +361,11 @@ def _complete_login(platform: Platform, context: CallbackContext) -> Returned:
         with platform.transaction() as session:
             returned = _apply_outcome(session, platform, context)
     except IntegrityError:  # the same person returned twice at once
-        return Returned(Outcome.OF_ANOTHER)
+        return Returned(LoginOutcome.OF_ANOTHER)
     platform.notifier.wake_workers(Queue.MAIL)
-    if returned.outcome is Outcome.CONFIRMED:
+    if returned.outcome is LoginOutcome.CONFIRMED:
         token = renew(platform, context.browser.cookie or "")
-        return Returned(Outcome.CONFIRMED, context.started.next_page, token)
+        return Returned(LoginOutcome.CONFIRMED, context.started.next_page, token)
     return returned
 
 
@@ -374,9 +374,9 @@ def _apply_outcome(session: Session, platform: Platform, context: CallbackContex
     provider, started, claims = context.provider, context.started, context.claims
     known = find_known(session, provider.issuer, claims, context.started_by)
     found = outcome(started.purpose, claims, known, started.started_at)
-    if found is Outcome.NEW and platform.settings.registration is Registration.CLOSED:
-        return Returned(Outcome.CLOSED)
-    if found is Outcome.NEW:
+    if found is LoginOutcome.NEW and platform.settings.registration is Registration.CLOSED:
+        return Returned(LoginOutcome.CLOSED)
+    if found is LoginOutcome.NEW:
         content = {
             "newcomer": provider.id,
             "subject": claims.subject,
@@ -386,11 +386,11 @@ def _apply_outcome(session: Session, platform: Platform, context: CallbackContex
         }
         store_login(session, hash_of_token(context.cookie), content, LIFETIME)
         return Returned(found, started.next_page)
-    if found is Outcome.LINKED and known.started_by is not None and known.owner is None:
+    if found is LoginOutcome.LINKED and known.started_by is not None and known.owner is None:
         _link(session, provider, known.started_by, claims.subject, claims.email)
-    if known.owner is not None and found in (Outcome.LOGGED_IN, Outcome.CONFIRMED):
+    if known.owner is not None and found in (LoginOutcome.LOGGED_IN, LoginOutcome.CONFIRMED):
         note_use(session, provider.issuer, claims.subject)
-    if known.owner is not None and found is Outcome.LOGGED_IN:
+    if known.owner is not None and found is LoginOutcome.LOGGED_IN:
         token = _start_session(session, platform, context.browser, known.owner)
         return Returned(found, started.next_page, token)
     return Returned(found, started.next_page)
@@ -403,13 +403,13 @@ def _start_session(session: Session, platform: Platform, browser: Browser, user_
 
 def _link(session: Session, provider: LoginProvider, user_id: int, subject: str, email: str) -> None:
     add_link(session, user_id, provider.issuer, subject, email)
-    _note(session, provider, user_id, "provider.link", Letter.PROVIDER_LINKED)
+    _note(session, provider, user_id, "provider.link", MailTemplate.PROVIDER_LINKED)
 
 
-def _note(session: Session, provider: LoginProvider, user_id: int, action: str, letter: Letter) -> None:
+def _note(session: Session, provider: LoginProvider, user_id: int, action: str, letter: MailTemplate) -> None:
     """Record that a login was linked or unlinked, and notify the account's owner by mail."""
     audit.record(session, user_id, action, f"person {user_id}", details={"issuer": provider.issuer})
-    mail.tell_owner(session, letter, lock_user(session, user_id), provider=provider.name)
+    mail.notify_owner(session, letter, lock_user(session, user_id), provider=provider.name)
 
 
 def newcomer(platform: Platform, cookie: str) -> Newcomer:
@@ -437,9 +437,9 @@ def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser)
             _link(session, found.provider, user.id, found.subject, found.email)
             token = _start_session(session, platform, browser, user.id)
     except IntegrityError:  # another account has meanwhile confirmed the address or linked the login
-        return Returned(Outcome.HAS_ACCOUNT)
+        return Returned(LoginOutcome.HAS_ACCOUNT)
     platform.notifier.wake_workers(Queue.MAIL)
-    return Returned(Outcome.LOGGED_IN, found.next_page, token)
+    return Returned(LoginOutcome.LOGGED_IN, found.next_page, token)
 
 
 def links_of(platform: Platform, actor: Actor) -> list[tuple[LoginProvider, LinkView | None]]:
@@ -464,5 +464,5 @@ def unlink(platform: Platform, actor: Actor, id_: str) -> None:
             advice = "Choose a password first" if settings.passwords else "Link another login first"
             raise ConflictError(f"{advice}; otherwise you could no longer log in")
         if delete_link(session, actor.user_id, provider.issuer):
-            _note(session, provider, actor.user_id, "provider.unlink", Letter.PROVIDER_UNLINKED)
+            _note(session, provider, actor.user_id, "provider.unlink", MailTemplate.PROVIDER_UNLINKED)
     platform.notifier.wake_workers(Queue.MAIL)

@@ -51,7 +51,9 @@ METADATA = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
 LONGEST_SUBJECT = 255  # characters, the limit of OpenID Connect
 
 
-async def leave(request: Request, provider: LoginProvider, callback: str, purpose: Purpose) -> str:
+async def authorization_url(
+    request: Request, provider: LoginProvider, callback: str, purpose: Purpose
+) -> str:
     """Return the URL where a browser logs in; `request.session` keeps the state to recognise it. Raises ProviderError."""
     # to confirm an identity, a person must log in again
     again = {"prompt": "login", "max_age": "0"} if purpose is Purpose.CONFIRM else {}
@@ -65,7 +67,7 @@ async def leave(request: Request, provider: LoginProvider, callback: str, purpos
     return str(started["url"])
 
 
-async def come_back(request: Request, provider: LoginProvider) -> Claims:
+async def fetch_claims(request: Request, provider: LoginProvider) -> Claims:
     """Return the claims about a person who returns from the provider.
 
     Raises ProviderError, and StaleError for a login of another browser.

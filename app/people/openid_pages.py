@@ -18,9 +18,9 @@ from app.people import openid
 from app.people.login_pages import browser_of, logged_in
 from app.people.openid import (
     LIFETIME,
+    LoginOutcome,
     NewAccount,
     Newcomer,
-    Outcome,
     ProviderError,
     Purpose,
     Returned,
@@ -58,15 +58,15 @@ STATUS: Mapping[str, int] = {
     AWAY: 503,
     CANCELLED: 403,
     STALE: 400,
-    Outcome.NO_ADDRESS: 403,
-    Outcome.HAS_ACCOUNT: 409,
-    Outcome.OF_ANOTHER: 409,
-    Outcome.HAS_ANOTHER: 409,
-    Outcome.NOT_YOURS: 403,
-    Outcome.SESSION_OVER: 403,
-    Outcome.NOT_FRESH: 403,
-    Outcome.SUSPENDED: 403,
-    Outcome.CLOSED: 403,
+    LoginOutcome.NO_ADDRESS: 403,
+    LoginOutcome.HAS_ACCOUNT: 409,
+    LoginOutcome.OF_ANOTHER: 409,
+    LoginOutcome.HAS_ANOTHER: 409,
+    LoginOutcome.NOT_YOURS: 403,
+    LoginOutcome.SESSION_OVER: 403,
+    LoginOutcome.NOT_FRESH: 403,
+    LoginOutcome.SUSPENDED: 403,
+    LoginOutcome.CLOSED: 403,
 }
 
 
@@ -100,7 +100,7 @@ async def _depart(request: Request, id_: str, purpose: Purpose, next_page: str) 
     provider = openid.provider_of(platform, id_)
     started = openid.started_now(id_, purpose, local_path(next_page))
     try:
-        way = await openid.depart(request, platform, actor, started)
+        way = await openid.start_login(request, platform, actor, started)
     except ProviderError as error:
         return _failed(request, provider, error)
     response = render(request, "openid/leave.html", provider=provider, provider_address=way.address)
@@ -142,10 +142,12 @@ async def arrive(
     """Handle a browser that returns from a provider."""
     known, cookie = openid.provider_of(platform, provider), request.cookies.get(COOKIE, "")
     if not code:
-        await run_in_threadpool(openid.take_login, platform, cookie)
+        await run_in_threadpool(openid.pop_login_state, platform, cookie)
         return _outcome(request, known, CANCELLED)
     try:
-        returned = await openid.arrive(request, platform, actor, provider, cookie, browser_of(request))
+        returned = await openid.handle_callback(
+            request, platform, actor, provider, cookie, browser_of(request)
+        )
     except (ProviderError, StaleError) as error:
         return _failed(request, known, error)
     return await run_in_threadpool(_after, request, known, returned)
@@ -153,11 +155,11 @@ async def arrive(
 
 def _after(request: Request, provider: LoginProvider, returned: Returned) -> Response:
     match returned.outcome:
-        case Outcome.NEW:
+        case LoginOutcome.NEW:
             return RedirectResponse(NEW_ACCOUNT, status_code=303)
-        case Outcome.LINKED:
+        case LoginOutcome.LINKED:
             return RedirectResponse(ACCOUNT_PAGE, status_code=303)
-        case Outcome.LOGGED_IN | Outcome.CONFIRMED:
+        case LoginOutcome.LOGGED_IN | LoginOutcome.CONFIRMED:
             return _logged_in(request, returned.session_token or "", returned.next_page)
     return _outcome(request, provider, returned.outcome)
 

@@ -15,7 +15,7 @@ from app.core.database import violated_constraint
 from app.core.names import MailAddress
 from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
-from app.jobs.mail import Letter
+from app.jobs.mail import MailTemplate
 from app.models import MailLink, Queue, User
 from app.people import sessions, tokens
 from app.people.passwords import accepted_password, hash_password
@@ -23,7 +23,7 @@ from app.people.sessions import Browser, check_owner, start_session
 from app.platform import Platform
 
 
-class Outcome(StrEnum):
+class ResetOutcome(StrEnum):
     """How the use of a link ended."""
 
     DONE = "done"
@@ -79,7 +79,7 @@ def confirm_address(session: Session, user: User, link: MailLink) -> bool:
     return True
 
 
-PURPOSES = (Letter.RESET_PASSWORD,)
+PURPOSES = (MailTemplate.RESET_PASSWORD,)
 # after a reset, its link can still list and revoke tokens for this long
 REVOKE_TOKENS, REVOKE_TIME = "revoke-tokens", timedelta(hours=1)
 
@@ -88,7 +88,9 @@ def ask_for_link(platform: Platform, form: Forgotten) -> None:
     """Mail a reset link to an address if it has an account. Time and response are the same if it has none."""
     with platform.transaction() as session:
         user_id = person_of_address(session, form.email)
-        mail.ask_for(session, Letter.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None)
+        mail.request_mail(
+            session, MailTemplate.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None
+        )
     platform.notifier.wake_workers(Queue.MAIL)
 
 
@@ -104,7 +106,7 @@ def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
     return (user, link) if user is not None and link is not None else None
 
 
-def reset(platform: Platform, token: str, password: str) -> Outcome:
+def reset(platform: Platform, token: str, password: str) -> ResetOutcome:
     """Set a new password by a mailed link, which also confirms the address, and log out everywhere.
 
     Raises ValueError with the password's problem, BusyError.
@@ -112,14 +114,14 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
     with platform.transaction() as session:
         found = _find(session, token)
     if found is None:
-        return Outcome.GONE
+        return ResetOutcome.GONE
     accepted_password(password, found[0].email, found[0].name)
     password_hash = hash_password(password)
     try:
         with platform.transaction() as session:
             found = _find(session, token)
             if found is None:
-                return Outcome.GONE
+                return ResetOutcome.GONE
             user, link = found
             if confirm_address(session, user, link):
                 # until now, the creator of this account had not proved that the address is theirs
@@ -129,9 +131,9 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
     except IntegrityError as error:
         if violated_constraint(error) != "uq_user_account_email":
             raise
-        return Outcome.TAKEN
+        return ResetOutcome.TAKEN
     platform.notifier.wake_workers(Queue.MAIL)
-    return Outcome.DONE
+    return ResetOutcome.DONE
 
 
 def _keep_for_tokens(session: Session, user: User, token: str) -> None:
@@ -158,7 +160,9 @@ def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
     """Mail a login link to an address if an account has confirmed it. Time and response are the same if none has."""
     with platform.transaction() as session:
         user_id = owner_of_address(session, form.email)
-        mail.ask_for(session, Letter.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None)
+        mail.request_mail(
+            session, MailTemplate.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None
+        )
     platform.notifier.wake_workers(Queue.MAIL)
 
 
@@ -170,7 +174,7 @@ def address_of_login_link(platform: Platform, token: str) -> str | None:
 
 
 def _owner_of_login_link(session: Session, token: str) -> User | None:
-    link = mail.link_of(session, hash_of_token(token), (Letter.LOGIN_LINK,))
+    link = mail.link_of(session, hash_of_token(token), (MailTemplate.LOGIN_LINK,))
     user = person(session, link.user_id) if link else None
     is_theirs = user and link and user.verified_at is not None and link.address == user.email
     return user if is_theirs else None
@@ -185,7 +189,7 @@ def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | No
         user = _owner_of_login_link(session, token)
         if user is None:
             return None
-        mail.drop_links(session, user.id, Letter.LOGIN_LINK)
+        mail.revoke_links(session, user.id, MailTemplate.LOGIN_LINK)
         audit.record(session, user.id, "session.start", f"person {user.id}", details={"by": "mailed link"})
         started = start_session(session, platform, user.id, browser)
     platform.notifier.wake_workers(Queue.MAIL)
@@ -217,8 +221,8 @@ def _replace(
     """Replace a password and end sessions and links. Return how many API tokens, which stay, are active."""
     user.password_hash = password_hash
     sessions.end_sessions_of(session, user.id, keep=keep)
-    mail.drop_links(session, user.id)
+    mail.revoke_links(session, user.id)
     audit.record(session, user.id, action, f"person {user.id}")
     count = tokens.count_active(session, user.id)
-    mail.tell_owner(session, Letter.PASSWORD_CHANGED, user, tokens=count)
+    mail.notify_owner(session, MailTemplate.PASSWORD_CHANGED, user, tokens=count)
     return count

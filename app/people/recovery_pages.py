@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
-from app.jobs.mail import place_of_mail
+from app.jobs.mail import mail_location
 from app.people import recovery, tokens
 from app.people.login_pages import browser_of, logged_in
-from app.people.recovery import Forgotten, Outcome, Passwords
+from app.people.recovery import Forgotten, Passwords, ResetOutcome
 from app.people.sessions import WrongPasswordError, awaits_code, renew
 from app.platform import Platform
 from app.web.dependencies import (
@@ -32,7 +32,7 @@ from app.web.forms import field_errors
 router = APIRouter()
 
 TextField = Annotated[str, Form()]
-CODES = {Outcome.DONE: 200, Outcome.GONE: 410, Outcome.TAKEN: 409}
+CODES = {ResetOutcome.DONE: 200, ResetOutcome.GONE: 410, ResetOutcome.TAKEN: 409}
 NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -56,14 +56,14 @@ def ask_for_link(request: Request, platform: ThePlatform, email: TextField = "")
 
 
 def _asked(request: Request, platform: Platform, lifetime: str) -> Response:
-    return render(request, "recovery/asked.html", place=place_of_mail(platform.settings), lifetime=lifetime)
+    return render(request, "recovery/asked.html", place=mail_location(platform.settings), lifetime=lifetime)
 
 
 @router.get("/reset-password/{token}", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def offer(request: Request, platform: ThePlatform, token: str) -> Response:
     """Show the form for a new password if the link still works."""
     if not recovery.is_usable(platform, token):
-        return _outcome(request, Outcome.GONE, code=200)
+        return _outcome(request, ResetOutcome.GONE, code=200)
     return _reset_form(request, token, NO_PROBLEMS, 200)
 
 
@@ -71,7 +71,7 @@ def _reset_form(request: Request, token: str, problems: Mapping[str, str], code:
     return _private(render(request, "recovery/reset.html", code=code, token=token, problems=problems))
 
 
-def _outcome(request: Request, outcome: Outcome, code: int) -> Response:
+def _outcome(request: Request, outcome: ResetOutcome, code: int) -> Response:
     return render(request, "recovery/outcome.html", code=code, outcome=outcome.value)
 
 
@@ -90,7 +90,7 @@ def reset(request: Request, platform: ThePlatform, token: str, password: TextFie
         outcome = recovery.reset(platform, token, password)
     except ValueError as error:
         return _reset_form(request, token, {"password": str(error)}, 422)
-    if outcome is Outcome.DONE and recovery.may_revoke_tokens(platform, token):
+    if outcome is ResetOutcome.DONE and recovery.may_revoke_tokens(platform, token):
         return RedirectResponse(f"/reset-password/{quote(token)}/tokens", status_code=303)
     return _outcome(request, outcome, CODES[outcome])
 
@@ -100,7 +100,7 @@ def remaining_tokens(request: Request, platform: ThePlatform, token: str) -> Res
     """List the API tokens that are still active after a reset by this link."""
     user_id = recovery.may_revoke_tokens(platform, token)
     if user_id is None:
-        return _outcome(request, Outcome.GONE, code=200)
+        return _outcome(request, ResetOutcome.GONE, code=200)
     live = [each for each in tokens.tokens(platform, user_id) if each.state == "active"]
     return _private(render(request, "recovery/tokens.html", token=token, tokens=live))
 
@@ -112,7 +112,7 @@ def revoke_remaining_tokens(
     """Revoke one of these tokens, or all of them."""
     user_id = recovery.may_revoke_tokens(platform, token)
     if user_id is None:
-        return _outcome(request, Outcome.GONE, code=410)
+        return _outcome(request, ResetOutcome.GONE, code=410)
     if token_id is None:
         tokens.revoke_all(platform, user_id)
     else:

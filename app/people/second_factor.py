@@ -18,7 +18,7 @@ from app.core.names import folded
 from app.core.rate_limits import Limited
 from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
-from app.jobs.mail import Letter
+from app.jobs.mail import MailTemplate
 from app.models import Queue, RecoveryCode, SecondFactor, User
 from app.people import sessions
 from app.people.sessions import Browser, WrongPasswordError, finish_login
@@ -186,7 +186,7 @@ def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[s
             return None
         found.confirmed_at = now(session)
         sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
-        _note(session, actor.user_id, "second-factor.on", Letter.SECOND_FACTOR_ON)
+        _note(session, actor.user_id, "second-factor.on", MailTemplate.SECOND_FACTOR_ON)
         codes = _new_codes(session, actor.user_id)
     platform.notifier.wake_workers(Queue.MAIL)
     return codes
@@ -199,16 +199,16 @@ def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
         found = factor_of(session, actor.user_id)
         if found is None or not found.confirmed_at:
             raise ConflictError("your account has no second factor")
-        _note(session, actor.user_id, "second-factor.codes", Letter.RECOVERY_CODES_RENEWED)
+        _note(session, actor.user_id, "second-factor.codes", MailTemplate.RECOVERY_CODES_RENEWED)
         codes = _new_codes(session, actor.user_id)
     platform.notifier.wake_workers(Queue.MAIL)
     return codes
 
 
-def _note(session: Session, user_id: int, action: str, letter: Letter, **details: int) -> None:
+def _note(session: Session, user_id: int, action: str, letter: MailTemplate, **details: int) -> None:
     """Record a change of the second factor, and notify its owner by mail."""
     audit.record(session, user_id, action, f"person {user_id}", details=details)
-    mail.tell_owner(session, letter, session.get_one(User, user_id), **details)
+    mail.notify_owner(session, letter, session.get_one(User, user_id), **details)
 
 
 def _new_codes(session: Session, user_id: int) -> tuple[str, ...]:
@@ -250,7 +250,7 @@ def _is_recovery_code(session: Session, user_id: int, text: str) -> bool:
     is_code = use_recovery_code(session, user_id, hash_of_token(plain_recovery_code(text)))
     if is_code:
         left = unused_codes(session, user_id)
-        _note(session, user_id, "second-factor.recovery", Letter.RECOVERY_CODE_USED, left=left)
+        _note(session, user_id, "second-factor.recovery", MailTemplate.RECOVERY_CODE_USED, left=left)
     return is_code
 
 
@@ -265,7 +265,7 @@ def remove(platform: Platform, actor: Actor, cookie: str) -> None:
     with platform.transaction() as session:
         if delete_factor(session, actor.user_id):
             sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
-            _note(session, actor.user_id, "second-factor.off", Letter.SECOND_FACTOR_OFF)
+            _note(session, actor.user_id, "second-factor.off", MailTemplate.SECOND_FACTOR_OFF)
     platform.notifier.wake_workers(Queue.MAIL)
 
 
@@ -276,7 +276,7 @@ def remove_for(platform: Platform, email: str) -> bool:
         if user is None:
             return False
         if delete_factor(session, user.id):
-            mail.tell_owner(session, Letter.SECOND_FACTOR_OFF, user)
+            mail.notify_owner(session, MailTemplate.SECOND_FACTOR_OFF, user)
         sessions.end_sessions_of(session, user.id)
         audit.record(session, None, "second-factor.off", f"person {user.id}")
         return True

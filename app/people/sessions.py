@@ -26,13 +26,13 @@ from sqlalchemy.orm import Session
 
 from app.core import audit
 from app.core.access import Actor, Caller, Scope
-from app.core.errors import DomainError, RecentLoginNeededError
+from app.core.errors import DomainError, RecentLoginRequiredError
 from app.core.names import folded
 from app.core.rate_limits import Limited
 from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginSettings
 from app.jobs import mail
-from app.jobs.mail import Letter
+from app.jobs.mail import MailTemplate
 from app.models import ApiToken, ChallengeOrganiser, Identity, LoginSession, Member, Queue, SecondFactor, User
 from app.people import tokens
 from app.people.passwords import MAX_LENGTH, is_password
@@ -399,7 +399,7 @@ def _tell_of_new_browser(session: Session, user_id: int, browser: Browser) -> No
     is_own = browser.cookie and owner_of_session(session, hash_of_token(browser.cookie)) == user_id
     if known and browser.name not in known and not is_own:
         owner = session.get_one(User, user_id)
-        mail.tell_owner(session, Letter.NEW_BROWSER, owner, browser=browser.name)
+        mail.notify_owner(session, MailTemplate.NEW_BROWSER, owner, browser=browser.name)
 
 
 def awaits_code(platform: Platform, token: str) -> bool:
@@ -432,11 +432,11 @@ def confirm(platform: Platform, actor: Actor, password: str, browser: Browser) -
 def check_owner(actor: Actor, password: str, known: str | None) -> None:
     """Check that the person of a session owns the account, whose password has the hash `known`.
 
-    Raises WrongPasswordError, BusyError; RecentLoginNeededError for an account without a password.
+    Raises WrongPasswordError, BusyError; RecentLoginRequiredError for an account without a password.
     """
     if (known is None or not actor.has_password) and actor.user_id is not None:
         if not actor.is_recent:
-            raise RecentLoginNeededError("Confirm that it is you first")
+            raise RecentLoginRequiredError("Confirm that it is you first")
     elif not is_password(password, known):
         raise WrongPasswordError("the password is wrong")
 

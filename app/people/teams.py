@@ -39,7 +39,7 @@ from app.core.errors import (
     RefusedError,
     TeamNotApproved,
     TeamSuspended,
-    refuse,
+    raise_if_refused,
 )
 from app.core.names import Visible, lookalike_key
 from app.jobs import queue
@@ -125,7 +125,7 @@ class MemberPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TeamStatus:
     """What organisers have decided about a team."""
 
     name: str
@@ -137,23 +137,23 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Membership:
     """A person's membership of a team, with what matters for leaving it or joining another."""
 
     team_id: int
-    standing: Standing
+    standing: TeamStatus
     is_owner: bool
     other_owners: int
     others: int  # other members, owners included
 
 
-def upload_refusals(team: Standing | None) -> Iterator[Refusal]:
+def upload_refusals(team: TeamStatus | None) -> Iterator[Refusal]:
     """Yield every reason why a person with this team, or with none yet, may not upload."""
     if team is not None and team.is_suspended:
         yield _suspended(team)
 
 
-def scoring_refusals(team: Standing | None, *, is_held_out: bool) -> Iterator[Refusal]:
+def scoring_refusals(team: TeamStatus | None, *, is_held_out: bool) -> Iterator[Refusal]:
     """Yield every reason why this team cannot be scored on a phase; a person without a team has none yet."""
     if team is None:
         return
@@ -166,7 +166,7 @@ def scoring_refusals(team: Standing | None, *, is_held_out: bool) -> Iterator[Re
     yield TeamNotApproved(message)
 
 
-def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Iterator[Refusal]:
+def joining_refusals(team_id: int, team: TeamStatus, present: Membership | None) -> Iterator[Refusal]:
     """Yield every reason why a person may not join this team; `present` is their team in the challenge.
 
     A person who is alone in a team leaves it by joining another.
@@ -188,28 +188,28 @@ def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Ite
         yield InTeam(message)
 
 
-def leaving_refusals(place: Place) -> Iterator[Refusal]:
+def leaving_refusals(place: Membership) -> Iterator[Refusal]:
     """Yield every reason why a person may not leave a team. Leaving does not escape a suspension."""
     if place.standing.is_suspended:
         yield _suspended(place.standing)
     yield from stepping_down_refusals(place)
 
 
-def stepping_down_refusals(place: Place) -> Iterator[Refusal]:
+def stepping_down_refusals(place: Membership) -> Iterator[Refusal]:
     """Yield every reason why a person may not stop being an owner."""
     if place.is_owner and place.others and not place.other_owners:
         message = f"the team {place.standing.name} has no other owner; make another member an owner first"
         yield LastOwner(message)
 
 
-def renaming_refusals(team: Standing, *, has_public_result: bool, is_organiser: bool) -> Iterator[Refusal]:
+def renaming_refusals(team: TeamStatus, *, has_public_result: bool, is_organiser: bool) -> Iterator[Refusal]:
     """Yield every reason why a team may not be renamed: public results are cited under its name."""
     if has_public_result and not is_organiser:
         message = f"the team {team.name} has public results under this name; ask an organiser to change it"
         yield NameFixed(message)
 
 
-def _suspended(team: Standing) -> Refusal:
+def _suspended(team: TeamStatus) -> Refusal:
     message = f"the team {team.name} is suspended: {team.suspension_reason}"
     return TeamSuspended(message)
 
@@ -276,15 +276,15 @@ def add_team(session: Session, challenge_id: int, name: str, affiliation: str = 
     return session.scalar(statement.on_conflict_do_nothing().returning(Team.id))
 
 
-def standing_of(session: Session, team_id: int | None) -> Standing | None:
+def team_status(session: Session, team_id: int | None) -> TeamStatus | None:
     """Return what organisers have decided about a team."""
     statement = select(Team, Challenge.approves_teams).join(Challenge).where(Team.id == team_id)
     row = session.execute(statement).one_or_none()
     return _status_of(*row) if row else None
 
 
-def _status_of(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - a column
-    return Standing(
+def _status_of(team: Team, needs_approval: bool) -> TeamStatus:  # noqa: FBT001 - a column
+    return TeamStatus(
         name=team.name,
         needs_approval=needs_approval,
         approval=team.approval,
@@ -294,7 +294,7 @@ def _status_of(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - 
     )
 
 
-def place_in(session: Session, user_id: int | None, challenge_id: int) -> Place | None:
+def membership_in(session: Session, user_id: int | None, challenge_id: int) -> Membership | None:
     """Return a person's membership in a challenge."""
     mine, other = Member, aliased(Member)
     others = select(func.count()).where(other.team_id == mine.team_id, other.user_id != mine.user_id)
@@ -310,9 +310,9 @@ def place_in(session: Session, user_id: int | None, challenge_id: int) -> Place 
     if row is None:
         return None
     team_id, is_owner, other_owners, others_count = row
-    found = standing_of(session, team_id)
+    found = team_status(session, team_id)
     assert found is not None
-    return Place(team_id, found, is_owner, other_owners, others_count)
+    return Membership(team_id, found, is_owner, other_owners, others_count)
 
 
 def longest_serving_member(session: Session, team_id: int, but: int) -> Member | None:
@@ -476,7 +476,7 @@ def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) 
         if found is None:
             raise NotFoundError(f"there is no challenge {challenge!r}")
         lock_person(session, actor.user_id)
-        present = place_in(session, actor.user_id, found.id)
+        present = membership_in(session, actor.user_id, found.id)
         if present is not None:
             message = f"you are in the team {present.standing.name}, and you can be in only one team of a challenge; leave or rename it"
             raise RefusedError([InTeam(message)])
@@ -521,9 +521,9 @@ def leave(platform: Platform, actor: Actor, team_id: int) -> None:
     with platform.transaction() as session:
         lock_person(session, actor.user_id)
         team = _lock_own_team(session, actor, team_id)
-        place = place_in(session, actor.user_id, team.challenge_id)
+        place = membership_in(session, actor.user_id, team.challenge_id)
         assert place is not None
-        refuse(leaving_refusals(place))
+        raise_if_refused(leaving_refusals(place))
         _remove_person(session, team, actor.user_id)
         record(session, actor.user_id, "team.leave", team_id, challenge_id=team.challenge_id)
 
@@ -553,7 +553,7 @@ def managed(session: Session, actor: Actor, team_id: int, reason: str = "") -> T
     mine = member(session, team_id, actor.user_id)
     if team is not None and mine is not None and mine.is_owner:
         return team
-    if team is not None and actor.runs(team.challenge_id):
+    if team is not None and actor.organises_challenge(team.challenge_id):
         if not reason:
             raise MalformedError("Give a reason; organisers need one to change a team")
         return team
@@ -576,9 +576,9 @@ def remove(platform: Platform, actor: Actor, team_id: int, user_id: int, reason:
         team = managed(session, actor, team_id, reason)
         if theirs is None or member(session, team_id, user_id) is None:
             raise NotFoundError(f"the team has no member {user_id}")
-        place = place_in(session, user_id, team.challenge_id)
+        place = membership_in(session, user_id, team.challenge_id)
         assert place is not None
-        refuse(leaving_refusals(place))
+        raise_if_refused(leaving_refusals(place))
         _remove_person(session, team, user_id)
         revoke_invitations(session, Invitation.team_id == team_id)
         facts = {"challenge_id": team.challenge_id, "reason": reason, "details": {"person": user_id}}
@@ -608,16 +608,16 @@ def set_owner(
 
 def _change_owner(session: Session, team: Team, user_id: int, *, is_owner: bool) -> None:
     theirs = member(session, team.id, user_id)
-    place = place_in(session, user_id, team.challenge_id)
+    place = membership_in(session, user_id, team.challenge_id)
     if theirs is None or place is None:
         raise NotFoundError(f"the team has no member {user_id}")
     if not is_owner:
-        refuse(stepping_down_refusals(place))
+        raise_if_refused(stepping_down_refusals(place))
     theirs.is_owner = is_owner or not place.others
     session.flush()
 
 
-def hand_over(platform: Platform, actor: Actor, team_id: int, user_id: int) -> None:
+def transfer_ownership(platform: Platform, actor: Actor, team_id: int, user_id: int) -> None:
     """Transfer ownership from the reader to another member.
 
     Raises NotFoundError, ForbiddenError.
@@ -643,21 +643,23 @@ def change(platform: Platform, actor: Actor, team_id: int, change: TeamChange) -
         team = managed(session, actor, team_id, change.reason)
         before = {"name": team.name, "affiliation": team.affiliation}
         if change.name != team.name:
-            _rename(session, team, change.name, is_organiser=actor.runs(team.challenge_id))
+            _rename(session, team, change.name, is_organiser=actor.organises_challenge(team.challenge_id))
         team.affiliation = change.affiliation
         session.flush()
         mark_changed(session, team_id)
         after = {"name": team.name, "affiliation": team.affiliation}
         facts = {"reason": change.reason, "before": before, "after": after}
         record(session, actor.user_id, "team.change", team_id, challenge_id=team.challenge_id, **facts)
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
 
 
 def _rename(session: Session, team: Team, name: str, *, is_organiser: bool) -> None:
-    standing = standing_of(session, team.id)
+    standing = team_status(session, team.id)
     assert standing is not None
     has_public_result = shows_result(session, team.id)
-    refuse(renaming_refusals(standing, has_public_result=has_public_result, is_organiser=is_organiser))
+    raise_if_refused(
+        renaming_refusals(standing, has_public_result=has_public_result, is_organiser=is_organiser)
+    )
     team.name, team.name_key = name, lookalike_key(name)
     try:
         session.flush()
@@ -665,7 +667,7 @@ def _rename(session: Session, team: Team, name: str, *, is_organiser: bool) -> N
         raise RefusedError([NameTaken(NAME_TAKEN)]) from error
 
 
-def set_named(platform: Platform, actor: Actor, team_id: int, *, is_named: bool) -> None:
+def set_listed_publicly(platform: Platform, actor: Actor, team_id: int, *, is_named: bool) -> None:
     """Agree to be named on the team's public page, or withdraw the agreement.
 
     Raises NotFoundError.
@@ -683,7 +685,7 @@ def leave_every_team(session: Session, user_id: int) -> None:
     for mine in teams_of(session, user_id):
         team = lock_team(session, mine.id)
         assert team is not None
-        place = place_in(session, user_id, team.challenge_id)
+        place = membership_in(session, user_id, team.challenge_id)
         heir = longest_serving_member(session, team.id, but=user_id)
         if heir is not None and place is not None and any(True for _ in stepping_down_refusals(place)):
             heir.is_owner = True

@@ -17,7 +17,7 @@ from app.core.errors import ConflictError
 from app.core.names import Visible
 from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
-from app.jobs.mail import Letter
+from app.jobs.mail import MailTemplate
 from app.models import ApiToken, Queue, User
 from app.platform import Platform
 
@@ -173,7 +173,9 @@ def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
         token = add_token(session, user_id, new)
         scopes = ", ".join(sorted(new.scope))
         owner = session.get_one(User, user_id)
-        mail.tell_owner(session, Letter.TOKEN_CREATED, owner, name=new.name, scopes=scopes, days=new.days)
+        mail.notify_owner(
+            session, MailTemplate.TOKEN_CREATED, owner, name=new.name, scopes=scopes, days=new.days
+        )
     platform.notifier.wake_workers(Queue.MAIL)
     return token
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges
 from app.challenges.challenges import description_of
-from app.challenges.disclosure import sight_of, withheld
+from app.challenges.disclosure import visibility_for, withheld
 from app.core.access import Actor
 from app.core.errors import NotFoundError, WithheldError
 from app.jobs import queue, sandbox
@@ -222,7 +222,7 @@ def diagnoses(session: Session, run_ids: Collection[int]) -> dict[int, dict[str,
     return dict(session.execute(statement).all())
 
 
-def kept_of(session: Session, run_ids: Collection[int]) -> dict[int, ComparisonData]:
+def comparison_data(session: Session, run_ids: Collection[int]) -> dict[int, ComparisonData]:
     """Return the data for comparisons by run, for the runs that have an analysis."""
     statement = select(RunAnalysis.run_id, RunAnalysis.replicates, RunAnalysis.image_outcomes)
     rows = session.execute(statement.where(RunAnalysis.run_id.in_(run_ids)))
@@ -278,7 +278,7 @@ def analysis(platform: Platform, actor: Actor, run_id: int) -> AnalysisView:
         phase = challenges.phase_of_id(session, found[1].id) if found else None
         if phase is None:
             raise NotFoundError(f"there is no run {run_id}, or it is not public")
-        if hidden := withheld(phase, sight_of(actor, phase)):
+        if hidden := withheld(phase, visibility_for(actor, phase)):
             raise WithheldError(hidden)
         stored = diagnoses(session, [run_id]).get(run_id)
     return analysis_view(stored)

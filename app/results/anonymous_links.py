@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges
 from app.challenges.challenges import is_past_embargo
-from app.challenges.disclosure import public_sight, withheld
+from app.challenges.disclosure import public_visibility, withheld
 from app.core.access import Action, Actor, rows_for
 from app.core.audit import record
 from app.core.errors import NoLink, NotFoundError, Refusal, RefusedError
@@ -318,14 +318,14 @@ def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, t
             return result.submission_id
         phase = challenges.phase_of_id(session, stored_phase.id)
         assert phase is not None
-        sight = public_sight(phase).of_result(is_complete=result.is_complete)
+        visibility = public_visibility(phase).of_result(is_complete=result.is_complete)
         is_withdrawn = result.state is ResultState.WITHDRAWN
         scores = {} if is_withdrawn else submissions.scores_of(session, [run.id])
         ladder = headlines.load_headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
         [version] = submissions.truth_versions(session, [run.ground_truth_id]).values()
         queue = places.places_of(platform, session, [run.id])
-        shown = run_view(run, version, RunScores(scores.get(run.id, []), ladder), queue, sight)
-        further = exhibits.stored_exhibits(session, run.id) if sight.details and not is_withdrawn else []
+        shown = run_view(run, version, RunScores(scores.get(run.id, []), ladder), queue, visibility)
+        further = exhibits.stored_exhibits(session, run.id) if visibility.details and not is_withdrawn else []
     info = scoring.competition_of(phase.dataset, result.competition)
     shown_result = AnonymousResult(
         challenge=phase.challenge,
@@ -343,7 +343,7 @@ def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, t
         low=shown.low,
         high=shown.high,
         classes=shown.classes,
-        withheld=withheld(phase, sight, is_complete=result.is_complete),
+        withheld=withheld(phase, visibility, is_complete=result.is_complete),
         is_withdrawn=is_withdrawn,
     )
     table = (_table(shown_result),) if shown_result.classes else ()

@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session, aliased
 
 import scoring
 from app.challenges.challenges import PhaseView, is_past_embargo
-from app.challenges.disclosure import Sight, StoredScore
+from app.challenges.disclosure import StoredScore, Visibility
 from app.core.access import Actor
 from app.models import (
     Board,
@@ -40,7 +40,7 @@ from app.results import exhibits, headlines
 from app.results.analyses import AnalysisView, ClassErrors, SweepView, analysis_view
 from app.results.exhibits import CURVES, CurveView, ExhibitView, RocView, curve_view, exhibits_of, roc_view
 from app.results.headlines import SCORE
-from app.results.recording import stands_on_board
+from app.results.recording import is_on_board
 from app.web.charts.bars import Bar, Legend, bar_chart
 from app.web.charts.curves import Axes, Curve, curve_chart
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
@@ -104,7 +104,7 @@ class ShownRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BoardHistory:
     """The ranks of results on their boards, and the histories of results with several runs there."""
 
     ranks: Mapping[int, Rank]
@@ -112,7 +112,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DetailRequest:
     """The result (by its competition) and the classes to show in detail; by default the first ones."""
 
     competition: int | None = None
@@ -284,32 +284,34 @@ class StoredRun:
 
 
 def select_ranks(
-    session: Session, actor: Actor, phase: PhaseView, sight: Sight, own: Collection[int]
+    session: Session, actor: Actor, phase: PhaseView, visibility: Visibility, own: Collection[int]
 ) -> dict[int, Rank]:
     """Return the ranks of these results of a phase, among the results that the boards show to the reader.
 
     Counted in the database by what the reader may see: by exact means if they see everything, else by the boards' rank keys.
     """
-    statement = _ranks(sight, own, phase.id, is_organised=actor.runs(phase.challenge_id))
+    statement = _ranks(visibility, own, phase.id, is_organised=actor.organises_challenge(phase.challenge_id))
     return {result: Rank(rank, of) for result, rank, of in session.execute(statement)}
 
 
-def _ranks(sight: Sight, own: Collection[int], phase_id: int, *, is_organised: bool) -> Select[int, int, int]:
+def _ranks(
+    visibility: Visibility, own: Collection[int], phase_id: int, *, is_organised: bool
+) -> Select[int, int, int]:
     ranked = (
         select(
             OWN_RESULT.id,
             OWN_RESULT.competition,
             OWN_RESULT.published_generation,
-            _mean(OWN_RESULT, sight).label("mean"),
+            _mean(OWN_RESULT, visibility).label("mean"),
         )
-        .join(Board, stands_on_board(OWN_RESULT))
+        .join(Board, is_on_board(OWN_RESULT))
         .where(OWN_RESULT.id.in_(own))
         .cte("ranked")
         .prefix_with("MATERIALIZED")
     )
     shown = true() if is_organised else and_(is_public(), is_past_embargo(Result.phase_id))
     others = (
-        select(_mean(Result, sight).label("mean"))
+        select(_mean(Result, visibility).label("mean"))
         .select_from(Result)
         .join(Method, Result.method_id == Method.id)
         .where(
@@ -329,12 +331,12 @@ def _ranks(sight: Sight, own: Collection[int], phase_id: int, *, is_organised: b
     )
 
 
-def _mean(result: type[Result], sight: Sight) -> ColumnElement[Any]:
+def _mean(result: type[Result], visibility: Visibility) -> ColumnElement[Any]:
     """Return the mean by which a result is ranked; null without a mean."""
-    if sight.details:
+    if visibility.details:
         headline = (ClassScore.run_id == result.published_run_id, ClassScore.class_name.is_(None))
         return select(ClassScore.value).where(*headline).correlate(result).scalar_subquery()
-    key = func.coalesce(result.ladder_rank_key, result.rank_key) if sight.by_ladder else result.rank_key
+    key = func.coalesce(result.ladder_rank_key, result.rank_key) if visibility.by_ladder else result.rank_key
     return func.nullif(key, -1)
 
 
@@ -380,36 +382,40 @@ def stored_detail(
 
 
 def ranks(
-    session: Session, actor: Actor, phase: PhaseView, sight: Sight, results: Collection[Result]
+    session: Session, actor: Actor, phase: PhaseView, visibility: Visibility, results: Collection[Result]
 ) -> dict[int, Rank]:
     """Return the ranks of one submission's results among the results that the reader sees on their boards.
 
     A result that only its team sees is ranked as if it were among those. While others' results are under an embargo there is
     no rank.
     """
-    if not sight.means or (phase.embargo and not phase.is_over and not actor.runs(phase.challenge_id)):
+    if not visibility.means or (
+        phase.embargo and not phase.is_over and not actor.organises_challenge(phase.challenge_id)
+    ):
         return {}
     own = [result.id for result in results if result.published_run_id is not None]
-    return select_ranks(session, actor, phase, sight, own) if own else {}
+    return select_ranks(session, actor, phase, visibility, own) if own else {}
 
 
 def histories(
-    session: Session, sight: Sight, results: Collection[Result]
+    session: Session, visibility: Visibility, results: Collection[Result]
 ) -> dict[int, tuple[PublishedRun, ...]]:
     """Return the runs that have been on the board for each result, latest first, with the values the reader may see."""
     if not results:
         return {}
     runs = published_runs(session, [result.id for result in results])
     scores = scores_of(session, [run.run for run in runs])
-    ladder = headlines.load_headlines(session, [run.ladder_run for run in runs]) if sight.by_ladder else {}
+    ladder = (
+        headlines.load_headlines(session, [run.ladder_run for run in runs]) if visibility.by_ladder else {}
+    )
     complete = {result.id: result.is_complete for result in results}
     found: dict[int, list[PublishedRun]] = {}
     before: dict[int, Mapping[str, float | None]] = {}
     for run in runs:
-        its_sight = sight.of_result(is_complete=complete[run.result])
+        its_sight = visibility.of_result(is_complete=complete[run.result])
         mean, values = _shown(its_sight, scores.get(run.run, {}), ladder.get(run.ladder_run or 0))
         changes = changes_of(before[run.result], values) if run.result in before else ()
-        since = sight.moment(run.since)
+        since = visibility.moment(run.since)
         row = PublishedRun(run.run, since, run.ground_truth, run.scorer, mean, changes)
         found.setdefault(run.result, []).insert(0, row)
         before[run.result] = values
@@ -417,10 +423,10 @@ def histories(
 
 
 def _shown(
-    sight: Sight, scores: Mapping[str | None, StoredScore], ladder: StoredScore | None
+    visibility: Visibility, scores: Mapping[str | None, StoredScore], ladder: StoredScore | None
 ) -> tuple[float | None, dict[str, float | None]]:
-    values = {name: sight.value(score) for name, score in scores.items() if name is not None}
-    return sight.mean(scores.get(None), ladder), values
+    values = {name: visibility.value(score) for name, score in scores.items() if name is not None}
+    return visibility.mean(scores.get(None), ladder), values
 
 
 def detail(

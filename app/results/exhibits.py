@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges
-from app.challenges.disclosure import sight_of, withheld
+from app.challenges.disclosure import visibility_for, withheld
 from app.core.access import Actor
 from app.core.errors import NotFoundError, WithheldError
 from app.models import Exhibit
@@ -218,7 +218,7 @@ def _stored_exhibits(platform: Platform, actor: Actor, run_id: int) -> list[dict
         phase = challenges.phase_of_id(session, found[1].id) if found else None
         if phase is None:
             raise NotFoundError(f"there is no run {run_id}, or it is not public")
-        if hidden := withheld(phase, sight_of(actor, phase)):
+        if hidden := withheld(phase, visibility_for(actor, phase)):
             raise WithheldError(hidden)
         return stored_exhibits(session, run_id)
 

@@ -32,7 +32,7 @@ def letters_of(marks: str) -> frozenset[str]:
     return frozenset(_LETTER.findall(marks))
 
 
-def are_alike(marks: str, others: str) -> bool:
+def share_group(marks: str, others: str) -> bool:
     """Whether two methods with these marks do not differ significantly. A method without marks was not compared.
 
     >>> are_alike("ab", "bc"), are_alike("a", "a2"), are_alike("", "")

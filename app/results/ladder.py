@@ -33,13 +33,13 @@ class Comparison:
     shown_run_id: int
 
 
-def is_step(mean: float, best: float, standard_error: float | None) -> bool:
+def is_significant_gain(mean: float, best: float, standard_error: float | None) -> bool:
     """Whether a mean beats the best one so far by more than a standard error of their paired difference.
 
     standard_error: None if it is unknown, in which case no mean is a gain. Source: Blum and Hardt, "The Ladder: A Reliable
     Leaderboard for Machine Learning Competitions", ICML 2015, the parameter-free mechanism.
 
-    >>> is_step(0.52, 0.5, 0.01), is_step(0.505, 0.5, 0.01), is_step(0.9, 0.5, None)
+    >>> is_significant_gain(0.52, 0.5, 0.01), is_significant_gain(0.505, 0.5, 0.01), is_significant_gain(0.9, 0.5, None)
     (True, False, False)
     """
     return standard_error is not None and mean > best + standard_error
@@ -153,7 +153,7 @@ def compare(
     if known is None or report.headline is None:
         return Comparison(best, best.run_id)
     error = _standard_error(platform, known, replace(known, statistics=statistics_key, report=report))
-    return Comparison(best, run_id if is_step(report.headline, best.mean, error) else best.run_id)
+    return Comparison(best, run_id if is_significant_gain(report.headline, best.mean, error) else best.run_id)
 
 
 def _standard_error(platform: Platform, one: ScoredRun, other: ScoredRun) -> float | None:
@@ -175,7 +175,7 @@ def _standard_error(platform: Platform, one: ScoredRun, other: ScoredRun) -> flo
     return error
 
 
-def climb(session: Session, run: Run, comparison: Comparison) -> bool:
+def record_if_unchanged(session: Session, run: Run, comparison: Comparison) -> bool:
     """Store what is shown for a result, in the transaction that records it. Return False if the ladder has changed."""
     lock(session, run.id)
     if best_entry(session, run.id) != comparison.best:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.challenges import challenges
-from app.challenges.disclosure import sight_of
+from app.challenges.disclosure import visibility_for
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.people.teams import MemberView, members_of
@@ -46,8 +46,8 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
         is_ours = actor.is_member(method.team_id)
         phases = challenges.phases_of(session, challenge.code)
         people = members_of(session, method.team_id, only_named=True)
-        sees_all = is_ours or actor.runs(method.challenge_id)
-        sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
+        sees_all = is_ours or actor.organises_challenge(method.challenge_id)
+        visibilities = {phase.id: (phase, visibility_for(actor, phase)) for phase in phases}
         return MethodPage(
             method=methods.method_view(method),
             challenge=challenge.code,
@@ -56,7 +56,7 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             team=team.name,
             members=people.members,
             has_more_members=people.next is not None,
-            results=standings.of_methods(session, (method_id,), sights, only_public=not sees_all),
+            results=standings.of_methods(session, (method_id,), visibilities, only_public=not sees_all),
             submissions=methods.submissions_of(session, actor, method),
             changes=methods.changes_of(session, method),
             is_ours=is_ours,

@@ -19,7 +19,7 @@ from app.core.errors import ConflictError, NotFoundError
 from app.core.names import Visible, lookalike_key
 from app.core.settings import LoginSettings
 from app.jobs import mail
-from app.jobs.mail import Letter
+from app.jobs.mail import MailTemplate
 from app.models import (
     ApiToken,
     AuditRecord,
@@ -414,7 +414,7 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
             _withdraw(platform, actor, result_id)
     with platform.transaction() as session:
         _delete(session, platform.settings, actor.user_id, form.results)
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
     platform.notifier.wake_workers(Queue.MAIL)
 
 
@@ -447,6 +447,6 @@ def _delete(session: Session, settings: LoginSettings, user_id: int, results: Re
     if results is ResultsChoice.ERASE:
         for team_id in alone:
             erase_team(session, team_id, erased_name(team_id, team_names(session, team_id)))
-    mail.tell_owner(session, Letter.ACCOUNT_DELETED, user)
+    mail.notify_owner(session, MailTemplate.ACCOUNT_DELETED, user)
     erase_person(session, user)
     audit.record(session, user_id, "account.delete", f"person {user_id}", details={"results": results.value})

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from app.core.access import Action
-from app.core.errors import RecentLoginNeededError
+from app.core.errors import RecentLoginRequiredError
 from app.core.rate_limits import Limited
 from app.results import personal_data
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
@@ -25,7 +25,7 @@ def export(platform: ThePlatform, actor: CurrentActor) -> StreamingResponse:
     sessions, logins, tokens, and the account's actions.
     """
     if not actor.by_token and not actor.is_recent:
-        raise RecentLoginNeededError("Confirm your password first")
+        raise RecentLoginRequiredError("Confirm your password first")
     headers = {"Cache-Control": "no-store"}
     return StreamingResponse(
         personal_data.export(platform, actor), media_type="application/json", headers=headers

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.core.access import Actor
 from app.jobs import places
-from app.jobs.places import Places, Waiting, damaged_content, pause_between_questions
+from app.jobs.places import Places, Waiting, damaged_content, poll_interval
 from app.jobs.queue import is_held
 from app.models import Job, Method, Phase, Result, ResultState, Run, RunState, Submission
 from app.platform import Platform
@@ -82,5 +82,5 @@ def _fingerprint(run: LatestRun, queue: Places, now: datetime) -> tuple[object, 
     place = queue.place(run)
     return (
         run.id, run.state.value, run.attempt, place, queue.wait_seconds(run), queue.has_worker(run), run.id in queue.held,
-        queue.damaged.get(run.id), pause_between_questions(now - run.queued_at, place),
+        queue.damaged.get(run.id), poll_interval(now - run.queued_at, place),
     )  # fmt: skip

@@ -49,7 +49,7 @@ def publish(session: Session, *which: ColumnElement[bool]) -> int:
 
     Skips runs with other versions than their board's, and withdrawn results. The board's row is read without a lock: a
     concurrent switch raises its generation, so results published under the earlier one are not on the board
-    (`stands_on_board`). If the annotation is public, a newer result replaces the one before.
+    (`is_on_board`). If the annotation is public, a newer result replaces the one before.
     """
     placed = _placed(Run.state == RunState.SCORED, *which)
     _replace_older(session, placed)
@@ -218,7 +218,7 @@ def run_state(session: Session, run_id: int, result_id: int) -> tuple[RunState, 
     return state, is_rescore
 
 
-def former(phase_id: int, competition: int, before: datetime) -> Subquery:
+def former_results(phase_id: int, competition: int, before: datetime) -> Subquery:
     """Select the results that were on a board at a moment, each with its run: result_id, run_id.
 
     Counts the last publication of each until then, under the board's last generation of that time. Results withdrawn since,
@@ -251,7 +251,7 @@ def current(phase_id: int, competition: int) -> Subquery:
     """Select the results on a board now, each with its run: result_id, run_id."""
     statement = (
         select(Result.id.label("result_id"), Result.published_run_id.label("run_id"))
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .where(Result.phase_id == phase_id, Result.competition == competition)
     )
     return statement.subquery()
@@ -276,7 +276,7 @@ def record_result(session: Session, result_id: int, run_id: int) -> None:
         end_without_result(session, result_id, ResultState(state.value))
 
 
-def stands_on_board(result: type[Result] = Result) -> ColumnElement[bool]:
+def is_on_board(result: type[Result] = Result) -> ColumnElement[bool]:
     """Whether a result is on its board, for statements that join Result and Board."""
     return and_(
         Board.phase_id == result.phase_id,

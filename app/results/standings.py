@@ -13,11 +13,11 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 import scoring
 from app.challenges.challenges import PhaseView, is_past_embargo
-from app.challenges.disclosure import Sight, public_sight, withheld
+from app.challenges.disclosure import Visibility, public_visibility, withheld
 from app.models import Board, Method, Phase, Result, ResultState, Run, Submission, Team
 from app.people.teams import is_public
 from app.results.headlines import load_headlines
-from app.results.recording import stands_on_board
+from app.results.recording import is_on_board
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class RecentSubmission:
     """A submission with at least one result on the boards."""
 
     challenge: str
@@ -211,7 +211,7 @@ def _cell(result: ResultView | None, leaders: Container[tuple[int, int]]) -> Cel
     return Cell(result.submission, result.mean, best=is_best)
 
 
-def arrivals_of(results: Iterable[ResultView], limit: int) -> tuple[Arrival, ...]:
+def arrivals_of(results: Iterable[ResultView], limit: int) -> tuple[RecentSubmission, ...]:
     """Return the first `limit` submissions of these results, in their order."""
     found: dict[int, list[ResultView]] = {}
     for each in results:
@@ -219,9 +219,9 @@ def arrivals_of(results: Iterable[ResultView], limit: int) -> tuple[Arrival, ...
     return tuple(_arrival(several) for several in list(found.values())[:limit])
 
 
-def _arrival(results: Sequence[ResultView]) -> Arrival:
+def _arrival(results: Sequence[ResultView]) -> RecentSubmission:
     one = results[0]
-    return Arrival(
+    return RecentSubmission(
         challenge=one.challenge,
         challenge_title=one.challenge_title,
         image_set=one.image_set,
@@ -244,12 +244,14 @@ def is_shown() -> ColumnElement[bool]:
     return and_(is_public(), is_past_embargo(Result.phase_id))
 
 
-def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -> list[RankedMethod]:
+def first_of_boards(
+    session: Session, phase_id: int, visibility: Visibility, limit: int
+) -> list[RankedMethod]:
     """Return the best public methods of each board of a phase, including all that tie with the last.
 
     If means are hidden, return the newest, so that their order reveals nothing.
     """
-    key = rank_column(sight)
+    key = rank_column(visibility)
     found = (
         select(
             Result.competition,
@@ -257,7 +259,7 @@ def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -
             (null() if key is None else func.nullif(key, -1)).label("key"),
         )
         .join(Method, Result.method_id == Method.id)
-        .where(stands_on_board(), is_shown())
+        .where(is_on_board(), is_shown())
         .correlate(Board)
     )
     if key is None:
@@ -269,11 +271,11 @@ def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -
     return [RankedMethod(*row) for row in rows]
 
 
-def rank_column(sight: Sight) -> InstrumentedAttribute[int | None] | None:
+def rank_column(visibility: Visibility) -> InstrumentedAttribute[int | None] | None:
     """Return the column that decides ranks; None if ranks are hidden."""
-    if not sight.means:
+    if not visibility.means:
         return None
-    return Result.ladder_rank_key if sight.by_ladder else Result.rank_key
+    return Result.ladder_rank_key if visibility.by_ladder else Result.rank_key
 
 
 def newest(session: Session, limit: int) -> list[StoredResult]:
@@ -290,7 +292,7 @@ def newest(session: Session, limit: int) -> list[StoredResult]:
         select(Result.id)
         .select_from(recent)
         .join(Result, Result.id == recent.c.id)
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .join(Method, Result.method_id == Method.id)
         .where(is_shown())
         .order_by(recent.c.id.desc())
@@ -323,7 +325,7 @@ def methods_of_team(session: Session, team_id: int, limit: int, *, only_public: 
     """Return the newest methods of a team that have a result on a board."""
     standing = (
         select(Result.id)
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .where(Result.method_id == Method.id, is_shown() if only_public else true())
         .correlate(Method)
         .exists()
@@ -340,7 +342,7 @@ def _results() -> Select[*tuple[Any, ...]]:
             Submission.id, Run.id, Run.ladder_run_id, Submission.created_at,
         )
         .select_from(Result)
-        .join(Board, stands_on_board())
+        .join(Board, is_on_board())
         .join(Method, Result.method_id == Method.id)
         .join(Team, Method.team_id == Team.id)
         .join(Submission, Result.submission_id == Submission.id)
@@ -351,28 +353,34 @@ def _results() -> Select[*tuple[Any, ...]]:
 PAGE = 50  # methods
 MOST_PAGES = 20  # further methods are on the boards
 RESULTS_EACH = 4  # typical for a submission
-Sights = Mapping[int, tuple[PhaseView, Sight]]  # by phase
+Visibilities = Mapping[int, tuple[PhaseView, Visibility]]  # by phase
 
 
-def arrivals(session: Session, phases: Sequence[PhaseView], limit: int) -> tuple[Arrival, ...]:
+def recent_submissions(
+    session: Session, phases: Sequence[PhaseView], limit: int
+) -> tuple[RecentSubmission, ...]:
     """Return the newest submissions with public results."""
     found = newest(session, limit * RESULTS_EACH)
-    return arrivals_of(views(session, found, public_sights(phases)), limit)
+    return arrivals_of(views(session, found, public_visibilities(phases)), limit)
 
 
-def public_sights(phases: Sequence[PhaseView]) -> Sights:
+def public_visibilities(phases: Sequence[PhaseView]) -> Visibilities:
     """Return what is public of these phases."""
-    return {phase.id: (phase, public_sight(phase)) for phase in phases}
+    return {phase.id: (phase, public_visibility(phase)) for phase in phases}
 
 
 def of_methods(
-    session: Session, methods: Collection[int], sights: Sights, *, only_public: bool
+    session: Session, methods: Collection[int], visibilities: Visibilities, *, only_public: bool
 ) -> tuple[ResultView, ...]:
     """Return the results of these methods on the boards of these phases."""
-    return views(session, select_of_methods(session, methods, sights, only_public=only_public), sights)
+    return views(
+        session, select_of_methods(session, methods, visibilities, only_public=only_public), visibilities
+    )
 
 
-def views(session: Session, results: Sequence[StoredResult], sights: Sights) -> tuple[ResultView, ...]:
+def views(
+    session: Session, results: Sequence[StoredResult], visibilities: Visibilities
+) -> tuple[ResultView, ...]:
     """Convert stored results to what may be seen of them."""
     headlines = load_headlines(
         session, {run for each in results for run in (each.run_id, each.ladder_run_id)}
@@ -390,22 +398,22 @@ def views(session: Session, results: Sequence[StoredResult], sights: Sights) -> 
             team_id=each.team_id,
             team=each.team,
             submission=each.submission,
-            mean=sight.mean(headlines.get(each.run_id), headlines.get(each.ladder_run_id or 0)),
-            date=sight.moment(each.sent_at),
+            mean=visibility.mean(headlines.get(each.run_id), headlines.get(each.ladder_run_id or 0)),
+            date=visibility.moment(each.sent_at),
         )
         for each in results
-        for phase, sight in [sights[each.phase_id]]
+        for phase, visibility in [visibilities[each.phase_id]]
     )
 
 
 def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
     """Return a page of the public methods of a phase by its competitions."""
-    sight = public_sight(phase)
-    ranked = first_of_boards(session, phase.id, sight, page * PAGE + 1)
+    visibility = public_visibility(phase)
+    ranked = first_of_boards(session, phase.id, visibility, page * PAGE + 1)
     order = best_first(ranked)
     shown = order[(page - 1) * PAGE : page * PAGE]
     columns = columns_of(phase.dataset, {each.competition for each in ranked})
-    results = of_methods(session, shown, {phase.id: (phase, sight)}, only_public=True)
+    results = of_methods(session, shown, {phase.id: (phase, visibility)}, only_public=True)
     has_more = len(order) > page * PAGE
     return Matrix(
         challenge=phase.challenge,
@@ -415,17 +423,21 @@ def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
         page=page,
         next_page=page + 1 if has_more and page < MOST_PAGES else None,
         has_more=has_more,
-        withheld=withheld(phase, sight),
+        withheld=withheld(phase, visibility),
     )
 
 
-def of_team(session: Session, team_id: int, sights: Sights, *, only_public: bool) -> tuple[Matrix, ...]:
+def of_team(
+    session: Session, team_id: int, visibilities: Visibilities, *, only_public: bool
+) -> tuple[Matrix, ...]:
     """Return the newest methods of a team by the competitions of each phase with their results, best first."""
     methods = methods_of_team(session, team_id, PAGE + 1, only_public=only_public)
-    results = of_methods(session, methods[:PAGE], sights, only_public=only_public)
-    found = ((phase, sight, _results_on(phase, results)) for phase, sight in sights.values())
+    results = of_methods(session, methods[:PAGE], visibilities, only_public=only_public)
+    found = ((phase, visibility, _results_on(phase, results)) for phase, visibility in visibilities.values())
     has_more = len(methods) > PAGE
-    return tuple(_own_matrix(phase, sight, own, has_more=has_more) for phase, sight, own in found if own)
+    return tuple(
+        _own_matrix(phase, visibility, own, has_more=has_more) for phase, visibility, own in found if own
+    )
 
 
 def _results_on(phase: PhaseView, results: Sequence[ResultView]) -> list[ResultView]:
@@ -434,7 +446,9 @@ def _results_on(phase: PhaseView, results: Sequence[ResultView]) -> list[ResultV
     ]
 
 
-def _own_matrix(phase: PhaseView, sight: Sight, results: Sequence[ResultView], *, has_more: bool) -> Matrix:
+def _own_matrix(
+    phase: PhaseView, visibility: Visibility, results: Sequence[ResultView], *, has_more: bool
+) -> Matrix:
     ranked = ranked_of(results)
     order = best_first(ranked)
     columns = columns_of(phase.dataset, {each.competition for each in results})
@@ -446,5 +460,5 @@ def _own_matrix(phase: PhaseView, sight: Sight, results: Sequence[ResultView], *
         page=1,
         next_page=None,
         has_more=has_more,
-        withheld=withheld(phase, sight),
+        withheld=withheld(phase, visibility),
     )

@@ -1,4 +1,4 @@
-"""Pages: submissions."""
+"""HTML pages: submissions with their results, and their status while they wait."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,10 +11,10 @@ from fastapi.responses import Response
 from app.core.access import Action
 from app.core.paging import Before
 from app.core.rate_limits import Limited
-from app.jobs.places import pause_between_questions
+from app.jobs.places import poll_interval
 from app.models import RunState
-from app.results import submissions
-from app.results.details import Asked, ResultDetail
+from app.results import progress, submissions
+from app.results.details import DetailRequest, ResultDetail
 from app.results.exhibits import ExhibitView
 from app.results.submissions import RunView, SubmissionView
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
@@ -52,13 +52,13 @@ def submission(
     class_name: Classes = (),
 ) -> Response:
     """Show a submission: its progress and scores, and one result in detail."""
-    asked = Asked(competition, tuple(class_name))
+    asked = DetailRequest(competition, tuple(class_name))
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
     return render(request, "submissions/submission.html", **context(view, detail, asked))
 
 
 def context(
-    view: SubmissionView, detail: ResultDetail | None, asked: Asked, etag: str | None = None
+    view: SubmissionView, detail: ResultDetail | None, asked: DetailRequest, etag: str | None = None
 ) -> dict[str, Any]:
     """Return the variables of the page and of the part that changes; etag: of that part while it waits."""
     shown = view.result_in_detail(asked.competition)
@@ -84,9 +84,30 @@ def pause_of(view: SubmissionView, now: datetime) -> int:
     runs = [
         result.shown for result in view.results if result.shown.state in (RunState.QUEUED, RunState.RUNNING)
     ]
-    return min((pause_between_questions(now - run.queued_at, run.position) for run in runs), default=1)
+    return min((poll_interval(now - run.queued_at, run.position) for run in runs), default=1)
 
 
 def _table(run: RunView) -> ExhibitView:
     """Return the values of a run's classes and their mean."""
     return ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)
+
+
+@router.get("/submissions/{submission_id}/status", dependencies=[requires(Action.READ_SUBMISSION)])
+def status(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    submission_id: int,
+    competition: Competition = None,
+    class_name: Classes = (),
+) -> Response:
+    """Return the changing part of the page. It polls itself until it is final; 304 if nothing has changed."""
+    etag = progress.etag_while_waiting(platform, actor, submission_id)
+    if etag is not None and request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers={"ETag": etag})
+    asked = DetailRequest(competition, tuple(class_name))
+    view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
+    response = render(request, "submissions/status.html", **context(view, detail, asked, etag))
+    if etag is not None:
+        response.headers["ETag"] = etag
+    return response

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session, aliased
 import scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseState, PhaseView, is_past_embargo
-from app.challenges.disclosure import RunScore, Sight, StoredScore, sight_of, withheld
+from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import NotFoundError
 from app.core.paging import RowPage, page_of
@@ -43,7 +43,15 @@ from app.models import (
 from app.people.teams import is_public
 from app.platform import Platform
 from app.results import details
-from app.results.details import Asked, PublishedRun, Rank, ResultDetail, ShownRun, Standing, seconds_between
+from app.results.details import (
+    BoardHistory,
+    DetailRequest,
+    PublishedRun,
+    Rank,
+    ResultDetail,
+    ShownRun,
+    seconds_between,
+)
 from app.results.exhibits import ClassValue
 from app.results.headlines import load_headlines
 from app.results.withdrawing import withdrawal_refusal
@@ -178,17 +186,17 @@ class RunScores:
     ladder: StoredScore | None
 
 
-def run_view(run: Run, version: int, scores: RunScores, queue: Places, sight: Sight) -> RunView:
+def run_view(run: Run, version: int, scores: RunScores, queue: Places, visibility: Visibility) -> RunView:
     """Return a run as the reader may see it; `version` is its ground truth's."""
     headline = next((score for score in scores.rows if score.class_name is None), None)
-    bounded = headline if sight.details else None
+    bounded = headline if visibility.details else None
     return RunView(
         id=run.id,
         state=run.state,
         attempt=run.attempt,
-        queued_at=sight.moment(run.queued_at),
-        claimed_at=run.claimed_at and sight.moment(run.claimed_at),
-        finished_at=run.finished_at and sight.moment(run.finished_at),
+        queued_at=visibility.moment(run.queued_at),
+        claimed_at=run.claimed_at and visibility.moment(run.claimed_at),
+        finished_at=run.finished_at and visibility.moment(run.finished_at),
         failure_message=run.failure_message,
         position=queue.place(run),
         wait_seconds=queue.wait_seconds(run),
@@ -199,40 +207,40 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Places, sight: Si
         scorer=run.scorer,
         receipt=run.receipt,
         plain_receipt=run.plain_receipt,
-        headline=sight.mean(headline, scores.ladder),
-        headline_reason=sight.reason(headline) if headline else None,
+        headline=visibility.mean(headline, scores.ladder),
+        headline_reason=visibility.reason(headline) if headline else None,
         low=bounded.low if bounded else None,
         high=bounded.high if bounded else None,
-        classes=tuple(class_value(score, sight) for score in scores.rows if score.class_name is not None)
-        if sight.classes
+        classes=tuple(class_value(score, visibility) for score in scores.rows if score.class_name is not None)
+        if visibility.classes
         else (),
         is_rescore=run.rescore_id is not None,
         is_held=run.id in queue.held,
         damaged=queue.damaged.get(run.id),
-        seconds_waited=seconds_between(run.queued_at, run.claimed_at) if sight.details else None,
-        seconds_scored=seconds_between(run.claimed_at, run.finished_at) if sight.details else None,
+        seconds_waited=seconds_between(run.queued_at, run.claimed_at) if visibility.details else None,
+        seconds_scored=seconds_between(run.claimed_at, run.finished_at) if visibility.details else None,
     )
 
 
-def class_value(score: RunScore, sight: Sight) -> ClassValue:
+def class_value(score: RunScore, visibility: Visibility) -> ClassValue:
     """Return a class's score as the reader may see it. Counts and intervals would reveal hidden objects."""
     return ClassValue(
         name=score.class_name or "",
-        value=sight.value(score),
-        low=score.low if sight.details else None,
-        high=score.high if sight.details else None,
-        reason=sight.reason(score),
-        positives=score.positives if sight.details else None,
-        predictions=score.predictions if sight.details else None,
+        value=visibility.value(score),
+        low=score.low if visibility.details else None,
+        high=score.high if visibility.details else None,
+        reason=visibility.reason(score),
+        positives=score.positives if visibility.details else None,
+        predictions=score.predictions if visibility.details else None,
     )
 
 
 def result_view(
-    actor: Actor, phase: PhaseView, method: Method, row: ShownRun, shown: RunView, standing: Standing
+    actor: Actor, phase: PhaseView, method: Method, row: ShownRun, shown: RunView, standing: BoardHistory
 ) -> SubmissionResult:
     """Return a result as the reader may see it, with the run to show and how many runs it has."""
     result = row.result
-    is_organised = actor.runs(phase.challenge_id)
+    is_organised = actor.organises_challenge(phase.challenge_id)
     is_ours = is_organised or actor.is_member(method.team_id)
     refusal = withdrawal_refusal(
         result.state,
@@ -245,10 +253,10 @@ def result_view(
         competition=result.competition,
         title=scoring.competition_of(phase.dataset, result.competition).title,
         state=result.state,
-        is_complete=result.is_complete if sight_of(actor, phase).beyond_public else None,
+        is_complete=result.is_complete if visibility_for(actor, phase).beyond_public else None,
         shown=shown,
         runs=row.runs,
-        withdrawn_at=result.withdrawn_at and sight_of(actor, phase).moment(result.withdrawn_at),
+        withdrawn_at=result.withdrawn_at and visibility_for(actor, phase).moment(result.withdrawn_at),
         withdraw_reason=result.withdraw_reason if is_ours else None,
         can_withdraw=is_ours and refusal is None,
         rank=standing.ranks.get(result.id),
@@ -262,14 +270,14 @@ def submission_view(
     found: tuple[Submission, Method, Team, Upload],
     visible: Sequence[ShownRun],
     views: Mapping[int, RunView],
-    standing: Standing,
+    standing: BoardHistory,
 ) -> SubmissionView:
     """Return a submission as the reader may see it, with its `visible` results."""
     submission, method, team, upload = found
     assert upload.received_at is not None
     assert upload.checked_at is not None
-    sight, view = sight_of(actor, phase), method_view(method)
-    is_organised, is_member = actor.runs(phase.challenge_id), actor.is_member(method.team_id)
+    visibility, view = visibility_for(actor, phase), method_view(method)
+    is_organised, is_member = actor.organises_challenge(phase.challenge_id), actor.is_member(method.team_id)
     is_ours = is_organised or is_member
     training = Training.model_validate(submission.training)
     return SubmissionView(
@@ -277,7 +285,7 @@ def submission_view(
         challenge=phase.challenge,
         challenge_title=phase.challenge_title,
         image_set=phase.image_set,
-        method=replace(view, public_at=view.public_at and sight.moment(view.public_at)),
+        method=replace(view, public_at=view.public_at and visibility.moment(view.public_at)),
         training_data=training_text(training, is_baseline=method.is_baseline),
         team=team.name,
         team_id=team.id,
@@ -285,9 +293,9 @@ def submission_view(
         filename=upload.filename if is_ours else "",
         size=upload.received,
         sha256=upload.sha256 or "",
-        received_at=sight.moment(upload.received_at),
-        checked_at=sight.moment(upload.checked_at),
-        created_at=sight.moment(submission.created_at),
+        received_at=visibility.moment(upload.received_at),
+        checked_at=visibility.moment(upload.checked_at),
+        created_at=visibility.moment(submission.created_at),
         results=tuple(result_view(actor, phase, method, row, views[row.run.id], standing) for row in visible),
         is_ours=is_ours,
         is_organised=is_organised,
@@ -295,8 +303,8 @@ def submission_view(
         can_make_public=method.public_at is None and is_member,
         unpublishable=unpublishable_reason(method),
         is_final=all(is_final(row.result.state, row.run.state) for row in visible),
-        withheld=withheld(phase, sight, is_complete=all(row.result.is_complete for row in visible)),
-        beyond_public=sight.beyond_public,
+        withheld=withheld(phase, visibility, is_complete=all(row.result.is_complete for row in visible)),
+        beyond_public=visibility.beyond_public,
         draws_images=phase.draws_images,
     )
 
@@ -479,13 +487,15 @@ def _shown_rows(
     queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
     positions = places.places_of(platform, session, queued).places
     headlines = load_headlines(session, {each for _, *runs in page.rows for each in runs})
-    sights = {(phase.challenge, phase.image_set): sight_of(actor, phase) for phase in phases}
+    visibilities = {(phase.challenge, phase.image_set): visibility_for(actor, phase) for phase in phases}
     shown = tuple(
         replace(
             row,
             position=positions.get(run),
-            mean=sights[row.challenge, row.image_set].mean(headlines.get(run), headlines.get(ladder or 0)),
-            created_at=sights[row.challenge, row.image_set].moment(row.created_at),
+            mean=visibilities[row.challenge, row.image_set].mean(
+                headlines.get(run), headlines.get(ladder or 0)
+            ),
+            created_at=visibilities[row.challenge, row.image_set].moment(row.created_at),
         )
         for row, run, ladder in page.rows
     )
@@ -499,13 +509,13 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
 
 
 def detailed_page(
-    platform: Platform, actor: Actor, submission_id: int, asked: Asked
+    platform: Platform, actor: Actor, submission_id: int, asked: DetailRequest
 ) -> tuple[SubmissionView, ResultDetail | None]:
     """Return the same with the details of one result; None if they are hidden or nothing has been scored."""
     with platform.snapshot() as session:
-        view, sight = _submission(platform, session, actor, submission_id)
+        view, visibility = _submission(platform, session, actor, submission_id)
         result = view.result_in_detail(asked.competition)
-        if result is None or result.shown.state is not RunState.SCORED or not sight.details:
+        if result is None or result.shown.state is not RunState.SCORED or not visibility.details:
             return view, None
         values = {each.name: each.value for each in result.shown.classes}
         return view, details.detail(session, result.shown.id, values, asked.classes)
@@ -513,26 +523,28 @@ def detailed_page(
 
 def _submission(
     platform: Platform, session: Session, actor: Actor, submission_id: int
-) -> tuple[SubmissionView, Sight]:
+) -> tuple[SubmissionView, Visibility]:
     found = submission_of(session, actor, submission_id)
     if found is None:
         raise NotFoundError(f"there is no submission {submission_id}, or it is not public")
     submission, method, *_ = found
     phase = challenges.phase_of_id(session, submission.phase_id)
     assert phase is not None
-    sight = sight_of(actor, phase)
-    ours = actor.runs(phase.challenge_id) or actor.is_member(method.team_id)
+    visibility = visibility_for(actor, phase)
+    ours = actor.organises_challenge(phase.challenge_id) or actor.is_member(method.team_id)
     rows = [row for row in runs_of(session, submission_id) if ours or row.result.state in SHOWN_STATES]
-    standing = Standing(
-        details.ranks(session, actor, phase, sight, [row.result for row in rows]),
-        details.histories(session, sight, [row.result for row in rows if row.runs > 1]),
+    standing = BoardHistory(
+        details.ranks(session, actor, phase, visibility, [row.result for row in rows]),
+        details.histories(session, visibility, [row.result for row in rows if row.runs > 1]),
     )
     waiting = [row.run.id for row in rows if row.run.state is RunState.QUEUED]
-    views = _run_views(session, sight, rows, places.places_of(platform, session, waiting))
-    return submission_view(actor, phase, found, rows, views, standing), sight
+    views = _run_views(session, visibility, rows, places.places_of(platform, session, waiting))
+    return submission_view(actor, phase, found, rows, views, standing), visibility
 
 
-def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: Places) -> dict[int, RunView]:
+def _run_views(
+    session: Session, visibility: Visibility, rows: Sequence[ShownRun], queue: Places
+) -> dict[int, RunView]:
     """Return the runs by id, as the reader may see them."""
     ladder = load_headlines(session, [row.run.ladder_run_id for row in rows])
     scores = scores_of(session, [row.run.id for row in rows])
@@ -542,7 +554,7 @@ def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: 
             row.ground_truth,
             RunScores(scores.get(row.run.id, []), ladder.get(row.run.ladder_run_id or 0)),
             queue,
-            sight.of_result(is_complete=row.result.is_complete),
+            visibility.of_result(is_complete=row.result.is_complete),
         )
         for row in rows
     }

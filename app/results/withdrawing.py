@@ -63,7 +63,7 @@ def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | Non
         result, method, challenge_id = found
         refusal = withdrawal_refusal(
             result.state,
-            is_organiser=actor.runs(challenge_id),
+            is_organiser=actor.organises_challenge(challenge_id),
             is_public=method.public_at is not None,
             reason=reason,
         )
@@ -88,7 +88,7 @@ def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | Non
         result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.clock_timestamp()
         result.withdrawn_by, result.withdraw_reason = actor.user_id, reason
         submission_id = result.submission_id
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
     return submission_id
 
 

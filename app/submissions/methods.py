@@ -386,7 +386,7 @@ def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int
         Result.state.in_(SHOWN_STATES),
         is_past_embargo(Result.phase_id),
     )
-    sees_all = viewer.is_member(method.team_id) or viewer.runs(method.challenge_id)
+    sees_all = viewer.is_member(method.team_id) or viewer.organises_challenge(method.challenge_id)
     statement = select(Submission.id).where(
         Submission.method_id == method.id, true() if sees_all else is_shown
     )
@@ -420,7 +420,7 @@ def set_texts(method: Method, new: Mapping[str, str]) -> None:
     method.name_key = name_key(method.name)
 
 
-def describe(
+def create_or_update_method(
     session: Session, actor: Actor, where: tuple[int, int], new: NewMethod, *, make_public: bool
 ) -> tuple[Method | None, tuple[Refusal, ...]]:
     """Return the team's method of this name, updated from `new`; or the reasons for refusal, changing nothing.
@@ -473,7 +473,7 @@ def edit(platform: Platform, actor: Actor, method_id: int, edit: MethodEdit) -> 
         if violated_constraint(error) != METHOD_NAME:
             raise
         raise RefusedError([NAME_RACED]) from error
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
     return view
 
 
@@ -517,7 +517,7 @@ def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
         if refusal is not None and method.public_at is None:
             raise RefusedError([refusal])
         _publish(session, actor, method)
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
 
 
 def _publish(session: Session, actor: Actor, method: Method) -> None:

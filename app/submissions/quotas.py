@@ -445,14 +445,14 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
         )  # fmt: skip
 
 
-def take_back(platform: Platform, actor: Actor, slot_id: int, reason: str) -> int:
+def revoke_slot(platform: Platform, actor: Actor, slot_id: int, reason: str) -> int:
     """Revoke an unused extra slot and return its phase.
 
     Raises NotFoundError, and ConflictError if the slot has been used or revoked.
     """
     with platform.transaction() as session:
         found = slot_of(session, slot_id)
-        if found is None or not actor.runs(found[1]):
+        if found is None or not actor.organises_challenge(found[1]):
             raise NotFoundError(f"there is no extra slot {slot_id}")
         slot, challenge_id = found
         teams.lock_team(session, slot.team_id)  # whose confirmation may be using it now
@@ -472,6 +472,6 @@ def organised_phase(session: Session, actor: Actor, phase_id: int) -> PhaseView:
     Raises NotFoundError.
     """
     phase = challenges.phase_of_id(session, phase_id)
-    if phase is None or not actor.runs(phase.challenge_id):
+    if phase is None or not actor.organises_challenge(phase.challenge_id):
         raise NotFoundError(f"there is no phase {phase_id}")
     return phase

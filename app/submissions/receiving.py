@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 from starlette.concurrency import run_in_threadpool
 
 from app.challenges import challenges
-from app.challenges.terms import against_upload
+from app.challenges.terms import refusals_of_upload
 from app.core.access import Action, Actor
 from app.core.errors import (
     CheckBusyError,
@@ -22,7 +22,7 @@ from app.core.errors import (
     NotFoundError,
     OffsetError,
     TooLargeError,
-    refuse,
+    raise_if_refused,
 )
 from app.models import Phase, Submission, Upload, UploadState
 from app.people import teams
@@ -81,9 +81,9 @@ def create_upload(
         raise MalformedError(message)
     upload_id = uuid.uuid4()
     with platform.transaction() as session:
-        refuse(against_upload(session, actor, found))
+        raise_if_refused(refusals_of_upload(session, actor, found))
         team_id = teams.own_team(session, actor.user_id, found.challenge_id)
-        retention.refuse_beyond_share(platform, session, actor.user_id, team_id, metadata.size)
+        retention.check_storage_quota(platform, session, actor.user_id, team_id, metadata.size)
         session.add(
             Upload(
                 id=upload_id,

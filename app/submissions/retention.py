@@ -70,7 +70,7 @@ def removable(session: Session, store: str, keys: Collection[str]) -> set[str]:
 
     What remains because of a backup or a crash is removed by a sweep.
     """
-    return set(keys) - _named(session, store, keys) if keys and database.are_allowed(session) else set()
+    return set(keys) - _named(session, store, keys) if keys and database.removals_allowed(session) else set()
 
 
 def _named(session: Session, store: str, keys: Collection[str]) -> set[str]:
@@ -174,7 +174,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class StorageUse:
     """The storage used by unconfirmed uploads."""
 
     bytes: int
@@ -209,16 +209,16 @@ def expires_at(retention: Retention) -> ColumnElement[Any]:
     )
 
 
-def unconfirmed(session: Session, whose: ColumnElement[bool]) -> Usage:
+def unconfirmed(session: Session, whose: ColumnElement[bool]) -> StorageUse:
     """Return the storage used by these unconfirmed uploads. An upload in progress counts with its declared size."""
     reserved = case((Upload.state == UploadState.RECEIVING, Upload.size), else_=Upload.received)
     statement = select(func.coalesce(func.sum(reserved), 0), func.count()).where(
         whose, Upload.state.in_(STORED), not_(is_confirmed())
     )
-    return Usage(*map(int, session.execute(statement).one()))
+    return StorageUse(*map(int, session.execute(statement).one()))
 
 
-def refuse_beyond_share(platform: Platform, session: Session, user_id: int, team_id: int, size: int) -> None:
+def check_storage_quota(platform: Platform, session: Session, user_id: int, team_id: int, size: int) -> None:
     """Raise StoredBytesError if one more upload of `size` bytes would exceed the storage of its person or team.
 
     Until the end of the transaction no other upload of this person or team can start.

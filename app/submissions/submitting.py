@@ -113,7 +113,7 @@ def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> 
     return list(session.scalars(statement.order_by(Board.competition)))
 
 
-def enter(
+def add_result(
     session: Session,
     submission: Submission,
     board: Board,
@@ -171,7 +171,7 @@ def confirm(
         raise race_conflict(violated_constraint(error)) from error
     if runs:
         log.info("submission confirmed", submission=submission_id, runs=runs)
-        platform.cache.forget_versions(None if is_known else "queue")  # boards do not show a new method yet
+        platform.cache.expire_versions(None if is_known else "queue")  # boards do not show a new method yet
         platform.notifier.wake_workers(count=max(1, min(runs, slots)))
     return submission_id, runs > 0
 
@@ -195,12 +195,12 @@ def _confirm(
     prior = prior_results(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
     usage = quotas.usage(session, phase, team_id, actor.user_id)
-    method, method_refusals = methods.describe(
+    method, method_refusals = methods.create_or_update_method(
         session, actor, (phase.challenge_id, team_id), requested.method, make_public=requested.make_public
     )
     now = challenges.now(session)
     found = [
-        *terms.against_submission(session, actor, phase),
+        *terms.submission_refusals(session, actor, phase),
         *refusals(now, phase, archive, proposal, prior, usage),
         *statement_refusals(phase, proposal, requested.training),
         *method_refusals,
@@ -234,7 +234,7 @@ def _upload_and_phase(
     phase = challenges.phase_of_id(session, upload.phase_id) if upload else None
     if upload is None or phase is None:
         raise NotFoundError(f"your team has no upload {requested.upload}")
-    if requested.method.is_baseline and not actor.runs(phase.challenge_id):
+    if requested.method.is_baseline and not actor.organises_challenge(phase.challenge_id):
         raise ForbiddenError("only organisers can submit baselines")
     return upload, phase
 
@@ -253,7 +253,7 @@ def _enter(
     boards = boards_for(session, phase.id, proposal.competitions)
     for board in boards:
         slot = extra.pop() if (extra := slots.get(proposal.tasks[board.competition])) else None
-        enter(session, submission, board, upload, slot, is_replaceable=is_replaceable(phase))
+        add_result(session, submission, board, upload, slot, is_replaceable=is_replaceable(phase))
     return submission.id, len(boards)
 
 
@@ -269,7 +269,7 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         prior = prior_results(session, team_id, phase.id)
         own = methods.methods_of(session, phase.challenge_id, team_id)
         usage = quotas.usage(session, phase, team_id, actor.user_id or 0)
-        personal = terms.against_submission(session, actor, phase)
+        personal = terms.submission_refusals(session, actor, phase)
         now = challenges.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
     smallest = smallest_proposal(archive, tasks_of(phase))

@@ -41,7 +41,7 @@ def nearest_page(request: Request) -> str:
     return "/"
 
 
-def page_above(request: Request, *, without_query: bool = False) -> str | None:
+def parent_page(request: Request, *, without_query: bool = False) -> str | None:
     """Return the nearest parent page; None if that is the home page.
 
     without_query: if the request is a GET with a query, return the same page without it.
@@ -56,7 +56,7 @@ def page_above(request: Request, *, without_query: bool = False) -> str | None:
     return None
 
 
-def words_of(path: str) -> str:
+def search_terms(path: str) -> str:
     """Return search terms for a path that was not found: its parts without numbers and page names.
 
     >>> words_of("/leaderboards/VOC2O12/test/3"), words_of("/nowhere")

@@ -14,10 +14,10 @@ from app.core.access import Action, Actor, allowed, in_scope, only_for_admins
 from app.core.caching import Rendered, Splice, conditional_response
 from app.core.errors import (
     ForbiddenError,
-    LoginNeededError,
+    LoginRequiredError,
     PasswordsOffError,
-    RecentLoginNeededError,
-    SecondFactorNeededError,
+    RecentLoginRequiredError,
+    SecondFactorRequiredError,
 )
 from app.core.rate_limits import Limited, client_of
 from app.platform import Platform
@@ -59,12 +59,12 @@ def requires(action: Action) -> Dependency:
     async def check(actor: CurrentActor) -> None:
         if not allowed(actor, action):
             if not actor.is_logged_in:
-                raise LoginNeededError("Log in first, or send an API token")
+                raise LoginRequiredError("Log in first, or send an API token")
             if not in_scope(actor, action):
                 scopes = " and ".join(sorted(actor.scopes or ()))
                 raise ForbiddenError(f"This token may not do this; its scope is {scopes}")
             if actor.must_enrol:
-                raise SecondFactorNeededError("Admins need a second factor; set it up first")
+                raise SecondFactorRequiredError("Admins need a second factor; set it up first")
             allowed_role = "admins" if only_for_admins(action) else "organisers"
             raise ForbiddenError(f"Only {allowed_role} may do this")
 
@@ -78,7 +78,7 @@ def recently_logged_in() -> Dependency:
 
     async def check(actor: CurrentActor) -> None:
         if not actor.is_recent:
-            raise RecentLoginNeededError("Confirm your password first")
+            raise RecentLoginRequiredError("Confirm your password first")
 
     permission: Dependency = Depends(check)
     return permission
@@ -100,7 +100,7 @@ def client_of_request(request: Request) -> str:
     return client_of(request.client.host if request.client else "")
 
 
-def who_is_counted(request: Request) -> str:
+def rate_limit_key(request: Request) -> str:
     """Return the key of rate limits: the user, or the client address if no one is logged in."""
     actor = actor_of_request(request)
     return f"person {actor.user_id}" if actor.is_logged_in else client_of_request(request)
@@ -110,7 +110,7 @@ def limited(what: Limited) -> Dependency:
     """Apply a rate limit to a route, per user, or per client address if no one is logged in."""
 
     def count(request: Request, platform: ThePlatform) -> None:  # in a thread: it queries the broker
-        platform.limiter.hit(what, who_is_counted(request))
+        platform.limiter.hit(what, rate_limit_key(request))
 
     permission: Dependency = Depends(count)
     return permission
@@ -143,7 +143,7 @@ def templates() -> Environment:
 _templates = templates()
 
 
-def draw(template: str, **context: Any) -> str:
+def render_template(template: str, **context: Any) -> str:
     """Render a template that depends only on its context."""
     everywhere = {"actor": Actor(), "settings": None}
     return _templates.get_template(template).render(everywhere | context)
@@ -175,7 +175,7 @@ def render_shared(
     key: what the page depends on; read: returns its context. Raises what `read` raises.
     """
     actor = actor_of_request(request)
-    account = draw("account.html", actor=actor, path=request.url.path)
+    account = render_template("account.html", actor=actor, path=request.url.path)
     if actor.is_logged_in and not actor.is_verified:
         own = render(request, template, **read())  # tells the user to confirm their address
         return HTMLResponse(bytes(own.body).decode().replace(ACCOUNT, account, 1))
@@ -183,7 +183,7 @@ def render_shared(
     def render_once() -> Rendered:
         platform = platform_of_request(request)
         here = {"now": datetime.now(UTC), "path": request.url.path, "address": platform.settings.address}
-        page = draw(template, **here, **read())
+        page = render_template(template, **here, **read())
         return Rendered.of((page if actor.is_logged_in else page.replace(ACCOUNT, account, 1)).encode())
 
     page = platform_of_request(request).cache.version((template, key, actor.is_logged_in), render_once)

@@ -20,16 +20,16 @@ from app.core.errors import (
     CrossSiteError,
     DomainError,
     Kind,
-    LoginNeededError,
+    LoginRequiredError,
     MalformedError,
     NotFoundError,
     OffsetError,
     ProtocolVersionError,
     RangeError,
     RateLimitedError,
-    RecentLoginNeededError,
+    RecentLoginRequiredError,
     RefusedError,
-    SecondFactorNeededError,
+    SecondFactorRequiredError,
     StorageDamagedError,
     StorageFullError,
     StorageUnavailableError,
@@ -37,7 +37,7 @@ from app.core.errors import (
     UnavailableError,
 )
 from app.core.problems import MEDIA_TYPE, RETRY_AFTER, ProblemItem, kind_of_status, problem_of
-from app.web.addresses import address_of, nearest_page, page_above, page_of_form, without_slash, words_of
+from app.web.addresses import address_of, nearest_page, page_of_form, parent_page, search_terms, without_slash
 from app.web.dependencies import render, wants_json
 
 log = structlog.get_logger()
@@ -56,8 +56,8 @@ def add_error_handlers(app: FastAPI) -> None:
 
 # the pages that ask for authentication when a form is sent, and their status; they carry the form
 LOGIN_PAGES: Mapping[type[Exception], tuple[str, int]] = {
-    LoginNeededError: ("sessions/login.html", 401),
-    RecentLoginNeededError: ("sessions/confirm.html", 403),
+    LoginRequiredError: ("sessions/login.html", 401),
+    RecentLoginRequiredError: ("sessions/confirm.html", 403),
 }
 
 
@@ -160,8 +160,8 @@ def _page(request: Request, kind: type[Kind], detail: str, problems: Problems) -
         detail=detail,
         reference=getattr(request.state, "reference", ""),
         is_form=request.method == "POST",
-        above=page_above(request, without_query=kind.status == 422),
-        words=words_of(request.url.path) if kind.status in (404, 410) else None,
+        above=parent_page(request, without_query=kind.status == 422),
+        words=search_terms(request.url.path) if kind.status in (404, 410) else None,
         problems=tuple(problem.message for problem in problems),
     )
 
@@ -177,11 +177,11 @@ def _answer_domain_error(request: Request, error: DomainError) -> Response:
 def _login_page(request: Request, error: DomainError) -> str | None:
     """The page where the user can authenticate as this address requires."""
     match error:
-        case LoginNeededError():
+        case LoginRequiredError():
             return "/login/code" if request.state.awaits_code else "/login"
-        case RecentLoginNeededError():
+        case RecentLoginRequiredError():
             return "/login/confirm"
-        case SecondFactorNeededError():
+        case SecondFactorRequiredError():
             return "/account/second-factor"
     return None
 
@@ -189,7 +189,7 @@ def _login_page(request: Request, error: DomainError) -> str | None:
 def _headers_of(error: DomainError) -> dict[str, str]:
     headers = {}
     match error:
-        case LoginNeededError():
+        case LoginRequiredError():
             headers = {"WWW-Authenticate": "Bearer"}
         case OffsetError():
             headers = {"Upload-Offset": str(error.received)}

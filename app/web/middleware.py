@@ -23,9 +23,9 @@ from app.core.access import Actor, Caller
 from app.core.errors import (
     BadRequestError,
     CrossSiteError,
-    LoginNeededError,
+    LoginRequiredError,
     RateLimitedError,
-    SecondFactorNeededError,
+    SecondFactorRequiredError,
     TooLargeError,
 )
 from app.platform import Platform
@@ -36,7 +36,7 @@ from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupte
 MOST_WAITING = 25  # requests of one client or account that may wait for each one being handled
 
 
-class Turns:
+class ConcurrencyLimiter:
     """Limits the concurrent requests of each client, first come, first served; for one event loop.
 
     `whose` completes the error message about too many requests: "from your address".
@@ -92,8 +92,8 @@ class RequestMiddleware:
         self.app = app
         self.platform = platform
         self.find_caller = find_caller
-        self.turns_of_clients = Turns(platform.settings.requests_at_once, "from your address")
-        self.turns_of_accounts = Turns(platform.settings.requests_at_once, "of your account")
+        self.turns_of_clients = ConcurrencyLimiter(platform.settings.requests_at_once, "from your address")
+        self.turns_of_accounts = ConcurrencyLimiter(platform.settings.requests_at_once, "of your account")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -159,12 +159,12 @@ def _is_small(request: Request) -> bool:
 
 
 def _check_second_factor(request: Request, actor: Actor) -> None:
-    """Raise SecondFactorNeededError for an admin without a second factor, unless they are setting one up.
+    """Raise SecondFactorRequiredError for an admin without a second factor, unless they are setting one up.
 
     Their API tokens keep working with fewer rights (app/core/access.py).
     """
     if actor.must_enrol and not actor.by_token and not request.url.path.startswith(ENROLMENT_PATHS):
-        raise SecondFactorNeededError("Admins need a second factor; set it up first")
+        raise SecondFactorRequiredError("Admins need a second factor; set it up first")
 
 
 def _count(scope: Scope, state: MutableMapping[str, Any], status: int | None = None) -> None:
@@ -195,7 +195,7 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
 def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozenset[str]) -> int:
     """Check the headers of a request and return the largest body, in bytes, that it may have.
 
-    Raises CrossSiteError, BadRequestError, TooLargeError, and LoginNeededError for an archive from an anonymous client.
+    Raises CrossSiteError, BadRequestError, TooLargeError, and LoginRequiredError for an archive from an anonymous client.
     """
     _refuse_other_host(request.headers.get("host", ""), hosts)
     if request.method not in SAFE_METHODS and not actor.by_token and _is_cross_site(request.headers):
@@ -210,7 +210,7 @@ def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozen
     limit = max_upload + FORM_OVERHEAD if takes_archives and actor.is_logged_in else MAX_SMALL_BODY
     if int(length) > limit:
         if takes_archives and not actor.is_logged_in:
-            raise LoginNeededError("Log in before you send an archive, or send an API token")
+            raise LoginRequiredError("Log in before you send an archive, or send an API token")
         raise TooLargeError(_limit_message(limit))
     return limit
 

@@ -83,7 +83,7 @@ def _rescore(servers: OwnServers, results: int) -> float:
         owner.engine.dispose()
         running.ask("VACUUM ANALYZE")
         begun = time.perf_counter()
-        rescoring.request(running.platform, None, place.phase_id)
+        rescoring.rescore_phase(running.platform, None, place.phase_id)
         requested = time.perf_counter() - begun
         _score_all(running, but=1)
         looks = min(100, results)

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from app.challenges.challenges import HELD_OUT_QUOTAS
-from app.challenges.disclosure import LEAKS
+from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.operations.commands import app as heldout_server
 from app.operations.documentation_site import FILES
 from app.submissions.methods import SHORTEST_DESCRIPTION
@@ -131,7 +131,7 @@ def test_the_rules_for_participants_are_those_of_the_server() -> None:
     text = " ".join((ROOT / "docs/take-part.md").read_text().split())
     first, second = HELD_OUT_QUOTAS
 
-    for disclosure, leak in LEAKS.items():
+    for disclosure, leak in DISCLOSURE_LEVELS.items():
         assert f"| `{disclosure}` | {leak.shown} | {leak.meant_for} |" in text
     assert f"at least {SHORTEST_DESCRIPTION} characters" in text
     assert (

@@ -130,7 +130,7 @@ def withdraw(rows: Rows, result_id: int) -> None:
         result = session.get_one(Result, result_id)
         take_off_board(session, result)
         result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.now()
-    rows.platform.cache.forget_versions()
+    rows.platform.cache.expire_versions()
 
 
 def group(rows: Rows, letters: dict[str, str]) -> None:
@@ -140,4 +140,4 @@ def group(rows: Rows, letters: dict[str, str]) -> None:
         runs = dict(session.execute(statement.where(Result.phase_id == rows.phase_id)).all())
         found = {str(runs[name]): marks for name, marks in letters.items()}
         groups.store(session, (rows.phase_id, rows.competition), "1", found, datetime.now(UTC))
-    rows.platform.cache.forget_versions()
+    rows.platform.cache.expire_versions()

@@ -11,12 +11,12 @@ from app.home.home import (
     ChallengeSummary,
     ChallengeView,
     CompetitionLine,
-    Found,
     FoundMethod,
     HomeView,
     PhaseCard,
     PhasePictures,
     Representative,
+    SearchResult,
     competitions_of,
     timeline_of,
 )
@@ -49,8 +49,8 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     )
     yield "home/home.html", {"home": HomeView(challenges, (), (UPCOMING,), None, ())}
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
-    yield "home/find.html", {"found": Found(EVIL, challenges, methods)}
-    yield "home/find.html", {"found": Found("", (), ())}
+    yield "home/find.html", {"found": SearchResult(EVIL, challenges, methods)}
+    yield "home/find.html", {"found": SearchResult("", (), ())}
     lines = tuple(
         CompetitionLine(number, "detection", "Detection", "trained on anything") for number in (3, 4)
     )

@@ -46,7 +46,7 @@ def forget(request: pytest.FixtureRequest) -> None:
     if "platform" in request.fixturenames:
         known = request.getfixturevalue("platform").cache
         for kind in (None, "health", "storage"):
-            known.forget_versions(kind)
+            known.expire_versions(kind)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import scoring
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.challenges.examples import protocols, task_rules
 from app.home.home import CompetitionView, ExampleFile
 from app.operations.documentation import formats
@@ -24,7 +24,7 @@ def of_documentation() -> Iterator[tuple[str, dict[str, Any]]]:
     yield (
         "docs/page.html",
         {
-            "page": with_examples_of(page_at("/docs/api"), EVIL, BoardAddress(EVIL, EVIL, 3)),
+            "page": with_examples_of(page_at("/docs/api"), EVIL, BoardKey(EVIL, EVIL, 3)),
             **at("/docs/api"),
         },
     )

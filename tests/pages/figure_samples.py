@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.figures.figures import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView, part_of
+from app.figures.figures import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView, table_part
 from app.figures.published import CHALLENGES, PublishedPage, board_of
 from app.web.charts.shapes import Drawing, Text
-from app.web.dependencies import draw
+from app.web.dependencies import render_template
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 
@@ -20,7 +20,9 @@ def drawn(name: str) -> DrawnFigure:
     rows = ((EVIL, 0.5, 1.25), ("Oak", None, 2.0))
     figure = FigureView(name, EVIL, EVIL, columns, rows, f"{ADDRESS}.svg", f"{ADDRESS}.csv")
     drawing = Drawing(name, EVIL, EVIL, 100, 50, (Text(1, 1, EVIL, title=EVIL),))
-    return DrawnFigure(figure, 100, 50, draw("figures/drawing.svg", drawing=drawing), part_of(figure))
+    return DrawnFigure(
+        figure, 100, 50, render_template("figures/drawing.svg", drawing=drawing), table_part(figure)
+    )
 
 
 def large() -> DrawnFigure:
@@ -28,7 +30,7 @@ def large() -> DrawnFigure:
     columns = (ColumnView("method", "text"), *(ColumnView(f"{EVIL} {place}", "score") for place in range(50)))
     row: tuple[str | float | None, ...] = (EVIL, *[0.5] * 50)
     figure = FigureView("heat-map", EVIL, EVIL, columns, (row,) * 101, f"{ADDRESS}.svg", f"{ADDRESS}.csv")
-    return DrawnFigure(figure, 100, 50, None, part_of(figure, 2))
+    return DrawnFigure(figure, 100, 50, None, table_part(figure, 2))
 
 
 def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -8,10 +8,10 @@ from app.challenges.terms import TermsView
 from app.core.access import Scope
 from app.core.settings import Registration, Settings
 from app.jobs.mail import Place
-from app.people.accounts import Offer, Outcome
+from app.people.accounts import LinkOutcome, Offer
 from app.people.openid import LinkView, Newcomer
 from app.people.openid_pages import STATUS
-from app.people.recovery import Outcome as ResetOutcome
+from app.people.recovery import ResetOutcome
 from app.people.tokens import TokenView
 from app.results.personal_data import OwnResults
 from tests.login_settings import EXAMPLE_ID
@@ -42,7 +42,7 @@ def of_confirmation() -> Iterator[Sample]:
         page = {"offer": offer, "token": "t0ken", "problems": {"password": "is wrong"}}
         yield "confirmation/offer.html", page
     yield "confirmation/offer.html", {"offer": None, "token": "t0ken", "problems": {}}
-    for outcome in Outcome:
+    for outcome in LinkOutcome:
         yield "confirmation/unusable.html", {"outcome": outcome.value}
     sent = {"place": Place(is_sent=True), "form": {}, "problems": {}, "wait": None, "pending": None}
     yield "confirmation/address.html", sent

@@ -107,7 +107,7 @@ def scene(
         with platform.transaction() as session:
             session.execute(text("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"))
 
-    token = accounts.token_of_program(platform, "program@localhost", "Program")
+    token = accounts.create_program_token(platform, "program@localhost", "Program")
     with (
         TestClient(app, headers={"Authorization": f"Bearer {token}"}) as program,
         TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False) as visitor,

@@ -9,14 +9,14 @@ import scoring
 from app.boards.ranking import FIGURES
 from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState
-from app.challenges.disclosure import LEAKS, Exposure, Lists, Terms, Use
-from app.challenges.terms import Step
+from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, Lists, Terms, Use
+from app.challenges.terms import RequiredStep
 from app.core.audit import Record, RecordPage
 from app.core.problems import PROBLEMS
 from app.evaluation import similarity
-from app.evaluation.rescoring import Following
+from app.evaluation.rescoring import UndecidedCursor
 from app.evaluation.scoring import WaitingForRepair
-from app.evaluation.similarity import Pair, PairList, Side
+from app.evaluation.similarity import Pair, PairList, PairSide
 from app.home.home import ExpectedFiles
 from app.jobs.queue import DeadJob
 from app.models import Disclosure, JobKind, Quota, ResultState, Role, RunState, UploadState
@@ -129,7 +129,7 @@ def of_uploads() -> Iterator[Sample]:
         {
             **submit,
             "phase": VAL,
-            "steps": (Step(EVIL, EVIL, "/account/address"),),
+            "steps": (RequiredStep(EVIL, EVIL, "/account/address"),),
             "can_upload": False,
             "quota": (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,))),
         },
@@ -161,7 +161,7 @@ def of_uploads() -> Iterator[Sample]:
             **confirmation(),
             "form": form,
             "problems": wrong,
-            "steps": (Step(EVIL, EVIL, "/account/address"),),
+            "steps": (RequiredStep(EVIL, EVIL, "/account/address"),),
             "can_upload": False,
             "quota": (),
             "quota_text": None,
@@ -290,7 +290,7 @@ def of_admins(challenge: OrganisedChallenge) -> Iterator[Sample]:
 
 
 def of_alike_results() -> Iterator[Sample]:
-    newer, older = Side(9, 12, EVIL, 7, EVIL, NOW), Side(3, 4, EVIL, 8, EVIL, NOW)
+    newer, older = PairSide(9, 12, EVIL, 7, EVIL, NOW), PairSide(3, 4, EVIL, 8, EVIL, NOW)
     pair = Pair(1, 3, newer, older, True, 0.9731, 0.2, None, NOW, None, None, None)
     dismissed = replace(pair, older=replace(older, team_id=7), dismissed_at=NOW, dismiss_reason=EVIL)
     for is_dismissed, pairs in ((False, (pair,)), (True, (dismissed, pair)), (False, ()), (True, ())):
@@ -315,7 +315,7 @@ def of_the_rest() -> Iterator[Sample]:
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
     disclosed = {
         "view": DisclosureView(PHASE, terms, refusals),
-        "leaks": LEAKS,
+        "leaks": DISCLOSURE_LEVELS,
         "form": {
             "disclosure": "mean",
             "details_at_close": False,
@@ -351,7 +351,7 @@ def of_the_rest() -> Iterator[Sample]:
         "organisers/overview.html",
         {
             "phases": (organised(), damaged, untruthful),
-            "following": Following(1, 7),
+            "following": UndecidedCursor(1, 7),
             "lacks_worker": True,
         },
     )

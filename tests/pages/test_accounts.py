@@ -132,7 +132,7 @@ def test_a_token_is_shown_once_acts_for_its_owner_and_can_be_revoked(
 
 
 def test_nobody_revokes_the_token_of_somebody_else(browser: Browser, platform: Platform) -> None:
-    token = accounts.token_of_program(platform, "juniper@localhost", "Juniper")
+    token = accounts.create_program_token(platform, "juniper@localhost", "Juniper")
     [view] = tokens.tokens(platform, sessions.identify(platform, None, token).user_id)
     kapok = registered(browser(), "kapok@example.org")
 

@@ -283,7 +283,7 @@ def test_what_was_taken_off_a_board_stands_neither_on_it_nor_in_its_figures(
     board = make()
     method_id = board.add(0.5)
     board.deliver()
-    board.rows.platform.cache.forget_versions()
+    board.rows.platform.cache.expire_versions()
     badge, name = f"{board.address}/badges/{method_id}.svg", "Method 1"
     assert [name in board.browser.get(page).text for page in (board.address, f"{board.address}/figures")] == [
         True,

@@ -9,7 +9,7 @@ from app.jobs import queue
 from app.models import BoardGroups, Job, JobKind, RunAnalysis
 from app.platform import Platform
 from app.results import groups
-from app.results.groups import are_alike
+from app.results.groups import share_group
 from scoring.statistics.kept_replicates import pack_replicates
 from scoring.statistics.resampling import Draws, Replicates, Setup
 from tests.system.rows import Rows, described
@@ -54,8 +54,8 @@ def test_public_methods_have_letters_once_their_replicates_are_drawn(
 
     found = letters(board)
     assert found.keys() == set(runs[:3])
-    assert are_alike(found[runs[0]], found[runs[1]])
-    assert not are_alike(found[runs[1]], found[runs[2]])
+    assert share_group(found[runs[0]], found[runs[1]])
+    assert not share_group(found[runs[1]], found[runs[2]])
 
 
 def test_groups_of_the_same_runs_are_not_computed_twice(platform: Platform, tmp_path: Path) -> None:

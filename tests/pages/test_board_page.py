@@ -1,6 +1,6 @@
 """The page of a board is drawn without a request."""
 
-from app.boards.pages import account_of, anonymous_page, shared_page
+from app.boards.pages import account_links, anonymous_page, shared_page
 from app.boards.rows import BoardPage
 from app.core.access import Actor
 from app.web.dependencies import ACCOUNT
@@ -24,5 +24,5 @@ def test_an_anonymous_page_offers_to_log_in() -> None:
 
     assert ACCOUNT not in page
     assert "Log in" in page
-    assert "Organise" in account_of(ORGANISER)
-    assert "Organise" not in account_of(Actor())
+    assert "Organise" in account_links(ORGANISER)
+    assert "Organise" not in account_links(Actor())

@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.settings import Settings
-from app.operations.data_folder import InstallationError, exclusive
+from app.operations.data_folder import InstallationError, lock_data_folder
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
@@ -57,10 +57,10 @@ def test_a_folder_that_others_can_look_into_is_refused(tmp_path: pytest.TempPath
 
     with (
         pytest.raises(InstallationError, match=r"open to other users of this machine \(mode 755\)"),
-        exclusive(folder),
+        lock_data_folder(folder),
     ):
         pass
 
     folder.chmod(0o750)
-    with exclusive(folder):
+    with lock_data_folder(folder):
         pass

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from app.core.settings import MailEncryption
 from app.jobs import mail
 from app.jobs.attempts import MAX_FAILURES
-from app.jobs.mail import Letter, MailError
+from app.jobs.mail import MailError, MailTemplate
 from app.models import JobKind, User
 from app.operations import administration
 from app.people import accounts
@@ -82,10 +82,12 @@ def person(platform: Platform) -> Iterator[User]:
         session.delete(session.get_one(User, made.id))
 
 
-def ask(platform: Platform, person: User | None, letter: Letter = Letter.CONFIRM_ADDRESS) -> datetime | None:
+def ask(
+    platform: Platform, person: User | None, letter: MailTemplate = MailTemplate.CONFIRM_ADDRESS
+) -> datetime | None:
     with platform.transaction() as session:
         address = person.email if person else "nobody@example.org"
-        return mail.ask_for(
+        return mail.request_mail(
             session, letter, address=address, user_id=person.id if person else None, asked_by=None
         )
 
@@ -137,7 +139,7 @@ def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_wi
 ) -> None:
     ask(platform, person)
     with platform.transaction() as session:
-        mail.tell(session, Letter.ADDRESS_CHANGED, address="old@example.org")
+        mail.notify(session, MailTemplate.ADDRESS_CHANGED, address="old@example.org")
 
     with mail_server(platform, answer="550 no {to} here") as (_, connected):
         for _ in range(MAX_FAILURES):
@@ -145,15 +147,15 @@ def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_wi
                 session.execute(text("UPDATE job SET not_before = now() WHERE dead_at IS NULL"))
             deliver(connected)
 
-    dead = administration.dead_messages(platform).rows
+    dead = administration.failed_jobs(platform).rows
     assert [job.kind for job in dead] == [JobKind.MAIL] * 2
     assert {message.payload["letter"] for message in dead} == {"confirm-address", "address-changed"}
     assert "SMTPRecipientsRefused 550" in dead[0].error
     assert "example.org" not in str(dead)
     assert "example.org" not in "".join(capsys.readouterr())
     monkeypatch.setattr("app.jobs.queue.MOST_DEAD", 1)
-    first = administration.dead_messages(platform)
-    assert (first.rows, administration.dead_messages(platform, first.next).rows) == (dead[:1], dead[1:])
+    first = administration.failed_jobs(platform)
+    assert (first.rows, administration.failed_jobs(platform, first.next).rows) == (dead[:1], dead[1:])
 
 
 def test_a_mail_server_that_is_away_or_speaks_no_tls_is_an_error_that_names_nobody(
@@ -172,7 +174,7 @@ def test_a_mail_server_that_is_away_or_speaks_no_tls_is_an_error_that_names_nobo
 def test_nobody_can_have_an_address_mailed_all_night(platform: Platform, person: User) -> None:
     waits = [ask(platform, person) for _ in range(9)]
     for _ in range(9):
-        ask(platform, None, Letter.RESET_PASSWORD)
+        ask(platform, None, MailTemplate.RESET_PASSWORD)
     with platform.transaction() as session:
         assert session.execute(text("SELECT count(*) FROM job")).scalar() == 6
     deliver(platform)

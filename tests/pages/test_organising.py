@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import delete, select
 from starlette.testclient import TestClient
 
-from app.challenges.disclosure import LEAKS
+from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.evaluation import rescoring
 from app.jobs import heartbeats
 from app.models import AuditRecord, Challenge, Disclosure, Heartbeat, Phase, RunState, Service
@@ -160,7 +160,7 @@ def test_an_organiser_chooses_what_a_phase_discloses(scene: Scene, platform: Pla
     address = f"/organise/phases/{scene.own}/disclosure"
     page = scene.organiser.get(address, headers={"Accept": "text/html"}).text
     assert page.count('type="radio"') == len(Disclosure)
-    assert f"up to {LEAKS[Disclosure.CLASSES].recovered}%" in page
+    assert f"up to {DISCLOSURE_LEVELS[Disclosure.CLASSES].recovered}%" in page
 
     chosen = {"disclosure": "mean", "only_complete": "true", "reason": "the labels have to last"}
     assert scene.organiser.post(address, data=chosen, follow_redirects=False).status_code == 303

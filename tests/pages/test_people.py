@@ -80,7 +80,7 @@ def test_a_suspended_person_is_out_at_once_and_for_tokens_and_logins_too(
 ) -> None:
     fern = registered(browser(), "fern@example.org")
     fern_id = number(platform, "fern@example.org")
-    token = accounts.token_of_program(platform, "program@localhost", "Program")
+    token = accounts.create_program_token(platform, "program@localhost", "Program")
     program_id = number(platform, "program@localhost")
 
     for person in (fern_id, program_id):

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
 from app.core.access import Actor
-from app.images.pictures import Window, pictures_page
+from app.images.pictures import PageRange, pictures_page
 from app.models import Artefact, AuditRecord, Disclosure, ImageMode, Picture, PictureBatch
 from app.organising import roles
 from app.organising.importing import NoImages, TreeImport, import_tree
@@ -214,17 +214,17 @@ def test_no_name_leads_out_of_the_table(platform: Platform, browser: Browser, tm
 def test_pages_of_pictures_lead_to_each_other(platform: Platform, browser: Browser, tmp_path: Path) -> None:
     loaded(platform, tree_with_pictures(tmp_path), "paged")
 
-    def page(window: Window, beginning: str = "") -> tuple[list[str], int | None, int | None]:
+    def page(window: PageRange, beginning: str = "") -> tuple[list[str], int | None, int | None]:
         found = pictures_page(platform, Actor(), "paged", "test", beginning, window)
         return [each.name for each in found.pictures], found.previous, found.next
 
-    assert page(Window(limit=4)) == (list(IMAGES[:4]), None, 3)
-    assert page(Window(3, limit=4)) == (list(IMAGES[4:8]), 4, 7)
-    assert page(Window(7, limit=4)) == (list(IMAGES[8:]), 8, None)
-    assert page(Window(before=8, limit=4)) == (list(IMAGES[4:8]), 4, 7)
-    assert page(Window(before=4, limit=4)) == (list(IMAGES[:4]), None, 3)
-    assert page(Window(limit=4), "00001") == ([IMAGES[9]], None, None)
-    assert page(Window(limit=4), "none") == ([], None, None)
+    assert page(PageRange(limit=4)) == (list(IMAGES[:4]), None, 3)
+    assert page(PageRange(3, limit=4)) == (list(IMAGES[4:8]), 4, 7)
+    assert page(PageRange(7, limit=4)) == (list(IMAGES[8:]), 8, None)
+    assert page(PageRange(before=8, limit=4)) == (list(IMAGES[4:8]), 4, 7)
+    assert page(PageRange(before=4, limit=4)) == (list(IMAGES[:4]), None, 3)
+    assert page(PageRange(limit=4), "00001") == ([IMAGES[9]], None, None)
+    assert page(PageRange(limit=4), "none") == ([], None, None)
     assert "No image name begins" in browser().get("/pictures/paged/test?name=none").text
 
 

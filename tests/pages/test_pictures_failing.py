@@ -38,7 +38,7 @@ def test_a_tree_without_pictures_is_loaded_all_the_same(platform: Platform, tmp_
     assert imported.pictures is None
     assert making.mode_of(platform, imported.phase_id) is None
     with pytest.raises(NotFoundError):
-        making.take_along(platform, 10**9, tmp_path, ImageMode.LINK)
+        making.import_images(platform, 10**9, tmp_path, ImageMode.LINK)
 
 
 def test_copies_that_are_gone_are_said(platform: Platform, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def waiting(platform: Platform, app: FastAPI) -> Waiting:
         session.execute(update(Upload).values(received_at=func.now(), checked_at=func.now()))
     token = token_of_admin(platform, "reader@example.org", "Reader")
     reader = TestClient(app, headers={**HTML, "Authorization": f"Bearer {token}"})
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
     addresses = (f"/submissions/{numbers[0]}/status", f"/submissions/{numbers[1]}/status")
     return Waiting(rows, (first, second), addresses, reader)
 
@@ -55,7 +55,7 @@ def test_nothing_is_drawn_again_while_nothing_changes(waiting: Waiting, platform
     with asked(platform) as of_looking:
         again = waiting.ask(first.headers["ETag"])
 
-    assert place_in(first) > 0
+    assert membership_in(first) > 0
     assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", first.headers["ETag"])
     assert len(of_looking) <= len(of_drawing) / 2, of_looking
     assert len(of_looking) <= MOST_QUERIES, of_looking
@@ -74,14 +74,14 @@ def test_the_queue_is_read_once_for_all_who_wait_in_it(
 ) -> None:
     monkeypatch.setattr(caching, "FRESH", 60.0)  # on a slow machine a second is over too soon
     with asked(platform) as found:
-        places = [place_in(waiting.ask(which=which)) for which in (0, 1, 0, 1)]
+        places = [membership_in(waiting.ask(which=which)) for which in (0, 1, 0, 1)]
 
     assert places == places[:2] * 2
     assert places[0] < places[1]
     assert len([each for each in found if "ORDER BY job.priority" in each]) == 1
 
 
-def place_in(response: httpx2.Response) -> int:
+def membership_in(response: httpx2.Response) -> int:
     [place] = re.findall(r"Number <strong>(\d+)</strong>", response.text)
     return int(place)
 

@@ -60,17 +60,17 @@ def test_an_admins_link_makes_an_admin_who_runs_every_challenge(browser: Browser
     link = f"/role-links/{roles.create_admin_link(platform)}"
     rowan = registered(browser(), "rowan@example.org")
 
-    assert not roles.is_there_an_admin(platform)
+    assert not roles.admin_exists(platform)
     assert "an admin" in rowan.get(link).text
     rowan.post(link)
 
     actor = sessions.identify(platform, rowan.cookies["heldout_session"], None)
     assert actor.role is Role.ADMIN
     assert actor.organises == frozenset()
-    assert not actor.runs(12345)
+    assert not actor.organises_challenge(12345)
     give_second_factor(platform, "rowan@example.org")
-    assert sessions.identify(platform, rowan.cookies["heldout_session"], None).runs(12345)
-    assert roles.is_there_an_admin(platform)
+    assert sessions.identify(platform, rowan.cookies["heldout_session"], None).organises_challenge(12345)
+    assert roles.admin_exists(platform)
 
 
 def test_a_link_for_organisers_names_a_challenge_where_there_are_several(platform: Platform) -> None:
@@ -85,11 +85,11 @@ def test_a_challenge_has_an_organiser_once_a_person_who_can_log_in_is_one(
 ) -> None:
     registered(browser(), "sorrel@example.org")
 
-    assert not roles.is_there_an_organiser(platform, lonely)
+    assert not roles.organiser_exists(platform, lonely)
     roles.grant(platform, "sorrel@example.org", Grant.ORGANISER, lonely)
-    assert roles.is_there_an_organiser(platform, lonely)
+    assert roles.organiser_exists(platform, lonely)
     roles.grant(platform, "sorrel@example.org", Grant.PARTICIPANT)
-    assert not roles.is_there_an_organiser(platform, lonely)
+    assert not roles.organiser_exists(platform, lonely)
 
 
 def test_a_role_is_granted_by_address_however_it_is_spelt(

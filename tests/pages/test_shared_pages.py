@@ -23,7 +23,7 @@ def rows(platform: Platform) -> Rows:
 def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """The addresses of both, in a cache that forgets nothing while a slow machine looks."""
     monkeypatch.setattr(caching, "FRESH", 60.0)
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
     with platform.transaction() as session:
         code = session.query(Challenge.code).order_by(Challenge.id.desc()).limit(1).scalar()
     return "/", f"/challenges/{code}"
@@ -78,7 +78,7 @@ def test_a_change_made_here_is_seen_at_once(
 ) -> None:
     before = browser().get("/").text
     rows.result(mean=0.777)
-    platform.cache.forget_versions()
+    platform.cache.expire_versions()
 
     after = browser().get("/").text
 

@@ -15,7 +15,7 @@ from jinja2 import Environment
 from app.core.access import Actor
 from app.core.settings import Settings
 from app.models import RunState, UploadState
-from app.web.dependencies import draw, templates
+from app.web.dependencies import render_template, templates
 from scoring.exhibits import EXHIBITS
 from tests.login_settings import EXAMPLE_ID
 from tests.pages.comparison_views import comparison
@@ -249,7 +249,7 @@ def test_a_report_of_a_thousand_problems_is_a_small_page() -> None:
 
 def test_an_image_in_which_methods_differ_leads_to_its_page_where_it_has_one() -> None:
     linked, plain = (
-        draw("comparisons/images.html", comparison=comparison(2, draws_images=draws))
+        render_template("comparisons/images.html", comparison=comparison(2, draws_images=draws))
         for draws in (True, False)
     )
 

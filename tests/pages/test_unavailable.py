@@ -25,7 +25,7 @@ PAGES = ["/", "/challenges/sample", "/leaderboards/sample/test/3", "/account", "
 def without_database(own_servers: OwnServers, platform: Platform) -> Iterator[None]:
     platform.engine.dispose()
     with own_servers.database_down():
-        platform.cache.forget_versions("health")  # how the database was a second ago
+        platform.cache.expire_versions("health")  # how the database was a second ago
         yield
     platform.engine.dispose()
 
@@ -126,19 +126,19 @@ def test_a_storage_that_cannot_be_written_is_not_ready(
     browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "SHARED_SECONDS", 60.0)  # on a slow machine a second is over too soon
-    platform.cache.forget_versions("storage")
+    platform.cache.expire_versions("storage")
     assert browser().get("/ready").status_code == 200
     folder = platform.settings.public_storage
     aside = folder.rename(folder.with_name("aside"))
     folder.write_text("a file in place of the folder")
     again = browser().get("/ready")
-    platform.cache.forget_versions("storage")
+    platform.cache.expire_versions("storage")
     try:
         response = browser().get("/ready")
     finally:
         folder.unlink()
         aside.rename(folder)
-        platform.cache.forget_versions("storage")
+        platform.cache.expire_versions("storage")
 
     assert again.status_code == 200, "not tried again within a second"
     assert response.status_code == 503

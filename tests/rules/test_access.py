@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.challenges.disclosure import sight_of
+from app.challenges.disclosure import visibility_for
 from app.core.access import Action, Actor, Relation, State, allowed, may, relations
 from app.models import Role
 from tests.pages.views import PHASE
@@ -82,8 +82,8 @@ def test_a_role_without_a_person_opens_nothing() -> None:
 
     assert relations(nobody, team_id=1, challenge_id=PHASE.challenge_id) == {Relation.ANYBODY}
     assert not allowed(nobody, Action.ORGANISE)
-    assert not sight_of(nobody, PHASE).details
+    assert not visibility_for(nobody, PHASE).details
 
 
 def test_every_digit_of_a_held_out_phase_is_for_organisers_of_its_challenge() -> None:
-    assert "".join(letter for letter, actor in PEOPLE.items() if sight_of(actor, PHASE).details) == "OA"
+    assert "".join(letter for letter, actor in PEOPLE.items() if visibility_for(actor, PHASE).details) == "OA"

@@ -75,7 +75,7 @@ def test_a_version_is_used_for_a_moment_and_read_again_after_a_change_of_our_own
     cache, versions = Cache(), iter((1, 2, 3))
 
     assert [cache.version("board", lambda: next(versions)) for _ in range(3)] == [1, 1, 1]
-    cache.forget_versions()
+    cache.expire_versions()
     assert cache.version("board", lambda: next(versions)) == 2
 
 
@@ -83,7 +83,7 @@ def test_a_version_that_lasts_longer_survives_a_change_of_our_own() -> None:
     cache, versions = Cache(), iter((1, 2))
 
     assert cache.version("uses", lambda: next(versions), 60) == 1
-    cache.forget_versions()
+    cache.expire_versions()
     assert cache.version("uses", lambda: next(versions), 60) == 1
     assert cache.version("others", lambda: next(versions), 0) == 2
 
@@ -94,7 +94,7 @@ def test_a_change_of_one_kind_leaves_the_versions_of_others() -> None:
     for key in keys:
         cache.version(key, lambda: 1)
 
-    cache.forget_versions("queue")
+    cache.expire_versions("queue")
 
     assert [cache.version(key, lambda: 2) for key in keys] == [1, 1, 2]
 
@@ -103,7 +103,7 @@ def test_a_version_that_was_read_before_a_change_is_not_used_after_it() -> None:
     cache = Cache()
 
     def read_while_it_changes() -> int:
-        cache.forget_versions()
+        cache.expire_versions()
         return 1
 
     assert cache.version("board", read_while_it_changes) == 1

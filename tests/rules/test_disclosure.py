@@ -8,20 +8,20 @@ import pytest
 from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import (
     LEAST_FIRST,
-    Sight,
     StoredScore,
     Terms,
     TermsChange,
     Use,
+    Visibility,
     bits_at_most,
     bits_so_far,
     change_refusal,
+    current_disclosure,
+    disclosures_so_far,
     held_out_mean,
     most_bits,
-    public_sight,
-    row_in_force,
-    rows_so_far,
-    sight_of,
+    public_visibility,
+    visibility_for,
     withheld,
 )
 from app.core.access import Actor
@@ -52,42 +52,46 @@ def phase(disclosure: Disclosure, **changes: object) -> PhaseView:
 def test_each_disclosure_shows_its_values_and_no_more(
     disclosure: Disclosure, mean: float | None, value: float | None
 ) -> None:
-    sight = sight_of(PARTICIPANT, phase(disclosure))
+    visibility = visibility_for(PARTICIPANT, phase(disclosure))
 
-    assert sight.mean(SCORE, BEST) == mean
-    assert sight.value(SCORE) == value
-    assert sight.details is (disclosure is Disclosure.FULL)
-    assert sight.decimals == (None if disclosure is Disclosure.FULL else 3)
+    assert visibility.mean(SCORE, BEST) == mean
+    assert visibility.value(SCORE) == value
+    assert visibility.details is (disclosure is Disclosure.FULL)
+    assert visibility.decimals == (None if disclosure is Disclosure.FULL else 3)
 
 
 def test_the_ladder_shows_a_result_s_own_mean_where_it_is_a_step() -> None:
-    assert public_sight(phase(Disclosure.LADDER)).mean(SCORE) == 0.648
+    assert public_visibility(phase(Disclosure.LADDER)).mean(SCORE) == 0.648
 
 
 @pytest.mark.parametrize("disclosure", list(Disclosure))
 def test_organisers_see_everything_and_the_page_knows_it(disclosure: Disclosure) -> None:
-    sight = sight_of(ORGANISER, phase(disclosure))
+    visibility = visibility_for(ORGANISER, phase(disclosure))
 
-    assert (sight.mean(SCORE, BEST), sight.value(SCORE), sight.details) == (0.6484999, 0.6484999, True)
-    assert sight.beyond_public is (disclosure is not Disclosure.FULL)
+    assert (visibility.mean(SCORE, BEST), visibility.value(SCORE), visibility.details) == (
+        0.6484999,
+        0.6484999,
+        True,
+    )
+    assert visibility.beyond_public is (disclosure is not Disclosure.FULL)
 
 
 @pytest.mark.parametrize("disclosure", HELD_OUT)
 def test_a_phase_that_is_over_shows_the_values_of_classes_or_everything(disclosure: Disclosure) -> None:
     over = phase(disclosure, is_over=True)
 
-    assert public_sight(over) == Sight(means=True, classes=True, details=False)
-    assert public_sight(replace(over, details_at_close=True)).details
-    assert not sight_of(ORGANISER, replace(over, details_at_close=True)).beyond_public
-    assert not public_sight(phase(disclosure, details_at_close=True)).details
+    assert public_visibility(over) == Visibility(means=True, classes=True, details=False)
+    assert public_visibility(replace(over, details_at_close=True)).details
+    assert not visibility_for(ORGANISER, replace(over, details_at_close=True)).beyond_public
+    assert not public_visibility(phase(disclosure, details_at_close=True)).details
 
 
 def test_no_value_and_0_look_alike_where_the_ground_truth_makes_the_difference() -> None:
-    sight = public_sight(phase(Disclosure.CLASSES))
+    visibility = public_visibility(phase(Disclosure.CLASSES))
 
-    assert (sight.value(NO_OBJECT), sight.reason(NO_OBJECT)) == (0.0, None)
-    assert (sight.value(NOT_ENTERED), sight.reason(NOT_ENTERED)) == (None, "not entered")
-    everything = sight_of(ORGANISER, phase(Disclosure.CLASSES))
+    assert (visibility.value(NO_OBJECT), visibility.reason(NO_OBJECT)) == (0.0, None)
+    assert (visibility.value(NOT_ENTERED), visibility.reason(NOT_ENTERED)) == (None, "not entered")
+    everything = visibility_for(ORGANISER, phase(Disclosure.CLASSES))
     assert (everything.value(NO_OBJECT), everything.reason(NO_OBJECT)) == (None, NO_OBJECT.reason)
 
 
@@ -100,37 +104,37 @@ def test_a_mean_that_the_ground_truth_prevents_is_that_of_the_shown_values() -> 
 
 def test_the_values_of_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so() -> None:
     strict = phase(Disclosure.CLASSES, only_complete=True)
-    sight = public_sight(strict)
+    visibility = public_visibility(strict)
 
-    assert sight.of_result(is_complete=False).value(SCORE) is None
-    assert sight.of_result(is_complete=False).mean(SCORE) == 0.648
-    assert sight.of_result(is_complete=True).value(SCORE) == 0.648
-    assert public_sight(phase(Disclosure.CLASSES)).of_result(is_complete=False).value(SCORE) == 0.648
-    assert sight_of(ORGANISER, strict).of_result(is_complete=False).value(SCORE) == SCORE.value
-    over = public_sight(replace(strict, is_over=True))
+    assert visibility.of_result(is_complete=False).value(SCORE) is None
+    assert visibility.of_result(is_complete=False).mean(SCORE) == 0.648
+    assert visibility.of_result(is_complete=True).value(SCORE) == 0.648
+    assert public_visibility(phase(Disclosure.CLASSES)).of_result(is_complete=False).value(SCORE) == 0.648
+    assert visibility_for(ORGANISER, strict).of_result(is_complete=False).value(SCORE) == SCORE.value
+    over = public_visibility(replace(strict, is_over=True))
     assert over.of_result(is_complete=False).value(SCORE) == 0.648
 
 
 def test_times_of_a_held_out_phase_are_shown_to_the_minute() -> None:
     moment = datetime(2026, 11, 21, 9, 30, 59, 7, tzinfo=UTC)
 
-    assert public_sight(phase(Disclosure.MEAN)).moment(moment) == moment.replace(second=0, microsecond=0)
-    assert sight_of(ORGANISER, phase(Disclosure.MEAN)).moment(moment) == moment
-    assert public_sight(phase(Disclosure.FULL)).moment(moment) == moment
+    assert public_visibility(phase(Disclosure.MEAN)).moment(moment) == moment.replace(second=0, microsecond=0)
+    assert visibility_for(ORGANISER, phase(Disclosure.MEAN)).moment(moment) == moment
+    assert public_visibility(phase(Disclosure.FULL)).moment(moment) == moment
 
 
 def test_a_result_without_a_score_row_has_no_mean() -> None:
-    assert public_sight(phase(Disclosure.FULL)).mean(None) is None
+    assert public_visibility(phase(Disclosure.FULL)).mean(None) is None
 
 
 @pytest.mark.parametrize("disclosure", HELD_OUT)
 def test_what_is_withheld_is_said_with_its_reason(disclosure: Disclosure) -> None:
     chosen = phase(disclosure)
-    text = withheld(chosen, sight_of(Actor(), chosen)) or ""
+    text = withheld(chosen, visibility_for(Actor(), chosen)) or ""
 
     assert "hidden" in text
     assert "because the annotation of test is held out" in text
-    assert withheld(chosen, sight_of(ORGANISER, chosen)) is None
+    assert withheld(chosen, visibility_for(ORGANISER, chosen)) is None
 
 
 @pytest.mark.parametrize(
@@ -146,14 +150,14 @@ def test_what_is_withheld_is_said_with_its_reason(disclosure: Disclosure) -> Non
 def test_what_is_withheld_says_until_when(changes: dict[str, object], ending: str) -> None:
     chosen = replace(PHASE, **changes)  # type: ignore[arg-type]  # any field
 
-    assert (withheld(chosen, public_sight(chosen)) or "").endswith(ending)
+    assert (withheld(chosen, public_visibility(chosen)) or "").endswith(ending)
 
 
 def test_an_incomplete_result_says_that_its_classes_are_hidden() -> None:
     strict = phase(Disclosure.CLASSES, only_complete=True, closes_at=NOW)
 
-    assert "not complete" in (withheld(strict, public_sight(strict), is_complete=False) or "")
-    assert "not complete" not in (withheld(strict, public_sight(strict)) or "")
+    assert "not complete" in (withheld(strict, public_visibility(strict), is_complete=False) or "")
+    assert "not complete" not in (withheld(strict, public_visibility(strict)) or "")
 
 
 HAS = {"closes": True, "has_results": True, "is_over": False}
@@ -218,7 +222,8 @@ def test_disclosed_values_carry_so_many_bits_at_most(disclosure: Disclosure, bit
 )
 def test_more_is_disclosed_once_a_phase_is_over(changes: dict[str, object], row: Disclosure) -> None:
     assert (
-        row_in_force(phase(Disclosure.MEAN, **{"details_at_close": False, "is_over": False} | changes)) is row
+        current_disclosure(phase(Disclosure.MEAN, **{"details_at_close": False, "is_over": False} | changes))
+        is row
     )
 
 
@@ -245,7 +250,7 @@ def test_what_was_disclosed_before_a_change_counts_as_disclosed(
 ) -> None:
     now = phase(Disclosure.MEAN, details_at_close=False, is_over=False, closes_at=CLOSES)
 
-    assert rows_so_far(now, changes) == rows
+    assert disclosures_so_far(now, changes) == rows
 
 
 def test_a_stricter_disclosure_takes_back_none_of_the_bits() -> None:

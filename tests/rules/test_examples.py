@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import scoring
-from app.boards.rows import BoardAddress
+from app.boards.rows import BoardKey
 from app.challenges.challenges import PhaseState
 from app.challenges.examples import WHOLE_IMAGE, _packed, example_files, has_sizes, line_grammar
 from app.models import Disclosure
@@ -84,7 +84,7 @@ def test_calls_are_tried_on_an_open_board_with_public_annotation() -> None:
     public = replace(held_out, image_set="val", disclosure=Disclosure.FULL, not_offered=(1, 2))
     without_truth = replace(PHASE, not_offered=tuple(range(1, 11)))
 
-    assert first_to_try([closed, held_out, public]) == BoardAddress(PHASE.challenge, "val", 3)
-    assert first_to_try([closed, held_out]) == BoardAddress(PHASE.challenge, PHASE.image_set, 1)
-    assert first_to_try([without_truth, closed]) == BoardAddress("old", PHASE.image_set, 1)
+    assert first_to_try([closed, held_out, public]) == BoardKey(PHASE.challenge, "val", 3)
+    assert first_to_try([closed, held_out]) == BoardKey(PHASE.challenge, PHASE.image_set, 1)
+    assert first_to_try([without_truth, closed]) == BoardKey("old", PHASE.image_set, 1)
     assert first_to_try([]) is None

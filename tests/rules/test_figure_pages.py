@@ -1,7 +1,7 @@
 """What a page shows of the table of a figure."""
 
 from app.boards.selections import CLASSES_TOGETHER
-from app.figures.figures import ROWS_TOGETHER, ColumnView, FigureView, part_of
+from app.figures.figures import ROWS_TOGETHER, ColumnView, FigureView, table_part
 
 
 def table(*, columns: int, rows: int) -> FigureView:
@@ -15,13 +15,13 @@ def table(*, columns: int, rows: int) -> FigureView:
 def test_a_small_table_is_shown_as_it_is() -> None:
     figure = table(columns=CLASSES_TOGETHER, rows=ROWS_TOGETHER)
 
-    part = part_of(figure)
+    part = table_part(figure)
 
     assert (part.columns, part.rows, part.groups, part.left_out) == (figure.columns, figure.rows, (), 0)
 
 
 def test_a_wide_table_is_shown_by_groups_of_columns_beside_the_names_of_its_rows() -> None:
-    part = part_of(table(columns=60, rows=2), 2)
+    part = table_part(table(columns=60, rows=2), 2)
 
     assert [(each.first, each.last) for each in part.groups] == [("c0", "c39"), ("c40", "c59")]
     assert [column.name for column in part.columns] == ["method", *(f"c{place}" for place in range(40, 60))]
@@ -30,11 +30,11 @@ def test_a_wide_table_is_shown_by_groups_of_columns_beside_the_names_of_its_rows
 
 
 def test_a_group_beyond_those_of_a_table_is_its_last() -> None:
-    assert part_of(table(columns=60, rows=1), 3) == part_of(table(columns=60, rows=1), 2)
+    assert table_part(table(columns=60, rows=1), 3) == table_part(table(columns=60, rows=1), 2)
 
 
 def test_a_long_table_says_how_many_rows_it_leaves_out() -> None:
-    part = part_of(table(columns=2, rows=1000))
+    part = table_part(table(columns=2, rows=1000))
 
     assert len(part.rows) == ROWS_TOGETHER
     assert part.left_out == 900

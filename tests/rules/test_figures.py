@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from app.figures.drawings import Ranked, Ranks, alone, confusion, curves_of_class, rank_diagram
+from app.figures.drawings import Ranked, Ranks, confusion, curves_of_class, embed_styles, rank_diagram
 from app.web.charts.bars import Bar, Legend, bar_chart
 from app.web.charts.clustering import similar_order
 from app.web.charts.curves import COLUMNS, Axes, Curve, thinned
@@ -13,7 +13,7 @@ from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
 from app.web.charts.heat import Grid, heat_map
 from app.web.charts.scales import Scale, ticks
 from app.web.charts.shapes import Drawing, Line, Polyline, Rect, Text, shortened
-from app.web.dependencies import draw
+from app.web.dependencies import render_template
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "<script>alert('x')</script>\"&"
@@ -135,7 +135,7 @@ def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
     )
     drawing = Drawing("a-name", EVIL, f"{EVIL} in words", 140, 50.5, shapes, left=40)
 
-    text = draw("figures/drawing.svg", drawing=drawing)
+    text = render_template("figures/drawing.svg", drawing=drawing)
 
     root = ET.fromstring(text.strip())
     assert root.get("role") == "img"
@@ -152,7 +152,7 @@ def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
 def test_a_drawing_that_stands_alone_has_its_styles_with_it() -> None:
     drawing = Drawing("alone", "Alone", "Alone, in words", 10, 10, ())
 
-    text = alone(draw("figures/drawing.svg", drawing=drawing), ".drawing { color: red; }")
+    text = embed_styles(render_template("figures/drawing.svg", drawing=drawing), ".drawing { color: red; }")
 
     root = ET.fromstring(text.strip())
     [style] = root.findall(f"{SVG}style")

@@ -5,20 +5,20 @@ import json
 import numpy as np
 
 from app.jobs import sandbox
-from app.results.groups import are_alike, letters_of, version_of
+from app.results.groups import letters_of, share_group, version_of
 from scoring.statistics.kept_replicates import pack_replicates
 from scoring.statistics.resampling import Draws, Replicates, Setup
 
 
 def test_a_digit_belongs_to_the_letter_before_it() -> None:
     assert letters_of("aZb12") == {"a", "Z", "b12"}
-    assert not are_alike("a", "a2")
-    assert are_alike("ab", "b")
+    assert not share_group("a", "a2")
+    assert share_group("ab", "b")
 
 
 def test_a_method_that_was_not_compared_is_like_no_other() -> None:
-    assert not are_alike("", "a")
-    assert not are_alike("", "")
+    assert not share_group("", "a")
+    assert not share_group("", "")
 
 
 def test_the_version_is_that_of_the_runs() -> None:
@@ -38,8 +38,8 @@ def test_methods_that_are_far_apart_have_letters_of_their_own() -> None:
 
     letters = json.loads(sandbox.groups(kept))
 
-    assert are_alike(letters["11"], letters["12"])
-    assert not are_alike(letters["12"], letters["13"])
+    assert share_group(letters["11"], letters["12"])
+    assert not share_group(letters["12"], letters["13"])
 
 
 def test_runs_without_a_headline_or_of_another_ground_truth_are_not_compared() -> None:

@@ -8,16 +8,16 @@ import pytest
 from app.models import Disclosure, Quota
 from app.organising.importing import (
     NONE,
-    Change,
+    RuleChange,
     TreeImport,
     changed_rules,
     changes,
     check_name,
-    date_of,
     embargo_refusal,
+    format_rule,
     new_rules,
-    quota_from,
-    shown,
+    parse_date,
+    parse_quota,
     warnings,
 )
 
@@ -60,7 +60,7 @@ def test_other_names_are_refused_with_a_reason(name: str, words: str) -> None:
 @pytest.mark.parametrize("text", ["2027-01-31T12:00", "2027-01-31", "tomorrow", "2027-02-31T12:00Z"])
 def test_a_date_needs_its_time_zone(text: str) -> None:
     with pytest.raises(ValueError, match="such as 2027-01-31T12:00Z"):
-        date_of(text)
+        parse_date(text)
 
 
 def test_a_new_phase_is_held_out_with_a_quota_unless_something_else_is_given() -> None:
@@ -85,9 +85,9 @@ def test_what_changed_is_said_with_both_values() -> None:
     )
 
     assert changes(before, after) == (
-        Change("quotas", "2 in 7 days; 30 in 365 days", "5 in 7 days; 30 in 30 days"),
-        Change("closes at", "none", "2026-11-22 12:00 UTC"),
-        Change("grace", "60 minutes", "0 minutes"),
+        RuleChange("quotas", "2 in 7 days; 30 in 365 days", "5 in 7 days; 30 in 30 days"),
+        RuleChange("closes at", "none", "2026-11-22 12:00 UTC"),
+        RuleChange("grace", "60 minutes", "0 minutes"),
     )
 
 
@@ -113,7 +113,7 @@ def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None
     [warning] = warnings(before, after)
     assert "were public until now" in warning
     [warning] = warnings(after, before)
-    assert "shown to everybody" in warning
+    assert "shown to everyone" in warning
     assert list(warnings(after, after)) == []
     assert list(warnings(after, replace(after, disclosure=Disclosure.MEAN))) == []
 
@@ -130,7 +130,7 @@ def test_an_embargo_does_not_change_once_there_are_results() -> None:
 
 @pytest.mark.parametrize(("value", "words"), [(True, "yes"), (False, "no"), (2, "2"), ("voc2007", "voc2007")])
 def test_values_of_rules_are_shown_in_words(value: object, words: str) -> None:
-    assert shown(value) == words
+    assert format_rule(value) == words
 
 
 def test_a_phase_that_discloses_at_its_close_has_a_closing_date() -> None:
@@ -142,4 +142,4 @@ def test_a_phase_that_discloses_at_its_close_has_a_closing_date() -> None:
 @pytest.mark.parametrize("text", ["", "two", "0/7", "2/0", "2/7/1", "-2", "2 per week"])
 def test_a_quota_that_is_typed_in_another_way_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="written as results/days"):
-        quota_from(text)
+        parse_quota(text)

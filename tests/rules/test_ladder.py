@@ -1,17 +1,17 @@
 """Which results are steps of a ladder."""
 
-from app.results.ladder import is_step
+from app.results.ladder import is_significant_gain
 
 
 def test_a_step_beats_the_best_by_more_than_a_standard_error() -> None:
-    assert is_step(0.61, 0.5, 0.1)
-    assert not is_step(0.6, 0.5, 0.1)
-    assert not is_step(0.4, 0.5, 0.0)
+    assert is_significant_gain(0.61, 0.5, 0.1)
+    assert not is_significant_gain(0.6, 0.5, 0.1)
+    assert not is_significant_gain(0.4, 0.5, 0.0)
 
 
 def test_the_same_predictions_again_are_no_step() -> None:
-    assert not is_step(0.5, 0.5, 0.0)
+    assert not is_significant_gain(0.5, 0.5, 0.0)
 
 
 def test_a_difference_without_a_known_error_is_no_step() -> None:
-    assert not is_step(0.9, 0.5, None)
+    assert not is_significant_gain(0.9, 0.5, None)

@@ -10,15 +10,15 @@ from app.core.settings import ROOT
 from app.jobs.mail import (
     LINKS,
     PER_HOUR,
-    Letter,
+    MailTemplate,
+    RecentRequests,
     Recipient,
-    Requested,
     address_for,
-    draw,
-    letter_for,
     message_of,
     next_allowed,
-    parted,
+    render_mail,
+    split_subject,
+    template_for,
 )
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -36,9 +36,9 @@ FIELDS = {
 }
 
 
-def requested(*ages: timedelta, by_person: tuple[timedelta, ...] = (), last_hour: int = 0) -> Requested:
+def requested(*ages: timedelta, by_person: tuple[timedelta, ...] = (), last_hour: int = 0) -> RecentRequests:
     times = tuple(NOW - age for age in sorted(ages, reverse=True))
-    return Requested(NOW, times, tuple(NOW - age for age in sorted(by_person, reverse=True)), last_hour)
+    return RecentRequests(NOW, times, tuple(NOW - age for age in sorted(by_person, reverse=True)), last_hour)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def requested(*ages: timedelta, by_person: tuple[timedelta, ...] = (), last_hour
         (requested(*[HOUR / 2] * 3, by_person=(HOUR,) * 20, last_hour=PER_HOUR), DAY - HOUR),
     ],
 )
-def test_mail_waits_until_every_limit_allows_it(before: Requested, wait: timedelta | None) -> None:
-    assert next_allowed(Letter.RESET_PASSWORD, before) == (None if wait is None else NOW + wait)
+def test_mail_waits_until_every_limit_allows_it(before: RecentRequests, wait: timedelta | None) -> None:
+    assert next_allowed(MailTemplate.RESET_PASSWORD, before) == (None if wait is None else NOW + wait)
 
 
 @pytest.mark.parametrize(("ages", "wait"), [((9,), 1), ((10,), None), (range(10, 1430, 10), None)])
@@ -67,8 +67,8 @@ def test_while_no_other_login_link_is_sent_the_last_one_works(ages: Iterable[int
     minute = timedelta(minutes=1)
     before = requested(*[age * minute for age in ages])
 
-    assert next_allowed(Letter.LOGIN_LINK, before) == (None if wait is None else NOW + wait * minute)
-    assert LINKS[Letter.LOGIN_LINK].lifetime >= 15 * minute
+    assert next_allowed(MailTemplate.LOGIN_LINK, before) == (None if wait is None else NOW + wait * minute)
+    assert LINKS[MailTemplate.LOGIN_LINK].lifetime >= 15 * minute
 
 
 def recipient(**changed: object) -> Recipient:
@@ -79,39 +79,45 @@ def recipient(**changed: object) -> Recipient:
 @pytest.mark.parametrize(
     ("asked", "person", "sent"),
     [
-        (Letter.CONFIRM_ADDRESS, recipient(), Letter.CONFIRM_ADDRESS),
-        (Letter.CONFIRM_ADDRESS, recipient(is_taken=True), Letter.ALREADY_REGISTERED),
-        (Letter.CONFIRM_ADDRESS, recipient(is_verified=True), None),
-        (Letter.RESET_PASSWORD, recipient(is_verified=True), Letter.RESET_PASSWORD),
-        (Letter.ADDRESS_CHANGED, recipient(is_taken=True), Letter.ADDRESS_CHANGED),
-        (Letter.CONFIRM_NEW_ADDRESS, recipient(), None),
-        (Letter.CONFIRM_NEW_ADDRESS, recipient(new_address="oak@example.org"), Letter.CONFIRM_NEW_ADDRESS),
+        (MailTemplate.CONFIRM_ADDRESS, recipient(), MailTemplate.CONFIRM_ADDRESS),
+        (MailTemplate.CONFIRM_ADDRESS, recipient(is_taken=True), MailTemplate.ALREADY_REGISTERED),
+        (MailTemplate.CONFIRM_ADDRESS, recipient(is_verified=True), None),
+        (MailTemplate.RESET_PASSWORD, recipient(is_verified=True), MailTemplate.RESET_PASSWORD),
+        (MailTemplate.ADDRESS_CHANGED, recipient(is_taken=True), MailTemplate.ADDRESS_CHANGED),
+        (MailTemplate.CONFIRM_NEW_ADDRESS, recipient(), None),
         (
-            Letter.CONFIRM_NEW_ADDRESS,
+            MailTemplate.CONFIRM_NEW_ADDRESS,
+            recipient(new_address="oak@example.org"),
+            MailTemplate.CONFIRM_NEW_ADDRESS,
+        ),
+        (
+            MailTemplate.CONFIRM_NEW_ADDRESS,
             recipient(new_address="oak@example.org", is_taken=True),
-            Letter.ALREADY_REGISTERED,
+            MailTemplate.ALREADY_REGISTERED,
         ),
     ],
 )
 def test_an_address_that_somebody_has_confirmed_gets_a_hint_and_no_link(
-    asked: Letter, person: Recipient, sent: Letter | None
+    asked: MailTemplate, person: Recipient, sent: MailTemplate | None
 ) -> None:
-    assert letter_for(asked, person) == sent
+    assert template_for(asked, person) == sent
 
 
-@pytest.mark.parametrize("letter", Letter)
-def test_only_the_confirmation_of_a_new_address_goes_to_it(letter: Letter) -> None:
+@pytest.mark.parametrize("letter", MailTemplate)
+def test_only_the_confirmation_of_a_new_address_goes_to_it(letter: MailTemplate) -> None:
     moving = recipient(new_address="oak@example.org")
 
     assert address_for(letter, recipient()) == "ash@example.org"
     assert address_for(letter, moving) == (
-        "oak@example.org" if letter is Letter.CONFIRM_NEW_ADDRESS else "ash@example.org"
+        "oak@example.org" if letter is MailTemplate.CONFIRM_NEW_ADDRESS else "ash@example.org"
     )
 
 
-@pytest.mark.parametrize("letter", Letter)
-def test_every_letter_is_plain_ascii_with_a_subject_and_absolute_links_in_one_piece(letter: Letter) -> None:
-    text = draw(letter, passwords=True, **FIELDS)
+@pytest.mark.parametrize("letter", MailTemplate)
+def test_every_letter_is_plain_ascii_with_a_subject_and_absolute_links_in_one_piece(
+    letter: MailTemplate,
+) -> None:
+    text = render_mail(letter, passwords=True, **FIELDS)
 
     sent = message_of(text, sender="heldout@voc.example", to="ash@example.org", now=NOW).as_bytes()
 
@@ -126,15 +132,15 @@ def test_every_letter_is_plain_ascii_with_a_subject_and_absolute_links_in_one_pi
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("letter", sorted(set(Letter) - {Letter.RESET_PASSWORD}))
-def test_without_passwords_no_letter_leads_to_the_page_that_replaces_one(letter: Letter) -> None:
-    assert "forgot-password" not in draw(letter, passwords=False, **FIELDS).body
+@pytest.mark.parametrize("letter", sorted(set(MailTemplate) - {MailTemplate.RESET_PASSWORD}))
+def test_without_passwords_no_letter_leads_to_the_page_that_replaces_one(letter: MailTemplate) -> None:
+    assert "forgot-password" not in render_mail(letter, passwords=False, **FIELDS).body
 
 
 def test_every_template_of_mail_is_a_letter() -> None:
     names = {path.stem for path in (ROOT / "templates" / "mail").iterdir()}
 
-    assert names == {letter.value for letter in Letter}
+    assert names == {letter.value for letter in MailTemplate}
 
 
 HOSTILE = [
@@ -173,7 +179,7 @@ def test_what_people_use_is_an_address(text: str) -> None:
 
 
 def test_a_subject_stays_in_its_header_whatever_is_in_it() -> None:
-    text = parted("Subject: Join\r\u2028\x00\x0b Bcc:\tvictim@example.org\nBody")
+    text = split_subject("Subject: Join\r\u2028\x00\x0b Bcc:\tvictim@example.org\nBody")
 
     message = message_of(text, sender="heldout@voc.example", to="ash@example.org", now=NOW)
 
@@ -184,5 +190,8 @@ def test_a_subject_stays_in_its_header_whatever_is_in_it() -> None:
 def test_a_message_refuses_an_address_that_is_none_even_if_nobody_has_looked_before() -> None:
     with pytest.raises(ValueError, match=r"invalid|CR|domain|addr"):
         message_of(
-            draw(Letter.CONFIRM_ADDRESS, passwords=True, **FIELDS), sender="a@b.c", to=HOSTILE[0], now=NOW
+            render_mail(MailTemplate.CONFIRM_ADDRESS, passwords=True, **FIELDS),
+            sender="a@b.c",
+            to=HOSTILE[0],
+            now=NOW,
         )

@@ -7,8 +7,8 @@ import pytest
 from app.core.errors import InTeam, LastOwner, TeamNotApproved, TeamSuspended
 from app.models import Approval
 from app.people.teams import (
-    Place,
-    Standing,
+    Membership,
+    TeamStatus,
     joining_refusals,
     leaving_refusals,
     renaming_refusals,
@@ -16,7 +16,7 @@ from app.people.teams import (
     upload_refusals,
 )
 
-OAK = Standing(
+OAK = TeamStatus(
     "Oak",
     needs_approval=False,
     approval=Approval.APPROVED,
@@ -25,7 +25,7 @@ OAK = Standing(
     suspension_reason="",
 )
 SUSPENDED = replace(OAK, is_suspended=True, suspension_reason="two accounts of one person")
-ALONE = Place(1, OAK, is_owner=True, other_owners=0, others=0)
+ALONE = Membership(1, OAK, is_owner=True, other_owners=0, others=0)
 
 
 @pytest.mark.parametrize("approval", list(Approval))
@@ -97,7 +97,7 @@ def test_nobody_joins_a_suspended_team_or_escapes_from_one() -> None:
 def test_the_last_owner_cannot_leave_others_behind(
     *, is_owner: bool, other_owners: int, others: int, may_leave: bool
 ) -> None:
-    place = Place(1, OAK, is_owner=is_owner, other_owners=other_owners, others=others)
+    place = Membership(1, OAK, is_owner=is_owner, other_owners=other_owners, others=others)
 
     codes = [each.code for each in leaving_refusals(place)]
     assert codes == ([] if may_leave else [LastOwner.code])

@@ -4,7 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.people.openid import Claims, Known, Outcome, Purpose, is_fresh, outcome, suggested_name
+from app.people.openid import (
+    Claims,
+    ExistingAccount,
+    LoginOutcome,
+    Purpose,
+    is_fresh,
+    outcome,
+    suggested_name,
+)
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ASH = Claims("ash", "ash@example.org", is_verified=True, authenticated_at=int(NOW.timestamp()))
@@ -15,29 +23,34 @@ LOG_IN, LINK, CONFIRM = Purpose.LOG_IN, Purpose.LINK, Purpose.CONFIRM
 @pytest.mark.parametrize(
     ("purpose", "claims", "known", "found"),
     [
-        (LOG_IN, ASH, Known(), Outcome.NEW),
-        (LOG_IN, UNVERIFIED, Known(), Outcome.NO_ADDRESS),
-        (LOG_IN, Claims("ash", is_verified=True), Known(), Outcome.NO_ADDRESS),
-        (LOG_IN, ASH, Known(has_account=True), Outcome.HAS_ACCOUNT),
-        (LOG_IN, UNVERIFIED, Known(has_account=True), Outcome.NO_ADDRESS),
-        (LOG_IN, UNVERIFIED, Known(owner=7), Outcome.LOGGED_IN),  # the address opens nothing, the link does
-        (LOG_IN, ASH, Known(owner=7, has_account=True), Outcome.LOGGED_IN),
-        (LOG_IN, ASH, Known(owner=7, is_suspended=True), Outcome.SUSPENDED),
-        (LINK, ASH, Known(started_by=7), Outcome.LINKED),
-        (LINK, UNVERIFIED, Known(started_by=7, has_account=True), Outcome.LINKED),
-        (LINK, ASH, Known(owner=7, started_by=7, has_link=True), Outcome.LINKED),
-        (LINK, ASH, Known(started_by=None), Outcome.SESSION_OVER),
-        (LINK, ASH, Known(owner=8, started_by=7), Outcome.OF_ANOTHER),
-        (LINK, ASH, Known(started_by=7, has_link=True), Outcome.HAS_ANOTHER),
-        (CONFIRM, ASH, Known(owner=7, started_by=7), Outcome.CONFIRMED),
-        (CONFIRM, ASH, Known(owner=8, started_by=7), Outcome.NOT_YOURS),
-        (CONFIRM, ASH, Known(started_by=7), Outcome.NOT_YOURS),
-        (CONFIRM, ASH, Known(owner=7), Outcome.SESSION_OVER),
-        (CONFIRM, UNVERIFIED, Known(owner=7, started_by=7), Outcome.NOT_FRESH),
+        (LOG_IN, ASH, ExistingAccount(), LoginOutcome.NEW),
+        (LOG_IN, UNVERIFIED, ExistingAccount(), LoginOutcome.NO_ADDRESS),
+        (LOG_IN, Claims("ash", is_verified=True), ExistingAccount(), LoginOutcome.NO_ADDRESS),
+        (LOG_IN, ASH, ExistingAccount(has_account=True), LoginOutcome.HAS_ACCOUNT),
+        (LOG_IN, UNVERIFIED, ExistingAccount(has_account=True), LoginOutcome.NO_ADDRESS),
+        (
+            LOG_IN,
+            UNVERIFIED,
+            ExistingAccount(owner=7),
+            LoginOutcome.LOGGED_IN,
+        ),  # the address opens nothing, the link does
+        (LOG_IN, ASH, ExistingAccount(owner=7, has_account=True), LoginOutcome.LOGGED_IN),
+        (LOG_IN, ASH, ExistingAccount(owner=7, is_suspended=True), LoginOutcome.SUSPENDED),
+        (LINK, ASH, ExistingAccount(started_by=7), LoginOutcome.LINKED),
+        (LINK, UNVERIFIED, ExistingAccount(started_by=7, has_account=True), LoginOutcome.LINKED),
+        (LINK, ASH, ExistingAccount(owner=7, started_by=7, has_link=True), LoginOutcome.LINKED),
+        (LINK, ASH, ExistingAccount(started_by=None), LoginOutcome.SESSION_OVER),
+        (LINK, ASH, ExistingAccount(owner=8, started_by=7), LoginOutcome.OF_ANOTHER),
+        (LINK, ASH, ExistingAccount(started_by=7, has_link=True), LoginOutcome.HAS_ANOTHER),
+        (CONFIRM, ASH, ExistingAccount(owner=7, started_by=7), LoginOutcome.CONFIRMED),
+        (CONFIRM, ASH, ExistingAccount(owner=8, started_by=7), LoginOutcome.NOT_YOURS),
+        (CONFIRM, ASH, ExistingAccount(started_by=7), LoginOutcome.NOT_YOURS),
+        (CONFIRM, ASH, ExistingAccount(owner=7), LoginOutcome.SESSION_OVER),
+        (CONFIRM, UNVERIFIED, ExistingAccount(owner=7, started_by=7), LoginOutcome.NOT_FRESH),
     ],
 )
 def test_an_account_is_entered_by_the_login_that_was_linked_to_it(
-    purpose: Purpose, claims: Claims, known: Known, found: Outcome
+    purpose: Purpose, claims: Claims, known: ExistingAccount, found: LoginOutcome
 ) -> None:
     assert outcome(purpose, claims, known, NOW) is found
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.challenges.terms import TermsView, address_refusals, step_of, terms_refusals
+from app.challenges.terms import TermsView, address_refusals, required_step, terms_refusals
 from app.core.access import Actor
 from app.core.errors import Refusal, TeamNotApproved, TeamSuspended
 from app.models import Disclosure, Role
@@ -21,7 +21,7 @@ def test_where_labels_are_hidden_an_address_has_to_be_confirmed(disclosure: Disc
 
     asked = disclosure is not Disclosure.FULL and not actor.is_verified
     assert [refusal.code for refusal in found] == ["address-not-confirmed"] * asked
-    assert all(step_of(refusal, PHASE).address == "/account/address" for refusal in found)
+    assert all(required_step(refusal, PHASE).address == "/account/address" for refusal in found)
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,13 @@ def test_the_newest_terms_have_to_be_accepted_by_all_but_organisers(
 
     assert [refusal.code for refusal in found] == ["terms-not-accepted"] * asked
     assert all("version 2 of the terms of VOC2007" in refusal.message for refusal in found)
-    assert all(step_of(refusal, PHASE).address == f"/challenges/{PHASE.challenge}/terms" for refusal in found)
+    assert all(
+        required_step(refusal, PHASE).address == f"/challenges/{PHASE.challenge}/terms" for refusal in found
+    )
 
 
 @pytest.mark.parametrize("kind", [TeamSuspended, TeamNotApproved])
 def test_what_concerns_the_team_is_for_the_organisers(kind: type[Refusal]) -> None:
-    step = step_of(kind("the team is suspended"), PHASE)
+    step = required_step(kind("the team is suspended"), PHASE)
 
     assert (step.address, "the team is suspended") == ("/teams", step.reason)

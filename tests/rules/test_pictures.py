@@ -15,8 +15,8 @@ from app.images.drawing import (
     ExampleView,
     Overlay,
     Part,
-    class_images_of,
-    overlay_of,
+    read_class_images,
+    read_overlay,
 )
 from app.images.lists import OF_RUN, lists_of
 from app.images.making import PictureFile, files_by_image, filled_batches, image_of, size_problem
@@ -24,10 +24,10 @@ from app.images.overlays import DrawnRun, version_of
 from app.images.pictures import (
     BATCH,
     PictureView,
+    can_see_images,
+    can_see_truth,
     candidates,
-    sees_pictures,
-    sees_truth,
-    truth_is_drawn,
+    draws_annotation,
     withheld,
 )
 from app.images.viewer import (
@@ -35,7 +35,7 @@ from app.images.viewer import (
     SHOWN,
     chosen_competition,
     chosen_runs,
-    drawn,
+    draw_predictions,
     lines_of_truth,
     marks_of_truth,
     shown,
@@ -70,8 +70,8 @@ OVER = replace(PHASE, is_over=True, details_at_close=True)
 def test_hidden_annotation_is_drawn_for_organisers_who_ask_for_it(
     actor: Actor, phase: PhaseView, source: PictureSource, sees: tuple[bool, bool]
 ) -> None:
-    assert (sees_pictures(actor, phase, source), sees_truth(actor, phase, source)) == sees
-    assert truth_is_drawn(phase, source) >= sees[1]
+    assert (can_see_images(actor, phase, source), can_see_truth(actor, phase, source)) == sees
+    assert draws_annotation(phase, source) >= sees[1]
     assert "is held out" in withheld(PHASE)
 
 
@@ -117,8 +117,8 @@ TRUTH = Overlay("a", False, objects=(PERSON,))
 def test_what_is_drawn_is_that_of_the_image_of_the_name() -> None:
     part = zlib.compress(json.dumps({"image": "a", "has_labels": True}).encode())
 
-    assert overlay_of(part, "a") == Overlay("a", True)
-    assert overlay_of(part, "b") is None
+    assert read_overlay(part, "a") == Overlay("a", True)
+    assert read_overlay(part, "b") is None
     assert version_of(["a"]) != version_of(["a", "b"])
 
 
@@ -133,7 +133,7 @@ def test_predictions_are_drawn_as_their_outcome_and_their_person_ask() -> None:
         DrawnPrediction("person", 0.4, box, None, 2, (HEAD,)),
     )
 
-    marks, lines = drawn(found, 2)
+    marks, lines = draw_predictions(found, 2)
 
     assert [(mark.kind, mark.is_shown) for mark in marks] == [
         ("hit", True), ("false", True), ("other part", False), ("other", True),
@@ -180,7 +180,7 @@ def test_lists_of_images_are_read_as_they_were_written() -> None:
     plain = {"image": "a", "rank": 1, "value": 0.5, "box": [1, 2, 3, 4], "iou": 0.7, "kind": None}
     written = {"class_name": "cat", "lists": [[plain], [], [], [{**plain, "box": None}]]}
 
-    [found] = class_images_of(json.dumps([written]).encode())
+    [found] = read_class_images(json.dumps([written]).encode())
 
     assert found.lists[0] == (ExampleView("a", 1, 0.5, (1, 2, 3, 4), 0.7, None),)
     assert found.lists[3][0].box is None

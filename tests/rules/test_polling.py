@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.jobs.places import pause_between_questions
+from app.jobs.places import poll_interval
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from app.jobs.places import pause_between_questions
     ],
 )
 def test_a_page_asks_less_often_the_longer_it_has_waited(seconds: int, place: int | None, pause: int) -> None:
-    assert pause_between_questions(timedelta(seconds=seconds), place) == pause
+    assert poll_interval(timedelta(seconds=seconds), place) == pause

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from app.boards.selections import BoardQuery, PageParameters, TrainingData, column_groups, end_of, page_count
+from app.boards.selections import (
+    BoardQuery,
+    PageParameters,
+    TrainingData,
+    column_groups,
+    end_of_day,
+    page_count,
+)
 
 DAYS = st.none() | st.dates(date(2000, 1, 1), date(2100, 1, 1))
 NUMBERS = st.integers(1, 99)
@@ -81,4 +88,4 @@ def test_many_classes_stand_in_groups() -> None:
     assert [group.number for group in groups] == list(range(1, 14))
     assert [group.first for group in column_groups(())] == [""]
     assert [page_count(rows) for rows in (0, 1, 200, 201, 1000)] == [1, 1, 1, 2, 5]
-    assert end_of(date(2024, 2, 29)).isoformat() == "2024-03-01T00:00:00+00:00"
+    assert end_of_day(date(2024, 2, 29)).isoformat() == "2024-03-01T00:00:00+00:00"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.evaluation.similarity import MAX_COMPARED, Subject, are_alike, chosen
+from app.evaluation.similarity import MAX_COMPARED, Subject, are_similar, choose_for_comparison
 from scoring.analysis.near_duplicates import Likeness
 
 
@@ -21,22 +21,22 @@ def result(number: int, fingerprint: str = "") -> Subject:
     ],
 )
 def test_one_high_figure_is_enough(likeness: Likeness, *, alike: bool) -> None:
-    assert are_alike(likeness) is alike
+    assert are_similar(likeness) is alike
 
 
 def test_a_result_is_compared_with_those_that_say_the_same_and_then_the_most_alike() -> None:
     others = [result(1, "aa"), result(2, "bb"), result(3), result(4), result(5, "")]
 
-    found = chosen(result(9, "bb"), others, {1: 0.1, 2: 0.0, 3: 0.8, 4: 0.9, 5: 0.69})
+    found = choose_for_comparison(result(9, "bb"), others, {1: 0.1, 2: 0.0, 3: 0.8, 4: 0.9, 5: 0.69})
 
     assert found == (2, 4, 3)
 
 
 def test_results_without_a_fingerprint_do_not_say_the_same() -> None:
-    assert chosen(result(9), [result(1), result(2)], {}) == ()
+    assert choose_for_comparison(result(9), [result(1), result(2)], {}) == ()
 
 
 def test_a_result_is_compared_with_few_others_however_many_are_alike() -> None:
     others = [result(number) for number in range(1000)]
 
-    assert len(chosen(result(2000), others, dict.fromkeys(range(1000), 1.0))) == MAX_COMPARED
+    assert len(choose_for_comparison(result(2000), others, dict.fromkeys(range(1000), 1.0))) == MAX_COMPARED

@@ -80,7 +80,11 @@ def test_a_request_has_the_lower_of_what_its_token_was_made_for_and_what_its_own
 ) -> None:
     actor = replace(owner, scopes=None if scopes is None else frozenset(scopes))
 
-    assert (actor.runs(OWN), actor.runs(OTHER), actor.is_admin) == (runs_own, runs_other, is_admin)
+    assert (actor.organises_challenge(OWN), actor.organises_challenge(OTHER), actor.is_admin) == (
+        runs_own,
+        runs_other,
+        is_admin,
+    )
     assert actor.is_organiser == (runs_own or runs_other)
     assert allowed(actor, Action.READ_STORAGE) == is_admin
 

@@ -4,19 +4,19 @@ import anyio
 import pytest
 
 from app.core.errors import RateLimitedError
-from app.web.middleware import MOST_WAITING, Turns
+from app.web.middleware import MOST_WAITING, ConcurrencyLimiter
 
 
 def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -> None:
     handled = {"hammer": 0, "person": 0}
 
-    async def request(turns: Turns, client: str, end: anyio.Event) -> None:
+    async def request(turns: ConcurrencyLimiter, client: str, end: anyio.Event) -> None:
         async with turns.of(client):
             handled[client] += 1
             await end.wait()
 
     async def hammer() -> None:
-        turns, end = Turns(2, "of yours"), anyio.Event()
+        turns, end = ConcurrencyLimiter(2, "of yours"), anyio.Event()
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
                 tasks.start_soon(request, turns, "hammer", end)
@@ -33,7 +33,7 @@ def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -
 
 def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
     async def hammer() -> None:
-        turns = Turns(1, "of yours")
+        turns = ConcurrencyLimiter(1, "of yours")
 
         async def wait() -> None:
             async with turns.of("hammer"):
@@ -55,7 +55,7 @@ def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
 
 def test_a_client_without_requests_is_forgotten() -> None:
     async def visit() -> int:
-        turns = Turns(1, "of yours")
+        turns = ConcurrencyLimiter(1, "of yours")
         async with turns.of("person"):
             pass
         return len(turns._semaphores)

@@ -3,7 +3,7 @@
 import pytest
 
 from app.home.home import ChallengeSummary, likely_challenges
-from app.web.addresses import words_of
+from app.web.addresses import search_terms
 
 CHALLENGES = tuple(
     ChallengeSummary(code, title, code, ())
@@ -35,6 +35,6 @@ def test_what_is_like_no_challenge_finds_none(words: str) -> None:
 
 
 def test_an_address_gives_the_words_that_are_no_page_of_ours() -> None:
-    assert words_of("/leaderboards/VOC2O12/test/3") == "VOC2O12 test"
-    assert words_of("/submissions/999999") == ""
-    assert len(words_of("/" + "x" * 500)) == 100
+    assert search_terms("/leaderboards/VOC2O12/test/3") == "VOC2O12 test"
+    assert search_terms("/submissions/999999") == ""
+    assert len(search_terms("/" + "x" * 500)) == 100

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.challenges.disclosure import LEAKS
+from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.models import Disclosure
 from tests.security.attackers.ranks import attack
 from tests.security.attackers.server import YEAR, QuotaError, Server, Setting
@@ -89,6 +89,6 @@ def test_the_organisers_page_says_what_the_table_in_security_says() -> None:
         if "`" in line
     }
 
-    said = {row: leak.recovered for row, leak in LEAKS.items() if leak.recovered is not None}
+    said = {row: leak.recovered for row, leak in DISCLOSURE_LEVELS.items() if leak.recovered is not None}
     assert said == {row: largest[row] for row in said}
     assert all(100 * bound >= largest[row] for row, bound in BOUNDS.items())

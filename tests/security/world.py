@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 import scoring
 from app.core.access import Scope
 from app.models import (
-    AlikePair,
     AnonymousLink,
     Board,
     Challenge,
@@ -31,6 +30,7 @@ from app.models import (
     Run,
     RunState,
     SecondFactor,
+    SimilarPair,
     Submission,
     Upload,
     UploadState,
@@ -165,7 +165,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     twin = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
     session.add_all((link, slot, twin))
     session.flush()
-    pair = AlikePair(phase_id=phase.id, result_id=twin.id, other_id=result.id, same_predictions=False)
+    pair = SimilarPair(phase_id=phase.id, result_id=twin.id, other_id=result.id, same_predictions=False)
     session.add(pair)
     session.flush()
     result.state, result.published_run_id, result.published_generation = ResultState.SCORED, scored.id, 1

@@ -82,7 +82,7 @@ def claim_one(site: Site, send: Callable[[], None]) -> None:
         with site.platform.transaction() as session:
             claim = queue.claim_next(session, Queue.RUNS, LEASE, scoring.SCORER)
             assert claim
-            HANDLER.claimed(session, claim)
+            HANDLER.on_claim(session, claim)
 
 
 @contextmanager

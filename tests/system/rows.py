@@ -36,7 +36,7 @@ from app.people import teams
 from app.people.teams import add_team
 from app.platform import Platform
 from app.results import recording
-from app.results.recording import stands_on_board
+from app.results.recording import is_on_board
 from app.submissions.methods import name_key
 from tests.system.installations import installation
 from tests.system.kits import small_kit
@@ -125,7 +125,7 @@ class Rows:
         with self.platform.transaction() as session:
             statement = (
                 select(Result.id, ClassScore.value)
-                .join(Board, stands_on_board())
+                .join(Board, is_on_board())
                 .join(ClassScore, ClassScore.run_id == Result.published_run_id)
                 .where(Result.phase_id == self.phase_id)
             )

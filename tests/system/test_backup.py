@@ -96,7 +96,7 @@ def old(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> It
         with running.platform.transaction() as session:
             claim = queue.claim_next(session, Queue.RUNS, timedelta(0), scoring.SCORER)
             assert claim
-            HANDLER.claimed(session, claim)
+            HANDLER.on_claim(session, claim)
         arriving = person.create(PHASE, len(ARCHIVE))
         person.append(arriving, ARCHIVE[:100], 0)
         board, figures = person.board(PHASE), figures_of(person)

@@ -10,9 +10,17 @@ from sqlalchemy.orm import Session
 
 from app.core.settings import Settings
 from app.operations import deployment
-from app.operations.data_folder import advertised, exclusive
-from app.operations.deployment import PROBE_MIB, Check, Part, broker, contents, exposure, known_to_web
-from app.operations.health import has_room
+from app.operations.data_folder import lock_data_folder, published_settings
+from app.operations.deployment import (
+    PROBE_MIB,
+    Check,
+    Part,
+    broker,
+    contents,
+    exposure,
+    forbidden_web_variables,
+)
+from app.operations.health import has_free_space
 from app.platform import platform_of
 from tests.system.conftest import SharedSite
 from tests.system.damage import damaged
@@ -49,7 +57,7 @@ def test_a_running_installation_passes_as_its_worker_and_as_its_web_server(
     settings = site.installation.settings
     site.installation.load(small_kit(tmp_path), f"checked-{part}")
 
-    with exclusive(settings.data), advertised(settings):
+    with lock_data_folder(settings.data), published_settings(settings):
         code, found, words = outcomes(site, part, **ALONE)
 
     assert {name for name, result in found.items() if result != "ok"} <= OTHERS, words
@@ -166,7 +174,7 @@ def test_a_full_disk_of_the_database_is_told(own_servers: OwnServers, tmp_path: 
     with small_disk(tmp_path / "disk", "48m") as disk, own_servers.database_in(disk) as url:
         engine = create_engine(url)
         with Session(engine) as session, session.begin():
-            found = {mebibytes: has_room(session, mebibytes) for mebibytes in (1, PROBE_MIB, 2)}
+            found = {mebibytes: has_free_space(session, mebibytes) for mebibytes in (1, PROBE_MIB, 2)}
         engine.dispose()
 
     assert found == {1: True, PROBE_MIB: False, 2: True}
@@ -176,7 +184,7 @@ def test_where_temporary_files_are_limited_it_is_not_known(own_servers: OwnServe
     limited = {"options": "-c temp_file_limit=1MB"}
     engine = create_engine(own_servers.superusers_url("postgresql+psycopg"), connect_args=limited)
     with Session(engine) as session, session.begin():
-        unknown = has_room(session, PROBE_MIB)
+        unknown = has_free_space(session, PROBE_MIB)
     engine.dispose()
 
     assert unknown is None
@@ -194,7 +202,7 @@ def test_a_folder_of_ground_truth_that_others_see_is_told(tmp_path: Path) -> Non
 
 
 def test_what_a_web_process_should_not_be_given_is_named(tmp_path: Path) -> None:
-    found = known_to_web(Settings(data=tmp_path, private_storage=tmp_path, smtp_password="secret"))
+    found = forbidden_web_variables(Settings(data=tmp_path, private_storage=tmp_path, smtp_password="secret"))
 
     assert found == ["HELDOUT_PRIVATE_STORAGE", "HELDOUT_SMTP_PASSWORD"]
 

@@ -73,7 +73,7 @@ class Scene:
     def sweep(self) -> None:
         """What sweepers do ten minutes later."""
         self.running.ask("UPDATE damaged_content SET checked_at = checked_at - interval '11 minutes'")
-        attempts.look_at_damaged(self.platform)
+        attempts.check_damaged(self.platform)
         self.work()
 
     def shown(self, submission: int) -> tuple[str, str, str | None]:

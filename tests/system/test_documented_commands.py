@@ -15,7 +15,7 @@ import pytest
 
 import sample
 from app.models import Disclosure
-from app.operations.data_folder import advertised, exclusive
+from app.operations.data_folder import lock_data_folder, published_settings
 from app.organising.importing import TreeImport, import_tree
 from tests.documents import DOCUMENTS, NOT_RUN, blocks
 from tests.people import confirm_address
@@ -63,8 +63,8 @@ def place(own_servers: OwnServers) -> Iterator[Place]:
     with (
         tempfile.TemporaryDirectory(prefix="heldout documents ") as name,
         installation(own_servers, sweep_seconds=5) as running,
-        exclusive(running.settings.data),
-        advertised(running.settings),
+        lock_data_folder(running.settings.data),
+        published_settings(running.settings),
     ):
         folder = Path(name)
         tree = sample.draw_challenge(folder, images=24).tree

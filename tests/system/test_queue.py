@@ -38,7 +38,7 @@ from app.submissions.acceptance import COUNTED_STATES
 from tests.system.rows import Rows, made, small_board
 from worker.handlers import do_next
 from worker.handlers import sweep as sweep_jobs
-from worker.sweeper import look_for_recovery, sweep
+from worker.sweeper import check_recovery, sweep
 
 pytestmark = pytest.mark.system
 
@@ -68,7 +68,7 @@ def claim_job(board: Rows, scorer: str = OURS) -> Claim | None:
     with board.platform.transaction() as session:
         claimed = queue.claim_next(session, Queue.RUNS, LEASE, scorer)
         if claimed:
-            HANDLER.claimed(session, claimed)
+            HANDLER.on_claim(session, claimed)
         return claimed
 
 
@@ -96,7 +96,7 @@ def job(board: Rows, run_id: int) -> Job:
 
 def places_of(board: Rows, *run_ids: int) -> Places:
     with board.platform.transaction() as session:
-        board.platform.cache.forget_versions()
+        board.platform.cache.expire_versions()
         return places.places_of(board.platform, session, run_ids)
 
 
@@ -376,7 +376,7 @@ def test_one_of_several_sweepers_sweeps_in_an_interval_and_the_next_one_after_it
 
 def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Rows) -> None:
     with board.platform.transaction() as stalled:
-        assert heartbeats.take_turn(stalled, timedelta(seconds=1))
+        assert heartbeats.try_acquire_sweep(stalled, timedelta(seconds=1))
 
         assert not sweep(board.platform)
 
@@ -413,11 +413,11 @@ def test_what_waits_for_a_store_is_due_as_soon_as_the_store_is_back(board: Rows)
     change_job(board, "failures = 1, not_before = now() + interval '5 seconds'", crashed)
     away = replace(board.platform, archives=FolderStorage(Path("/proc/away")))
 
-    assert look_for_recovery(away, was_away=False)
-    assert look_for_recovery(away, was_away=True)
+    assert check_recovery(away, was_away=False)
+    assert check_recovery(away, was_away=True)
     assert claim(board) is None
 
-    assert not look_for_recovery(board.platform, was_away=True)
+    assert not check_recovery(board.platform, was_away=True)
     assert [claim(board), claim(board)] == [(waiting, 1), None]
 
 
@@ -425,7 +425,7 @@ def test_a_store_that_was_never_away_ends_no_pause(board: Rows) -> None:
     run_id = board.run_of(board.result())
     change_job(board, "postponements = 9, not_before = now() + interval '9 minutes'", run_id)
 
-    assert not look_for_recovery(board.platform, was_away=False)
+    assert not check_recovery(board.platform, was_away=False)
 
     assert claim(board) is None
 

@@ -7,7 +7,7 @@ import pytest
 from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
 from app.evaluation import rescoring
-from app.evaluation.rescoring import Choice
+from app.evaluation.rescoring import RescoreChoice
 from app.models import Role, Run, RunState
 from app.platform import Platform
 from app.results import withdrawing
@@ -26,7 +26,7 @@ def board(small_board: Platform) -> Rows:
 
 def switch(board: Rows) -> None:
     """Score the phase again under the newest ground truth, and switch."""
-    rescoring.request(board.platform, None, board.phase_id)
+    rescoring.rescore_phase(board.platform, None, board.phase_id)
     for result_id in list(board.standing()):
         [(run_id, truth)] = board.unfinished(result_id)
         assert truth == board.truths[1]
@@ -74,7 +74,7 @@ def test_a_newer_result_that_is_scored_during_a_switch_replaces_the_older_one_af
     newer = board.newer(older)
     with board.platform.transaction() as session:
         score_run(session, newer, board.run_of(newer), 0.7)  # has read the board and is not committed yet
-        rescoring.request(board.platform, None, board.phase_id)
+        rescoring.rescore_phase(board.platform, None, board.phase_id)
 
     assert board.standing() == {newer: 0.7}
 
@@ -104,7 +104,7 @@ def test_a_run_that_waits_while_its_board_is_switched_is_scored_under_the_new_ve
 
 def test_a_score_that_commits_before_the_switch_joins_the_rescoring(board: Rows) -> None:
     early, late = board.result(mean=0.5), board.result()
-    rescoring.request(board.platform, None, board.phase_id)
+    rescoring.rescore_phase(board.platform, None, board.phase_id)
     [(run_id, _)] = board.unfinished(early)
     board.score(late, 0.7)
     board.end(run_id, RunState.SCORED, 0.9)
@@ -175,7 +175,7 @@ def test_a_withdrawal_waits_for_the_score_that_is_being_written_and_takes_it_off
 
 def test_what_a_rescoring_could_not_score_is_withdrawn_with_its_decision(board: Rows) -> None:
     kept, gone = board.result(mean=0.5), board.result(mean=0.6, is_public=False)
-    rescoring.request(board.platform, None, board.phase_id)
+    rescoring.rescore_phase(board.platform, None, board.phase_id)
     [[good, _]], [[bad, _]] = board.unfinished(kept), board.unfinished(gone)
     board.end(good, RunState.SCORED, 0.9)
     board.refuse(bad)
@@ -189,20 +189,22 @@ def test_what_a_rescoring_could_not_score_is_withdrawn_with_its_decision(board: 
 
 def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> None:
     good, kept, gone, retried = [board.result(mean=0.1 * place) for place in (1, 2, 3, 4)]
-    rescoring.request(board.platform, None, board.phase_id)
+    rescoring.rescore_phase(board.platform, None, board.phase_id)
     runs = {result: board.unfinished(result)[0][0] for result in (good, kept, gone, retried)}
     board.end(runs[good], RunState.SCORED, 0.9)
     for result in (kept, gone, retried):
         board.refuse(runs[result])
     organiser = Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True)
 
-    rescoring.decide(board.platform, organiser, runs[kept], Choice.KEEP, "its archive is of an old format")
+    rescoring.decide(
+        board.platform, organiser, runs[kept], RescoreChoice.KEEP, "its archive is of an old format"
+    )
     with pytest.raises(MalformedError):
-        rescoring.decide(board.platform, organiser, runs[gone], Choice.WITHDRAW)
-    rescoring.decide(board.platform, organiser, runs[gone], Choice.WITHDRAW, "empty")
-    rescoring.decide(board.platform, organiser, runs[retried], Choice.RETRY)
+        rescoring.decide(board.platform, organiser, runs[gone], RescoreChoice.WITHDRAW)
+    rescoring.decide(board.platform, organiser, runs[gone], RescoreChoice.WITHDRAW, "empty")
+    rescoring.decide(board.platform, organiser, runs[retried], RescoreChoice.RETRY)
     with pytest.raises(NotFoundError):
-        rescoring.decide(board.platform, organiser, runs[kept], Choice.KEEP)
+        rescoring.decide(board.platform, organiser, runs[kept], RescoreChoice.KEEP)
     assert rescoring.activate_complete(board.platform) == 0
     board.end(runs[retried], RunState.SCORED, 0.8)
 
@@ -214,7 +216,7 @@ def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> N
 
 def test_runs_of_an_abandoned_rescoring_are_abandoned_and_not_failed(board: Rows) -> None:
     result_id = board.result(mean=0.5)
-    rescore_id = rescoring.request(board.platform, None, board.phase_id)
+    rescore_id = rescoring.rescore_phase(board.platform, None, board.phase_id)
     [(run_id, _)] = board.unfinished(result_id)
 
     rescoring.abandon(

@@ -58,7 +58,7 @@ def test_a_result_without_a_result_is_queued_again_and_comes_onto_the_board(
     result = ended(board, state)
     before = board.run_of(result)
 
-    assert rescoring.request_entry(board.platform, None, result) is None
+    assert rescoring.rescore_one_result(board.platform, None, result) is None
 
     [(run, truth)] = board.unfinished(result)
     assert (run > before, truth, state_of(board, result)) == (True, board.truths[0], "pending")
@@ -74,22 +74,22 @@ def test_a_result_without_a_result_is_queued_again_and_comes_onto_the_board(
 def test_it_is_scored_as_its_board_is_also_while_the_phase_is_scored_again(board: Rows) -> None:
     board.result(mean=0.4)
     result = ended(board, RunState.FAILED)
-    rescoring.request(board.platform, None, board.phase_id)
+    rescoring.rescore_phase(board.platform, None, board.phase_id)
 
-    rescoring.request_entry(board.platform, None, result)
+    rescoring.rescore_one_result(board.platform, None, result)
 
     assert [truth for _, truth in board.unfinished(result)] == [board.truths[0]]
 
 
 def test_it_may_end_without_a_result_again(board: Rows) -> None:
     result = ended(board, RunState.REFUSED)
-    rescoring.request_entry(board.platform, None, result)
+    rescoring.rescore_one_result(board.platform, None, result)
     [(run, _)] = board.unfinished(result)
 
     board.refuse(run)
 
     assert state_of(board, result) == "refused"
-    rescoring.request_entry(board.platform, None, result)
+    rescoring.rescore_one_result(board.platform, None, result)
     assert state_of(board, result) == "pending"
 
 
@@ -99,9 +99,9 @@ def test_workers_claim_it_with_the_runs_of_participants(board: Rows) -> None:
         session.execute(text("DELETE FROM run WHERE state = 'queued'"))
     board.result(mean=0.4)
     result = ended(board, RunState.FAILED)
-    rescoring.request(board.platform, None, board.phase_id)
+    rescoring.rescore_phase(board.platform, None, board.phase_id)
 
-    rescoring.request_entry(board.platform, None, result)
+    rescoring.rescore_one_result(board.platform, None, result)
 
     [(run, _)] = board.unfinished(result)
     with board.platform.transaction() as session:
@@ -166,7 +166,7 @@ def test_what_cannot_be_scored_again_is_refused_with_the_reason(
     before = board.unfinished(result), state_of(board, result)
 
     with pytest.raises(ConflictError, match=f"result {result}.*{reason}"):
-        rescoring.request_entry(board.platform, None, result)
+        rescoring.rescore_one_result(board.platform, None, result)
 
     assert (board.unfinished(result), state_of(board, result)) == before
 
@@ -176,7 +176,7 @@ def test_a_result_of_another_phase_or_of_none_is_not_found(board: Rows) -> None:
 
     for number, phase_id in ((result, board.phase_id + 1), (10**9, None)):
         with pytest.raises(NotFoundError, match=f"there is no result {number}"):
-            rescoring.request_entry(board.platform, None, number, phase_id)
+            rescoring.rescore_one_result(board.platform, None, number, phase_id)
 
 
 @pytest.fixture(scope="module")

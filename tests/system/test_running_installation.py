@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.operations.data_folder import NOTE, advertised, exclusive
+from app.operations.data_folder import NOTE, lock_data_folder, published_settings
 from tests.system.conftest import SharedSite
 from tests.system.installations import Installation, installation
 from tests.system.kits import small_kit
@@ -38,7 +38,7 @@ def test_a_command_finds_the_installation_that_runs_in_the_data_folder(
     monkeypatch.chdir(tmp_path)  # and not in the checkout
     words = ("import", str(small_kit(tmp_path)), "--challenge", "noted", "--phase", "test")
 
-    with exclusive(quiet.settings.data), advertised(quiet.settings):
+    with lock_data_folder(quiet.settings.data), published_settings(quiet.settings):
         found = command(quiet, *words)
 
     assert "loaded ground truth version 1 of noted test" in found.stdout, found.stderr
@@ -53,7 +53,7 @@ def test_without_a_running_installation_a_command_says_how_to_name_one(quiet: In
 
 
 def test_the_note_of_an_installation_that_was_killed_is_ignored(quiet: Installation) -> None:
-    with exclusive(quiet.settings.data), advertised(quiet.settings):
+    with lock_data_folder(quiet.settings.data), published_settings(quiet.settings):
         stale = (quiet.settings.data / NOTE).read_text()
     (quiet.settings.data / NOTE).write_text(stale)
 
@@ -64,7 +64,7 @@ def test_the_note_of_an_installation_that_was_killed_is_ignored(quiet: Installat
 
 
 def test_variables_of_a_command_override_what_the_installation_noted(quiet: Installation) -> None:
-    with exclusive(quiet.settings.data), advertised(quiet.settings):
+    with lock_data_folder(quiet.settings.data), published_settings(quiet.settings):
         link = command(quiet, "admin-link", HELDOUT_PUBLIC_URL="https://voc.example.org").stdout
 
     assert link.startswith("https://voc.example.org/role-links/")

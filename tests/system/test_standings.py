@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, update
 
 from app.challenges import challenges
-from app.challenges.disclosure import EVERYTHING, PUBLIC, Sight
+from app.challenges.disclosure import EVERYTHING, PUBLIC, Visibility
 from app.core.access import Actor
 from app.home import home
 from app.home.home import ChallengeView
@@ -155,20 +155,22 @@ def read_pages(rows: Rows) -> None:
     home.challenge_page(rows.platform, code(rows), "test", 1)
 
 
-def rank(rows: Rows, sight: Sight, result: int, reader: Actor) -> Rank | None:
+def rank(rows: Rows, visibility: Visibility, result: int, reader: Actor) -> Rank | None:
     with rows.platform.transaction() as session:
         phase = challenges.phase_of_id(session, rows.phase_id)
         assert phase is not None
-        return details.ranks(session, reader, phase, sight, [session.get_one(Result, result)]).get(result)
+        return details.ranks(session, reader, phase, visibility, [session.get_one(Result, result)]).get(
+            result
+        )
 
 
 @pytest.mark.parametrize(
-    ("sight", "place"),
+    ("visibility", "place"),
     [(EVERYTHING, 2), (PUBLIC[Disclosure.CLASSES], 2), (PUBLIC[Disclosure.LADDER], 3)],
     ids=["every digit", "held out", "ladder"],
 )
 def test_a_result_ranks_among_those_that_its_reader_sees(
-    small_board: Platform, sight: Sight, place: int
+    small_board: Platform, visibility: Visibility, place: int
 ) -> None:
     rows = made(small_board)
     best, own, tie, blank = (rows.result(mean=mean) for mean in (0.7, 0.5, 0.5, 0.1))
@@ -183,6 +185,6 @@ def test_a_result_ranks_among_those_that_its_reader_sees(
 
     organiser = Actor(user_id=rows.user_id, role=Role.ADMIN, has_second_factor=True)
 
-    assert rank(rows, sight, own, Actor()) == Rank(place, 3)
-    assert rank(rows, sight, own, organiser) == Rank(place + 1, 4)
-    assert rank(rows, sight, blank, Actor()) is None
+    assert rank(rows, visibility, own, Actor()) == Rank(place, 3)
+    assert rank(rows, visibility, own, organiser) == Rank(place + 1, 4)
+    assert rank(rows, visibility, blank, Actor()) is None

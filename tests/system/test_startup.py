@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from app.operations.data_folder import exclusive
+from app.operations.data_folder import lock_data_folder
 from tests.system.servers import OwnServers, free_port, plain
 
 pytestmark = pytest.mark.system
@@ -93,7 +93,7 @@ def test_the_port_of_every_address_is_taken_by_one_who_has_it_on_loopback(data: 
 
 
 def test_a_folder_that_another_installation_uses_is_reported(data: Path) -> None:
-    with exclusive(data):
+    with lock_data_folder(data):
         output = start(data)
 
     assert f"{data} is in use: another installation (process {os.getpid()}) runs on it" in output
@@ -103,7 +103,7 @@ def test_a_folder_is_held_by_one_installation_also_where_the_servers_are_given(
     data: Path, own_servers: OwnServers
 ) -> None:
     urls = own_servers.urls
-    with exclusive(data):
+    with lock_data_folder(data):
         output = start(data, HELDOUT_DATABASE_URL=urls.database_url, HELDOUT_BROKER_URL=urls.broker_url)
 
     assert f"{data} is in use" in output

@@ -100,7 +100,7 @@ def test_strangers_see_the_public_results_of_a_team_and_who_agreed_to_be_named(b
 
     seen = team_views.team_page(board.platform, NOBODY, board.team_id)
     assert ([row.mean for row in seen.results], seen.members) == ([0.5], ())
-    memberships.set_named(board.platform, owner, board.team_id, is_named=True)
+    memberships.set_listed_publicly(board.platform, owner, board.team_id, is_named=True)
     assert len(team_views.team_page(board.platform, NOBODY, board.team_id).members) == 1
     assert len(team_views.team_page(board.platform, owner, board.team_id).results) == 2
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from app.models import Challenge
-from app.people.accounts import token_of_program
+from app.people.accounts import create_program_token
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit
@@ -32,7 +32,7 @@ def people(site: SharedSite, number: int) -> list[Client]:
     """Different people, at both web servers in turn."""
     running = site.installation
     tokens = (
-        token_of_program(running.platform, f"racer{next(NUMBERS)}@example.org", "Racer")
+        create_program_token(running.platform, f"racer{next(NUMBERS)}@example.org", "Racer")
         for _ in range(number)
     )
     return [running.client(site.addresses[place % 2], token) for place, token in enumerate(tokens)]

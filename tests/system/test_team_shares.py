@@ -72,6 +72,6 @@ def test_the_uploads_of_a_team_share_its_space(board: Rows) -> None:
     newcomer = person(board)
 
     with platform.transaction() as session:
-        retention.refuse_beyond_share(platform, session, newcomer, board.team_id, MiB)
+        retention.check_storage_quota(platform, session, newcomer, board.team_id, MiB)
         with pytest.raises(StoredBytesError, match="Your team's 2 unconfirmed uploads take 2 of 3 MiB"):
-            retention.refuse_beyond_share(platform, session, newcomer, board.team_id, MiB + 1)
+            retention.check_storage_quota(platform, session, newcomer, board.team_id, MiB + 1)

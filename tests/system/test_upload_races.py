@@ -35,7 +35,7 @@ def platform(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def somebody(platform: Platform) -> Actor:
-    token = accounts.token_of_program(platform, "oak@example.org", "Oak")
+    token = accounts.create_program_token(platform, "oak@example.org", "Oak")
     return sessions.identify(platform, None, token)
 
 

@@ -28,12 +28,12 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
     odds = np.tile(np.log(shares / (1 - shares)), (world.images, 1))
     rehearsed = [_rehearse(world.images, int(positives), random) for positives in world.positives]
     last = None
-    while server.sight.means and server.budget("images"):
+    while server.visibility.means and server.budget("images"):
         lists = [random.permutation(world.images) for _ in range(world.classes)]
         answer = server.rank_images(lists)
-        is_told = answer.bounds is not None or not server.sight.by_ladder
+        is_told = answer.bounds is not None or not server.visibility.by_ladder
         if answer.mean != last or is_told:  # a ladder's old value alone says nothing
-            mean = _mean_of(answer, by_ladder=server.sight.by_ladder)
+            mean = _mean_of(answer, by_ladder=server.visibility.by_ladder)
             for number, strength in enumerate(_strengths(answer, mean, rehearsed)):
                 place = np.argsort(lists[number]) / world.images
                 odds[:, number] += strength * (0.5 - place)

@@ -24,9 +24,9 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
 
 def ask(server: Server, known: list[Class]) -> None:
     """A box in each image of a block, all classes at once where each is shown, else one; the same block in three orders."""
-    active = known if server.sight.classes else sorted(known, key=lambda one: one.positives)[:1]
-    scale = 1 if server.sight.classes else server.world.classes
-    while server.sight.means and server.budget("boxes") >= BLOCK.times:
+    active = known if server.visibility.classes else sorted(known, key=lambda one: one.positives)[:1]
+    scale = 1 if server.visibility.classes else server.world.classes
+    while server.visibility.means and server.budget("boxes") >= BLOCK.times:
         active = [one for one in active if len(one.fresh) >= BLOCK.size]
         asked = [one.fresh[: BLOCK.size] for one in active]
         if not active:

@@ -39,7 +39,7 @@ class Ladder:
 def attack(server: Server, random: np.random.Generator) -> Labels:
     """A class for each account, the rarest first: there a hit moves the mean most."""
     known = sorted(classes_of(server.world, random), key=lambda one: one.positives)
-    for account in range(server.setting.accounts if server.sight.means else 0):
+    for account in range(server.setting.accounts if server.visibility.means else 0):
         one = known[account % len(known)]
         ladder = Ladder(server, one.number, account)
         ladder.rises([])

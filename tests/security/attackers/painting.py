@@ -66,10 +66,10 @@ def search(server: Server, random: np.random.Generator) -> list[Search]:
     offsets = [number * world.images // world.classes for number in range(world.classes)]
     sizes = [max(1, round(0.69 * world.images / positives)) for positives in world.positives]
     searches = [Search(n, sizes[n], order[offset:] + order[:offset]) for n, offset in enumerate(offsets)]
-    if not server.sight.classes:
+    if not server.visibility.classes:
         searches = searches[:1]
-    nothing = _shown(server.paint(_blank(server)), searches) if server.sight.means else np.zeros(0)
-    while server.sight.means and server.budget("masks"):
+    nothing = _shown(server.paint(_blank(server)), searches) if server.visibility.means else np.zeros(0)
+    while server.visibility.means and server.budget("masks"):
         masks, taken = _blank(server), set[int]()
         for each in searches:
             images = each.next_question(taken)
@@ -78,7 +78,7 @@ def search(server: Server, random: np.random.Generator) -> list[Search]:
         shown = _shown(server.paint(masks), searches)
         for each, is_there in zip(searches, shown > nothing, strict=True):
             each.learn(is_there=bool(is_there))
-        if server.sight.by_ladder:
+        if server.visibility.by_ladder:
             nothing = np.maximum(nothing, shown)
     return searches
 

@@ -93,9 +93,9 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
 def ask(server: Server, known: list[Class]) -> None:
     """All classes at once where each is shown; where the mean is, one after the other, the rarest first."""
     budget = server.budget("images")
-    if server.sight.means and server.sight.classes:
+    if server.visibility.means and server.visibility.classes:
         _ask(server, known, [questions(one, server.world.images, budget) for one in known])
-    elif server.sight.means:
+    elif server.visibility.means:
         _ask_mean(server, sorted(known, key=lambda one: one.positives))
 
 
@@ -127,7 +127,7 @@ def _ask_mean(server: Server, known: list[Class]) -> None:
         empty[known[0].number] = ahead
         answer = server.rank_images([_complete(server, each) for each in empty])
         mean = answer.mean or 0.0
-        moved = mean != last or not server.sight.by_ladder
+        moved = mean != last or not server.visibility.by_ladder
         last = mean
         ahead = _next(asking, Seen(mean - start + usual / classes if moved else -1.0))  # nothing fits -1
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.challenges.challenges import HELD_OUT_QUOTAS, PhaseView
-from app.challenges.disclosure import depends_on_archive, public_sight, withheld
+from app.challenges.disclosure import depends_on_archive, public_visibility, withheld
 from app.evaluation.scoring import score_rows
 from app.models import ClassScore, Disclosure
 from app.results.exhibits import CurveView, curve_view
-from app.results.ladder import is_step
+from app.results.ladder import is_significant_gain
 from scoring import (
     Confidences,
     Curve,
@@ -83,7 +83,7 @@ class Server:
 
     def __init__(self, world: World, setting: Setting, seed: int = 0) -> None:
         self.world, self.setting = world, setting
-        self.sight = public_sight(setting.phase)
+        self.visibility = public_visibility(setting.phase)
         self.left = {task: [YEAR] * setting.accounts for task in ("images", "boxes", "masks")}
         self.best: dict[tuple[str, int], _Best] = {}
         self.first: dict[str, Replicates] = {}
@@ -130,19 +130,19 @@ class Server:
         result = evaluate(sent, truth, protocol="voc2012")
         took = timedelta(seconds=time.perf_counter() - begun)
         headline, *rows = score_rows(0, result)
-        sight = self.sight.of_result(is_complete=is_complete)
-        ladder = self._climb((task, account), headline, result) if sight.by_ladder else None
-        values = [sight.value(each) for each in rows]
+        visibility = self.visibility.of_result(is_complete=is_complete)
+        ladder = self._climb((task, account), headline, result) if visibility.by_ladder else None
+        values = [visibility.value(each) for each in rows]
         known = [value for value in values if value is not None]
         drawn = bootstrap(result, truth) if self.setting.intervals else None
         claimed = MOMENT + timedelta(seconds=float(self.random.uniform(0, 3600)))
         return Answer(
-            mean=sight.mean(headline, ladder),
+            mean=visibility.mean(headline, ladder),
             classes=np.array(known) if len(known) == len(values) else None,
             bounds=None if drawn is None else _bounds(drawn),
             better=None if drawn is None else self._is_better(task, drawn),
-            curves=() if withheld(self.setting.phase, sight) else _curves(result),
-            seconds=(sight.moment(claimed + took) - sight.moment(claimed)).total_seconds(),
+            curves=() if withheld(self.setting.phase, visibility) else _curves(result),
+            seconds=(visibility.moment(claimed + took) - visibility.moment(claimed)).total_seconds(),
         )
 
     def _is_better(self, task: str, drawn: Replicates) -> bool:
@@ -167,7 +167,9 @@ class Server:
             return own
         if best is not None:
             error = standard_error_of_difference(best.replicates, replicates)
-            if own.value is None or not is_step(own.value, best.shown.held_out_value or 0.0, error):
+            if own.value is None or not is_significant_gain(
+                own.value, best.shown.held_out_value or 0.0, error
+            ):
                 return best.shown
         self.best[team] = _Best(own, replicates)
         return own
