@@ -94,9 +94,9 @@ function choose(files) {
   field.required = !files.length; // what was dropped, or a folder, is not in the field itself
   send.textContent = "Upload and check";
   const results = files.filter(({ path }) => !LEFT_OUT.test(path));
-  if (!results.length) return files.length ? refuse("There is no result file in what you chose.") : say("");
+  if (!results.length) return files.length ? refuse("There is no prediction file in what you chose.") : say("");
   if (results.length > 1 && results.some(({ path }) => ARCHIVE.test(path)))
-    return refuse("Choose one archive, or result files that are not packed; not both, and not two archives.");
+    return refuse("Choose one archive, or prediction files that are not packed; not both, and not two archives.");
   try {
     archive = results.length > 1 ? packTar(results, "results.tar") : results[0].file;
   } catch (error) {

@@ -55,7 +55,7 @@ def first_file(description: Description, competition: scoring.CompetitionInfo) -
 
 
 def line_grammar(task: str) -> str:
-    """Return the format of a task's result files, as the submission page shows it."""
+    """Return the format of a task's prediction files, as the submission page shows it."""
     return GRAMMARS[task]
 
 

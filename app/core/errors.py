@@ -309,6 +309,7 @@ class UnavailableError(DomainError):
 class Refusal(Kind):
     """A reason why the rules do not allow a request, with a message for the user."""
 
+    field: ClassVar[str] = ""  # of the form, if it is about a single one
     message: str
     retry_at: datetime | None = None  # when the same request would be accepted
 
@@ -354,11 +355,12 @@ class RemovedArchive(Refusal):
 
 
 class NotInArchive(Refusal):
-    """The archive has no result files for a requested competition."""
+    """The archive has no prediction files for a requested competition."""
 
     code = "not-in-archive"
     status = 422
     title = "Not in the archive"
+    field = "competitions"
 
 
 class OneResult(Refusal):
@@ -367,6 +369,7 @@ class OneResult(Refusal):
     code = "one-result"
     status = 409
     title = "Method has a result"
+    field = "name"
 
 
 class NameRetired(Refusal):
@@ -377,6 +380,7 @@ class NameRetired(Refusal):
     code = "name-retired"
     status = 409
     title = "Name retired"
+    field = "name"
 
 
 class NameTaken(Refusal):
@@ -387,6 +391,7 @@ class NameTaken(Refusal):
     code = "name-taken"
     status = 409
     title = "Name taken"
+    field = "name"
 
 
 class NameFixed(Refusal):
@@ -397,6 +402,7 @@ class NameFixed(Refusal):
     code = "name-fixed"
     status = 409
     title = "Name has a score"
+    field = "name"
 
 
 class TrainingStatement(Refusal):
@@ -405,6 +411,7 @@ class TrainingStatement(Refusal):
     code = "training-statement"
     status = 409
     title = "Statement missing"
+    field = "training"
 
 
 class DescriptionTooShort(Refusal):
@@ -413,6 +420,7 @@ class DescriptionTooShort(Refusal):
     code = "description-too-short"
     status = 409
     title = "Description too short"
+    field = "description"
 
 
 class NoLink(Refusal):

@@ -141,7 +141,7 @@ class ChallengeView:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFiles:
-    """A competition with the format of a line of its result files."""
+    """A competition with the format of a line of its prediction files."""
 
     info: CompetitionInfo
     grammar: str
@@ -162,7 +162,7 @@ class SubmitView:
 
 @dataclass(frozen=True, slots=True)
 class ExampleFile:
-    """The beginning of a valid result file."""
+    """The beginning of a valid prediction file."""
 
     name: str
     text: str

@@ -49,7 +49,7 @@ class Picture(Base):
     phase_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # from 0
     batch: Mapped[int]
-    name: Mapped[str]  # as in result files
+    name: Mapped[str]  # as in prediction files
     width: Mapped[int | None]  # in pixels; None until the image is opened
     height: Mapped[int | None]
     file: Mapped[str | None]  # path within the folder; None if there is no file

@@ -45,7 +45,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class FormatView:
-    """What the result files of a task hold, with the beginning of one; none where a file is no text."""
+    """What the prediction files of a task hold, with the beginning of one; none where a file is no text."""
 
     task: str
     title: str

@@ -26,5 +26,5 @@ def protocol(code: str) -> ProtocolDescription:
 
 @router.get("/formats")
 def formats() -> tuple[FormatView, ...]:
-    """What result files hold, for each task."""
+    """What prediction files hold, for each task."""
     return documentation.formats()

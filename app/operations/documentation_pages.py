@@ -81,7 +81,7 @@ def scoring_protocol(request: Request, code: str) -> Response:
 
 @router.get("/docs/formats")
 def formats(request: Request, platform: ThePlatform) -> Response:
-    """What result files hold, with examples to download."""
+    """What prediction files hold, with examples to download."""
     phases = described_data.phases_with_examples(platform)
     return _page(request, "docs/formats.html", formats=described_data.formats(), phases=phases)
 

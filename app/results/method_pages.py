@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.core.access import Action
-from app.core.errors import NameFixed, NameTaken, NotFoundError, RefusedError
+from app.core.errors import NotFoundError, RefusedError
 from app.core.rate_limits import Limited
 from app.results import methods as views
 from app.results.methods import MethodPage
@@ -22,7 +22,6 @@ from app.web.tables import bibtex
 router = APIRouter()
 
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
-FIELD_OF_REFUSAL = {NameTaken.code: "name", NameFixed.code: "name"}
 
 
 @router.get("/methods/{method_id}", dependencies=[requires(Action.READ_SUBMISSION)])
@@ -85,7 +84,7 @@ def edit(
         page = views.own_method_page(platform, actor, method_id)
         return _form(request, page, form, field_errors(error), 422)
     except RefusedError as error:
-        problems = {FIELD_OF_REFUSAL.get(one.code, "description"): one.message for one in error.refusals}
+        problems = {one.field or "description": one.message for one in error.refusals}
         return _form(request, views.own_method_page(platform, actor, method_id), form, problems, 409)
     return RedirectResponse(f"/methods/{method_id}", status_code=303)
 

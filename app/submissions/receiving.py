@@ -65,7 +65,7 @@ def create_upload(
     """Create an upload in a phase, given by its challenge and image set. It does not count against quotas.
 
     Raises RefusedError for an unconfirmed address or a suspended team, TooLargeError, StoredBytesError, and MalformedError
-    for a single file that is not a result file or for competitions that the phase does not have.
+    for a single file that is not a prediction file or for competitions that the phase does not have.
     """
     assert actor.user_id is not None
     found = challenges.phase_page(platform, *phase)
@@ -238,7 +238,7 @@ def _delete(platform: Platform, unused: Collection[str]) -> None:
 
 
 def _packed(platform: Platform, upload: UploadView, key: str) -> str:
-    """Pack a single result file into an archive at its path. The same file always gives the same archive."""
+    """Pack a single prediction file into an archive at its path. The same file always gives the same archive."""
     dataset = challenges.phase_page(platform, upload.challenge, upload.image_set).dataset
     path = result_path(upload.filename, dataset, upload.image_set) or upload.filename
     with platform.archives.draft() as draft:

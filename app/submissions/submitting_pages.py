@@ -12,14 +12,8 @@ from starlette.datastructures import FormData
 import scoring
 from app.core.access import Action
 from app.core.errors import (
-    DescriptionTooShort,
-    NameRetired,
-    NameTaken,
-    NotInArchive,
-    OneResult,
     Refusal,
     RefusedError,
-    TrainingStatement,
 )
 from app.core.rate_limits import Limited
 from app.submissions import submitting, uploads
@@ -44,15 +38,7 @@ router = APIRouter()
 FIELDS = {
     "name": "method",
     "competitions": "competition",
-}  # fields of `NewSubmission` that have another name in the form
-FIELD_OF_REFUSAL = {
-    OneResult.code: "method",
-    NameRetired.code: "method",
-    NameTaken.code: "method",
-    TrainingStatement.code: "training",
-    DescriptionTooShort.code: "description",
-    NotInArchive.code: "competition",
-}
+}  # of `NewSubmission` and of refusals, by their names in the form
 
 
 def _to_submission(upload_id: uuid.UUID, sent: FormData) -> NewSubmission:
@@ -140,7 +126,7 @@ def confirm(
             sent,
             _messages_by_field(error.refusals),
             409,
-            tuple(each.message for each in error.refusals if each.code not in FIELD_OF_REFUSAL),
+            tuple(each.message for each in error.refusals if not each.field),
         )
     return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
 
@@ -149,6 +135,6 @@ def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
     """Return the messages of refusals about a single field, by field."""
     messages: dict[str, list[str]] = {}
     for refusal in refusals:
-        if refusal.code in FIELD_OF_REFUSAL:
-            messages.setdefault(FIELD_OF_REFUSAL[refusal.code], []).append(refusal.message)
+        if refusal.field:
+            messages.setdefault(FIELDS.get(refusal.field, refusal.field), []).append(refusal.message)
     return {field: "; ".join(found) for field, found in messages.items()}

@@ -72,12 +72,12 @@ def shown_name(filename: str) -> str:
 
 
 def is_single_file(filename: str) -> bool:
-    """Whether this is a single result file, not an archive."""
+    """Whether this is a single prediction file, not an archive."""
     return filename.lower().endswith(SINGLE_FILES)
 
 
 def result_path(filename: str, dataset: str, image_set: str) -> str | None:
-    """Return the path of a result file in an archive; None if no competition of the challenge has such a file.
+    """Return the path of a prediction file in an archive; None if no competition of the challenge has such a file.
 
     >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
     ('results/VOC2007/Main/comp3_det_test_car.txt', None)
@@ -105,7 +105,7 @@ def _unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
     """Return the message for a single file whose name fits no competition."""
     patterns = (each.file_pattern_of(image_set).rpartition("/")[2] for each in competitions(dataset))
     expected = ", ".join(name for name in patterns if is_single_file(name))
-    return f"{filename} is not the name of a result file; expected an archive, or one of {expected}"
+    return f"{filename} is not the name of a prediction file; expected an archive, or one of {expected}"
 
 
 def parse_metadata(header: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ class Results:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The result files, in the order of their names."""
+        """The prediction files, in the order of their names."""
         return tuple(sorted(path for path in self.folder.rglob("*") if path.is_file()))
 
     @property

@@ -28,6 +28,6 @@ def read_known(path: str) -> Known:
 
 
 def class_files(folder: str) -> dict[str, Path]:
-    """The result file of each class below a folder, in the order of their names."""
+    """The prediction file of each class below a folder, in the order of their names."""
     files = sorted(path for path in Path(folder).rglob("*.txt"))
     return {path.stem.rpartition("_")[2]: path for path in files}

@@ -8,7 +8,7 @@ from isal import igzip
 
 
 def members(archive: str) -> Iterator[tuple[str, bytes]]:
-    """The class of every result file in a tar.gz, and its content."""
+    """The class of every prediction file in a tar.gz, and its content."""
     with (
         igzip.open(archive, "rb") as stream,  # type: ignore[no-untyped-call]  # isal says nothing of it
         tarfile.open(fileobj=stream, mode="r|", bufsize=1 << 20) as tar,

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def files(site: Site, tmp_path: Path) -> list[Path]:
-    """The result files of a valid archive, unpacked."""
+    """The prediction files of a valid archive, unpacked."""
     unpack(io.BytesIO(site.good), tmp_path)
     return sorted(tmp_path.rglob("*.txt"))
 
@@ -33,7 +33,7 @@ def test_a_folder_is_packed_and_is_valid(visit: Visit, files: list[Path], tmp_pa
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 
-    page.get_by_label("or a folder of result files").set_input_files(tmp_path / "results")
+    page.get_by_label("or a folder of prediction files").set_input_files(tmp_path / "results")
 
     expect(page.locator("#upload-state")).to_contain_text(f"{len(files)} files,")
     assert sent(page) == "results.tar"
@@ -43,7 +43,7 @@ def test_several_files_are_packed_and_are_valid(visit: Visit, files: list[Path])
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 
-    page.get_by_label("Archive of result files").set_input_files(files)
+    page.get_by_label("Archive of prediction files").set_input_files(files)
 
     assert sent(page) == "results.tar"
 
@@ -52,7 +52,7 @@ def test_a_single_result_file_is_accepted_as_it_is(visit: Visit, files: list[Pat
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 
-    page.get_by_label("Archive of result files").set_input_files(files[0])
+    page.get_by_label("Archive of prediction files").set_input_files(files[0])
 
     assert sent(page) == f"{files[0].name}.tar"
 
@@ -63,6 +63,6 @@ def test_an_archive_and_a_file_together_are_refused(visit: Visit, site: Site, fi
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 
-    page.get_by_label("Archive of result files").set_input_files([archive, files[0]])
+    page.get_by_label("Archive of prediction files").set_input_files([archive, files[0]])
 
-    expect(page.locator("#upload-state")).to_contain_text("Choose one archive, or result files")
+    expect(page.locator("#upload-state")).to_contain_text("Choose one archive, or prediction files")

@@ -107,7 +107,7 @@ def test_an_upload_goes_on_after_a_lost_connection(site: Site, visit: Visit, wat
 
     page.route("**/api/v1/uploads/*", cut_once)
     page.goto("/challenges/sample/test/submit")
-    page.get_by_label("Archive of result files").set_input_files(
+    page.get_by_label("Archive of prediction files").set_input_files(
         FilePayload(name="cut.tar.gz", mimeType="application/gzip", buffer=site.good)
     )
     page.get_by_role("button", name="Upload and check").click()
@@ -122,7 +122,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(visit: Visit) -> 
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 
-    page.get_by_label("Archive of result files").set_input_files(
+    page.get_by_label("Archive of prediction files").set_input_files(
         FilePayload(name="large.tar", mimeType="application/x-tar", buffer=bytes((1 << 20) + 1))
     )
 

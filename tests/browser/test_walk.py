@@ -102,7 +102,7 @@ def upload_with_problems_and_again(page: Page, site: Site) -> None:
 
 
 def upload(page: Page, archive: bytes) -> None:
-    page.get_by_label("Archive of result files").set_input_files(
+    page.get_by_label("Archive of prediction files").set_input_files(
         FilePayload(name="results.tar.gz", mimeType="application/gzip", buffer=archive)
     )
     page.get_by_role("button", name="Upload and check").click()

@@ -202,7 +202,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a single file that is no result": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=car.txt", content=b"x"),
         422, "malformed",
-        "car.txt is not the name of a result file; expected an archive, or one of comp1_cls_test_<class>.txt, .*",
+        "car.txt is not the name of a prediction file; expected an archive, or one of comp1_cls_test_<class>.txt, .*",
     ),
     "an archive with problems": (
         invalid_archive, 422, "invalid", "the archive has problems; fix .*",

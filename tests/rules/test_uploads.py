@@ -26,7 +26,7 @@ def test_a_single_file_of_another_name_is_told_the_names_that_there_are() -> Non
     refusal = mismatch(phase(), "car.txt", ())
 
     assert refusal
-    assert "car.txt is not the name of a result file" in refusal
+    assert "car.txt is not the name of a prediction file" in refusal
     assert "comp3_det_test_<class>.txt" in refusal
 
 
