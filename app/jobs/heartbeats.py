@@ -36,6 +36,17 @@ def try_acquire_sweep(session: Session, every: timedelta) -> bool:
     return True
 
 
+def start_if_due(session: Session, name: str, every: timedelta) -> bool:
+    """Whether something that runs periodically is due; if so, record that this process does it now."""
+    turn = insert(Heartbeat).values(name=name, service=Service.SWEEPER)
+    statement = turn.on_conflict_do_update(
+        index_elements=[Heartbeat.name],
+        set_={"seen_at": func.clock_timestamp()},
+        where=Heartbeat.seen_at < func.clock_timestamp() - every,
+    )
+    return session.scalar(statement.returning(Heartbeat.name)) is not None
+
+
 def record_sweep(session: Session) -> None:
     """Record that a sweep is complete, and delete workers that have not been seen for a day."""
     write_heartbeat(session, LAST_SWEEP, Service.SWEEPER)

@@ -22,19 +22,17 @@ from sqlalchemy import (
     union,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.core import audit, database
 from app.core.errors import StoredBytesError
+from app.jobs import heartbeats
 from app.models import (
     Artefact,
     GroundTruth,
-    Heartbeat,
     Phase,
     PictureBatch,
     Run,
-    Service,
     Submission,
     Upload,
     UploadState,
@@ -101,7 +99,7 @@ def sweep_contents(platform: Platform) -> None:
     count = size = 0
     for name, store in platform.stores_by_name.items():
         with platform.transaction() as session:
-            if not _start_sweep(session, name):
+            if not heartbeats.start_if_due(session, f"contents of {name}", EVERY):
                 continue
         if name in SWEPT:
             removed = remove_unnamed(platform, name)
@@ -113,17 +111,6 @@ def sweep_contents(platform: Platform) -> None:
         log.info("unreferenced contents removed", count=count, bytes=size)
         with platform.transaction() as session:
             audit.record(session, None, SWEPT_ACTION, SUBJECT, details={"contents": count, "bytes": size})
-
-
-def _start_sweep(session: Session, store: str) -> bool:
-    """Whether a store is due for a sweep; records the sweep."""
-    turn = insert(Heartbeat).values(name=f"contents of {store}", service=Service.SWEEPER)
-    statement = turn.on_conflict_do_update(
-        index_elements=[Heartbeat.name],
-        set_={"seen_at": func.clock_timestamp()},
-        where=Heartbeat.seen_at < func.clock_timestamp() - EVERY,
-    )
-    return session.scalar(statement.returning(Heartbeat.name)) is not None
 
 
 def remove_unnamed(platform: Platform, name: str) -> list[int]:
