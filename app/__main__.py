@@ -1,6 +1,6 @@
 """The command line `heldout-server`.
 
-It is a module of this name because multiprocessing would import any other main program again in each child.
+It has to be named `__main__` because multiprocessing would import any other main program again in each child.
 """
 
 import os
@@ -25,7 +25,7 @@ def main() -> None:
 
 @contextmanager
 def _left_at_once_by_ctrl_c() -> Iterator[None]:
-    """While the program is imported and nothing runs yet, Ctrl-C ends it without a traceback."""
+    """Let Ctrl-C end the program without a traceback while it is being imported, before anything is started."""
     before = signal.getsignal(signal.SIGINT)
     if before != signal.SIG_IGN:
         signal.signal(signal.SIGINT, _leave)
@@ -37,7 +37,7 @@ def _left_at_once_by_ctrl_c() -> Iterator[None]:
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
     os.write(sys.stderr.fileno(), b"stopped before anything was started\n")
-    # Ctrl-C is how `run` is ended: after another code make would print a line, too
+    # Ctrl-C is the normal end of `run`; after any other exit code make would print an error
     is_run = sys.argv[1:] == ["run"]
     os._exit(os.EX_OK if is_run else INTERRUPTED)
 

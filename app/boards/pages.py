@@ -18,7 +18,7 @@ from app.web.dependencies import ACCOUNT, CurrentActor, ThePlatform, rate_limit_
 
 router = APIRouter()
 
-PATH = "/leaderboards"  # by which the header marks the current section
+PATH = "/leaderboards"  # the section that the header marks as current
 _json = TypeAdapter(BoardView)
 
 

@@ -35,7 +35,7 @@ MOST_CHOSEN: Final = 100  # classes in one URL
 class BoardQuery:
     """Which rows and classes of a board to show, in which order and how.
 
-    sort: one of `boards.SORTS` or a class; team: its id; since, until: the days between which results were submitted; as_of:
+    sort: one of `rows.SORTS` or a class; team: its id; since, until: the days between which results were submitted; as_of:
     show the board at the end of this day; difficult: show values that also count difficult objects; classes: empty for all;
     columns, page: the group of classes and the page of rows, from 1; method: the id of the method whose row is marked.
     """
@@ -201,7 +201,7 @@ ROWS_TOGETHER: Final = 200  # per page
 def end_of_day(day: date) -> datetime:
     """Return the moment at which a day ends, in UTC.
 
-    >>> end_of(date(2026, 11, 21)).isoformat()
+    >>> end_of_day(date(2026, 11, 21)).isoformat()
     '2026-11-22T00:00:00+00:00'
     """
     return datetime.combine(day, time.min, UTC) + timedelta(days=1)

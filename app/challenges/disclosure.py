@@ -184,11 +184,11 @@ class Visibility:
         return self._value((ladder or own) if self.by_ladder else own)
 
     def value(self, score: Scored) -> float | None:
-        """Return the value of a class."""
+        """Return the score of a class; None if the reader may not see it."""
         return self._value(score) if self.classes else None
 
     def interval(self, score: StoredScore) -> tuple[float | None, float | None]:
-        """Return the confidence interval of a score, which is a detail."""
+        """Return the confidence interval of a score; (None, None) if the details are hidden."""
         return (score.low, score.high) if self.details else (None, None)
 
     def reason(self, score: Scored) -> str | None:
@@ -196,7 +196,7 @@ class Visibility:
         return score.reason if self.details or depends_on_archive(score.reason) else None
 
     def moment(self, moment: datetime) -> datetime:
-        """Return a time, to the minute on a held-out phase, because a run takes longer the more it finds.
+        """Return a time, cut to the minute if details are hidden, because durations depend on the number of true positives.
 
         >>> PUBLIC[Disclosure.CLASSES].moment(datetime(2026, 11, 21, 9, 30, 59, 999999)).isoformat()
         '2026-11-21T09:30:00'

@@ -162,7 +162,7 @@ def insert_acceptance(session: Session, user_id: int, code: str, version: int) -
 
 
 def submission_refusals(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
-    """Return every reason about the person or their team why their results are not accepted."""
+    """Return every reason to refuse results that concerns the person or their team."""
     terms = current_terms(session, phase.challenge, actor.user_id)
     is_held_out = phase.disclosure is not Disclosure.FULL
     return (
@@ -177,7 +177,7 @@ def _team(session: Session, actor: Actor, phase: PhaseView) -> TeamStatus | None
 
 
 def refusals_of_upload(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
-    """Return every reason about the person or their team why they may not upload."""
+    """Return every reason to refuse an upload that concerns the person or their team."""
     return (*address_refusals(actor, phase), *upload_refusals(_team(session, actor, phase)))
 
 

@@ -18,7 +18,7 @@ class Action(enum.StrEnum):
     REGISTER = "account.register"
     MANAGE_ACCOUNT = "account.manage"
     UPLOAD = "upload.create"
-    READ_OWN = "own.read"  # lists of the user's own things
+    READ_OWN = "own.read"  # the user's own teams, uploads, results, quotas and personal data
     READ_UPLOAD = "upload.read"
     CHANGE_UPLOAD = "upload.change"
     SUBMIT = "submission.create"
@@ -44,7 +44,7 @@ class Scope(enum.StrEnum):
 
     READ = "read"
     SUBMIT = "submit"
-    ORGANISE = "organise"  # the challenges of which its owner is a named organiser
+    ORGANISE = "organise"  # the challenges that its owner is listed as an organiser of
     ADMIN = "admin"  # every challenge, storage and jobs
 
 
@@ -205,7 +205,7 @@ def in_scope(actor: Actor, action: Action) -> bool:
 
 
 def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
-    """Whether someone with these relations to a thing in this state may do `action`.
+    """Whether someone with these relations to an object in this state may do `action`.
 
     >>> may(frozenset({Relation.ANYBODY}), Action.READ_SUBMISSION, State.PRIVATE)
     False
@@ -214,7 +214,7 @@ def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
 
 
 def relations(actor: Actor, *, team_id: int, challenge_id: int) -> frozenset[Relation]:
-    """The actor's relations to a thing of this team in this challenge."""
+    """The actor's relations to an object of this team in this challenge."""
     return _relations(
         actor, is_member=actor.is_member(team_id), is_organiser=actor.organises_challenge(challenge_id)
     )

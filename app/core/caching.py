@@ -18,7 +18,7 @@ MAX_BYTES = 32 << 20
 VARIANT_BYTES = 8 << 20  # for pages that depend on query parameters
 MOST_VERSIONS = 1000  # the least recently used go first
 FRESH = 1.0  # seconds for which a version is used before it is read again
-LONGEST_WAIT = 60.0  # seconds to wait for another thread's computation before starting one's own
+LONGEST_WAIT = 60.0  # seconds to wait for another thread's computation before doing it in this one
 Version = TypeVar("Version", bound=Hashable)
 
 SPLICED_LEVEL = 1  # gzip level for pages that are made for one user

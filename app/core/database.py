@@ -99,10 +99,10 @@ def removals_allowed(session: Session) -> bool:
 
 
 def suspend_removals(connection: Connection) -> bool:
-    """Suspend all removals until `release` or the end of this connection; False if another connection does so already."""
+    """Suspend removals until `resume_removals` or the end of this connection; False if another connection already has."""
     return bool(connection.scalar(select(func.pg_try_advisory_lock(HOLD))))
 
 
 def resume_removals(connection: Connection) -> None:
-    """Allow removals again. Raises OperationalError if the connection was lost, in which case they were not suspended until now."""
+    """Allow removals again. Raises OperationalError if the connection was lost, so that removals were allowed too early."""
     connection.execute(select(func.pg_advisory_unlock(HOLD)))

@@ -43,7 +43,7 @@ BY_STATUS: Mapping[int, type[Kind]] = {
 
 
 def kind_of_status(status: int) -> type[Kind]:
-    """The kind of problem for an error of which only the HTTP status is known.
+    """Return the kind of problem for an error if only its HTTP status is known.
 
     >>> kind_of_status(404).code, kind_of_status(408).code, kind_of_status(408).title
     ('not-found', 'bad-request', 'Request timeout')

@@ -437,7 +437,7 @@ def rescore_one_result(
 
     A result without a score is queued like a new submission, and None is returned; otherwise the id of the re-scoring. actor:
     None for the command line; phase_id: the phase that the result must belong to, if given. Raises NotFoundError, and
-    ConflictError as `request` does or if the result is already queued or cannot be scored.
+    ConflictError as `rescore_phase` does or if the result is already queued or cannot be scored.
     """
     with platform.transaction() as session:
         own_phase = organised_phase_of_result(session, actor, result_id)

@@ -64,7 +64,7 @@ class PhaseQueue:
 
 @dataclass(frozen=True, slots=True)
 class WaitingForRepair:
-    """The number of runs of a phase that wait for the repair of damaged content. what: e.g. "stored archive"."""
+    """The number of runs in a phase that wait for damaged content to be repaired. what: its kind, e.g. "stored archive"."""
 
     what: str
     runs: int

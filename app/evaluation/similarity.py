@@ -140,7 +140,7 @@ def has_same_predictions(one: Subject, other: Subject) -> bool:
 def are_similar(likeness: Likeness) -> bool:
     """Whether two results are more similar than independently developed methods usually are.
 
-    >>> are_alike(Likeness(0.97, 0.1, None)), are_alike(Likeness(0.7, None, None))
+    >>> are_similar(Likeness(0.97, 0.1, None)), are_similar(Likeness(0.7, None, None))
     (True, False)
     """
     limits = (

@@ -116,7 +116,7 @@ def csv_of(figure: FigureView) -> str:
 def table_part(figure: FigureView, group: int = 1) -> TablePart:
     """Return the first rows of a figure's table with one group of its columns.
 
-    A number beyond the last group selects the last. The first column, which names the rows, is in every group.
+    If there is no group of this number, the last is returned. The first column, which names the rows, is in every group.
     """
     rows, left_out = figure.rows[:ROWS_TOGETHER], max(0, len(figure.rows) - ROWS_TOGETHER)
     if len(figure.columns) - 1 <= CLASSES_TOGETHER:

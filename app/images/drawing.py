@@ -137,7 +137,7 @@ LabelImages = dict[str, bytes]
 def read_overlay(part: bytes, name: str) -> Overlay | None:
     """Read an overlay from a part of a pack. None if it belongs to another image, because the images have changed since.
 
-    >>> overlay_of(zlib.compress(b'{"image": "a", "has_labels": false}'), "a"), overlay_of(b"", "a")
+    >>> read_overlay(zlib.compress(b'{"image": "a", "has_labels": false}'), "a"), read_overlay(b"", "a")
     (Overlay(image='a', has_labels=False, objects=(), predictions=()), None)
     """
     if not part:

@@ -198,7 +198,7 @@ def change(
 
 @router.post("/organise/phases/{phase_id}/pictures/retry", dependencies=[ORGANISE])
 def try_again(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
-    """Retry to make the missing images."""
+    """Try again to make the missing images."""
     pictures.try_again(platform, actor, phase_id)
     return _back(platform, actor, phase_id)
 

@@ -29,7 +29,7 @@ PICTURES: Final = "pictures"  # artefact kind: the images of a batch
 BATCH: Final = 50  # images that are made together: about a second of work, 5 MB
 PAGE: Final = 60  # images per page
 SHORT_SIDE: Final = 150  # of a thumbnail on a page, in CSS pixels
-TRIED: Final = 20  # images of a task, the first of which that can be shown illustrates it
+TRIED: Final = 20  # images of a task, of which the first that can be shown represents the task
 NOT_MADE: Final = "this image could not be made; an organiser has to retry"
 
 
@@ -65,7 +65,7 @@ class PicturesPage:
     """Some images of a phase, in the order of its image sets.
 
     total: images of the phase; made: those that can be shown; refused: those that have a problem; being_made: those still queued;
-    beginning: what the names begin with; previous, next: the positions before and after which the other pages are, None if there
+    beginning: the prefix of the names; previous, next: the positions at which the adjacent pages end and start, None if there
     is no such page; is_public: everyone may see them; source: only for organisers.
     """
 
@@ -335,7 +335,7 @@ def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
 
 
 def try_again(platform: Platform, actor: Actor, phase_id: int) -> None:
-    """Retry to make the missing images. Raises NotFoundError if the actor does not organise the phase or it has no images."""
+    """Try again to make the missing images. Raises NotFoundError if the phase has none or the actor does not organise it."""
     with platform.transaction() as session:
         _organised(session, actor, phase_id)
         session.execute(update(PictureSource).where(PictureSource.phase_id == phase_id).values(problem=None))

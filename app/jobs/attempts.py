@@ -182,7 +182,7 @@ def _fail(session: Session, job: Job, handler: Handler, settings: Settings, *, e
 
 
 def _lose(session: Session, job: Job, handler: Handler, settings: Settings) -> None:
-    """Queue a job again whose worker was lost, or give it up, because it may be what kills workers."""
+    """Queue a job again whose worker was lost, or give it up after too many losses, because it may be the cause."""
     job.lost_leases += 1
     error = "the worker was lost each time"
     if job.lost_leases < MAX_LOST_LEASES:

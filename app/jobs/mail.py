@@ -168,7 +168,7 @@ class RecentRequests:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """What mail needs to know about a person."""
+    """The properties of a person that decide which mail is sent, and to which address."""
 
     user_id: int
     address: str
@@ -197,8 +197,8 @@ DAY = timedelta(days=1)
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # mails of one kind to one address, whoever requests them; all links of the last day work, so no one can be locked out
 TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
-# a login link is valid for 15 minutes: when the next one may be sent, the last one still works for five minutes, so a
-# stranger cannot use up an owner's links, which a daily limit would allow
+# a login link is valid for 15 minutes, and the next may be sent after ten, so requests by strangers never leave an owner
+# without a working link; with a daily limit they could
 TO_ADDRESS_OF: Mapping[MailTemplate, tuple[Limit, ...]] = {
     MailTemplate.LOGIN_LINK: (Limit(1, timedelta(minutes=10)),)
 }
@@ -227,7 +227,7 @@ def next_allowed(letter: MailTemplate, requested: RecentRequests) -> datetime | 
 
 
 def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) -> list[datetime]:
-    """For each limit that is reached, when it ends."""
+    """Return when each of the reached limits next allows a mail."""
     waits = []
     for limit in limits:
         recent = sorted(time for time in times if time > now - limit.window)
@@ -273,7 +273,7 @@ def address_for(letter: MailTemplate, recipient: Recipient) -> str:
 def split_subject(text: str) -> Text:
     r"""Split a rendered template into the subject, which is in its first line, and the body.
 
-    >>> parted("Subject: Confirm\n\nHello,\n")
+    >>> split_subject("Subject: Confirm\n\nHello,\n")
     Text(subject='Confirm', body='Hello,\n')
     """
     head, _, body = text.partition("\n")
@@ -329,7 +329,7 @@ def count_request(session: Session, letter: MailTemplate, address: str, user_id:
 
 
 def find_recipient(session: Session, user_id: int) -> Recipient | None:
-    """Return what mail needs to know about a person; None if the account was deleted."""
+    """Return a person as a recipient of mail; None if the account was deleted."""
     other = aliased(User)
     is_taken = exists().where(
         other.email == func.coalesce(User.new_email, User.email),

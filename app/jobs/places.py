@@ -29,7 +29,7 @@ LONGEST_PAUSE: Final = 15
 def poll_interval(waited: timedelta, place: int | None) -> int:
     """Return the seconds until a page polls again, which grow with its waiting time; place: None if the run has started.
 
-    >>> pause_between_questions(timedelta(seconds=5), 1), pause_between_questions(timedelta(hours=1), 1)
+    >>> poll_interval(timedelta(seconds=5), 1), poll_interval(timedelta(hours=1), 1)
     (1, 15)
     """
     pause = next((seconds for end, seconds in PAUSES if waited < end), LONGEST_PAUSE)

@@ -152,7 +152,7 @@ def is_pending(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnEl
 def _is_due() -> ColumnElement[bool]:
     """The condition that a job waits, is not held, needs no repair, is past its pause, and is the only one of its key.
 
-    A pause longer than the longest one was set before the clock was set back, and is ignored.
+    A remaining pause above the maximum means that the clock was set back, and is ignored.
     """
     now = func.clock_timestamp()
     past_pause = or_(Job.not_before.is_(None), Job.not_before <= now, Job.not_before > now + LONGEST_PAUSE)

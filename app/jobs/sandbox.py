@@ -109,10 +109,10 @@ def analyse(
 
 
 def groups(replicates: tuple[tuple[int, bytes], ...]) -> bytes:
-    """Return the compact letter display of runs by their headline scores, by run, as JSON; runs without one get no letters.
+    """Compare the headline scores of runs, and return their compact letter display as JSON, by run id.
 
-    replicates: the id of each run and its stored replicates. Only the largest set of comparable runs is compared: those with
-    the same ground truth, protocol and classes.
+    replicates: the id of each run and its stored replicates. Only the largest group of runs with the same ground truth,
+    protocol and classes is compared; the other runs, and those without a headline score, get no letters.
     """
     drawn = {str(run): read_replicates(content) for run, content in replicates}
     comparable = {run: each for run, each in drawn.items() if each.scores[-1] is not None}

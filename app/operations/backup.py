@@ -183,7 +183,7 @@ def count_unfinished_runs(connection: Connection) -> int:
 def dump(connection: Connection, target: Path) -> None:
     """Dump what this transaction sees into a file, without owners, privileges and heartbeats. Raises BackupError."""
     for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
-        connection.execute(text(f"SET LOCAL {limit} = 0"))  # a dump takes its time
+        connection.execute(text(f"SET LOCAL {limit} = 0"))  # a dump takes longer than a statement may
     snapshot = connection.scalar(select(func.pg_export_snapshot()))
     options = [f"--snapshot={snapshot}", f"--file={target}", "--format=custom"]
     options += ["--exclude-table-data=heartbeat", "--lock-wait-timeout=20000"]

@@ -40,12 +40,12 @@ class Operation:
     fields: tuple[Field, ...]
     status: str
     request: str  # as a command
-    response: str  # its body; empty where the status says it all
+    response: str  # its body; empty if the response is only a status
 
 
 @dataclass(frozen=True, slots=True)
 class FormatView:
-    """What the prediction files of a task hold, with the beginning of one; none where a file is no text."""
+    """The format of the prediction files of a task. text: the beginning of an example, None if the files are not text."""
 
     task: str
     title: str
@@ -55,9 +55,9 @@ class FormatView:
     text: str | None
 
 
-Schema = Mapping[str, Any]  # a piece of the OpenAPI description
+Schema = Mapping[str, Any]  # a part of the OpenAPI description
 
-EXAMPLES: Mapping[str, Any] = {  # of fields, by their names; the schema of a field may bring its own
+EXAMPLES: Mapping[str, Any] = {  # by field name; an example in the schema of a field takes precedence
     "challenge": "VOC2012",
     "image_set": "test",
     "competition": 3,
@@ -90,11 +90,11 @@ FORMATS: Mapping[str, Any] = {
     "duration": "P7D",
 }
 TYPES: Mapping[str, Any] = {"string": "text", "integer": 1, "number": 0.5, "boolean": False, "null": None}
-BINARY_METHODS = ("PUT", "PATCH")  # send the bytes of an archive where they have no JSON
+BINARY_METHODS = ("PUT", "PATCH")  # without a JSON body, they send the bytes of an archive
 
 
 def operation(method: str, path: str, described: Schema, permission: str, schemas: Schema) -> Operation:
-    """One call as the page shows it; `schemas` are the schemas that others refer to."""
+    """Describe one call for the page. schemas: those that `$ref` can refer to, by name."""
     status, success = next(
         (code, response) for code, response in described["responses"].items() if code.startswith("2")
     )
@@ -113,7 +113,7 @@ def operation(method: str, path: str, described: Schema, permission: str, schema
 
 
 def example_of(schema: Schema, schemas: Schema, name: str = "") -> Any:
-    """A value that the schema allows.
+    """Return an example of a value that the schema allows.
 
     >>> example_of({"type": "object", "properties": {"size": {"type": "integer", "minimum": 5}}}, {})
     {'size': 5}
@@ -161,7 +161,7 @@ def _parameters(described: Schema) -> Iterator[Field]:
 
 
 def _fields(schema: Schema, schemas: Schema, before: str = "") -> Iterator[Field]:
-    """The fields of a body; what lies deeper has a dot in its name."""
+    """Yield the fields of a body; the names of nested fields contain dots."""
     resolved = _resolved(schema, schemas)
     for name, field in resolved.get("properties", {}).items():
         is_required = name in resolved.get("required", ())
@@ -170,7 +170,7 @@ def _fields(schema: Schema, schemas: Schema, before: str = "") -> Iterator[Field
 
 
 def _resolved(schema: Schema, schemas: Schema) -> Schema:
-    """What a reference stands for, through "this or nothing"."""
+    """Follow references, and skip the null alternative of optional values."""
     if "$ref" in schema:
         return _resolved(schemas[schema["$ref"].rpartition("/")[2]], schemas)
     choices = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
@@ -212,9 +212,9 @@ def _response(schema: Schema, schemas: Schema) -> str:
 
 
 def first_to_try(phases: Sequence[PhaseView]) -> BoardKey | None:
-    """The board that a newcomer tries calls with: of an open phase if there is one, with public annotation if possible.
+    """Choose a board for the examples of API calls: preferably of an open phase, then of one with public annotation.
 
-    phases: in any order; none of them has to be open.
+    phases: in any order. None if none of them has a suitable board.
     """
     for phase in sorted(
         phases, key=lambda one: (one.state is not PhaseState.OPEN, one.disclosure is not Disclosure.FULL)
@@ -225,7 +225,7 @@ def first_to_try(phases: Sequence[PhaseView]) -> BoardKey | None:
     return None
 
 
-CHALLENGES = ("VOC2012", "COCO")  # whose competitions show every format
+CHALLENGES = ("VOC2012", "COCO")  # together, their competitions have every format
 IMAGES = (Image("2012_000001", 500, 375), Image("2012_000002", 500, 333))
 EXAMPLE_SETS = {
     "VOC2012": Description(
@@ -242,7 +242,7 @@ EXAMPLE_SETS = {
 
 
 def formats() -> tuple[FormatView, ...]:
-    """The format of each task, once."""
+    """Return the format of the prediction files of each task."""
     infos = {
         info.task: (dataset, info)
         for dataset in CHALLENGES
@@ -265,7 +265,7 @@ def _format(dataset: str, info: CompetitionInfo) -> FormatView:
 
 
 def known_protocol(code: str) -> ProtocolDescription:
-    """The protocol of this name; raises NotFoundError."""
+    """Return the protocol with this name. Raises NotFoundError."""
     found = protocol_named(code)
     if found is None:
         raise NotFoundError(f"There is no protocol {code!r}")
@@ -273,11 +273,11 @@ def known_protocol(code: str) -> ProtocolDescription:
 
 
 def phases_with_examples(platform: Platform) -> tuple[PhaseView, ...]:
-    """The phases whose pages have examples to download, the newest challenge first."""
+    """Return all phases, the newest challenge first; their pages have examples to download."""
     with platform.snapshot() as session:
         return tuple(challenges.all_phases(session))
 
 
 def board_to_try(platform: Platform) -> BoardKey | None:
-    """The board whose address the examples of calls have."""
+    """Return the board that the examples of API calls use, or None."""
     return first_to_try(phases_with_examples(platform))

@@ -1,4 +1,4 @@
-"""Protocols and formats for programs."""
+"""JSON API: protocols and formats of prediction files."""
 
 from fastapi import APIRouter
 
@@ -14,17 +14,17 @@ router = APIRouter(prefix="/api/v1", tags=["help"], dependencies=[requires(Actio
 
 @router.get("/protocols")
 def all_protocols() -> tuple[ProtocolDescription, ...]:
-    """Every protocol, with how it scores each of its tasks."""
+    """List all protocols, with how each scores its tasks."""
     return protocols()
 
 
 @router.get("/protocols/{code}")
 def protocol(code: str) -> ProtocolDescription:
-    """How a protocol scores each of its tasks."""
+    """Get a protocol, with how it scores its tasks."""
     return documentation.known_protocol(code)
 
 
 @router.get("/formats")
 def formats() -> tuple[FormatView, ...]:
-    """What prediction files hold, for each task."""
+    """List the formats of prediction files, by task."""
     return documentation.formats()

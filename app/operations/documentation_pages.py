@@ -1,4 +1,4 @@
-"""The documentation: pages of docs/, pages about this server, and the API written from what its routes say of themselves."""
+"""HTML pages: the documentation in docs/, formats, protocols and problem codes, and the generated API reference."""
 
 import json
 from http import HTTPStatus
@@ -27,12 +27,12 @@ MOVED: Final = {
     "/help/scoring": "/docs/protocols",
     "/help/api": "/docs/api",
 }
-"""Where the pages are that were called help."""
+"""The current addresses of the former help pages, for redirects."""
 
 
 @router.get("/api/docs")
 def documentation(request: Request) -> Response:
-    """Every call of the API, without a script."""
+    """Show the API reference, which needs no script."""
     described = request.app.openapi()
     routes = [route for router in request.app.state.routers for route in router.routes]
     permissions = {
@@ -54,13 +54,13 @@ def documentation(request: Request) -> Response:
 
 @router.get("/problems")
 def problem_types(request: Request) -> Response:
-    """Every problem code with its meaning."""
+    """List all problem codes with their meanings."""
     return render(request, "problems.html", problems=PROBLEMS.values())
 
 
 @router.get("/problems/{code}")
 def problem_type(request: Request, code: str) -> Response:
-    """What a problem code means: the page that the `type` of a problem leads to."""
+    """Explain a problem code, on the page that the `type` of a problem links to."""
     if code not in PROBLEMS:
         raise NotFoundError(f"There is no problem code {code!r}")
     return render(request, "problems.html", problems=(PROBLEMS[code],))
@@ -68,27 +68,27 @@ def problem_type(request: Request, code: str) -> Response:
 
 @router.get("/docs/protocols")
 def scoring_protocols(request: Request) -> Response:
-    """Every protocol."""
+    """List all protocols."""
     return _page(request, "docs/protocols.html", protocols=protocols())
 
 
 @router.get("/docs/protocols/{code}")
 def scoring_protocol(request: Request, code: str) -> Response:
-    """How a protocol scores each task."""
+    """Show how a protocol scores each task."""
     described = described_data.known_protocol(code)
     return _page(request, "docs/protocol.html", here="/docs/protocols", protocol=described)
 
 
 @router.get("/docs/formats")
 def formats(request: Request, platform: ThePlatform) -> Response:
-    """What prediction files hold, with examples to download."""
+    """Show the formats of prediction files, with examples to download."""
     phases = described_data.phases_with_examples(platform)
     return _page(request, "docs/formats.html", formats=described_data.formats(), phases=phases)
 
 
 @router.get("/docs/api")
 def api_by_example(request: Request, platform: ThePlatform) -> Response:
-    """The way of a submission by curl and by Python, through a phase of this server."""
+    """Show how to submit with curl and Python, with a phase of this server as the example."""
     page = site.page_at("/docs/api")
     address, board = platform.settings.address, described_data.board_to_try(platform)
     return _page(request, "docs/page.html", page=site.with_examples_of(page, address, board))
@@ -96,14 +96,14 @@ def api_by_example(request: Request, platform: ThePlatform) -> Response:
 
 @router.get("/docs/images/{name}")
 def image(name: str) -> Response:
-    """A picture in the documentation."""
+    """Return an image of the documentation."""
     if name not in site.image_names():
         raise NotFoundError(f"There is no picture {name!r}")
     return FileResponse(site.IMAGES / name)
 
 
 def markdown_page(request: Request) -> Response:
-    """A page that is a Markdown file."""
+    """Show the page of a Markdown file."""
     return _page(request, "docs/page.html", page=site.page_at(request.url.path))
 
 
@@ -113,7 +113,7 @@ for address in site.FILES:
 
 
 def moved(request: Request) -> Response:
-    """Where a page of help has moved to."""
+    """Redirect from a former help page."""
     return RedirectResponse(MOVED[request.url.path], HTTPStatus.PERMANENT_REDIRECT)
 
 
@@ -123,10 +123,10 @@ for address in MOVED:
 
 @router.get("/help/scoring/{code}")
 def moved_protocol(code: str) -> Response:
-    """Where the page of a protocol has moved to."""
+    """Redirect from the former page of a protocol."""
     return RedirectResponse(f"/docs/protocols/{quote(code)}", HTTPStatus.PERMANENT_REDIRECT)
 
 
 def _page(request: Request, template: str, here: str = "", **context: Any) -> Response:
-    """A page beside the navigation of the documentation; here: its address there, by default its own."""
+    """Render a page with the navigation of the documentation. here: the address to highlight there, by default its own."""
     return render(request, template, navigation=site.NAVIGATION, here=here or request.url.path, **context)

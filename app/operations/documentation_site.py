@@ -1,4 +1,4 @@
-"""The documentation as a site: the Markdown files of docs/ drawn in our own frame, with one navigation."""
+"""The documentation site: the Markdown files of docs/ rendered as pages with a common navigation."""
 
 import posixpath
 import re
@@ -21,12 +21,12 @@ from app.web.dependencies import ROOT
 
 IMAGES: Final = ROOT / "docs" / "images"
 SETTINGS_OF_EXAMPLES: Final = "export HELDOUT_URL=http://127.0.0.1:8000 PHASE=sample/val COMPETITION=3"
-"""The line of docs/api.md that names the server; the examples that follow use its variables."""
+"""The line of docs/api.md that sets the server; the examples after it use its variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page in the navigation; `file`, relative to the repository, is its Markdown if it is not a template."""
+    """A page in the navigation. file: its Markdown file, relative to the repository; None if it is a template."""
 
     address: str
     title: str
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """Some pages of the navigation under one heading."""
+    """A group of pages in the navigation, with a heading."""
 
     title: str
     entries: tuple[Entry, ...]
@@ -43,7 +43,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading of the second level, which links can lead to."""
+    """A second-level heading that links can point to."""
 
     anchor: str
     title: str
@@ -51,7 +51,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A Markdown file as HTML."""
+    """A Markdown file, rendered as HTML."""
 
     title: str
     html: Markup
@@ -103,19 +103,19 @@ ADDRESSES: Final[Mapping[str, str]] = {file: address for address, file in FILES.
 
 @cache
 def page_at(address: str) -> Page:
-    """The Markdown page at an address of `FILES`."""
+    """Return the page of a Markdown file. address: a key of `FILES`."""
     file = FILES[address]
     return render(ROOT.joinpath(file).read_text(encoding="utf-8"), file)
 
 
 @cache
 def image_names() -> frozenset[str]:
-    """The pictures of the documentation."""
+    """Return the file names of the images in the documentation."""
     return frozenset(file.name for file in IMAGES.glob("*.png"))
 
 
 def with_examples_of(page: Page, server: str, board: BoardKey | None) -> Page:
-    """The page of the API with examples for this server, and for this board if it has one."""
+    """Adapt the API page's examples to this server and board; without a board, they use the sample challenge."""
     board = board or BoardKey("sample", "val", 3)
     url, phase = shlex.quote(server.rstrip("/")), f"{quote(board.challenge)}/{quote(board.image_set)}"
     settings = f"export HELDOUT_URL={url} PHASE={phase} COMPETITION={board.competition}"
@@ -123,9 +123,9 @@ def with_examples_of(page: Page, server: str, board: BoardKey | None) -> Page:
 
 
 def render(text: str, file: str) -> Page:
-    """A Markdown text as a page.
+    """Render a Markdown text as a page.
 
-    file: where the text is, relative to the repository; relative links start from there and become addresses of the site.
+    file: the path of the text in the repository, from which relative links are resolved to addresses of the site.
     """
     tokens = _PARSER.parse(text)
     sections = tuple(_add_anchors(tokens))
@@ -136,7 +136,7 @@ def render(text: str, file: str) -> Page:
 
 
 def address_of_link(link: str, file: str) -> str:
-    """Where a link of a Markdown file leads on the site; a file that is no page of the site stays as it is.
+    """Convert a link in a Markdown file to an address of the site; links to other files stay unchanged.
 
     >>> address_of_link("../organise.md#terms", "docs/administer/install.md")
     '/docs/organise#terms'
@@ -151,7 +151,7 @@ def address_of_link(link: str, file: str) -> str:
 
 
 def anchor_of(title: str) -> str:
-    """The anchor of a heading, the same as on code hosting sites, so that links work on both.
+    """Return the anchor of a heading, formed as on code hosting sites, so that links work on both.
 
     >>> anchor_of("Log in with `GitHub`, or not")
     'log-in-with-github-or-not'
@@ -160,14 +160,14 @@ def anchor_of(title: str) -> str:
 
 
 def _headings(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """The level and the text of each heading."""
+    """Yield the tag and the text of each heading."""
     for opening, content in pairwise(tokens):
         if opening.type == "heading_open":
             yield opening.tag, "".join(child.content for child in content.children or ())
 
 
 def _add_anchors(tokens: Sequence[Token]) -> Iterator[Section]:
-    """Give each heading below the title an anchor; yields those of the second level."""
+    """Add an anchor to each heading except the title; yield the second-level ones."""
     headings = (token for token in tokens if token.type == "heading_open")
     for opening, (level, title) in zip(headings, _headings(tokens), strict=True):
         if level != "h1":
@@ -188,9 +188,9 @@ def _translate_links(tokens: Sequence[Token], file: str) -> None:
 
 
 def _with_framed_tables(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Let wide tables scroll, name them after their section, and align numbers by a class.
+    """Make wide tables scrollable, name tables after their section, and align numbers with a CSS class.
 
-    The content security policy allows no style attributes, and a header without text is none for a screen reader.
+    The content security policy forbids style attributes. Empty header cells become data cells, for screen readers.
     """
     section, seen = "", Counter[str]()
     for place, token in enumerate(tokens):
@@ -223,7 +223,7 @@ def _html(text: str) -> Token:
 def _render_code(
     _renderer: RendererHTML, tokens: Sequence[Token], place: int, _options: Any, _environment: Any
 ) -> str:
-    """A block of code, which page.js gives a button for copying."""
+    """Render a block of code; page.js adds a copy button."""
     return f"<pre data-copy><code>{escape(tokens[place].content)}</code></pre>\n"
 
 

@@ -33,7 +33,7 @@ from app.operations.health import Health, Part, Progress, health_of
 from app.platform import Platform
 from app.web.dependencies import ThePlatform, requires
 
-# not tied to an account: whoever has the token may read it
+# not tied to an account: a token is enough to read it
 router = APIRouter(include_in_schema=False, dependencies=[requires(Action.READ_PUBLIC)])
 
 PROBE_MIB = 1  # MiB that must fit on the disk of the database at every scrape

@@ -1,4 +1,4 @@
-"""What organisers change and see of the disclosure of a phase."""
+"""The disclosure of a phase, as organisers see and change it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace

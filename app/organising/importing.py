@@ -167,7 +167,7 @@ def parse_date(text: str) -> datetime:
 
     Raises ValueError for anything else, and if the time zone is missing.
 
-    >>> date_of("2027-01-31T12:00+02:00").isoformat()
+    >>> parse_date("2027-01-31T12:00+02:00").isoformat()
     '2027-01-31T10:00:00+00:00'
     """
     expected = "expected a date and time with a time zone, such as 2027-01-31T12:00Z"
@@ -185,7 +185,7 @@ def parse_quota(text: str) -> Quota:
 
     Raises ValueError for anything else.
 
-    >>> print(quota_from("30/365"), quota_from("2"), sep="; ")
+    >>> print(parse_quota("30/365"), parse_quota("2"), sep="; ")
     30 in 365 days; 2 in 7 days
     """
     found = re.fullmatch(r"([1-9]\d{0,5})(?:/([1-9]\d{0,3}))?", text.strip(), re.ASCII)
@@ -283,7 +283,7 @@ def warnings(before: Rules, after: Rules) -> Iterator[str]:
 def format_rule(value: object) -> str:
     """Format a rule's value as text; times are in UTC, to the minute.
 
-    >>> shown(datetime(2027, 1, 31, 12, tzinfo=UTC)), shown(timedelta(days=7)), shown(None)
+    >>> format_rule(datetime(2027, 1, 31, 12, tzinfo=UTC)), format_rule(timedelta(days=7)), format_rule(None)
     ('2027-01-31 12:00 UTC', '7 days', 'none')
     """
     if value is None:

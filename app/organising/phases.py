@@ -67,7 +67,7 @@ class NewRules(BaseModel):
 
     @property
     def grace(self) -> timedelta:
-        """Return how long after the close an upload started before may still be confirmed."""
+        """Return the time after the close in which uploads that were started before it may be confirmed."""
         return timedelta(minutes=self.grace_minutes)
 
     @property

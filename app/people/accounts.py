@@ -49,8 +49,8 @@ class Registration(BaseModel):
 def register(platform: Platform, person: Registration, browser: Browser) -> str:
     """Create an account and return the token of a new session.
 
-    The address is not confirmed yet. If another account has already confirmed it, this creates an account all the
-    same but its link is never mailed, so that nobody learns who has an account. Raises BusyError.
+    The address is not confirmed yet. If another account has already confirmed it, this still creates an account but
+    never mails its link, so that nobody learns who has an account. Raises BusyError.
     """
     password_hash = hash_password(person.password)
     with platform.transaction() as session:

@@ -1,4 +1,4 @@
-"""Invitations: links by which people join a team."""
+"""Invitations: links with which people join a team."""
 
 import secrets
 from dataclasses import dataclass

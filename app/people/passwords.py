@@ -26,7 +26,7 @@ BETWEEN = re.compile(r"[\s.@_+-]+")  # separators between the words of names and
 
 
 def password_problem(password: str, about: Iterable[str], common: Collection[str]) -> str | None:
-    """Return why this password is not accepted, as the rest of a sentence, or None if it is.
+    """Return why this password is not accepted, as a message to follow "the password"; None if it is accepted.
 
     about: name and e-mail address of its owner; common: common passwords, case folded.
 
@@ -54,7 +54,7 @@ def _folded(text: str) -> str:
 
 
 def _repeated(text: str) -> str:
-    """Return the shortest text of which this one is a repetition, the last perhaps cut off; the text itself if none is.
+    """Return the shortest text that, when repeated and perhaps cut off, gives this one; the text itself if there is none.
 
     >>> _repeated("abcabcab"), _repeated("abcd")
     ('abc', 'abcd')
@@ -137,6 +137,6 @@ def hash_password(password: str) -> str:
 
 
 def is_password(password: str, known: str | None) -> bool:
-    """Whether a password matches a hash. Takes as long without a hash. Raises BusyError."""
+    """Whether a password matches a hash. Takes the same time without a hash. Raises BusyError."""
     is_right = pool.run(lambda: _passwords.verify(password, known or DUMMY_HASH))
     return is_right and known is not None

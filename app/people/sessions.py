@@ -394,7 +394,7 @@ def start_session(session: Session, platform: Platform, user_id: int, browser: B
 
 
 def _tell_of_new_browser(session: Session, user_id: int, browser: Browser) -> None:
-    """Notify a person of a login from a browser that none of their logins of the last month came from."""
+    """Notify a person of a login from a browser that they have not used in the last month."""
     known = browsers_of(session, user_id)
     is_own = browser.cookie and owner_of_session(session, hash_of_token(browser.cookie)) == user_id
     if known and browser.name not in known and not is_own:

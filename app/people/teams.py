@@ -148,13 +148,13 @@ class Membership:
 
 
 def upload_refusals(team: TeamStatus | None) -> Iterator[Refusal]:
-    """Yield every reason why a person with this team, or with none yet, may not upload."""
+    """Yield every reason why a member of this team may not upload; none if the person has no team yet."""
     if team is not None and team.is_suspended:
         yield _suspended(team)
 
 
 def scoring_refusals(team: TeamStatus | None, *, is_held_out: bool) -> Iterator[Refusal]:
-    """Yield every reason why this team cannot be scored on a phase; a person without a team has none yet."""
+    """Yield every reason why this team cannot be scored on a phase; none if the person has no team yet."""
     if team is None:
         return
     yield from upload_refusals(team)
@@ -430,7 +430,7 @@ def shows_result(session: Session, team_id: int) -> bool:
 
 
 def mark_changed(session: Session, team_id: int) -> None:
-    """Have the boards that show methods of this team updated."""
+    """Queue updates of the boards that show methods of this team."""
     theirs = update(Method).where(Method.team_id == team_id)
     session.execute(theirs.values(revision=Method.revision + 1))
     queue.add_boards(session, Result.method_id.in_(select(Method.id).where(Method.team_id == team_id)))

@@ -155,7 +155,7 @@ def changes_of(before: Mapping[str, float | None], after: Mapping[str, float | N
 
 
 def view_of(stored: Mapping[str, Any]) -> CurveView | RocView:
-    """Return a stored curve."""
+    """Convert a stored PR or ROC curve to its view."""
     if stored["kind"] == scoring.Curve.kind:
         return curve_view(scoring.from_plain(scoring.Curve, stored))
     return roc_view(scoring.from_plain(scoring.RocCurve, stored))
@@ -182,7 +182,7 @@ def _places(view: CurveView | RocView) -> tuple[Any, Any]:
 
 
 def _levels(lines: Sequence[Curve], *, is_roc: bool) -> list[tuple[float | None, ...]]:
-    """At each level, return the best value of every curve that reaches it; for ROC curves, the best before it."""
+    """Return, for each level, the best value of each curve from there on; for ROC curves, up to there."""
     return [
         (level, *(_best(line, level, is_roc=is_roc) for line in lines))
         for level in (number / (LEVELS - 1) for number in range(LEVELS))
@@ -386,7 +386,7 @@ def ranks(
 ) -> dict[int, Rank]:
     """Return the ranks of one submission's results among the results that the reader sees on their boards.
 
-    A result that only its team sees is ranked as if it were among those. While others' results are under an embargo there is
+    A private result gets the rank that it would have among them. While others' results are under an embargo there is
     no rank.
     """
     if not visibility.means or (

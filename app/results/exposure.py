@@ -1,4 +1,4 @@
-"""How much each team can have learnt of hidden annotation, and what a phase disclosed when."""
+"""How much each team can have learnt of hidden annotation, and what a phase has disclosed over time."""
 
 from collections.abc import Mapping
 from datetime import datetime

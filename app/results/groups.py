@@ -35,7 +35,7 @@ def letters_of(marks: str) -> frozenset[str]:
 def share_group(marks: str, others: str) -> bool:
     """Whether two methods with these marks do not differ significantly. A method without marks was not compared.
 
-    >>> are_alike("ab", "bc"), are_alike("a", "a2"), are_alike("", "")
+    >>> share_group("ab", "bc"), share_group("a", "a2"), share_group("", "")
     (True, False, False)
     """
     return not letters_of(marks).isdisjoint(letters_of(others))

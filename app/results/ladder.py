@@ -91,7 +91,7 @@ def best_entry(session: Session, run_id: int) -> LadderEntry | None:
 
 
 def show_own(session: Session, phase_id: int) -> None:
-    """Show its own mean for every result of a phase, because it was visible before the phase got a ladder."""
+    """Let every result of a phase keep its own mean, which was visible before the phase got a ladder."""
     of_phase = select(Result.id).where(Result.phase_id == phase_id)
     session.execute(
         update(Run)
@@ -102,7 +102,7 @@ def show_own(session: Session, phase_id: int) -> None:
 
 
 def carry_over(session: Session, rescore_id: int) -> None:
-    """Show for the runs of a re-scoring the same results as before, with their new scores.
+    """For each run of a re-scoring, show the mean of the same result as before, with its new score.
 
     Call it before their boards switch. A result that shows the mean of one that was not re-scored keeps showing the old mean.
     """
@@ -142,7 +142,7 @@ def compare(
     Raises the errors of storage and the child process.
     """
     if depends_on_archive(report.headline_reason):
-        return None  # there is no mean to show, as its team knows
+        return None  # predictions are missing, as the team knows, so there is no mean to show
     with platform.transaction() as session:
         if not has_ladder(session, run_id):
             return None

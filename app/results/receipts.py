@@ -1,8 +1,8 @@
 """Receipts of results: keyed while the annotation is hidden, plain once it is public.
 
 A plain receipt is a hash of the archive, the ground truth, the scorer and the protocol, which anyone who has them can compute;
-while the ground truth is hidden it would confirm guesses at it. What people see then is an HMAC of it, and this server confirms
-one by looking for it among those that it has stored.
+while the ground truth is hidden it would confirm guesses at it. Until then people see an HMAC of it, which only this server can
+confirm, by looking it up among those stored at scoring.
 """
 
 from dataclasses import dataclass

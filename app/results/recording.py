@@ -221,8 +221,8 @@ def run_state(session: Session, run_id: int, result_id: int) -> tuple[RunState, 
 def former_results(phase_id: int, competition: int, before: datetime) -> Subquery:
     """Select the results that were on a board at a moment, each with its run: result_id, run_id.
 
-    Counts the last publication of each until then, under the board's last generation of that time. Results withdrawn since,
-    and methods not public then, are left out.
+    A result counts if its last publication before that moment is of the newest generation of the board at the time. Results
+    withdrawn since, and methods not public then, are left out.
     """
     of_board = (
         Publication.phase_id == phase_id, Publication.competition == competition, Publication.published_at < before

@@ -164,7 +164,7 @@ def leaders_of(ranked: Iterable[RankedMethod]) -> frozenset[tuple[int, int]]:
 
 
 def ranked_of(results: Iterable[ResultView]) -> list[RankedMethod]:
-    """Rank results by the means that their reader sees."""
+    """Convert results to `RankedMethod`s, by the means that their reader sees."""
     return [
         RankedMethod(each.competition, each.method_id, None if each.mean is None else round(1000 * each.mean))
         for each in results

@@ -503,7 +503,7 @@ def _shown_rows(
 
 
 def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:
-    """Return a submission as the reader may see it. Raises NotFoundError, also if it is not theirs to see."""
+    """Return a submission as the reader may see it. Raises NotFoundError, also if the reader may not see it."""
     with platform.snapshot() as session:
         return _submission(platform, session, actor, submission_id)[0]
 

@@ -93,7 +93,7 @@ def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | Non
 
 
 def _end_for_withdrawal(run: Run, actor: Actor) -> None:
-    """Abandon a run that is not final. One that awaits a decision of a re-scoring gets it."""
+    """Abandon a run that is not final; if a re-scoring awaits a decision about it, the withdrawal is the decision."""
     if run.state in (RunState.REFUSED, RunState.FAILED):
         run.decision, run.decided_by = Decision.WITHDRAW, actor.user_id
         return

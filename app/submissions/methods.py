@@ -269,7 +269,7 @@ def unpublishable(description: str, *, is_baseline: bool, is_public: bool) -> st
 def edit_refusals(
     before: NewMethod, after: NewMethod, *, is_public: bool, has_score: bool
 ) -> tuple[Refusal, ...]:
-    """Return why an edit is refused: the name of a scored method is fixed, and a public description stays long."""
+    """Return why an edit is refused: the name of a scored method is fixed, and a public description has a minimum length."""
     found: list[Refusal | None] = []
     if after.name != before.name and has_score:
         message = f"{before.name} has a score, so its name can no longer change"

@@ -93,7 +93,7 @@ class QuotaLine:
 
     @property
     def windows(self) -> tuple[QuotaUse, ...]:
-        """For each window, the use of the team's or the person's quota, whichever has less left."""
+        """For each window, the use of the team's or the person's quota, the one with less left."""
         least: dict[Quota, QuotaUse] = {}
         for use in self.uses:
             if use.quota not in least or use.left < least[use.quota].left:
@@ -185,7 +185,7 @@ def times_of(
 
 
 def free_at(quota: Quota, used: Sequence[datetime], number: int) -> datetime | None:
-    """Return when `number` more results (at most the quota) fit into a quota with these used; None if they fit now."""
+    """Return when a quota has room for `number` more results (at most the quota); None if it has now. used: oldest first."""
     excess = len(used) + number - quota.results
     return used[excess - 1] + quota.window if excess > 0 else None
 
@@ -241,7 +241,7 @@ def _seconds(now: datetime, moment: datetime | None) -> str:
 
 
 def quota_text(lines: Sequence[QuotaLine]) -> str | None:
-    """Return in words what is left for the task of an archive with the least left; None if there are no quotas.
+    """Describe what is left for the task with the least left; None if there are no quotas. lines: of an archive's tasks.
 
     >>> from app.models import Quota
     >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1, None)

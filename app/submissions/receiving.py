@@ -227,7 +227,7 @@ def _store(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:
                 received_at=func.clock_timestamp(),
             )
         )
-        unused = removable(session, ARCHIVES, {key, archive})  # whatever is not the upload's content now
+        unused = removable(session, ARCHIVES, {key, archive})  # those that the upload does not refer to
     platform.archives.discard(upload_id)
     _delete(platform, unused)
 

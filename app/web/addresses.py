@@ -1,4 +1,4 @@
-"""From the path of a request to pages of this site."""
+"""Addresses of pages of this site, derived from the path of a request."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -59,7 +59,7 @@ def parent_page(request: Request, *, without_query: bool = False) -> str | None:
 def search_terms(path: str) -> str:
     """Return search terms for a path that was not found: its parts without numbers and page names.
 
-    >>> words_of("/leaderboards/VOC2O12/test/3"), words_of("/nowhere")
+    >>> search_terms("/leaderboards/VOC2O12/test/3"), search_terms("/nowhere")
     ('VOC2O12 test', 'nowhere')
     """
     parts = [part for part in path.split("/")[1:] if part and not part.isdigit()]
@@ -67,7 +67,7 @@ def search_terms(path: str) -> str:
 
 
 def without_slash(request: Request) -> str | None:
-    """Return the address without its trailing slash if a route exists there; always on this host."""
+    """Return the path and query without a trailing slash, if a route exists there; never an address on another host."""
     path = request.url.path.rstrip("/")
     scope = {**request.scope, "path": path}
     routes: Iterable[BaseRoute] = (route for router in request.app.state.routers for route in router.routes)

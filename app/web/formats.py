@@ -115,7 +115,7 @@ def day(moment: datetime | None) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Format a time relative to `now`, rounded, in the largest unit of which it is at least one and a half."""
+    """Format a time relative to `now`, rounded, in the largest unit that fits at least one and a half times."""
     seconds = (now - moment).total_seconds()
     if abs(seconds) < 60:
         return "just now" if seconds >= 0 else "in a moment"

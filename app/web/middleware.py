@@ -37,9 +37,9 @@ MOST_WAITING = 25  # requests of one client or account that may wait for each on
 
 
 class ConcurrencyLimiter:
-    """Limits the concurrent requests of each client, first come, first served; for one event loop.
+    """Limits the concurrent requests of each client; others wait in order. Use it in one event loop only.
 
-    `whose` completes the error message about too many requests: "from your address".
+    whose: the end of the error message about too many requests, such as "from your address".
     """
 
     def __init__(self, at_once: int, whose: str) -> None:
