@@ -58,7 +58,7 @@ from app.platform import Platform
 from app.results import exhibits, groups, headlines, recording
 from app.results.exhibits import with_difficult
 from app.results.headlines import SCORE
-from app.results.recording import current
+from app.results.recording import current_results
 from app.submissions.acceptance import is_replaceable
 from app.submissions.methods import MethodView, Training, method_view, training_text
 
@@ -369,7 +369,7 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
         on_board = (
             recording.former_results(phase.id, competition, before)
             if before
-            else current(phase.id, competition)
+            else current_results(phase.id, competition)
         )
         rows = select_rows(session, on_board, audience)
         newest = max(rows, key=lambda row: row.run_id, default=None)

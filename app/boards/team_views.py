@@ -186,7 +186,7 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
         invitations=invitations.invitations_of(session, team.id) if is_owner else (),
         quotas=_quotas(session, actor, phases) if mine is not None else (),
         results=(),
-        standings=standings.of_team(session, team.id, visibilities, only_public=not is_ours),
+        standings=standings.matrices_of_team(session, team.id, visibilities, only_public=not is_ours),
     )
 
 

@@ -102,7 +102,7 @@ def tasks_of(phase: PhaseView) -> dict[int, str]:
     return {each.number: each.task for each in scoring.competitions(phase.dataset)}
 
 
-def quotas_of(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[Quota, ...]:
+def quotas_of_new_phase(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[Quota, ...]:
     """Return the quotas of a new phase. A held-out one always has some, because every score reveals something.
 
     >>> [str(quota) for quota in quotas_of(None, Disclosure.CLASSES)], quotas_of(None, Disclosure.FULL)

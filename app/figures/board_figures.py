@@ -85,7 +85,7 @@ class FigureHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PublicStanding:
     """A method's rank and mean, as the public sees them."""
 
     rank: int | None
@@ -102,7 +102,7 @@ class Summary:
     disclosed: str
     as_of: datetime
     figures: tuple[FigureHead, ...]
-    places: dict[str, Place]
+    places: dict[str, PublicStanding]
 
 
 def disclosed(phase: PhaseView, withdrawals: int) -> str:
@@ -285,7 +285,7 @@ def _draw_if_changed(snapshot: _Snapshot) -> None:
     ]
     ranks = ranks_of([each.mean for each in snapshot.scores.methods])
     places = {
-        str(each.method_id): Place(rank, each.mean)
+        str(each.method_id): PublicStanding(rank, each.mean)
         for each, rank in zip(snapshot.scores.methods, ranks, strict=True)
     }
     as_of = public_visibility(snapshot.phase).moment(snapshot.as_of)

@@ -15,7 +15,15 @@ from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
 from app.challenges.disclosure import public_visibility, withheld
 from app.core.errors import MalformedError, NotFoundError
-from app.figures.board_figures import FIGURE, FIGURES, MOST_CLASSES, FigureHead, Place, Summary, disclosed
+from app.figures.board_figures import (
+    FIGURE,
+    FIGURES,
+    MOST_CLASSES,
+    FigureHead,
+    PublicStanding,
+    Summary,
+    disclosed,
+)
 from app.figures.drawings import embed_styles
 from app.models import Artefact
 from app.platform import Platform
@@ -134,7 +142,7 @@ def table_part(figure: FigureView, group: int = 1) -> TablePart:
     )
 
 
-def draw_badge(board: str, place: Place) -> Drawing:
+def draw_badge(board: str, place: PublicStanding) -> Drawing:
     """Draw a badge with a method's rank and mean on a board, for other websites."""
     left = shortened(board, LONGEST_BADGE)
     right = (
@@ -251,7 +259,7 @@ def _read(stored: Mapping[str, Any]) -> Summary:
         stored["disclosed"],
         datetime.fromisoformat(stored["as_of"]),
         tuple(FigureHead(**head) for head in stored["figures"]),
-        {method: Place(**place) for method, place in stored["places"].items()},
+        {method: PublicStanding(**place) for method, place in stored["places"].items()},
     )
 
 

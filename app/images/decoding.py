@@ -47,7 +47,7 @@ class PictureError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeImages:
     """The images made from a file: JPEG in both sizes, and the original size in pixels; or the problem."""
 
     thumbnail: bytes = b""
@@ -108,16 +108,16 @@ def make_all(source: Path, names: tuple[str | None, ...], in_pack: bool) -> byte
     return pack([facts, *(part for each in made for part in (each.thumbnail, each.view))])
 
 
-def _make_one(source: Path, name: str | None, data: bytes | None) -> Made:
+def _make_one(source: Path, name: str | None, data: bytes | None) -> MadeImages:
     if name is None:
-        return Made()
+        return MadeImages()
     try:
         return make(read_file(source / name) if data is None else data)
     except PictureError as error:
-        return Made(problem=str(error))
+        return MadeImages(problem=str(error))
 
 
-def make(data: bytes) -> Made:
+def make(data: bytes) -> MadeImages:
     """Make a thumbnail and a larger image from a JPEG or PNG file.
 
     The orientation in the metadata is ignored, because annotation refers to the pixels as stored. Raises PictureError.
@@ -136,7 +136,7 @@ def make(data: bytes) -> Made:
     view.thumbnail(VIEW, reducing_gap=2.0)
     thumbnail = view.copy()
     thumbnail.thumbnail(THUMBNAIL, reducing_gap=2.0)
-    return Made(_jpeg(thumbnail, QUALITY["thumbnail"]), _jpeg(view, QUALITY["view"]), *size)
+    return MadeImages(_jpeg(thumbnail, QUALITY["thumbnail"]), _jpeg(view, QUALITY["view"]), *size)
 
 
 def _decoded(data: bytes) -> "tuple[tuple[int, int], Image.Image]":

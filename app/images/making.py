@@ -19,7 +19,7 @@ import scoring
 from app.challenges import challenges
 from app.challenges.challenges import description_of
 from app.core.errors import NotFoundError
-from app.images.decoding import RECIPE, Made, PictureError, check_beginning, make_all, read_file
+from app.images.decoding import RECIPE, MadeImages, PictureError, check_beginning, make_all, read_file
 from app.images.packs import PACK, pack, parts_of, write_pack
 from app.images.pictures import BATCH, PICTURES, queue_job, source_of
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
@@ -337,7 +337,7 @@ def _unreachable(platform: Platform, batch: _Batch) -> str | None:
     return None
 
 
-def _make(platform: Platform, batch: _Batch) -> list[Made]:
+def _make(platform: Platform, batch: _Batch) -> list[MadeImages]:
     names = tuple(None if each.problem else each.file for each in batch.pictures)
     if batch.row.copy_key is None:
         return _make_all(Path(batch.source.folder), names, in_pack=False)
@@ -345,7 +345,7 @@ def _make(platform: Platform, batch: _Batch) -> list[Made]:
         return _make_all(copies, names, in_pack=True)
 
 
-def _make_all(source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[Made]:
+def _make_all(source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[MadeImages]:
     """Make all files in one child process or, if that is stopped, one by one."""
     try:
         return _run(BATCH_SECONDS, source, names, in_pack=in_pack)
@@ -356,31 +356,31 @@ def _make_all(source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> 
     return [_make_one(source, names, place, in_pack=in_pack) for place in range(len(names))]
 
 
-def _make_one(source: Path, names: Sequence[str | None], place: int, *, in_pack: bool) -> Made:
+def _make_one(source: Path, names: Sequence[str | None], place: int, *, in_pack: bool) -> MadeImages:
     alone = tuple(name if each == place else None for each, name in enumerate(names))
     try:
         return _run(IMAGE_SECONDS, source, alone, in_pack=in_pack)[place]
     except ChildFileError:
         raise
     except ChildError as error:
-        return Made(problem=f"decoding was stopped: {error}")
+        return MadeImages(problem=f"decoding was stopped: {error}")
 
 
-def _run(seconds: int, source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[Made]:
+def _run(seconds: int, source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[MadeImages]:
     limits = ChildLimits(seconds=seconds, memory=MEMORY, nice=10)
     facts, *parts = parts_of(BytesIO(run_in_subprocess(limits, make_all, source, names, in_pack)))
     return [
-        Made(thumbnail, view, *fact)
+        MadeImages(thumbnail, view, *fact)
         for thumbnail, view, fact in zip(parts[::2], parts[1::2], json.loads(facts), strict=True)
     ]
 
 
-def _checked(file: Picture, made: Made) -> Made:
+def _checked(file: Picture, made: MadeImages) -> MadeImages:
     """Drop the images made from a file if it has a problem."""
     problem = (
         file.problem or made.problem or size_problem((file.width, file.height), (made.width, made.height))
     )
-    return Made(width=made.width, height=made.height, problem=problem) if problem else made
+    return MadeImages(width=made.width, height=made.height, problem=problem) if problem else made
 
 
 def size_problem(expected: tuple[int | None, int | None], found: tuple[int, int]) -> str | None:
@@ -394,7 +394,7 @@ def size_problem(expected: tuple[int | None, int | None], found: tuple[int, int]
     return "the image is {} x {}, but its annotation says {} x {}".format(*found, *expected)
 
 
-def _record_made(session: Session, batch: _Batch, made: Sequence[Made]) -> None:
+def _record_made(session: Session, batch: _Batch, made: Sequence[MadeImages]) -> None:
     """Record that a batch is made, unless its files have changed meanwhile."""
     row = batch.row
     is_same = (

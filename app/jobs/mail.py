@@ -186,7 +186,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MailLocation:
     """Where people find their mail: in their mailbox, or in a folder of this machine."""
 
     is_sent: bool
@@ -236,7 +236,7 @@ def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) ->
     return waits
 
 
-def place_of(mail_server: str | None, address: str, folder: str) -> Place:
+def mail_location_of(mail_server: str | None, address: str, folder: str) -> MailLocation:
     """Return where people find their mail; the folder is shown only if the server is used on its own machine.
 
     >>> place_of(None, "http://127.0.0.1:8000", "/home/ash/heldout-data/mail").folder
@@ -245,7 +245,7 @@ def place_of(mail_server: str | None, address: str, folder: str) -> Place:
     Place(is_sent=False, folder=None)
     """
     is_here = urlsplit(address).hostname in LOOPBACK
-    return Place(mail_server is not None, folder if is_here and mail_server is None else None)
+    return MailLocation(mail_server is not None, folder if is_here and mail_server is None else None)
 
 
 def template_for(letter: MailTemplate, recipient: Recipient) -> MailTemplate | None:
@@ -366,7 +366,7 @@ def revoke_links(session: Session, user_id: int, purpose: MailTemplate | None = 
     session.execute(dropped)
 
 
-def forget(session: Session) -> None:
+def delete_expired(session: Session) -> None:
     """Delete requests that no longer count towards a limit, and expired links."""
     session.execute(delete(MailRequest).where(MailRequest.at < func.now() - DAY))
     session.execute(delete(MailLink).where(MailLink.expires_at < func.now()))
@@ -406,9 +406,9 @@ def notify_owner(session: Session, letter: MailTemplate, user: User, **fields: s
         notify(session, letter, address=user.email, **fields)
 
 
-def mail_location(settings: Settings) -> Place:
+def mail_location(settings: Settings) -> MailLocation:
     """Return where people find their mail."""
-    return place_of(settings.smtp_host, settings.address, str(settings.data / "mail"))
+    return mail_location_of(settings.smtp_host, settings.address, str(settings.data / "mail"))
 
 
 def deliver(platform: Platform, payload: Mapping[str, Any]) -> None:
@@ -477,4 +477,4 @@ def _templates() -> Environment:
 def sweep(platform: Platform) -> None:
     """Delete requests that no longer count towards a limit, and expired links."""
     with platform.transaction() as session:
-        forget(session)
+        delete_expired(session)

@@ -126,7 +126,7 @@ def installation_settings(settings: Settings) -> Settings:
 
 def is_running(data: Path) -> bool:
     """Return whether an installation runs on this folder and has published its settings. Raises InstallationError."""
-    with os_errors_explained(data):
+    with explaining_os_errors(data):
         try:
             with (data / "lock").open(encoding="utf-8") as lock:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -168,7 +168,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 @contextmanager
-def os_errors_explained(data: Path) -> Iterator[None]:
+def explaining_os_errors(data: Path) -> Iterator[None]:
     """Turn an OSError of the block into an InstallationError that says what to change."""
     try:
         yield

@@ -134,7 +134,7 @@ def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Che
     yield broker(str(settings.broker_url))
     for name in ("archives", "descriptions", "artefacts"):
         yield _store(f"store of {name}", getattr(platform, name))
-    yield contents(platform)
+    yield stored_files(platform)
     if part is Part.WORKER:
         yield _truth_of_worker(platform)
         yield mail(settings)
@@ -291,7 +291,7 @@ def _round_trip(storage: Storage) -> str | None:
         return error.cause
 
 
-def contents(platform: Platform) -> Check:
+def stored_files(platform: Platform) -> Check:
     """Check that every stored file that the database refers to is there and intact."""
     try:
         found = backup.check_stored_files(platform)

@@ -22,9 +22,9 @@ from app.operations.data_folder import (
     EMBEDDED_DATABASE,
     InstallationError,
     Secrets,
+    explaining_os_errors,
     load_secrets,
     lock_data_folder,
-    os_errors_explained,
     write_private,
 )
 from app.operations.supervisor import Child, Supervisor, die_with_parent, supervised
@@ -239,7 +239,7 @@ def embedded_servers(data: Path, *, report: Callable[[str], None]) -> Iterator[S
     InstallationError, NotReadyError or psycopg.Error if they cannot be started.
     """
     with ExitStack() as stack:
-        with os_errors_explained(data):
+        with explaining_os_errors(data):
             lock = stack.enter_context(lock_data_folder(data))
             secrets = load_secrets(data)
             processes = stack.enter_context(supervised(report))

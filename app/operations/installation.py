@@ -15,7 +15,7 @@ from rich.console import Console
 
 from app.core.settings import Settings
 from app.operations.command_settings import require_servers
-from app.operations.data_folder import lock_data_folder, os_errors_explained, published_settings
+from app.operations.data_folder import explaining_os_errors, lock_data_folder, published_settings
 from app.operations.embedded import embedded_servers
 from app.operations.migrating import migrate
 from app.operations.processes import shared_counters_folder, web_child, worker_child
@@ -45,7 +45,7 @@ def run_installation(console: Console, *, once: bool) -> int:
     try:
         settings = Settings.read()
         with (
-            os_errors_explained(settings.data),
+            explaining_os_errors(settings.data),
             interrupted_by_signals(),
             _installation(settings, report) as platform,
         ):

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView, quotas_of
+from app.challenges.challenges import PhaseView, quotas_of_new_phase
 from app.challenges.disclosure import Exposure, Terms, bits_so_far, change_refusal, disclosures_so_far
 from app.core import audit
 from app.core.access import Actor
@@ -118,7 +118,7 @@ def change_disclosure(
                 " public with --allow-public-copy"
             )
         if after.disclosure is not Disclosure.FULL and not stored.quotas:
-            stored.quotas = quotas_of(None, after.disclosure)
+            stored.quotas = quotas_of_new_phase(None, after.disclosure)
         shown_before = stored.shows_exposure
         for name, value in asdict(after).items():
             setattr(stored, name, value)

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges
-from app.challenges.challenges import description_of, is_over, quotas_of
+from app.challenges.challenges import description_of, is_over, quotas_of_new_phase
 from app.challenges.disclosure import Terms, change_refusal
 from app.images import making
 from app.images.making import ImportedImages
@@ -219,7 +219,9 @@ def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
         disclosure=disclosure,
         details_at_close=_first_given(request.details_at_close, rules.details_at_close),
         only_complete=_first_given(request.only_complete, rules.only_complete),
-        quotas=quotas_of(request.quotas if request.quotas is not None else rules.quotas or None, disclosure),
+        quotas=quotas_of_new_phase(
+            request.quotas if request.quotas is not None else rules.quotas or None, disclosure
+        ),
         opens_at=_first_given(request.opens_at, rules.opens_at),
         closes_at=None if closes_at is NONE else closes_at,
         grace=_first_given(request.grace, rules.grace),

@@ -253,7 +253,7 @@ def add_link(session: Session, user_id: int, issuer: str, subject: str, email: s
     session.flush()
 
 
-def note_use(session: Session, issuer: str, subject: str) -> None:
+def record_use(session: Session, issuer: str, subject: str) -> None:
     """Record that a provider's login was used just now."""
     used = update(Identity).where(Identity.issuer == issuer, Identity.subject == subject)
     session.execute(used.values(last_used_at=func.now()))
@@ -389,7 +389,7 @@ def _apply_outcome(session: Session, platform: Platform, context: CallbackContex
     if found is LoginOutcome.LINKED and known.started_by is not None and known.owner is None:
         _link(session, provider, known.started_by, claims.subject, claims.email)
     if known.owner is not None and found in (LoginOutcome.LOGGED_IN, LoginOutcome.CONFIRMED):
-        note_use(session, provider.issuer, claims.subject)
+        record_use(session, provider.issuer, claims.subject)
     if known.owner is not None and found is LoginOutcome.LOGGED_IN:
         token = _start_session(session, platform, context.browser, known.owner)
         return Returned(found, started.next_page, token)

@@ -148,7 +148,7 @@ def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
         return None
     scopes, is_due, *person = found
     if is_due:
-        tokens.note_use(session, token_hash)
+        tokens.record_use(session, token_hash)
     return _actor(person, scopes=frozenset(map(Scope, scopes)))
 
 

@@ -102,7 +102,7 @@ def is_due() -> ColumnElement[bool]:
     return func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < func.now() - NOTED_EVERY
 
 
-def note_use(session: Session, token_hash: bytes) -> None:
+def record_use(session: Session, token_hash: bytes) -> None:
     """Record that a token is used, unless another request has just done so."""
     is_this = ApiToken.token_hash == token_hash
     session.execute(update(ApiToken).where(is_this, is_due()).values(last_used_at=func.now()))

@@ -56,7 +56,9 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             team=team.name,
             members=people.members,
             has_more_members=people.next is not None,
-            results=standings.of_methods(session, (method_id,), visibilities, only_public=not sees_all),
+            results=standings.results_of_methods(
+                session, (method_id,), visibilities, only_public=not sees_all
+            ),
             submissions=methods.submissions_of(session, actor, method),
             changes=methods.changes_of(session, method),
             is_ours=is_ours,

@@ -247,7 +247,7 @@ def former_results(phase_id: int, competition: int, before: datetime) -> Subquer
     return statement.subquery()
 
 
-def current(phase_id: int, competition: int) -> Subquery:
+def current_results(phase_id: int, competition: int) -> Subquery:
     """Select the results on a board now, each with its run: result_id, run_id."""
     statement = (
         select(Result.id.label("result_id"), Result.published_run_id.label("run_id"))

@@ -211,7 +211,7 @@ def _cell(result: ResultView | None, leaders: Container[tuple[int, int]]) -> Cel
     return Cell(result.submission, result.mean, best=is_best)
 
 
-def arrivals_of(results: Iterable[ResultView], limit: int) -> tuple[RecentSubmission, ...]:
+def submissions_of(results: Iterable[ResultView], limit: int) -> tuple[RecentSubmission, ...]:
     """Return the first `limit` submissions of these results, in their order."""
     found: dict[int, list[ResultView]] = {}
     for each in results:
@@ -361,7 +361,7 @@ def recent_submissions(
 ) -> tuple[RecentSubmission, ...]:
     """Return the newest submissions with public results."""
     found = newest(session, limit * RESULTS_EACH)
-    return arrivals_of(views(session, found, public_visibilities(phases)), limit)
+    return submissions_of(views(session, found, public_visibilities(phases)), limit)
 
 
 def public_visibilities(phases: Sequence[PhaseView]) -> Visibilities:
@@ -369,7 +369,7 @@ def public_visibilities(phases: Sequence[PhaseView]) -> Visibilities:
     return {phase.id: (phase, public_visibility(phase)) for phase in phases}
 
 
-def of_methods(
+def results_of_methods(
     session: Session, methods: Collection[int], visibilities: Visibilities, *, only_public: bool
 ) -> tuple[ResultView, ...]:
     """Return the results of these methods on the boards of these phases."""
@@ -413,7 +413,7 @@ def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
     order = best_first(ranked)
     shown = order[(page - 1) * PAGE : page * PAGE]
     columns = columns_of(phase.dataset, {each.competition for each in ranked})
-    results = of_methods(session, shown, {phase.id: (phase, visibility)}, only_public=True)
+    results = results_of_methods(session, shown, {phase.id: (phase, visibility)}, only_public=True)
     has_more = len(order) > page * PAGE
     return Matrix(
         challenge=phase.challenge,
@@ -427,12 +427,12 @@ def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
     )
 
 
-def of_team(
+def matrices_of_team(
     session: Session, team_id: int, visibilities: Visibilities, *, only_public: bool
 ) -> tuple[Matrix, ...]:
     """Return the newest methods of a team by the competitions of each phase with their results, best first."""
     methods = methods_of_team(session, team_id, PAGE + 1, only_public=only_public)
-    results = of_methods(session, methods[:PAGE], visibilities, only_public=only_public)
+    results = results_of_methods(session, methods[:PAGE], visibilities, only_public=only_public)
     found = ((phase, visibility, _results_on(phase, results)) for phase, visibility in visibilities.values())
     has_more = len(methods) > PAGE
     return tuple(

@@ -39,7 +39,7 @@ def confirm(
     response.headers["Location"] = f"/api/v1/submissions/{submission_id}"
     view = submissions.submission_page(platform, actor, submission_id)
     competitions = [result.competition for result in view.results]
-    _, fields = quotas.fields(platform, actor, view.challenge, view.image_set, competitions)
+    _, fields = quotas.quota_headers(platform, actor, view.challenge, view.image_set, competitions)
     response.headers.update(fields)
     return view
 

@@ -17,6 +17,6 @@ def quota(
     platform: ThePlatform, actor: CurrentActor, response: Response, challenge: str, image_set: str
 ) -> tuple[QuotaLine, ...]:
     """How many results of each task you and your team may submit now, and when more. The `RateLimit-…` headers say the same."""
-    lines, fields = quotas.fields(platform, actor, challenge, image_set)
+    lines, fields = quotas.quota_headers(platform, actor, challenge, image_set)
     response.headers.update({**fields, "Cache-Control": "no-store"})
     return lines

@@ -406,7 +406,7 @@ def lines(
     return quota_lines(challenges.now(session), phase.quotas, tuple(wanted), used)
 
 
-def fields(
+def quota_headers(
     platform: Platform,
     actor: Actor,
     challenge: str,

@@ -20,7 +20,7 @@ from app.home.home import (
     competitions_of,
     timeline_of,
 )
-from app.results.standings import Cell, Matrix, MatrixRow, arrivals_of, columns_of
+from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
 from tests.pages.method_views import RESULT
 from tests.pages.views import NOW, PHASE, VAL
@@ -42,7 +42,7 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     challenges = (summary, replace(summary, phases=()))
     stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
     pictures = PhasePictures(VAL, (stands_for,))
-    newest = arrivals_of(several, 8)
+    newest = submissions_of(several, 8)
     yield (
         "home/home.html",
         {"home": HomeView(challenges, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), pictures)},

@@ -7,7 +7,7 @@ from typing import Any
 from app.challenges.terms import TermsView
 from app.core.access import Scope
 from app.core.settings import Registration, Settings
-from app.jobs.mail import Place
+from app.jobs.mail import MailLocation
 from app.people.accounts import LinkOutcome, Offer
 from app.people.openid import LinkView, Newcomer
 from app.people.openid_pages import STATUS
@@ -44,16 +44,16 @@ def of_confirmation() -> Iterator[Sample]:
     yield "confirmation/offer.html", {"offer": None, "token": "t0ken", "problems": {}}
     for outcome in LinkOutcome:
         yield "confirmation/unusable.html", {"outcome": outcome.value}
-    sent = {"place": Place(is_sent=True), "form": {}, "problems": {}, "wait": None, "pending": None}
+    sent = {"place": MailLocation(is_sent=True), "form": {}, "problems": {}, "wait": None, "pending": None}
     yield "confirmation/address.html", sent
     typed = {"form": {"email": EVIL}, "problems": {"email": EVIL}, "wait": NOW, "pending": EVIL}
-    for place in (Place(is_sent=False), Place(is_sent=False, folder=EVIL)):
+    for place in (MailLocation(is_sent=False), MailLocation(is_sent=False, folder=EVIL)):
         yield "confirmation/address.html", {**sent, **typed, "place": place}
 
 
 def of_recovery() -> Iterator[Sample]:
     yield "recovery/forgot.html", {"form": {"email": EVIL}, "problems": {"email": EVIL}}
-    for place in (Place(is_sent=True), Place(is_sent=False, folder=EVIL)):
+    for place in (MailLocation(is_sent=True), MailLocation(is_sent=False, folder=EVIL)):
         yield "recovery/asked.html", {"place": place, "lifetime": "24 hours"}
     yield "recovery/ask_login_link.html", {"form": {"email": EVIL}, "problems": {"email": EVIL}}
     for email in (None, EVIL):

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from app.results.standings import (
     RankedMethod,
-    arrivals_of,
     best_first,
     columns_of,
     leaders_of,
     ranked_of,
     rows_of,
+    submissions_of,
 )
 from tests.pages.method_views import RESULT
 
@@ -72,7 +72,7 @@ def test_results_of_one_submission_arrive_together() -> None:
         replace(RESULT, submission=9, competition=3),
     ]
 
-    [newest] = arrivals_of(results, 1)
+    [newest] = submissions_of(results, 1)
 
     assert newest.submission == 9
     assert [each.competition for each in newest.results] == [3, 4]

@@ -150,7 +150,7 @@ class Rows:
         with self.platform.transaction() as session:
             board = boards.stored_board(session, self.phase_id, self.competition, Audience.ORGANISERS)
             assert board is not None
-            standing = recording.current(self.phase_id, self.competition)
+            standing = recording.current_results(self.phase_id, self.competition)
             rows = boards.select_rows(session, standing, Audience.ORGANISERS)
             old = [row.run_id for row in rows if boards.is_outdated(row.versions, board.versions)]
             return list(session.scalars(select(Run.result_id).where(Run.id.in_(old))))

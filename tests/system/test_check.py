@@ -16,9 +16,9 @@ from app.operations.deployment import (
     Check,
     Part,
     broker,
-    contents,
     exposure,
     forbidden_web_variables,
+    stored_files,
 )
 from app.operations.health import has_free_space
 from app.platform import platform_of
@@ -131,7 +131,7 @@ def test_every_damaged_and_missing_file_is_named(own_servers: OwnServers, tmp_pa
 def contents_checked(running: Installation, **changed: object) -> Check:
     """What is said of the contents by a process with these settings."""
     platform = platform_of(running.settings.model_copy(update=changed))
-    found = contents(platform)
+    found = stored_files(platform)
     platform.engine.dispose()
     return found
 

@@ -36,7 +36,9 @@ def admin(board: Rows) -> Actor:
 def shown(board: Rows, audience: Audience = Audience.PUBLIC) -> list[tuple[str, bool]]:
     """The teams on the board, and whether they are marked as suspended."""
     with board.platform.transaction() as session:
-        rows = boards.select_rows(session, recording.current(board.phase_id, board.competition), audience)
+        rows = boards.select_rows(
+            session, recording.current_results(board.phase_id, board.competition), audience
+        )
         return [(row.team.name, row.team.is_suspended) for row in rows]
 
 
@@ -48,7 +50,7 @@ def version(board: Rows) -> Any:
 def submission_is_public(board: Rows) -> bool:
     with board.platform.transaction() as session:
         rows = boards.select_rows(
-            session, recording.current(board.phase_id, board.competition), Audience.ORGANISERS
+            session, recording.current_results(board.phase_id, board.competition), Audience.ORGANISERS
         )
         return submissions.submission_of(session, NOBODY, rows[0].submission_id) is not None
 
