@@ -105,7 +105,7 @@ def tasks_of(phase: PhaseView) -> dict[int, str]:
 def quotas_of_new_phase(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[Quota, ...]:
     """Return the quotas of a new phase. A held-out one always has some, because every score reveals something.
 
-    >>> [str(quota) for quota in quotas_of(None, Disclosure.CLASSES)], quotas_of(None, Disclosure.FULL)
+    >>> [str(quota) for quota in quotas_of_new_phase(None, Disclosure.CLASSES)], quotas_of_new_phase(None, Disclosure.FULL)
     (['2 in 7 days', '30 in 365 days'], ())
     """
     if given is None:

@@ -239,9 +239,9 @@ def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) ->
 def mail_location_of(mail_server: str | None, address: str, folder: str) -> MailLocation:
     """Return where people find their mail; the folder is shown only if the server is used on its own machine.
 
-    >>> place_of(None, "http://127.0.0.1:8000", "/home/ash/heldout-data/mail").folder
+    >>> mail_location_of(None, "http://127.0.0.1:8000", "/home/ash/heldout-data/mail").folder
     '/home/ash/heldout-data/mail'
-    >>> place_of(None, "https://voc.example", "/srv/heldout/mail")
+    >>> mail_location_of(None, "https://voc.example", "/srv/heldout/mail")
     Place(is_sent=False, folder=None)
     """
     is_here = urlsplit(address).hostname in LOOPBACK
