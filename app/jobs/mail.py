@@ -242,7 +242,7 @@ def mail_location_of(mail_server: str | None, address: str, folder: str) -> Mail
     >>> mail_location_of(None, "http://127.0.0.1:8000", "/home/ash/heldout-data/mail").folder
     '/home/ash/heldout-data/mail'
     >>> mail_location_of(None, "https://voc.example", "/srv/heldout/mail")
-    Place(is_sent=False, folder=None)
+    MailLocation(is_sent=False, folder=None)
     """
     is_here = urlsplit(address).hostname in LOOPBACK
     return MailLocation(mail_server is not None, folder if is_here and mail_server is None else None)

@@ -157,7 +157,7 @@ def test_a_linked_folder_that_is_away_is_said_and_tried_again(
     deliver(platform)
     organiser = organiser_of(platform, browser, "away")
     page = organiser.get("/pictures/away/test")
-    assert f"The folder {tree} is not there" in page.text
+    assert f"The folder {tree} does not exist" in page.text
     assert "being made" not in page.text
     assert "could not be made" in page.text
 
@@ -166,7 +166,7 @@ def test_a_linked_folder_that_is_away_is_said_and_tried_again(
     deliver(platform)
 
     assert answer.status_code == 303
-    assert "is not there" not in organiser.get("/pictures/away/test").text
+    assert "does not exist" not in organiser.get("/pictures/away/test").text
     assert organiser.get("/pictures/away/test").text.count('loading="lazy"') == len(IMAGES)
 
 

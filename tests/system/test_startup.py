@@ -89,7 +89,7 @@ def test_the_port_of_every_address_is_taken_by_one_who_has_it_on_loopback(data: 
     with socket.create_server(("127.0.0.1", 0)) as stranger:
         port = stranger.getsockname()[1]
 
-        assert f"port {port} of 0.0.0.0 is taken" in start(data, HELDOUT_PORT=port, HELDOUT_HOST="0.0.0.0")
+        assert f"port {port} of 0.0.0.0 is used" in start(data, HELDOUT_PORT=port, HELDOUT_HOST="0.0.0.0")
 
 
 def test_a_folder_that_another_installation_uses_is_reported(data: Path) -> None:
