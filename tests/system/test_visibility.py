@@ -123,7 +123,7 @@ def test_the_page_asks_before_a_method_becomes_public(site: SharedSite, phase: s
     address = f"/submissions/{submission['id']}"
     page = oak.http.get(address, headers={"Accept": "text/html"}).text
 
-    assert "Only your team and the organisers see this result" in page
+    assert "Only your team and the organisers see this submission" in page
     assert "This cannot be undone" in page
     assert oak.http.post(f"{address}/public").status_code == 303
     page = site.anybody.http.get(address, headers={"Accept": "text/html"}).text
