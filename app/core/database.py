@@ -12,6 +12,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, InternalE
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
+log = structlog.get_logger()
+
 
 class BoundedConnection(psycopg.Connection[Any]):
     """A connection that limits how long a statement may take."""
@@ -39,8 +41,6 @@ def limit_response_time(engine: Engine, seconds: float) -> None:
         connection.seconds = seconds
         return connection
 
-
-log = structlog.get_logger()
 
 DISCONNECTING = ("25006", "25P03")  # a read-only server after a failover; idle in a transaction for too long
 

@@ -37,6 +37,8 @@ from app.models import Board, Decision, Job, Method, Phase, Rescore, Result, Res
 from app.platform import Platform
 from app.results import ladder, recording, withdrawing
 
+log = structlog.get_logger()
+
 
 class RescoreChoice(enum.StrEnum):
     """The options of an organiser for a result that a re-scoring could not score."""
@@ -382,9 +384,6 @@ def challenge_of_rescore(session: Session, rescore_id: int) -> int | None:
     """Return the id of a re-scoring's challenge."""
     statement = select(Phase.challenge_id).join(Rescore, Rescore.phase_id == Phase.id)
     return session.scalar(statement.where(Rescore.id == rescore_id))
-
-
-log = structlog.get_logger()
 
 
 def rescore_phase(

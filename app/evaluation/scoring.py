@@ -39,6 +39,8 @@ from app.results import ladder, receipts, recording
 from app.results.ladder import Comparison
 from app.storage import content_key
 
+log = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -225,9 +227,6 @@ def _by_phase(state: RunState, runs: Select[Any], limit: int) -> Select[int, Run
 def is_reachable(session: Session) -> bool:
     """Whether the database answers."""
     return bool(session.scalar(text("SELECT 1")) == 1)
-
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)

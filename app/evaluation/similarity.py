@@ -39,6 +39,8 @@ from app.platform import Platform
 from app.storage import content_key
 from scoring.analysis.near_duplicates import Likeness, similarity_of_sketches
 
+log = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -321,8 +323,6 @@ def delete_withdrawn(session: Session) -> None:
     has_withdrawn = or_(SimilarPair.result_id.in_(withdrawn), SimilarPair.other_id.in_(withdrawn))
     session.execute(delete(SimilarPair).where(has_withdrawn))
 
-
-log = structlog.get_logger()
 
 PAGE = 50  # pairs
 MAX_SKETCHES = 5000  # compare a new result with the sketches of so many others, the newest of its board

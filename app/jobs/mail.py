@@ -31,6 +31,8 @@ from app.jobs import queue
 from app.models import JobKind, MailLink, MailRequest, User
 from app.platform import Platform
 
+log = structlog.get_logger()
+
 TIMEOUT = 20  # seconds, for each response of the mail server
 MAX_FILES = 1000  # messages kept in the mail folder
 
@@ -370,9 +372,6 @@ def delete_expired(session: Session) -> None:
     """Delete requests that no longer count towards a limit, and expired links."""
     session.execute(delete(MailRequest).where(MailRequest.at < func.now() - DAY))
     session.execute(delete(MailLink).where(MailLink.expires_at < func.now()))
-
-
-log = structlog.get_logger()
 
 
 def request_mail(

@@ -44,6 +44,8 @@ from scoring.saved_matches import open_matches
 from scoring.statistics.bootstrap import sample_of
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
 
+log = structlog.get_logger()
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
 
 
@@ -146,8 +148,6 @@ def likeness(one: Path, other: Path, description: Path, competition: int) -> byt
     public = Description.from_json(description.read_text())
     return json.dumps(asdict(compare_archives(one, other, public, competition))).encode()
 
-
-log = structlog.get_logger()
 
 FORK_SERVER_PAUSE = 0.2  # seconds until a fork server that has closed its connections has exited, too
 CRASHED, OUT_OF_MEMORY, FILE_ERROR = 1, 77, 78  # exit codes of children

@@ -18,6 +18,8 @@ from app.models import Job, JobKind
 from app.operations.migrating import schema_problem
 from app.platform import Platform
 
+log = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -128,8 +130,6 @@ def has_free_space(session: Session, mebibytes: int) -> bool | None:
         return False if state == DISK_FULL else None
     return True
 
-
-log = structlog.get_logger()
 
 CHECK_SECONDS = 3.0
 # seconds that a result is shared, and that others wait for a running check: a check that hangs must not block them

@@ -6,7 +6,6 @@ from itertools import chain, repeat
 from math import isnan
 from typing import Any, Final
 
-import structlog
 from sqlalchemy import Subquery, select
 from sqlalchemy.orm import Session
 
@@ -221,6 +220,3 @@ def _stored_exhibits(platform: Platform, actor: Actor, run_id: int) -> list[dict
         if hidden := withheld(phase, visibility_for(actor, phase)):
             raise WithheldError(hidden)
         return stored_exhibits(session, run_id)
-
-
-log = structlog.get_logger()

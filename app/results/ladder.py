@@ -16,6 +16,8 @@ from app.platform import Platform
 from app.results import scored_runs
 from app.results.scored_runs import ScoredRun
 
+log = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True)
 class LadderEntry:
@@ -129,9 +131,6 @@ def carry_over(session: Session, rescore_id: int) -> None:
         .values(ladder_run_id=places.c.shown_id),
         execution_options={"synchronize_session": False},
     )
-
-
-log = structlog.get_logger()
 
 
 def compare(

@@ -41,6 +41,8 @@ from app.submissions.methods import MethodView, NewMethod, Training
 from app.submissions.quotas import QuotaLine, quota_lines, rate_limit_fields, slots_to_use
 from app.submissions.uploads import FoundResult, UploadView, results_of
 
+log = structlog.get_logger()
+
 
 class NewSubmission(BaseModel):
     """A request to score an upload as the results of a method."""
@@ -148,9 +150,6 @@ def add_result(
     session.add(run)
     session.flush()
     queue.add_runs(session, [run.id])
-
-
-log = structlog.get_logger()
 
 
 def confirm(
