@@ -74,7 +74,7 @@ MUTE = """() => {
   return wrong;
 }"""
 
-# Is it in visibility, and can one see that it is where the keyboard is?
+# Is it in sight, and can one see that it is where the keyboard is?
 FOCUSED = """() => {
   const element = document.activeElement;
   const style = getComputedStyle(element);
@@ -106,7 +106,7 @@ def too_wide_by(page: Page) -> int:
 
 
 def tab_until(page: Page, target: str, most: int = 60) -> list[str]:
-    """Press the tab key until `target` has the focus; what had it on the way, each in visibility and marked."""
+    """Press the tab key until `target` has the focus; what had it on the way, each in sight and marked."""
     names: list[str] = []
     while len(names) < most:
         page.keyboard.press("Tab")
