@@ -37,8 +37,8 @@ test: $(development) ## the tests, on servers of their own, in three processes (
 
 in_processes := --numprocesses 3 --dist loadfile
 
-test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form of them)
-	@$(python) -m pytest -m slow --timeout 1800 tests/slow
+test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form; ONLY=tests/slow chooses)
+	@$(python) -m pytest -m slow --timeout 1800 $(or $(ONLY),$(in_processes))
 
 nemesis: $(development) ## break a busy installation at random and check what became of it (MINUTES=10 SEED=1 STORE=folder)
 	@$(python) -m tests.nemesis --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) --store $(or $(STORE),folder)

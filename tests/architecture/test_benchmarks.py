@@ -13,6 +13,8 @@ from benchmarks.server.table import MARK
 from benchmarks.speed_page import SPEED, write_speed
 from benchmarks.tables import Section
 
+pytestmark = pytest.mark.slow
+
 BEGIN, END = (MARK.format("benchmarks", end) for end in ("begin", "end"))
 
 

@@ -13,6 +13,8 @@ import scoring
 from docs.building import build, modules
 from scoring.protocol_table import describe_protocols
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Page(HTMLParser):

@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.architecture.test_library import ALONE, packages_of, plain
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 LOCKED = re.compile(r"^([\w.-]+)==", re.MULTILINE)

@@ -14,6 +14,8 @@ import pytest
 from tests.architecture.test_library import core_dependencies, with_what_they_need
 from tests.scoring.builders import kit
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

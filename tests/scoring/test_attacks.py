@@ -69,6 +69,7 @@ def test_every_upload_gets_the_expected_result_and_message(checked: list[Checked
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_no_upload_takes_long_or_leads_the_message_astray(checked: list[Checked], attacks: Path) -> None:
     for each in checked:
         name = each.upload.name
@@ -95,6 +96,7 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_all_uploads_together_stay_in_little_memory(uploads: list[Upload], phase: Description) -> None:
     command = [sys.executable, "-c", WATCHED, *(str(upload.path) for upload in uploads)]
 

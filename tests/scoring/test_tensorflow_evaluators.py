@@ -142,6 +142,7 @@ def real_set(
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("protocol", "detector"), REAL)
+@pytest.mark.slow
 def test_figures_of_real_detectors_are_those_of_the_evaluator(
     protocol: str, detector: str, unpacked: Unpack, real_truth: ReadTruth
 ) -> None:

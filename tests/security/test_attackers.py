@@ -24,6 +24,8 @@ from tests.security.attackers.table import (
 )
 from tests.security.attackers.world import draw, recovered
 
+pytestmark = pytest.mark.slow
+
 SHORT = Size(images=300, classes=4, seeds=2)
 HIDDEN = [row for row in ROWS if row != "full"]
 

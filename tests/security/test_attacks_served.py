@@ -18,7 +18,7 @@ from tests.system.installations import Client, Installation, good, installation
 from tests.system.process_trees import bytes_of, is_alive, tree_of
 from tests.system.servers import OwnServers
 
-pytestmark = [pytest.mark.shared, pytest.mark.system, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.shared, pytest.mark.system, pytest.mark.timeout(900)]
 
 PHASE = "attacked/test"
 SENDERS = 3  # as many uploads on their way, because most of the time goes by waiting

@@ -10,7 +10,7 @@ from tests.system.conftest import SharedSite
 from tests.system.installations import awaited, good
 from tests.system.kits import results, small_kit
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 CHALLENGES = count(1)
 PATIENCE = 180  # seconds: what follows from the results of other tests is done before

@@ -41,7 +41,7 @@ from tests.system.servers import OwnServers, eventually, plain
 from tests.working import do_all
 from worker.handlers import sweep
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PHASE = "oak/test"
 NIGHT = datetime(2027, 3, 31, 2, 15, tzinfo=UTC)

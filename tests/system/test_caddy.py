@@ -24,6 +24,7 @@ from tests.system.servers import OwnServers, eventually, free_port
 CADDYFILE = ROOT / "deploy" / "Caddyfile"
 CADDY = shutil.which("caddy")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.system,
     pytest.mark.skipif(CADDY is None, reason="Caddy is not installed: apt-get install caddy"),
 ]

@@ -29,7 +29,7 @@ from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers
 from tests.system.test_startup import as_root, small_disk
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 NOWHERE = "127.0.0.1:1"
 OTHERS = {"jobs"}  # what other tests of this site have left to deliver, or have had given up

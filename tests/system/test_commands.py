@@ -48,6 +48,7 @@ def test_an_import_prints_what_it_loaded_and_a_second_one_changes_nothing(
     ) == [(1,)]
 
 
+@pytest.mark.slow
 def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
     quiet: Installation, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
         ),
     ],
 )
+@pytest.mark.slow
 def test_an_import_that_cannot_be_says_why(
     quiet: Installation, tmp_path: Path, options: list[str], sentence: str
 ) -> None:
@@ -99,6 +101,7 @@ def test_an_import_that_cannot_be_says_why(
         ("/dev/null", "the storage cannot be used: [Errno 20] Not a directory: '/dev/null/incoming'"),
     ],
 )
+@pytest.mark.slow
 def test_an_import_without_a_place_for_ground_truth_says_so(
     quiet: Installation, tmp_path: Path, private: str | None, sentence: str
 ) -> None:
@@ -109,6 +112,7 @@ def test_an_import_without_a_place_for_ground_truth_says_so(
     assert (response.returncode, response.stderr.strip()) == (1, sentence)
 
 
+@pytest.mark.slow
 def test_a_corrected_tree_names_the_command_that_shows_it_and_that_command_does(
     site: SharedSite, tmp_path: Path
 ) -> None:
@@ -147,6 +151,7 @@ def codes(client: Client, phase: str, archive: bytes) -> list[str]:
     return [problem["code"] for problem in good(client.send(phase, archive))["report"]["problems"]]
 
 
+@pytest.mark.slow
 def test_an_upload_beyond_a_limit_of_the_import_is_refused_with_the_code_of_that_limit(
     site: SharedSite, tmp_path: Path
 ) -> None:
@@ -160,6 +165,7 @@ def test_an_upload_beyond_a_limit_of_the_import_is_refused_with_the_code_of_that
     )
 
 
+@pytest.mark.slow
 def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
     site: SharedSite, tmp_path: Path, swollen: bytes
 ) -> None:
@@ -189,12 +195,14 @@ def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
     assert eventually(lambda: someone.board("wide/test")["ground_truth"] == 2, 60)
 
 
+@pytest.mark.slow
 def test_a_rescoring_of_what_is_not_there_says_so(quiet: Installation) -> None:
     output = refused(quiet, "rescore", "--challenge", "nowhere", "--phase", "test")
 
     assert "there is no phase 'test' in a challenge 'nowhere'" in output
 
 
+@pytest.mark.slow
 def test_a_link_for_organisers_names_a_challenge_that_there_is(site: SharedSite) -> None:
     unknown = site.installation.command("organiser-link", "nowhere")
 
@@ -223,6 +231,7 @@ def newcomer(site: SharedSite, email: str) -> Iterator[httpx2.Client]:
         yield browser
 
 
+@pytest.mark.slow
 def test_migrate_makes_the_schema_and_does_nothing_the_second_time(own_servers: OwnServers) -> None:
     with installation(own_servers) as running:
         running.ask("DROP SCHEMA public CASCADE")

@@ -17,7 +17,7 @@ from tests.system.kits import results
 from tests.system.process_trees import stopped, tree_of
 from tests.system.servers import OwnServers, eventually
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 FOLLOW_UPS = "SELECT FROM job WHERE queue = 'follow-ups' AND dead_at IS NULL"
 

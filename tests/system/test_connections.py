@@ -17,7 +17,7 @@ from tests.system.process_trees import stopped, tree_of
 from tests.system.proxies import proxy
 from tests.system.servers import OwnServers
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 POOLED = 4
 QUICK = replace(INTERACTIVE, response=2)

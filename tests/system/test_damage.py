@@ -214,6 +214,7 @@ def test_others_are_scored_while_one_waits_for_a_repair(scene: Scene) -> None:
     scene.sweep()
 
 
+@pytest.mark.slow
 def test_what_follows_from_a_score_waits_for_a_repair_and_is_not_given_up(scene: Scene) -> None:
     submission, _ = scene.submit()
     scene.work()

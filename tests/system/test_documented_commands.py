@@ -25,7 +25,7 @@ from tests.system.installations import Installation, installation, registered
 from tests.system.kits import small_kit
 from tests.system.servers import OwnServers
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 MINUTES = 3
 ADDRESS = "http://127.0.0.1:8000"  # of the documents

@@ -20,7 +20,7 @@ from app.operations.embedded import Servers, embedded_servers
 from app.operations.supervisor import NotReadyError
 from tests.system.servers import OwnServers, database_answers, eventually, gone, kill, plain
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
 PLANT = "DROP TABLE IF EXISTS oak; CREATE TABLE oak AS SELECT 1 AS id"

@@ -116,6 +116,7 @@ def test_a_run_whose_pool_process_is_killed_while_it_scores_is_scored_by_another
     assert scene.attempts(submission_id) == [2]
 
 
+@pytest.mark.slow
 def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> None:
     with in_a_pipe(truth := scene.truth) as pipe:
         submission_id = scene.confirm()
@@ -130,6 +131,7 @@ def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> 
     assert scene.attempts(submission_id) == [2]
 
 
+@pytest.mark.slow
 def test_a_worker_killed_with_all_its_children_loses_nothing(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()
@@ -181,6 +183,7 @@ def log_of(running: Installation, name: str) -> str:
     return (running.settings.data / "logs" / f"{name}.log").read_text()
 
 
+@pytest.mark.slow
 def test_twenty_runs_outlive_a_broker_that_forgets_everything(scene: Scene) -> None:
     with stopped(scene.running.pool()):
         submission_ids = [scene.confirm() for _ in range(20)]
@@ -198,6 +201,7 @@ def queued(scene: Scene, submission_id: int) -> str:
     return str(result["shown"]["state"])
 
 
+@pytest.mark.slow
 def test_a_submission_is_acknowledged_at_once_while_the_broker_does_not_answer(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         began = time.monotonic()
@@ -234,6 +238,7 @@ def acknowledged(scene: Scene, name: str) -> int | None:
     return int(response.json()["id"]) if response.is_success else None
 
 
+@pytest.mark.slow
 def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     archive = results(cat=5, dog=5)
@@ -260,6 +265,7 @@ def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None
     assert good(scene.someone.confirm(finished["id"], f"Method {next(METHODS)}"))
 
 
+@pytest.mark.slow
 def test_a_check_that_was_interrupted_by_the_death_of_its_web_server_is_done_again(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     [[key]] = running.ask("SELECT description_key FROM phase")
@@ -291,6 +297,7 @@ def test_a_message_that_is_delivered_20_times_is_one_scoring(scene: Scene) -> No
     assert scene.attempts(submission_id) == [1]
 
 
+@pytest.mark.slow
 def test_a_submission_whose_web_server_dies_before_it_notifies_is_scored(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         submission_id = scene.confirm()
@@ -300,6 +307,7 @@ def test_a_submission_whose_web_server_dies_before_it_notifies_is_scored(scene: 
     assert scene.attempts(submission_id) == [1]
 
 
+@pytest.mark.slow
 def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
     nowhere = f"redis://127.0.0.1:{free_port()}/0"
     unnotified = platform_of(scene.running.settings.model_copy(update={"broker_url": nowhere}))
@@ -350,6 +358,7 @@ def logged(scene: Scene, process: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
+@pytest.mark.slow
 def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(scene: Scene) -> None:
     with in_a_pipe(truth := scene.truth) as pipe:
         submission_id = scene.confirm()
@@ -364,6 +373,7 @@ def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(sce
     assert (result["state"], result["shown"]["attempt"]) == ("failed", 1)
 
 
+@pytest.mark.slow
 def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_attempts(scene: Scene) -> None:
     with away(scene.truth):
         submission_id = scene.confirm()
@@ -373,6 +383,7 @@ def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_a
     assert scene.attempts(submission_id)[0] > 3
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_by_itself_once_what_was_damaged_is_repaired(scene: Scene) -> None:
     with damaged(scene.running.platform.truths, scene.truth.name, "flipped"):
         submission_id = scene.confirm()
@@ -396,6 +407,7 @@ def retries(scene: Scene, submission_id: int) -> int:
     return int(count)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_with_its_worker_four_times_is_scored(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()

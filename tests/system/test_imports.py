@@ -29,6 +29,7 @@ def imported(site: SharedSite, tree: Path, *options: str) -> str:
     return printed.stdout
 
 
+@pytest.mark.slow
 def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     imported(site, tree, "--challenge", "changing", "--title", "Before")
@@ -57,6 +58,7 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
     assert {"name": "quotas", "before": "2 in 7 days; 30 in 365 days", "after": "7 in 14 days"} in changed[1]
 
 
+@pytest.mark.slow
 def test_an_import_with_nothing_new_leaves_no_trace(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     imported(site, tree, "--challenge", "still")
@@ -67,6 +69,7 @@ def test_an_import_with_nothing_new_leaves_no_trace(site: SharedSite, tmp_path: 
     assert [action for action, _ in site.installation.ask(AUDIT, "still test")] == ["phase.create"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -88,6 +91,7 @@ def test_an_import_with_wrong_options_loads_nothing(
     assert site.installation.ask("SELECT count(*) FROM challenge WHERE code IN ('fir', 'organise')") == [(0,)]
 
 
+@pytest.mark.slow
 def test_competitions_without_ground_truth_are_not_offered_until_it_comes(
     site: SharedSite, tmp_path: Path
 ) -> None:
@@ -127,6 +131,7 @@ def test_files_of_a_competition_that_is_not_offered_are_one_problem(site: Shared
     assert problem["message"] == f"comp5 is not offered for {DATASET} test; leave out its files"
 
 
+@pytest.mark.slow
 def test_an_annotation_that_lacks_what_a_board_needs_is_refused(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     add_masks(tree)

@@ -14,7 +14,7 @@ import pytest
 from app.core.settings import ROOT
 from tests.system.servers import OwnServers, eventually
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 START_SECONDS = 120
 LINES = ("stopped before anything was started", "stopping; the next start continues from here")

@@ -182,6 +182,7 @@ def bounds(running: Installation, run: int) -> list[tuple[float, float]]:
     return running.ask(statement, run)
 
 
+@pytest.mark.slow
 def test_intervals_follow_a_score_also_when_their_worker_is_killed_in_between(
     own_servers: OwnServers, tmp_path: Path
 ) -> None:

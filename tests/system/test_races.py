@@ -18,7 +18,7 @@ from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 TIMES = 30
 

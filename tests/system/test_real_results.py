@@ -14,7 +14,7 @@ from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import packed
 
-pytestmark = [pytest.mark.system, pytest.mark.shared]
+pytestmark = [pytest.mark.slow, pytest.mark.system, pytest.mark.shared]
 
 DATA = SHARED / "data"
 EXACT = 1e-12

@@ -13,7 +13,7 @@ from tests.system.installations import Installation, installation
 from tests.system.kits import small_kit
 from tests.system.servers import OwnServers, free_port
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 ALONE = {
     f"HELDOUT_{name}": None

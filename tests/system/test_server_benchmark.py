@@ -12,7 +12,7 @@ from benchmarks.server.sites import site
 from benchmarks.server.table import COSTS, MARK, tables, write_between_marks
 from tests.system.servers import OwnServers
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 
 def test_boards_and_every_page_are_measured(own_servers: OwnServers) -> None:

@@ -104,6 +104,7 @@ def waits_for_lock(running: Installation) -> bool:
         return bool(session.scalar(text(statement)))
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scene) -> None:
     running = scene.running
     with ExitStack() as standstill:
@@ -127,6 +128,7 @@ def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scen
     running.processes.stop("second worker")
 
 
+@pytest.mark.slow
 def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene) -> None:
     running = scene.running
     server = make_url(str(running.settings.database_url))
@@ -149,6 +151,7 @@ def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene)
     running.start_worker()
 
 
+@pytest.mark.slow
 def test_a_worker_has_no_connection_whose_reads_have_no_time_limit(scene: Scene) -> None:
     assert scene.is_scored(scene.confirm())
     with redis.Redis.from_url(str(scene.running.settings.broker_url)) as broker:
@@ -158,6 +161,7 @@ def test_a_worker_has_no_connection_whose_reads_have_no_time_limit(scene: Scene)
     assert listening == []
 
 
+@pytest.mark.slow
 def test_a_sweeper_that_is_stopped_shows_in_health_and_one_that_is_killed_is_started_again(
     scene: Scene,
 ) -> None:
@@ -170,6 +174,7 @@ def test_a_sweeper_that_is_stopped_shows_in_health_and_one_that_is_killed_is_sta
     assert awaited(scene.sweeper, PATIENCE) != sweeper
 
 
+@pytest.mark.slow
 def test_a_sweeper_outlives_a_database_and_a_broker_that_are_away(scene: Scene) -> None:
     sweeper = awaited(scene.sweeper, PATIENCE)
     with scene.running.servers.broker_down(), scene.running.servers.database_down():
@@ -181,6 +186,7 @@ def test_a_sweeper_outlives_a_database_and_a_broker_that_are_away(scene: Scene) 
     assert scene.sweeper() == sweeper
 
 
+@pytest.mark.slow
 def test_a_database_that_is_away_leaves_one_line_of_each_kind_and_no_trace_in_the_log(scene: Scene) -> None:
     running = scene.running
     running.processes.stop("worker")
@@ -213,6 +219,7 @@ def are_done(running: Installation) -> bool:
         return not broker.exists(worker_queue(scoring.SCORER), "unacked")
 
 
+@pytest.mark.slow
 def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
     sweeper = awaited(scene.sweeper, PATIENCE)
 
@@ -221,6 +228,7 @@ def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
     assert eventually(lambda: not is_alive(sweeper))
 
 
+@pytest.mark.slow
 def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene: Scene) -> None:
     running = scene.running
     with stopped(running.pool()):

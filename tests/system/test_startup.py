@@ -17,7 +17,7 @@ import pytest
 from app.operations.data_folder import lock_data_folder
 from tests.system.servers import OwnServers, free_port, plain
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 as_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can give files away, mount, and become others"
 )

@@ -14,7 +14,7 @@ from tests.system.kits import results, small_kit
 from tests.system.process_trees import working_children
 from tests.system.servers import OwnServers, eventually
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PHASE = "stopping/test"
 ARCHIVE = results(cat=5, dog=5)

@@ -237,6 +237,7 @@ def write_and_commit(
     return None
 
 
+@pytest.mark.slow
 def test_processes_that_race_for_every_piece_make_one_content(store: Storage) -> None:
     upload, size = uuid.uuid4(), 100_000
     opened: Callable[[], Storage] = partial(FolderStorage, getattr(store, "root", Path()))
@@ -254,6 +255,7 @@ def test_processes_that_race_for_every_piece_make_one_content(store: Storage) ->
     assert (store.size(key), sha256(read(store, key))) == (size, digest_of(key))
 
 
+@pytest.mark.slow
 def test_two_commits_at_once_agree(store: Storage) -> None:
     upload, start = uuid.uuid4(), Barrier(4)
     append(store, upload, BIG)

@@ -17,7 +17,7 @@ from tests.system.object_store import ObjectStore
 from tests.system.process_trees import tree_of
 from tests.system.servers import OwnServers, eventually
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PHASE = "buckets/test"
 ARCHIVE = results(cat=5, dog=5)

@@ -31,7 +31,7 @@ from tests.system.proxies import proxy
 from tests.system.servers import eventually
 from tests.system.test_storage import append, read
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 NOWHERE = Account("http://127.0.0.1:1", "us-east-1", "key", "secret")
 CONTENT = bytes(range(256)) * 4096 * 3

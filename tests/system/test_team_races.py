@@ -15,7 +15,7 @@ from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit
 from tests.system.test_races import TIMES, at_once
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 NUMBERS = count(1)
 

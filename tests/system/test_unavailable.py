@@ -15,7 +15,7 @@ from tests.system.process_trees import stopped, tree_of
 from tests.system.servers import OwnServers, eventually, plain
 from tests.system.test_stalls import waits_for_lock
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PAGE = "/challenges/away/test/competitions/3"  # reads the database each time, unlike home
 

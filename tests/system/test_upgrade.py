@@ -24,7 +24,7 @@ from tests.system.installations import LONGEST, Client, Installation, installati
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually, plain
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PHASE = "older/test"
 

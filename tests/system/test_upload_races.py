@@ -19,7 +19,7 @@ from tests.system.installations import installation
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 ARCHIVE = results(cat=5, dog=5)
 MIDDLE = len(ARCHIVE) // 2

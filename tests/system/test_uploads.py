@@ -155,6 +155,7 @@ def test_of_two_who_write_to_one_upload_at_two_web_servers_one_is_refused(
     assert 0 < int(refused[0].headers["Upload-Offset"]) <= 2 * MiB
 
 
+@pytest.mark.slow
 def test_a_gigabyte_does_not_fill_the_memory_of_the_web_server(site: SharedSite, oak: Client) -> None:
     running = site.installation
     block = bytes(MiB)

@@ -16,7 +16,7 @@ from tests.system.installations import Installation, installation, is_healthy
 from tests.system.process_trees import command_of, is_alive, tree_of
 from tests.system.servers import OwnServers, eventually, free_port, kill
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 TOKEN = "a-token-of-twenty-characters"
 
