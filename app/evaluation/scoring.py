@@ -110,6 +110,7 @@ STOPPED_MESSAGE = "scoring this archive was stopped: "
 LOST_MESSAGE = (
     "the worker stopped {losses} times while scoring this; this does not count, and the organisers see it"
 )
+MAX_NOTED_RETRIES = 20
 FAILED_MESSAGE = "scoring failed {crashes} times because of an error on our side; this does not count, and the organisers see it"
 
 MAX_COUNT = 10_000  # for organisers, count at most so many results of a phase and runs of a state
@@ -334,8 +335,16 @@ def _finish(session: Session, job: Job, run: Run) -> None:
 
 
 def _mark_queued(session: Session, job: Job) -> None:
+    """Queue the run again, and note why for organisers; the job, which counts retries, is deleted when it is done."""
     if job.run_id is not None:
-        lock_run(session, job.run_id).state = RunState.QUEUED
+        run = lock_run(session, job.run_id)
+        run.state = RunState.QUEUED
+        note = {
+            "attempt": run.attempt,
+            "at": session.scalars(select(func.clock_timestamp())).one().isoformat(),
+            "reason": job.error or "unknown",
+        }
+        run.retries = [*run.retries, note][-MAX_NOTED_RETRIES:]
 
 
 def _fail(session: Session, job: Job) -> None:

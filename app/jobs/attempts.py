@@ -184,7 +184,7 @@ def _fail(session: Session, job: Job, handler: Handler, settings: Settings, *, e
 def _lose(session: Session, job: Job, handler: Handler, settings: Settings) -> None:
     """Queue a job again whose worker was lost, or give it up after too many losses, because it may be the cause."""
     job.lost_leases += 1
-    error = "the worker was lost each time"
+    error = "the worker was lost"
     if job.lost_leases < MAX_LOST_LEASES:
         _queue_again(session, job, handler, settings, job.lost_leases, error)
     else:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Board, GroundTruth, Phase
@@ -71,6 +72,8 @@ class Run(Base):
     team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))  # of its method
     state: Mapped[RunState] = mapped_column(default=RunState.QUEUED)
     attempt: Mapped[int] = mapped_column(default=0)  # how many times workers have started it
+    # why attempts were ended and the run queued again, oldest first: {"attempt", "at", "reason"}
+    retries: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, default=list, server_default=text("'[]'"))
     queued_at: Mapped[datetime] = now_column()
     claimed_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]

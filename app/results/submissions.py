@@ -68,6 +68,15 @@ from app.submissions.quotas import QuotaLine
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """Why an attempt to score a run ended without a result."""
+
+    attempt: int
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunView:
     """One scoring of a result."""
 
@@ -97,6 +106,7 @@ class RunView:
     damaged: str | None = None  # what must be repaired before it can be scored, e.g. "stored archive"
     seconds_waited: float | None = None  # in the queue; hidden with the details
     seconds_scored: float | None = None  # likewise
+    retries: tuple[Retry, ...] = ()  # why it was attempted more than once; for organisers
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +232,13 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Places, visibilit
     )
 
 
+def retries_of(run: Run) -> tuple[Retry, ...]:
+    """Return why earlier attempts of a run ended, oldest first."""
+    return tuple(
+        Retry(each["attempt"], datetime.fromisoformat(each["at"]), each["reason"]) for each in run.retries
+    )
+
+
 def class_value(score: RunScore, visibility: Visibility) -> ClassValue:
     """Return a class's score as the reader may see it. Counts and intervals would reveal hidden objects."""
     return ClassValue(
@@ -254,7 +271,7 @@ def result_view(
         title=scoring.competition_of(phase.dataset, result.competition).title,
         state=result.state,
         is_complete=result.is_complete if visibility_for(actor, phase).beyond_public else None,
-        shown=shown,
+        shown=replace(shown, retries=retries_of(row.run)) if is_organised else shown,
         runs=row.runs,
         withdrawn_at=result.withdrawn_at and visibility_for(actor, phase).moment(result.withdrawn_at),
         withdraw_reason=result.withdraw_reason if is_ours else None,

@@ -59,6 +59,12 @@ class Scene:
         """The process that scores just now."""
         return awaited(lambda: next(iter(working_children(self.running.pid(worker))), None))
 
+    def reasons_of_retries(self, submission_id: int) -> list[tuple[int, str]]:
+        """Which attempts to score a submission ended early, and why, as its organisers are told."""
+        organiser = self.running.organiser(str(self.someone.http.base_url))
+        [result] = organiser.submission(submission_id)["results"]
+        return [(each["attempt"], each["reason"]) for each in result["shown"]["retries"]]
+
     def attempts(self, *submission_ids: int) -> list[int]:
         """How often the run of each submission was tried, after all is over and everything is right."""
         for submission_id in submission_ids:
@@ -114,6 +120,8 @@ def test_a_run_whose_pool_process_is_killed_while_it_scores_is_scored_by_another
         assert eventually(lambda: not is_alive(child))  # scoring ends with the process that started it
         pipe.put_back()
     assert scene.attempts(submission_id) == [2]
+    assert scene.reasons_of_retries(submission_id) == [(1, "the worker was lost")]
+    assert scene.someone.submission(submission_id)["results"][0]["shown"]["retries"] == []
 
 
 @pytest.mark.slow
