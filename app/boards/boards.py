@@ -224,7 +224,7 @@ def _is_before(moment: datetime | None) -> ColumnElement[bool]:
 
 
 def select_rows(session: Session, on_board: Subquery, audience: Audience) -> list[StoredRow]:
-    """Load the methods on a board. on_board: `current` for now, or `recording.former` for an earlier date."""
+    """Load the methods on a board. on_board: `current_results` for now, or `former_results` for an earlier date."""
     statement = (
         select(
             Run.id, Run.ladder_run_id, Result.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,

@@ -405,7 +405,7 @@ class NameFixed(Refusal):
     field = "name"
 
 
-class TrainingStatement(Refusal):
+class TrainingNotStated(Refusal):
     """Each competition requires a statement about the training data. The message says what is missing."""
 
     code = "training-statement"

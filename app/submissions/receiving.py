@@ -82,7 +82,7 @@ def create_upload(
     upload_id = uuid.uuid4()
     with platform.transaction() as session:
         raise_if_refused(refusals_of_upload(session, actor, found))
-        team_id = teams.own_team(session, actor.user_id, found.challenge_id)
+        team_id = teams.own_or_new_team(session, actor.user_id, found.challenge_id)
         retention.check_storage_quota(platform, session, actor.user_id, team_id, metadata.size)
         session.add(
             Upload(

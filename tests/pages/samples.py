@@ -9,7 +9,7 @@ import scoring
 from app.boards.ranking import FIGURES
 from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState
-from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, Lists, Terms, Use
+from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns, Terms, Use
 from app.challenges.terms import RequiredStep
 from app.core.audit import Record, RecordPage
 from app.core.problems import PROBLEMS
@@ -335,7 +335,7 @@ def of_the_rest() -> Iterator[Sample]:
         contents=30,
         incomplete=4,
         use=Use(31, 620, 2),
-        lists=Lists(3, 40, 20),
+        lists=ProbingSigns(3, 40, 20),
         bits=6210.6,
     )
     open_phase = {"phase": VAL, "teams": (replace(exposed, bits=None),), "following": None}

@@ -20,7 +20,7 @@ from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
 from app.models import Challenge, Disclosure, Phase, Terms, User
 from app.organising.importing import TreeImport, import_tree
-from app.people.teams import own_team
+from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
 from tests.security.undoing import UndonePlatform
 from tests.security.world import HERE, PEOPLE, ROLES, THERE, TOKENS, Ids, World
@@ -164,7 +164,7 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]
         session.add_all(people)
         session.flush()
-        team, other = (own_team(session, person.id, here.id) for person in people)
+        team, other = (own_or_new_team(session, person.id, here.id) for person in people)
         return World(undone, template.id, team, other)
 
 
