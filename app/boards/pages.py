@@ -15,6 +15,7 @@ from app.boards.selections import Format, PageParameters
 from app.core.access import Action, Actor
 from app.core.caching import Splice, conditional_response
 from app.web.dependencies import ACCOUNT, CurrentActor, ThePlatform, rate_limit_key, render_template, requires
+from app.web.theme import splices_of_theme
 
 router = APIRouter()
 
@@ -47,10 +48,12 @@ def board(
         )
     if not actor.is_logged_in:
         page = boards.rendered_board(platform, actor, address, query, ANONYMOUS, reader)
-        return conditional_response(request, page, "text/html", is_private=False)
+        return conditional_response(
+            request, page, "text/html", is_private=False, splices=splices_of_theme(request)
+        )
     page = boards.rendered_board(platform, actor, address, query, SHARED, reader)
-    splice = Splice(ACCOUNT.encode(), account_links(actor).encode())
-    return conditional_response(request, page, "text/html", is_private=True, splice=splice)
+    splices = (*splices_of_theme(request), Splice(ACCOUNT.encode(), account_links(actor).encode()))
+    return conditional_response(request, page, "text/html", is_private=True, splices=splices)
 
 
 def shared_page(page: BoardPage) -> bytes:

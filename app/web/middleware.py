@@ -69,7 +69,7 @@ HEALTH_PATHS = ("/health", "/ready", "/metrics")
 ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # served without identifying the caller
 
 # the paths that an admin without a second factor can reach
-ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", *ANONYMOUS_PATHS)
+ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", "/theme", *ANONYMOUS_PATHS)
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
