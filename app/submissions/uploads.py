@@ -22,10 +22,12 @@ from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
 from scoring import competitions
 from scoring.competitions import file_name_as_regex
+from scoring.intake.json_results import JSON, PACKED, has_any_name, is_json_name
 
 MAX_NAME_LENGTH = 120
 KEPT_ENDING = 20  # characters kept at the end of a shortened name, including the ellipsis
-SINGLE_FILES = (".txt", ".xml", ".json")
+SINGLE_FILES = (".txt", ".xml", JSON, *PACKED)
+PACKED_NAME_LENGTH = 80  # characters, which fit into the header of a tar archive
 
 TUS_EXTENSIONS = "creation,creation-with-upload,expiration,termination"
 
@@ -79,13 +81,20 @@ def is_single_file(filename: str) -> bool:
 def result_path(filename: str, dataset: str, image_set: str) -> str | None:
     """Return the path of a prediction file in an archive; None if no competition of the challenge has such a file.
 
+    JSON may have any name; letters that an archive's paths must not have become underscores.
+
     >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
     ('results/VOC2007/Main/comp3_det_test_car.txt', None)
+    >>> result_path("my results.json.gz", "COCO", "val")
+    'results/COCO/my_results.json.gz'
     """
     for competition in competitions(dataset):
         found = file_name_as_regex(competition).fullmatch(filename)
         if found and found.groupdict().get("set", image_set) == image_set:
             return "/".join(filter(None, ("results", dataset, competition.folder, filename)))
+    if is_json_name(filename) and any(has_any_name(each.file_pattern) for each in competitions(dataset)):
+        plain = re.sub(r"[^A-Za-z0-9.-]", "_", filename)[-PACKED_NAME_LENGTH:]
+        return f"results/{dataset}/{'' if plain[0].isalnum() else 'file'}{plain}"
     return None
 
 
