@@ -23,6 +23,7 @@ from app.core.rate_limits import Limited, client_of
 from app.platform import Platform
 from app.web import formats
 from app.web.addresses import address_of
+from app.web.markdown import markdown
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,6 +138,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= formats.FILTERS
+    environment.filters["markdown"] = markdown
     return environment
 
 
