@@ -1,7 +1,7 @@
 """HTML pages: leaderboards, also as CSV, JSON, TeX and BibTeX."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from app.boards import boards
 from app.boards.exports import bib_of, csv_of, tex_of
 from app.boards.ranking import FIGURES
-from app.boards.rows import BoardFormat, BoardKey, BoardPage, BoardView, one_page
+from app.boards.rows import FEW_CLASSES, BoardFormat, BoardKey, BoardPage, BoardView, one_page
 from app.boards.selections import Format, PageParameters
 from app.core.access import Action, Actor
 from app.core.caching import Splice, conditional_response
@@ -58,10 +58,18 @@ def board(
 
 def shared_page(page: BoardPage) -> bytes:
     """Render a board's page with a marker in place of the reader's account links."""
-    text = render_template(
-        "leaderboards/board.html", board=one_page(page), controls=page.controls, figures=FIGURES, path=PATH
-    )
+    text = render_template("leaderboards/board.html", path=PATH, **page_context(page))
     return text.encode()
+
+
+def page_context(page: BoardPage) -> dict[str, Any]:
+    """Return what the template of a board's page needs."""
+    return {
+        "board": one_page(page),
+        "controls": page.controls,
+        "figures": FIGURES,
+        "FEW_CLASSES": FEW_CLASSES,
+    }
 
 
 def anonymous_page(page: BoardPage) -> bytes:

@@ -65,6 +65,9 @@ def test_one_json_file_is_scored_and_shown(site: SharedSite, tmp_path: Path) -> 
     [row] = board["rows"]
     assert [cell["value"] for cell in row["cells"]] == pytest.approx([1, 0])
     assert row["mean"] == pytest.approx(0.5)
+    assert (board["headline"], board["further"]) == ("AP", ["AP50", "AP75", "APS", "APM", "APL", "AR100"])
+    assert [cell["value"] for cell in row["further"]] == pytest.approx([0.5, 0.5, None, 0.5, None, 0.5])
+    assert good(participant.http.get("/api/v1/leaderboards/coco/test/1?sort=AP50"))["sort"] == "AP50"
     page = participant.http.get(f"/submissions/{submission}").text
     assert "Average precision of boxes, IoU 0.50:0.95" in page
     assert "All figures" in page
