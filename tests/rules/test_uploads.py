@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.submissions.downloads import parse_range
 from app.submissions.uploads import mismatch
+from app.web.transfers import parse_range
 from tests.rules.test_submissions import phase
 
 
