@@ -285,7 +285,7 @@ class RangeError(DomainError):
     title = "Range not satisfiable"
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"The archive has {size} bytes; the requested range is not within them")
+        super().__init__(f"The file has {size} bytes; the requested range is not within them")
         self.size = size
 
 

@@ -21,6 +21,6 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "texts/edit.html", page
         yield "texts/edit.html", page | {"problems": dict.fromkeys(FIELDS, EVIL)}
         yield "texts/edit.html", page | {"refused": EVIL, "theirs": {"overview": EVIL, "rules": ""}}
-        new = NewTexts.model_construct(**written)
+        new = NewTexts.model_construct(None, **written)
         yield "texts/edit.html", page | {"preview": new}
         yield "texts/edit.html", page | {"preview": NewTexts()}

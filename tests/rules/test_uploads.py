@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.submissions.downloads import parse_range
 from app.submissions.uploads import mismatch, result_path
+from app.web.transfers import parse_range
 from scoring.data.limits import Limits
 from scoring.errors import Problems
 from scoring.intake.archive.names import Names
