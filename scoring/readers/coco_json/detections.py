@@ -14,12 +14,10 @@ from scoring.parallel import parallel_map
 from scoring.readers.coco_json.fields import CocoNumbers, Entries, numbers_of
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.readers.coco_json.masks import read_masks
-from scoring.readers.coco_json.records import JsonError, Records, Table, read_records
+from scoring.readers.coco_json.records import JsonError, Records, Table, name_of_list, read_records
 
 _BOX: Final = tuple(f"bbox.{side}" for side in range(4))
 _FURTHEST: Final = 1e9
-_NAME: Final = "detections"
-
 Known = CocoNumbers | CocoInstances
 """Anything that knows the numbers of images and categories, and the sizes of images."""
 
@@ -85,6 +83,7 @@ def read_coco_detections(
     """
     parts: list[_Part] = []
     kind = _Kind(boxes=True, masks=masks)
+    name = name_of_list(data)
     before = problems.total
     try:
         for block in read_records(data):
@@ -97,18 +96,18 @@ def read_coco_detections(
                 rows = block.rows() if isinstance(block, Table) else block
                 if masks and block.first == 0:
                     kind = _Kind(boxes=_has_box(rows), masks=True)
-                part = _read_entries(Entries(rows.values, _NAME, file, problems, rows.first), known, kind)
+                part = _read_entries(Entries(rows.values, name, file, problems, rows.first), known, kind)
             parts.append(part)
             if problems.total - before >= MAX_FILE_PROBLEMS:
-                problems.add(_stopped(problems.total - before, block.first + len(block), file))
+                problems.add(_stopped(problems.total - before, f"{name}[{block.first + len(block)}]", file))
                 break
     except JsonError as error:
         problems.add(Problem("bad-json", str(error), file))
     return _joined(parts, masks=masks)
 
 
-def _stopped(wrong: int, read: int, file: str) -> Problem:
-    message = f"stopped after {wrong:,} problems in this file; entries from {_NAME}[{read}] on were not read"
+def _stopped(wrong: int, place: str, file: str) -> Problem:
+    message = f"stopped after {wrong:,} problems in this file; entries from {place} on were not read"
     return Problem("file-not-read-on", message, file)
 
 
