@@ -38,7 +38,16 @@ from app.models.runs import (
     SimilarPair,
     Sketch,
 )
-from app.models.submissions import ExtraSlot, Method, MethodChange, Result, Submission, Upload
+from app.models.submissions import (
+    Answer,
+    ExtraSlot,
+    Method,
+    MethodChange,
+    Question,
+    Result,
+    Submission,
+    Upload,
+)
 from app.models.table import (
     Approval,
     Base,
@@ -46,6 +55,7 @@ from app.models.table import (
     Disclosure,
     ImageMode,
     JobKind,
+    QuestionKind,
     Queue,
     ResultState,
     Role,
@@ -57,6 +67,7 @@ from app.models.teams import Invitation, Member, Team
 
 __all__ = [
     "AnonymousLink",
+    "Answer",
     "ApiToken",
     "Approval",
     "Artefact",
@@ -93,6 +104,8 @@ __all__ = [
     "ProviderLogin",
     "Publication",
     "PublishedChallenge",
+    "Question",
+    "QuestionKind",
     "Queue",
     "Quota",
     "RecoveryCode",

@@ -1,5 +1,6 @@
 """Pages: a method, and the forms to change and publish it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -20,6 +21,9 @@ from app.web.forms import SentForm, field_errors, values_of
 from app.web.tables import bibtex
 
 router = APIRouter()
+
+ANSWER_FIELD = "answer-"  # before the id of the question
+ANSWER_NAME = re.compile(rf"{ANSWER_FIELD}[0-9]{{1,18}}")
 
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 
@@ -57,7 +61,8 @@ def _citation(page: MethodPage, address: str) -> str | None:
 def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
     """Show the form to change a method's description."""
     page = views.own_method_page(platform, actor, method_id)
-    return _form(request, page, asdict(page.method), {})
+    answers = {f"{ANSWER_FIELD}{each.question.id}": each.answer or "" for each in page.answers}
+    return _form(request, page, asdict(page.method) | answers, {})
 
 
 def _form(
@@ -77,14 +82,20 @@ def edit(
     sent: SentForm,
 ) -> Response:
     """Change a method's description."""
-    form = values_of(sent, MethodEdit)
+    answers = {name: text for name, text in sent.items() if ANSWER_NAME.fullmatch(name)}
+    form = values_of(sent, MethodEdit) | answers
     try:
-        methods.edit(platform, actor, method_id, MethodEdit.model_validate(form))
+        given = {name.removeprefix(ANSWER_FIELD): text for name, text in answers.items()}
+        edited = {name: form[name] for name in MethodEdit.model_fields}
+        methods.edit(platform, actor, method_id, MethodEdit.model_validate(edited | {"answers": given}))
     except ValidationError as error:
         page = views.own_method_page(platform, actor, method_id)
         return _form(request, page, form, field_errors(error), 422)
     except RefusedError as error:
-        problems = {one.field or "description": one.message for one in error.refusals}
+        problems: dict[str, str] = {}
+        for one in error.refusals:
+            field = one.field or "description"
+            problems[field] = f"{problems[field]}; {one.message}" if field in problems else one.message
         return _form(request, views.own_method_page(platform, actor, method_id), form, problems, 409)
     return RedirectResponse(f"/methods/{method_id}", status_code=303)
 
