@@ -1,6 +1,5 @@
 """Pages: a method, and the forms to change and publish it."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -16,14 +15,12 @@ from app.results import methods as views
 from app.results.methods import MethodPage
 from app.submissions import methods
 from app.submissions.methods import MethodEdit
+from app.submissions.questions import FIELD, answers_sent
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import SentForm, field_errors, values_of
 from app.web.tables import bibtex
 
 router = APIRouter()
-
-ANSWER_FIELD = "answer-"  # before the id of the question
-ANSWER_NAME = re.compile(rf"{ANSWER_FIELD}[0-9]{{1,18}}")
 
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 
@@ -61,7 +58,7 @@ def _citation(page: MethodPage, address: str) -> str | None:
 def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
     """Show the form to change a method's description."""
     page = views.own_method_page(platform, actor, method_id)
-    answers = {f"{ANSWER_FIELD}{each.question.id}": each.answer or "" for each in page.answers}
+    answers = {f"{FIELD}{each.question.id}": each.answer or "" for each in page.answers}
     return _form(request, page, asdict(page.method) | answers, {})
 
 
@@ -82,12 +79,10 @@ def edit(
     sent: SentForm,
 ) -> Response:
     """Change a method's description."""
-    answers = {name: text for name, text in sent.items() if ANSWER_NAME.fullmatch(name)}
-    form = values_of(sent, MethodEdit) | answers
+    edited = values_of(sent, MethodEdit) | {"answers": answers_sent(sent.items())}
+    form = {**dict(sent), **edited}
     try:
-        given = {name.removeprefix(ANSWER_FIELD): text for name, text in answers.items()}
-        edited = {name: form[name] for name in MethodEdit.model_fields}
-        methods.edit(platform, actor, method_id, MethodEdit.model_validate(edited | {"answers": given}))
+        methods.edit(platform, actor, method_id, MethodEdit.model_validate(edited))
     except ValidationError as error:
         page = views.own_method_page(platform, actor, method_id)
         return _form(request, page, form, field_errors(error), 422)

@@ -1,6 +1,7 @@
 """The questions that a challenge asks about its methods, and what their teams answered."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Self
@@ -16,6 +17,7 @@ from app.models import Answer, Challenge, Method, Question, QuestionKind
 MOST_QUESTIONS: Final = 20  # of a challenge
 MOST_CHOICES: Final = 30
 LONGEST_ANSWER: Final = 500  # characters
+FIELD: Final = "answer-"  # of a form, before the id of the question
 _ADDRESS: Final = TypeAdapter(HttpUrl)
 
 Choice = Annotated[str, Field(min_length=1, max_length=60), Visible]
@@ -89,6 +91,19 @@ PRESETS: Final = (
     NewQuestion(text="External data", kind=QuestionKind.YES_NO, is_column=True, is_filter=True),
 )
 """The usual questions, which organisers add with one click."""
+
+
+def answers_sent(fields: Iterable[tuple[str, object]]) -> dict[str, str]:
+    """Return the answers among the fields of a form, which are called answer-ID, by the ids of their questions.
+
+    >>> answers_sent([("name", "Net"), ("answer-7", "12.5")])
+    {'7': '12.5'}
+    """
+    return {
+        name.removeprefix(FIELD): text
+        for name, text in fields
+        if re.fullmatch(rf"{FIELD}[0-9]{{1,18}}", name) and isinstance(text, str)
+    }
 
 
 def normal_answer(question: QuestionView, given: str) -> str | None:
