@@ -21,8 +21,9 @@ from app.boards.selections import (
     page_count,
 )
 from app.core.errors import MalformedError
+from app.jobs.sandbox import MOST_LETTERED
 from app.models import QuestionKind
-from app.results.groups import MOST_RUNS, share_group
+from app.results.groups import share_group
 from app.submissions.methods import Training
 from app.submissions.questions import QuestionView
 
@@ -416,10 +417,12 @@ def training_of(training: Training, *, any_data: bool) -> TrainingData | None:
 
 
 def are_compared(board: BoardView, query: BoardQuery) -> bool:
-    """Whether the methods of a board are compared with each other: only on the current board, by the official values."""
-    ranked = sum(row.rank is not None for row in board.rows)
+    """Whether methods have letters or will get them: only on the current board, by the official values, and where they are few.
+
+    This does not depend on filters, and neither do the letters.
+    """
     has_letters = any(row.group for row in board.rows)
-    return has_letters or (query.as_of is None and not query.difficult and 1 < ranked <= MOST_RUNS)
+    return has_letters or (query.as_of is None and not query.difficult and 1 < board.methods <= MOST_LETTERED)
 
 
 def one_page(page: BoardPage) -> BoardView:

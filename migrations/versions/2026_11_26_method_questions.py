@@ -1,4 +1,4 @@
-"""Questions about methods, and the length of descriptions."""
+"""Questions about methods, the length of descriptions, and the tests of all pairs of a board."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,6 +14,15 @@ def upgrade() -> None:
     op.add_column(
         "challenge",
         sa.Column("shortest_description", sa.Integer(), server_default=sa.text("500"), nullable=False),
+    )
+    op.add_column(
+        "board_groups",
+        sa.Column(
+            "family",
+            postgresql.JSONB(astext_type=sa.Text()),
+            server_default=sa.text("'{}'::jsonb"),
+            nullable=False,
+        ),
     )
     op.create_table(
         "question",
@@ -56,4 +65,5 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_table("answer")
     op.drop_table("question")
+    op.drop_column("board_groups", "family")
     op.drop_column("challenge", "shortest_description")
