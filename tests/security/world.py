@@ -22,6 +22,8 @@ from app.models import (
     Member,
     Method,
     Phase,
+    Question,
+    QuestionKind,
     Queue,
     Rescore,
     Result,
@@ -161,9 +163,10 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         run_id=scored.id,
         revoked_at=func.now() if state == "private" else None,
     )
+    question = Question(challenge_id=phase.challenge_id, text="Runtime", kind=QuestionKind.NUMBER)
     slot = ExtraSlot(phase_id=phase.id, team_id=world.team_id, task="detection", reason="none")
     twin = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
-    session.add_all((link, slot, twin))
+    session.add_all((link, question, slot, twin))
     session.flush()
     pair = SimilarPair(phase_id=phase.id, result_id=twin.id, other_id=result.id, same_predictions=False)
     session.add(pair)
@@ -178,7 +181,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "result_id": str(result.id), "run_id": str(scored.id), "receipt": str(scored.receipt), "phase_id": str(phase.id),
         "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
-        "slot_id": str(slot.id), "pair_id": str(pair.id),
+        "slot_id": str(slot.id), "question_id": str(question.id), "pair_id": str(pair.id),
         "truth_id": str(rescore.ground_truth_id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
