@@ -13,7 +13,7 @@ from app.boards import pages as boards_pages
 from app.boards import team_api as boards_team_api
 from app.boards import team_pages as boards_team_pages
 from app.challenges import api as challenges_api
-from app.challenges import example_pages, text_api, text_pages
+from app.challenges import data_api, data_pages, example_pages, text_api, text_pages
 from app.challenges import pages as challenges_pages
 from app.core import logs
 from app.core.problems import problem_responses
@@ -100,6 +100,7 @@ API = (
     home_api.router,
     challenges_api.router,
     text_api.router,
+    data_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,
@@ -131,6 +132,7 @@ PAGES = (
     question_pages.router,
     upload_pages.router,
     example_pages.router,
+    data_pages.router,
     storage_pages.router,
     result_pages.router,
     boards_team_pages.router,

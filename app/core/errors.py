@@ -236,6 +236,22 @@ class RemovedError(DomainError):
     title = "Gone"
 
 
+class FileDeletedError(DomainError):
+    """An organiser has deleted this file of the data set. The data page of the challenge lists what is offered now."""
+
+    code = "file-deleted"
+    status = 410
+    title = "Gone"
+
+
+class DataQuotaError(DomainError):
+    """The files of a challenge use all the space that this server gives to one. Delete some, or ask an admin for more."""
+
+    code = "data-quota"
+    status = 413
+    title = "Content too large"
+
+
 class StoredBytesError(DomainError):
     """Your unconfirmed uploads use all the space that one person has. Delete or confirm some of them."""
 

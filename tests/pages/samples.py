@@ -36,6 +36,7 @@ from app.submissions.uploads import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.challenge_samples import of_challenges
 from tests.pages.comparison_views import of_comparisons
+from tests.pages.data_samples import of_data
 from tests.pages.documentation_samples import of_documentation
 from tests.pages.drawn import EVIL
 from tests.pages.figure_samples import of_figures
@@ -70,6 +71,7 @@ Sample = tuple[str, dict[str, Any]]  # a template and its context
 def samples() -> Iterator[Sample]:
     """Each page with contexts that walk through its branches."""
     yield from of_challenges()
+    yield from of_data()
     yield from of_documentation()
     yield from of_accounts()
     yield from of_people()

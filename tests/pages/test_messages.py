@@ -96,7 +96,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an archive that is too large": (
         lambda scene: scene.program.put("/api/v1/challenges/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
-        413, "too-large", "An archive may have at most 1048576 bytes (1 MiB)",
+        413, "too-large", "A file may have at most 1048576 bytes (1 MiB)",
     ),
     "a body without its fields": (
         lambda scene: scene.program.post("/api/v1/submissions", json={}),

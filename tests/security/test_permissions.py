@@ -64,6 +64,8 @@ FIXED = {
 NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
+    "data_upload_id": str(uuid.UUID(int=7)),
+    "file_id": "999999999",
     "image_set": "nowhere",
 }  # fmt: skip
 
