@@ -20,7 +20,7 @@ from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
 from app.models import Announcement, Challenge, ChallengePage, Disclosure, Phase, Terms, User
 from app.organising.importing import TreeImport, import_tree
-from app.people.teams import own_team
+from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
 from tests.security.undoing import UndonePlatform
 from tests.security.world import HERE, PEOPLE, ROLES, THERE, TOKENS, Ids, World
@@ -64,6 +64,8 @@ FIXED = {
 NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
+    "data_upload_id": str(uuid.UUID(int=7)),
+    "file_id": "999999999",
     "image_set": "nowhere",
 }  # fmt: skip
 
@@ -167,7 +169,7 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]
         session.add_all(people)
         session.flush()
-        team, other = (own_team(session, person.id, here.id) for person in people)
+        team, other = (own_or_new_team(session, person.id, here.id) for person in people)
         return World(undone, template.id, team, other)
 
 
