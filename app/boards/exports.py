@@ -3,20 +3,23 @@
 from urllib.parse import quote
 
 from app.boards.ranking import FIGURES
-from app.boards.rows import BoardPage, BoardRow, BoardView, Cell
+from app.boards.rows import BoardPage, BoardRow, BoardView, Cell, one_page
 from app.web import tables
 from app.web.formats import score
 
 
 def csv_of(page: BoardPage, site: str) -> bytes:
-    """Write the table for spreadsheets: scores in [0, 1] with the digits that the reader may see; intervals if requested."""
+    """Write the table for spreadsheets: scores in [0, 1] with the digits that the reader may see; intervals if requested.
+
+    Every row says what it was scored under, so that rows of several files can be put together.
+    """
     board, query = page.board, page.controls.query
     with_intervals = query.intervals and page.controls.has_details
-    names = ["mean", *board.classes]
+    names = ["mean", *board.further, *board.classes]
     header = [
         "rank", "group", "method", "team", "training", "baseline", "date", *([board.sort] if board.sort in FIGURES else []),
         *(f"{name}{end}" for name in names for end in (("", " low", " high") if with_intervals else ("",))),
-        *(each.title for each in board.questions), "address",
+        *(each.title for each in board.questions), "address", *_origin(board),
     ]  # fmt: skip
     return tables.csv_of(
         header, [_csv_row(row, board, site, with_intervals=with_intervals) for row in board.rows]
@@ -25,48 +28,78 @@ def csv_of(page: BoardPage, site: str) -> bytes:
 
 def _csv_row(row: BoardRow, board: BoardView, site: str, *, with_intervals: bool) -> list[tables.Cell]:
     values: list[tables.Cell] = []
-    for cell in (Cell(row.mean, row.mean_best, row.low, row.high), *row.cells):
+    for cell in (_mean(row), *row.further, *row.cells):
         values += [cell.value, *((cell.low, cell.high) if with_intervals else ())]
     return [
         row.rank, row.group or "", row.method, row.team.name, row.training or "", "yes" if row.is_baseline else "",
         row.date.date().isoformat(), *([row.figure] if board.sort in FIGURES else []), *values,
-        *(answer or "" for answer in row.answers), f"{site}/submissions/{row.submission}",
+        *(answer or "" for answer in row.answers), f"{site}/submissions/{row.submission}", *_origin(board).values(),
     ]  # fmt: skip
 
 
+def _origin(board: BoardView) -> dict[str, str]:
+    """What the scores of a board are, and what they were scored under, by the names of columns."""
+    return {
+        "unit": board.unit,
+        "measure": f"{board.headline}: {board.measure}",
+        "challenge": board.challenge,
+        "phase": board.image_set,
+        "task": board.name,
+        "protocol": board.protocol,
+        "ground truth version": str(board.ground_truth),
+        "scorer version": board.scorer,
+        "leaderboard version": str(board.version),
+    }
+
+
+def _mean(row: BoardRow) -> Cell:
+    return Cell(row.mean, row.mean_best, row.low, row.high, row.mean_second)
+
+
 def tex_of(page: BoardPage, site: str) -> bytes:
-    """Write the table for papers: percent with one decimal, the best in bold; intervals if requested."""
-    board = page.board
+    """Write the table for papers as the page shows it: percent with one decimal, the best in bold, the second underlined.
+
+    Its columns are the figures, classes and answers that have columns on the page; intervals if requested.
+    """
+    board = one_page(page)
     with_intervals = page.controls.query.intervals
-    header = ["Method", "Mean", *(tables.tex_text(name) for name in board.classes)]
+    asked = [place for place, each in enumerate(board.questions) if each.is_column]
+    header = [
+        "Method", board.headline, *(tables.tex_text(name) for name in (*board.further, *board.classes)),
+        *(tables.tex_text(board.questions[place].title) for place in asked),
+    ]  # fmt: skip
     rows = [
         [
             tables.tex_text(row.method),
             *(
                 _tex_cell(cell, with_intervals=with_intervals)
-                for cell in (Cell(row.mean, row.mean_best, row.low, row.high), *row.cells)
+                for cell in (_mean(row), *row.further, *row.cells)
             ),
+            *(tables.tex_text(row.answers[place] or "") for place in asked),
         ]
         for row in board.rows
     ]
-    return tables.tex_table(_notes(page, site), header, rows).encode()
+    return tables.tex_table(_notes(page, board, site), header, rows).encode()
 
 
 def _tex_cell(cell: Cell, *, with_intervals: bool) -> str:
-    text = f"\\textbf{{{score(cell.value)}}}" if cell.best else score(cell.value)
+    text = score(cell.value)
+    if cell.best or cell.second:
+        text = f"\\{'textbf' if cell.best else 'underline'}{{{text}}}"
     if not with_intervals or cell.low is None:
         return text
     return f"{text} {{\\scriptsize [{score(cell.low)}, {score(cell.high)}]}}"
 
 
-def _notes(page: BoardPage, site: str) -> tuple[str, ...]:
-    board = page.board
+def _notes(page: BoardPage, board: BoardView, site: str) -> tuple[str, ...]:
+    number = f" (competition {board.competition})" if board.is_numbered else ""
+    address = f"{address_of_board(board, site)}{page.controls.query.address()}".removesuffix("?")
     return (
-        f"{board.challenge_title} {board.image_set}, {board.title} (competition {board.competition})"
+        f"{board.challenge_title} ({board.challenge}), phase {board.image_set}, {board.name}{number}"
         + (", difficult objects included: not the official values" if page.controls.query.difficult else ""),
-        f"{board.measure} in percent, {len(board.rows)} of {board.methods} methods",
+        f"{board.headline}: {board.measure}, in percent, {len(board.rows)} of {board.methods} methods",
         f"protocol {board.protocol}, ground truth version {board.ground_truth}, scorer version {board.scorer}",
-        f"{address_of_board(board, site)}{page.controls.query.address()}, version {board.version} of this board",
+        f"{address}, version {board.version} of this leaderboard",
     )
 
 
@@ -79,11 +112,12 @@ def bib_of(page: BoardPage, site: str) -> bytes:
     """Write BibTeX entries for the board and each of its methods."""
     board = page.board
     about = {
-        "title": f"{board.challenge_title} {board.image_set}: {board.title} (competition {board.competition})",
+        "title": f"{board.challenge_title} {board.image_set}: {board.name}"
+        + (f" (competition {board.competition})" if board.is_numbered else ""),
         "key": board.challenge_title,  # styles sort entries without an author by this key
         "year": f"{board.updated_at:%Y}",
         "howpublished": address_of_board(board, site),
-        "note": f"Leaderboard, version {board.version}, {board.updated_at:%Y-%m-%d}",
+        "note": f"Leaderboard, protocol {board.protocol}, version {board.version}, {board.updated_at:%Y-%m-%d}",
     }
     methods = [
         tables.bibtex(

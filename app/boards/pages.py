@@ -20,6 +20,9 @@ from app.web.theme import splices_of_theme
 router = APIRouter()
 
 PATH = "/leaderboards"  # the section that the header marks as current
+EMBEDDED_POLICY = (  # no scripts and no forms, and the only page that other websites may show in a frame
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *"
+)
 _json = TypeAdapter(BoardView)
 
 
@@ -41,7 +44,8 @@ def board(
     if asked.format not in (None, Format.HTML):
         form = BoardFormat(asked.format.value)
         export = boards.Document(form, lambda page: EXPORTS[form](page, platform.settings.address))
-        document = boards.rendered_board(platform, actor, address, query.of_all(), export, reader)
+        exported = query.as_shown() if form is BoardFormat.TEX else query.of_all()
+        document = boards.rendered_board(platform, actor, address, exported, export, reader)
         name = f"{challenge}-{image_set}-{competition}.{form}" if form is not BoardFormat.JSON else None
         return conditional_response(
             request, document, MEDIA_TYPES[form], is_private=actor.is_logged_in, filename=name
@@ -54,6 +58,33 @@ def board(
     page = boards.rendered_board(platform, actor, address, query, SHARED, reader)
     splices = (*splices_of_theme(request), Splice(ACCOUNT.encode(), account_links(actor).encode()))
     return conditional_response(request, page, "text/html", is_private=True, splices=splices)
+
+
+@router.get(
+    "/leaderboards/{challenge}/{image_set}/{competition}/embed", dependencies=[requires(Action.READ_PUBLIC)]
+)
+def embedded_board(
+    request: Request,
+    platform: ThePlatform,
+    challenge: str,
+    image_set: str,
+    competition: int,
+    asked: Annotated[PageParameters, Query()],
+) -> Response:
+    """Show a leaderboard for frames of other websites: what the public sees, whoever is logged in."""
+    address = BoardKey(challenge, image_set, competition)
+    reader = rate_limit_key(request)
+    page = boards.rendered_board(platform, Actor(), address, asked.query(), EMBEDDED, reader)
+    response = conditional_response(request, page, "text/html", is_private=False)
+    response.headers["Content-Security-Policy"] = EMBEDDED_POLICY
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response
+
+
+def embedded_page(page: BoardPage) -> bytes:
+    """Render a board for frames of other websites."""
+    board = one_page(page)
+    return render_template("leaderboards/embed.html", board=board, controls=page.controls).encode()
 
 
 def shared_page(page: BoardPage) -> bytes:
@@ -89,6 +120,7 @@ def json_of(page: BoardPage) -> bytes:
 
 ANONYMOUS: Final = boards.Document(BoardFormat.ANONYMOUS_PAGE, anonymous_page)
 SHARED: Final = boards.Document(BoardFormat.PAGE, shared_page)
+EMBEDDED: Final = boards.Document(BoardFormat.EMBED, embedded_page)
 EXPORTS: Final[Mapping[BoardFormat, Callable[[BoardPage, str], bytes]]] = {
     BoardFormat.JSON: lambda page, _: json_of(page),
     BoardFormat.CSV: csv_of,

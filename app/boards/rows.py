@@ -126,6 +126,7 @@ class BoardView:
     rescoring: bool  # a re-scoring is in progress; the board shows the old runs until all new ones are scored
     methods: int  # on the board, including those filtered out
     as_of: date | None  # the board as of the end of this day; None for now
+    unit: str = "fraction from 0 to 1"  # of the mean, the further figures and the classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +234,7 @@ class BoardFormat(enum.StrEnum):
     BIB = "bib"
     PAGE = "page"  # with a marker in place of the reader's account links
     ANONYMOUS_PAGE = "anonymous page"
+    EMBED = "embed"  # for frames of other websites
 
 
 def ranks_of(values: Sequence[float | None]) -> list[int | None]:

@@ -82,6 +82,7 @@ def samples() -> Iterator[Sample]:
     yield from of_submissions()
     yield from of_boards()
     yield from of_questions()
+    yield from of_embedded()
     yield from of_comparisons()
     yield from of_figures()
     yield from of_teams()
@@ -237,6 +238,15 @@ def of_submissions() -> Iterator[Sample]:
         "submissions/mine.html",
         {"rows": (row, failed, scored), "older": "/x", "quota": {PHASE: (QUOTA_LINE,)}, "is_first": False},
     )
+
+
+def of_embedded() -> Iterator[Sample]:
+    for count in (0, 12):
+        drawn = drawn_board(board(count))
+        yield (
+            "leaderboards/embed.html",
+            {"board": drawn["board"], "controls": drawn["controls"]},
+        )
 
 
 def of_questions() -> Iterator[Sample]:

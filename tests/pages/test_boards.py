@@ -240,10 +240,66 @@ def test_a_board_can_be_had_for_papers(reader: TestClient) -> None:
     table = reader.get(f"{OPEN}?format=tex&class=cat&baselines=hide").text
 
     assert "\\toprule" in table
-    assert "Method & Mean & cat \\\\" in table
+    assert "Method & mAP & cat \\\\" in table
     assert "Beech\\_50\\% & \\textbf{60.0} & 60.0 \\\\" in table
     assert "Half &  & \\textbf{90.0} \\\\" in table
+    assert "\\underline{80.0}" in reader.get(f"{OPEN}?format=tex").text
+    assert "Method & mAP \\\\" in reader.get(f"{OPEN}?format=tex&class_columns=hide").text
     assert "\\scriptsize [85.0, 95.0]" in reader.get(f"{OPEN}?format=tex&intervals=show").text
+
+
+def test_exports_say_units_challenge_phase_protocol_and_version(reader: TestClient) -> None:
+    shown = board(reader)
+    origin = {
+        "unit": "fraction from 0 to 1",
+        "challenge": "open",
+        "phase": "test",
+        "task": "Detection, any data",
+        "protocol": shown["protocol"],
+        "ground truth version": "1",
+        "leaderboard version": str(shown["version"]),
+    }
+    for row in csv.DictReader(io.StringIO(reader.get(f"{OPEN}?format=csv").text)):
+        assert origin.items() <= row.items()
+        assert row["measure"] == "mAP: AP"
+    assert shown["unit"] == origin["unit"]
+    notes = [line for line in reader.get(f"{OPEN}?format=tex").text.splitlines() if line.startswith("%")]
+    assert notes[1:] == [
+        "% open (open), phase test, Detection, any data",
+        "% mAP: AP, in percent, 4 of 4 methods",
+        f"% protocol {shown['protocol']}, ground truth version 1, scorer version {shown['scorer']}",
+        f"% {address_of(reader)}{OPEN}, version {shown['version']} of this leaderboard",
+    ]
+    assert f"protocol {shown['protocol']}" in reader.get(f"{OPEN}?format=bib").text
+
+
+def address_of(reader: TestClient) -> str:
+    """How the server calls itself."""
+    address: str = reader.app.state.platform.settings.address  # type: ignore[attr-defined]
+    return address
+
+
+def test_other_websites_may_show_a_board_in_a_frame_and_no_other_page(
+    reader: TestClient, rows: dict[str, Rows]
+) -> None:
+    embedded = reader.get(f"{OPEN}/embed?baselines=hide")
+
+    assert embedded.status_code == 200
+    assert "frame-ancestors *" in embedded.headers["content-security-policy"]
+    assert "script-src" not in embedded.headers["content-security-policy"]
+    assert "x-frame-options" not in embedded.headers
+    assert "Beech_50%" in embedded.text
+    assert "Chance" not in embedded.text
+    assert "<script" not in embedded.text
+    assert "<form" not in embedded.text
+    assert f'href="{OPEN}" target="_blank"' in embedded.text
+    for address in (OPEN, f"{OPEN}/figures", f"{OPEN}/embed/nothing", "/leaderboards/nothing/test/4/embed"):
+        assert "frame-ancestors 'none'" in reader.get(address).headers["content-security-policy"]
+    assert 'class="range"' not in reader.get(f"{HELD_OUT}/embed").text
+    again = reader.get(
+        f"{OPEN}/embed", headers={"If-None-Match": reader.get(f"{OPEN}/embed").headers["etag"]}
+    )
+    assert (again.status_code, "frame-ancestors *" in again.headers["content-security-policy"]) == (304, True)
 
 
 def test_a_board_and_its_methods_can_be_cited(reader: TestClient) -> None:
