@@ -472,6 +472,7 @@ def _controls(
     tasks, trainings, phases = segments(stored.boards, here)
     phase = stored.phase
     return BoardControls(
+        phase=stored.phase,
         query=replace(query, page=page_of(board, query)),
         classes=classes,
         teams=tuple(sorted(teams.values(), key=lambda team: team.name.casefold())),

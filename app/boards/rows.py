@@ -20,6 +20,7 @@ from app.boards.selections import (
     column_groups,
     page_count,
 )
+from app.challenges.challenges import PhaseView
 from app.core.errors import MalformedError
 from app.jobs.sandbox import MOST_LETTERED
 from app.models import QuestionKind
@@ -182,6 +183,7 @@ class BoardControls:
     scale: of the intervals, None without any; intervals_at: when intervals will appear, None if they do not or are there.
     """
 
+    phase: PhaseView
     query: BoardQuery
     classes: tuple[str, ...]
     teams: tuple[BoardTeam, ...]

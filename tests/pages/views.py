@@ -383,6 +383,7 @@ def drawn_board(board: BoardView, query: BoardQuery | None = None, **changes: An
     boards = (link, replace(link, competition=4, own_data=True), replace(link, image_set="val"))
     tasks, trainings, phases = segments(boards, link)
     known = BoardControls(
+        phase=PHASE,
         query=asked,
         classes=board.classes,
         teams=tuple({row.team.id: row.team for row in board.rows}.values()),
