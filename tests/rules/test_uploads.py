@@ -1,9 +1,14 @@
 """Which files belong to a phase, by name and competitions."""
 
+from dataclasses import replace
+
 import pytest
 
-from app.submissions.downloads import parse_range
-from app.submissions.uploads import mismatch
+from app.submissions.uploads import mismatch, result_path
+from app.web.transfers import parse_range
+from scoring.data.limits import Limits
+from scoring.errors import Problems
+from scoring.intake.archive.names import Names
 from tests.rules.test_submissions import phase
 
 
@@ -32,6 +37,23 @@ def test_the_refusal_of_a_misnamed_file_lists_the_expected_names() -> None:
 
 def test_a_file_of_another_image_set_is_refused() -> None:
     assert mismatch(phase(), "comp3_det_val_car.txt", ()) is not None
+
+
+@pytest.mark.parametrize(
+    "filename",
+    ["good.json", "good.json.gz", "my results (2).JSON", f"{'long' * 26}….json", "._ä/é.json", "-.json.xz"],
+)
+def test_json_of_any_name_is_accepted_for_coco_and_gets_a_safe_path(
+    filename: str,
+) -> None:
+    path = result_path(filename, "COCO", "test")
+
+    assert mismatch(replace(phase(), dataset="COCO"), filename, ()) is None
+    assert path is not None
+    assert Names(Limits(), Problems()).accept(path, folder=False) == path
+    assert len(path.rpartition("/")[2].encode()) <= 100
+    assert path.lower().endswith((".json", ".json.gz", ".json.xz"))
+    assert "is not the name of a prediction file" in (mismatch(phase(), filename, ()) or "")
 
 
 @pytest.mark.parametrize("header", ["bytes=10-", "bytes=5-4", "bytes=-0"])

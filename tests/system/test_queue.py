@@ -36,8 +36,7 @@ from app.storage import FolderStorage
 from app.submissions import checking
 from app.submissions.acceptance import COUNTED_STATES
 from tests.system.rows import Rows, made, small_board
-from worker.handlers import do_next
-from worker.handlers import sweep as sweep_jobs
+from worker.handlers import do_next, recover_lost_jobs
 from worker.sweeper import check_recovery, sweep
 
 pytestmark = pytest.mark.system
@@ -159,11 +158,11 @@ def test_a_run_whose_lease_has_run_out_is_queued_again_and_its_old_claim_writes_
     run_id = board.run_of(board.result())
     old = claim_job(board)
     assert old
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
     assert run(board, run_id).state is RunState.RUNNING
 
     change_job(board, "lease_until = now() - interval '1 second'", run_id)
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
 
     lost = job(board, run_id)
     assert run(board, run_id).state is RunState.QUEUED
@@ -183,7 +182,7 @@ def test_a_run_that_has_lost_its_worker_ten_times_has_failed_and_costs_nothing(b
         change_job(board, "not_before = NULL", run_id)
         assert claim(board)
         change_job(board, "lease_until = now() - interval '1 second'", run_id)
-        sweep_jobs(board.platform)
+        recover_lost_jobs(board.platform)
         states.append(run(board, run_id).state)
 
     failed = run(board, run_id)
@@ -205,7 +204,7 @@ def test_a_run_that_waits_for_infrastructure_never_fails(board: Rows) -> None:
     assert claim(board)
 
     change_job(board, "lease_until = now() - interval '1 second'", run_id)
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
 
     assert run(board, run_id).state is RunState.QUEUED
 
@@ -216,7 +215,7 @@ def test_a_lease_from_before_the_clock_was_set_back_holds_no_run(board: Rows, ah
     claim(board)
 
     change_job(board, f"lease_until = now() + interval '{ahead}'", run_id)
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
 
     assert run(board, run_id).state is RunState.QUEUED
 
@@ -226,7 +225,7 @@ def test_a_small_correction_of_the_clock_takes_no_run_from_its_worker(board: Row
     claim(board)
 
     change_job(board, "lease_until = now() + interval '4 seconds'", run_id)
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
 
     assert run(board, run_id).state is RunState.RUNNING
 
@@ -249,10 +248,10 @@ def test_a_run_that_somebody_holds_locked_keeps_no_other_from_being_claimed_or_s
         stalled.execute(text("SELECT 1 FROM job WHERE run_id IN (:a, :b) FOR UPDATE"), {"a": held, "b": lost})
 
         assert claim(board) == (free, 1)
-        sweep_jobs(board.platform)
+        recover_lost_jobs(board.platform)
 
     assert run(board, lost).state is RunState.RUNNING
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
     assert run(board, lost).state is RunState.QUEUED
 
 

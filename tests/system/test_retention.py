@@ -293,6 +293,7 @@ def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
     stores = {
         "descriptions": platform.descriptions,
         "artefacts": platform.artefacts,
+        "files": platform.files,
         "truth": platform.truths,
     }
     left = {name: store.put(f"left in {name}".encode(), uuid.uuid4()) for name, store in stores.items()}
@@ -312,7 +313,7 @@ def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
     retention.sweep_contents(platform)  # looks at nothing: it has done so today
     storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
-    assert is_left == {"descriptions": False, "artefacts": False, "truth": True}
+    assert is_left == {"descriptions": False, "artefacts": False, "files": False, "truth": True}
     assert not platform.truths.exists(left["truth"])
     assert platform.truths.exists(young)
     for name, column in retention.NAMING:
