@@ -1,4 +1,4 @@
-"""Archives made from a baseline's."""
+"""Archives derived from a baseline's archive."""
 
 import io
 import tarfile
@@ -9,12 +9,12 @@ from tests.system.kits import packed
 
 
 def thinned(archive: Path) -> bytes:
-    """The archive with each second line only, so that it is nobody else's."""
+    """The archive with every second line only, so that it differs from the baseline's."""
     return _changed(archive.read_bytes(), lambda _, lines: lines[::2])
 
 
 def spoilt(archive: bytes) -> bytes:
-    """The archive with a field missing in line 3 of the cars, and an image in line 1 that there is not."""
+    """The archive with a missing field in line 3 of the cars and an unknown image in line 1."""
 
     def change(name: str, lines: list[str]) -> list[str]:
         if not name.endswith("_car.txt"):

@@ -22,7 +22,7 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")  # Playwright keeps an event loop running, which other tests must not meet
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running, which would disturb other tests
 def chromium() -> Iterator[Browser]:
     """A browser without a window."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
@@ -37,20 +37,20 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def running(own_servers: OwnServers) -> Iterator[Site]:
-    """One site for all tests; each brings its own person or its own method."""
+    """One site for all tests; each uses its own person or its own method."""
     with running_site(own_servers) as site:
         yield site
 
 
 @pytest.fixture
 def site(chromium: Browser, running: Site) -> Site:
-    """The site, where there is a browser to visit it with."""
+    """The site, if there is a browser to visit it with."""
     return running
 
 
 @pytest.fixture
 def watch(site: Site) -> Iterator[Watch]:
-    """Listens to every page of the test, which has failed if one of them did what none may."""
+    """Watches every page of the test and fails the test if one does what no page may do."""
     watch = Watch(site.address)
     yield watch
     assert watch.complaints() == []

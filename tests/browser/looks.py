@@ -1,8 +1,8 @@
-"""What a page looks like to those who cannot see it as it was drawn; each answers with a list of what is wrong."""
+"""Accessibility checks of a page; each returns a list of problems."""
 
 from playwright.sync_api import Page
 
-# WCAG 2.2, 1.4.3: the contrast of every text with what lies behind it. A canvas knows every way to write a colour.
+# WCAG 2.2, 1.4.3: the contrast of every text with its background. A canvas parses every notation of a colour.
 FAINT = """(least) => {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 1;
@@ -74,7 +74,7 @@ MUTE = """() => {
   return wrong;
 }"""
 
-# Is it in sight, and can one see that it is where the keyboard is?
+# Is the focused element in the viewport, and is its focus visible?
 FOCUSED = """() => {
   const element = document.activeElement;
   const style = getComputedStyle(element);
@@ -88,13 +88,13 @@ FOCUSED = """() => {
 
 
 def faint_texts(page: Page, least: float = 4.5) -> list[str]:
-    """Texts whose contrast with what lies behind them is less."""
+    """Texts with less contrast than this with their background."""
     faint: list[str] = page.evaluate(FAINT, least)
     return faint
 
 
 def mute_elements(page: Page) -> list[str]:
-    """What has no name, no label, no place in the order of headings."""
+    """Elements without a name or a label, and headings out of order."""
     mute: list[str] = page.evaluate(MUTE)
     return mute
 
@@ -106,7 +106,7 @@ def too_wide_by(page: Page) -> int:
 
 
 def tab_until(page: Page, target: str, most: int = 60) -> list[str]:
-    """Press the tab key until `target` has the focus; what had it on the way, each in sight and marked."""
+    """Press the tab key until `target` has the focus; the elements focused on the way, each visibly."""
     names: list[str] = []
     while len(names) < most:
         page.keyboard.press("Tab")

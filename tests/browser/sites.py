@@ -1,4 +1,4 @@
-"""A running installation with a small sample challenge, somebody's results on it, and what a browser needs to visit it."""
+"""A running installation with a small sample challenge, a participant's results, and what a browser needs to visit it."""
 
 import tempfile
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ ROWS = {("test", 3): 3, ("val", 3): 1, ("val", 5): 1}  # baselines on a board
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where to go, and with what."""
+    """Addresses, people and archives of a running site."""
 
     installation: Installation
     address: str
@@ -45,17 +45,17 @@ class Site:
 
     @property
     def compared(self) -> str:
-        """Two methods of a board of the test set, as the address of their comparison names them."""
+        """Two methods of a board of the test set, as the query of their comparison."""
         board = self.participant.http.get("/api/v1/leaderboards/sample/test/3").json()
         return "&".join(f"methods={row['method_id']}" for row in board["rows"][:2])
 
     def session(self, who: str) -> str:
-        """The session of the participant or the organiser, as their browser holds it."""
+        """The session cookie of the participant or the organiser."""
         client = self.organiser if who == "organiser" else self.participant
         return str(client.http.cookies[SESSION_COOKIE])
 
     def worker_asleep(self) -> AbstractContextManager[None]:
-        """Nothing is scored in the block."""
+        """Stop the worker during the block, so that nothing is scored."""
         return stopped(tree_of(self.installation.pid("worker")))
 
     def organiser_link(self) -> str:
@@ -65,7 +65,7 @@ class Site:
 
 @contextmanager
 def running_site(servers: OwnServers) -> Iterator[Site]:
-    """A site that is served until the end of the block, with three baselines on its board of the test set."""
+    """A site that runs until the end of the block, with three baselines on its board of the test set."""
     with (
         installation(servers, max_upload=1 << 20, workers=1, sweep_seconds=5) as place,
         tempfile.TemporaryDirectory(prefix="heldout sample ") as folder,

@@ -1,4 +1,4 @@
-"""An anonymous link, from the team that makes it to the reviewer who opens it in a browser of their own."""
+"""An anonymous link, from the team that makes it to the reviewer who opens it in another browser."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.browser.sites import Site
 pytestmark = pytest.mark.browser
 
 
-def test_a_reviewer_opens_a_link_and_later_learns_whose_result_it_is(site: Site, visit: Visit) -> None:
+def test_a_reviewer_opens_an_anonymous_link_that_is_later_revealed(site: Site, visit: Visit) -> None:
     upload = site.participant.upload("sample/test", site.good)
     number = int(site.participant.confirm(upload, "Blind_net", make_public=False).json()["id"])
     site.participant.final(number)

@@ -1,4 +1,4 @@
-"""What can be chosen on the submit page: folders, several files, a single one."""
+"""What can be chosen on the submit page: a folder, several files or a single one."""
 
 import io
 import re
@@ -22,14 +22,14 @@ def files(site: Site, tmp_path: Path) -> list[Path]:
 
 
 def sent(page: Page) -> str:
-    """The name of the file that arrived, once its report is shown."""
+    """The name of the received file, once its report is shown."""
     page.get_by_role("button", name="Upload and check").click()
     page.wait_for_url(re.compile("/uploads/[0-9a-f-]+$"))
     expect(page.get_by_text("valid", exact=True)).to_be_visible()
     return page.get_by_role("heading", level=1).inner_text()
 
 
-def test_a_folder_is_packed_and_is_valid(visit: Visit, files: list[Path], tmp_path: Path) -> None:
+def test_a_folder_is_packed_into_a_valid_archive(visit: Visit, files: list[Path], tmp_path: Path) -> None:
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 
@@ -39,7 +39,7 @@ def test_a_folder_is_packed_and_is_valid(visit: Visit, files: list[Path], tmp_pa
     assert sent(page) == "results.tar"
 
 
-def test_several_files_are_packed_and_are_valid(visit: Visit, files: list[Path]) -> None:
+def test_several_files_are_packed_into_a_valid_archive(visit: Visit, files: list[Path]) -> None:
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 
@@ -48,7 +48,7 @@ def test_several_files_are_packed_and_are_valid(visit: Visit, files: list[Path])
     assert sent(page) == "results.tar"
 
 
-def test_a_single_result_file_is_accepted_as_it_is(visit: Visit, files: list[Path]) -> None:
+def test_a_single_prediction_file_is_accepted_as_it_is(visit: Visit, files: list[Path]) -> None:
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 

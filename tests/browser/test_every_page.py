@@ -1,4 +1,4 @@
-"""What holds for every page, for every kind of user, in light and dark mode, on wide and narrow screens."""
+"""Checks of every page for every kind of user, in light and dark mode, on wide and narrow screens."""
 
 import re
 
@@ -61,7 +61,9 @@ def address(site: Site, path: str) -> str:
 
 
 @pytest.mark.parametrize(("who", "path"), PAGES)
-def test_a_page_can_be_read_by_everybody(site: Site, visit: Visit, who: str | None, path: str) -> None:
+def test_a_page_is_accessible_in_both_colour_schemes_and_fits_a_phone(
+    site: Site, visit: Visit, who: str | None, path: str
+) -> None:
     page = visit(who, viewport=DESK)
     response = page.goto(address(site, path))
 
@@ -100,11 +102,11 @@ def test_no_two_pages_have_the_same_title(site: Site) -> None:
 
 def title_of(client: Client, path: str) -> str:
     page = client.http.get(path, headers={"Accept": "text/html"}).text
-    [title] = re.findall("<title>(.*)</title>", page.partition("</head>")[0])  # drawings have titles, too
+    [title] = re.findall("<title>(.*)</title>", page.partition("</head>")[0])  # drawings have titles as well
     return str(title)
 
 
-def test_a_name_of_forty_letters_breaks_no_page_on_a_phone(site: Site, visit: Visit) -> None:
+def test_a_name_of_forty_letters_fits_every_page_on_a_phone(site: Site, visit: Visit) -> None:
     upload, name = site.participant.upload("sample/val", site.good_val), "W" * 40
     number = int(site.participant.confirm(upload, name).json()["id"])
     site.participant.final(number)
@@ -167,7 +169,7 @@ def test_an_error_page_shows_its_reference(
     expect(page.get_by_text("give this reference")).to_contain_text(response.headers["x-request-id"])
 
 
-def test_counts_of_nine_digits_scroll_within_their_table_on_a_phone(site: Site, visit: Visit) -> None:
+def test_counts_of_nine_digits_do_not_widen_the_page_on_a_phone(site: Site, visit: Visit) -> None:
     page = visit(None, viewport=PHONE)
     page.goto(address(site, "/submissions/{val5}"))
 

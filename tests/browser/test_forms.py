@@ -1,4 +1,4 @@
-"""Forms that say what is wrong where it is wrong, and an upload that survives a lost connection."""
+"""Forms that report errors at the field, and an upload that survives a lost connection."""
 
 import re
 
@@ -19,7 +19,7 @@ def log_in(page: Page, password: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
-def test_a_wrong_password_is_reported_at_the_field_and_on_top(visit: Visit) -> None:
+def test_a_wrong_password_is_reported_at_the_field_and_at_the_top(visit: Visit) -> None:
     page = visit()
 
     log_in(page, "not the password")
@@ -35,7 +35,7 @@ def test_a_wrong_password_is_reported_at_the_field_and_on_top(visit: Visit) -> N
     expect(page).to_have_title(re.compile("^Problems: "))
 
 
-def test_who_logs_out_has_to_log_in_again(visit: Visit) -> None:
+def test_after_logging_out_the_account_needs_a_login(visit: Visit) -> None:
     page = visit()
     log_in(page, "a long password")
     page.get_by_role("link", name="Ada Byron").click()
@@ -94,7 +94,7 @@ def test_a_method_that_has_a_result_is_reported_at_its_field(site: Site, visit: 
     )
 
 
-def test_an_upload_goes_on_after_a_lost_connection(site: Site, visit: Visit, watch: Watch) -> None:
+def test_an_upload_resumes_after_a_lost_connection(site: Site, visit: Visit, watch: Watch) -> None:
     page = visit("participant")
     cut: list[str] = []
 
@@ -129,9 +129,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(visit: Visit) -> 
     expect(page.locator("#upload-state")).to_contain_text("at most 1.0 MiB are accepted")
 
 
-def test_what_was_typed_is_sent_by_a_reload_after_a_login_in_a_new_tab_when_the_session_has_ended(
-    site: Site, visit: Visit
-) -> None:
+def test_after_the_session_expires_a_form_survives_a_login_in_a_new_tab(site: Site, visit: Visit) -> None:
     page = visit()
     log_in(page, "a long password")
     page.goto(f"/submissions/new?upload={site.uploads['valid']}")

@@ -1,4 +1,4 @@
-"""Everything that matters can be reached and done without a mouse, in an order that makes sense, and one sees where one is."""
+"""Everything important works without a mouse, in a sensible order and with visible focus."""
 
 import re
 
@@ -14,7 +14,7 @@ from tests.browser.sites import Site
 pytestmark = pytest.mark.browser
 
 
-def test_the_first_tab_leads_past_the_navigation(visit: Visit) -> None:
+def test_the_first_tab_stop_skips_the_navigation(visit: Visit) -> None:
     page = visit()
     page.goto("/")
 
@@ -24,7 +24,7 @@ def test_the_first_tab_leads_past_the_navigation(visit: Visit) -> None:
     expect(page.locator("main")).to_be_focused()
 
 
-def test_a_slash_leads_to_the_search_and_escape_out_of_a_menu(visit: Visit) -> None:
+def test_slash_focuses_the_search_and_escape_closes_a_menu(visit: Visit) -> None:
     page = visit("participant")
     page.goto("/")
 
@@ -42,7 +42,7 @@ def test_a_slash_leads_to_the_search_and_escape_out_of_a_menu(visit: Visit) -> N
     assert tab_until(page, "field-q")[-1] == "field-q"
 
 
-def test_one_sees_which_list_of_choices_has_the_keyboard(visit: Visit) -> None:
+def test_a_focused_select_is_visible(visit: Visit) -> None:
     page = visit()
     page.goto("/pictures/sample/val/2012_000001")
 
@@ -51,7 +51,7 @@ def test_one_sees_which_list_of_choices_has_the_keyboard(visit: Visit) -> None:
 
 def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visit: Visit) -> None:
     page = visit("participant")
-    page.on("filechooser", lambda _: None)  # who listens only when the key is pressed may be too late for it
+    page.on("filechooser", lambda _: None)  # listening only once the key is pressed may be too late
     page.goto("/challenges/sample/test/submit")
     before = [
         "Skip to the content",

@@ -1,4 +1,4 @@
-"""The first organiser, and results scored again from the browser."""
+"""The first organiser, and re-scoring from the browser."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -10,7 +10,7 @@ from tests.system.servers import eventually
 pytestmark = pytest.mark.browser
 
 
-def test_a_link_makes_an_organiser_who_has_a_phase_scored_again(site: Site, visit: Visit) -> None:
+def test_a_new_organiser_has_a_phase_scored_again(site: Site, visit: Visit) -> None:
     page = visit()
     become_organiser(page, site.organiser_link())
     phase = page.get_by_role("region", name="Sample challenge, val")

@@ -1,4 +1,4 @@
-"""Somebody is invited into a team by a link, in a browser of their own."""
+"""Somebody joins a team by an invitation link, in their own browser."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.browser.sites import Site
 pytestmark = pytest.mark.browser
 
 
-def test_somebody_is_invited_by_a_link_and_joins(site: Site, visit: Visit) -> None:
+def test_somebody_joins_a_team_by_a_link_and_is_removed_again(site: Site, visit: Visit) -> None:
     with site.installation.platform.transaction() as session:
         create_person(
             session, "grace@example.org", "Grace", hash_password("a long password"), is_verified=True

@@ -1,4 +1,4 @@
-"""The whole path, from a visitor without an account to a row on the leaderboard."""
+"""The whole way from a visitor without an account to a row on the leaderboard."""
 
 import re
 
@@ -13,10 +13,10 @@ from tests.system.installations import DESCRIPTION
 pytestmark = pytest.mark.browser
 
 
-def test_a_result_goes_from_the_browser_to_the_leaderboard(site: Site, visit: Visit) -> None:
+def test_a_visitor_gets_a_result_onto_the_leaderboard(site: Site, visit: Visit) -> None:
     page = visit()
     register(page, site, "Walker")
-    upload_with_problems_and_again(page, site)
+    upload_with_problems_and_then_without(page, site)
 
     with site.worker_asleep():
         confirm(page, "Walker_net")
@@ -31,7 +31,7 @@ def test_a_result_goes_from_the_browser_to_the_leaderboard(site: Site, visit: Vi
     see_it_on_the_board(page, "Walker_net")
 
 
-def test_a_forgotten_password_is_replaced(site: Site, visit: Visit) -> None:
+def test_a_forgotten_password_can_be_reset(site: Site, visit: Visit) -> None:
     page, phone = visit(), visit()
     register(page, site, "Forgetful")
     phone.goto("/login")
@@ -54,10 +54,10 @@ def test_a_forgotten_password_is_replaced(site: Site, visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
-def test_the_same_without_a_script(site: Site, visit: Visit) -> None:
+def test_a_visitor_gets_a_result_onto_the_leaderboard_without_javascript(site: Site, visit: Visit) -> None:
     page = visit(java_script_enabled=False)
     register(page, site, "Plain")
-    upload_with_problems_and_again(page, site)
+    upload_with_problems_and_then_without(page, site)
 
     with site.worker_asleep():
         confirm(page, "Plain_net")
@@ -85,7 +85,7 @@ def register(page: Page, site: Site, name: str) -> None:
     page.goto("/")
 
 
-def upload_with_problems_and_again(page: Page, site: Site) -> None:
+def upload_with_problems_and_then_without(page: Page, site: Site) -> None:
     page.get_by_role("link", name="Sample challenge", exact=True).click()
     page.get_by_role("link", name="Submit results for test").click()
     upload(page, site.spoilt)

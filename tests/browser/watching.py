@@ -1,4 +1,4 @@
-"""What no page may do, whatever a test is about: complain to the console, break the content policy, ask other hosts."""
+"""What no page may do in any test: log errors to the console, break the content policy, send requests to other hosts."""
 
 from dataclasses import dataclass, field
 
@@ -7,16 +7,18 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Request, Respons
 REPORT_VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
   console.error(`content policy: ${event.violatedDirective} ${event.blockedURI}`);
 });"""
-NOT_LOADED = "Failed to load resource"  # says the console of each answer of 400 or more, pages included
+NOT_LOADED = (
+    "Failed to load resource"  # logged by the console for each response of 400 or more, pages included
+)
 
 
-@dataclass  # without slots: Playwright hangs what it needs on the object whose methods it calls
+@dataclass  # without slots: Playwright stores attributes on the object whose methods it calls
 class Watch:
     """Listens to the pages of a test."""
 
     address: str
-    heard: list[tuple[str, str]] = field(default_factory=list)  # what, and of which address
-    refused: set[str] = field(default_factory=set)  # addresses that tests mean to see refused
+    heard: list[tuple[str, str]] = field(default_factory=list)  # the message and its address
+    refused: set[str] = field(default_factory=set)  # addresses that tests expect to be refused
 
     def over(self, context: BrowserContext) -> None:
         """Listen to every page of this window."""
@@ -27,7 +29,7 @@ class Watch:
         context.on("response", self._response)
 
     def complaints(self) -> list[str]:
-        """What should not have happened."""
+        """Messages that should not have appeared."""
         return [
             f"{what} ({of})"
             for what, of in self.heard

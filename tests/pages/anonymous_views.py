@@ -1,4 +1,4 @@
-"""Anonymous links and what they show, with names that try to break out."""
+"""Anonymous links and what they show, with names that contain markup."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Boards with three methods, one where everything is shown and one whose annotation is held out, written into the database."""
+"""Scored boards written straight into the database."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ DIGITS = 0.000321  # beyond the three decimals of a held-out phase
 
 @dataclass(frozen=True, slots=True)
 class ScoredMethod:
-    """What a method of a board scored for cat and dog; a class without a value was not entered."""
+    """The scores of a method for cat and dog; a class without a value was not entered."""
 
     name: str
     cat: float | None
@@ -48,7 +48,7 @@ class ScoredMethod:
 
     @property
     def mean(self) -> float | None:
-        """Of both classes."""
+        """The mean of both classes."""
         return None if self.cat is None or self.dog is None else round((self.cat + self.dog) / 2, 9)
 
 
@@ -78,7 +78,7 @@ def board_of(platform: Platform, folder: Path, challenge: str, disclosure: Discl
 
 
 def add_scored(rows: Rows, method_scores: ScoredMethod) -> int:
-    """A public method with a score; its result."""
+    """Add a public method with a score; return its result."""
     with rows.platform.transaction() as session:
         method = add_method(session, rows, method_scores.name, is_public=True)
         session.execute(
@@ -114,7 +114,7 @@ def add_scored(rows: Rows, method_scores: ScoredMethod) -> int:
 
 
 def publish_at(rows: Rows, moment: datetime) -> None:
-    """Let everything that stands on this board have been published at a moment."""
+    """Backdate the publication of everything on this board."""
     owner = plain(str(rows.platform.settings.migration_database_url))
     with psycopg.connect(owner, autocommit=True) as connection:  # the web server itself can only append
         connection.execute(
@@ -134,7 +134,7 @@ def withdraw(rows: Rows, result_id: int) -> None:
 
 
 def group(rows: Rows, letters: dict[str, str]) -> None:
-    """Let the methods of a board have been compared: by name, the letters of each."""
+    """Store the group letters of a board's methods, by name."""
     with rows.platform.transaction() as session:
         statement = select(Method.name, Result.published_run_id).join(Method, Result.method_id == Method.id)
         runs = dict(session.execute(statement.where(Result.phase_id == rows.phase_id)).all())

@@ -1,4 +1,4 @@
-"""Home and the overview of a challenge with what they are rendered with."""
+"""Contexts for the home page and the overview of a challenge."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Comparisons as their page gets them."""
+"""Comparisons as the page receives them."""
 
 from collections.abc import Iterator
 from dataclasses import replace

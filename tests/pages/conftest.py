@@ -1,4 +1,4 @@
-"""A web application on real servers, without a worker: what pages answer before anything is scored."""
+"""Fixtures of the tests of pages: a web application on real servers, without a worker."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,20 +29,20 @@ def platform(
         broker_url=broker_url,
         private_storage=folder / "private",
         max_upload=1 << 20,
-        trusted_hosts="testserver,evil.example",  # the test client's, and one for what headers must not do
+        trusted_hosts="testserver,evil.example",  # the test client's host, and one that a forged header names
         **UNLIMITED,
     )
     made = platform_of(settings)
     for store in made.stores:
-        store.check()  # makes its folder, which is not made once there are rows
+        store.check()  # creates its folder, which is not created once there are rows
     migrate(settings)
     yield made
     made.engine.dispose()
 
 
 @pytest.fixture(autouse=True)
-def forget(request: pytest.FixtureRequest) -> None:
-    """Let no test be shown what another one read a moment ago."""
+def expire_cache(request: pytest.FixtureRequest) -> None:
+    """Expire everything cached by earlier tests."""
     if "platform" in request.fixturenames:
         known = request.getfixturevalue("platform").cache
         for kind in (None, "health", "storage"):
@@ -51,13 +51,13 @@ def forget(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="module")
 def app(platform: Platform) -> FastAPI:
-    """The application on it."""
+    """The application on this platform."""
     return create_app(platform)
 
 
 @pytest.fixture
 def browser(app: FastAPI) -> Iterator[Browser]:
-    """Opens browsers, each with cookies of its own."""
+    """Opens browsers, each with its own cookies."""
     opened: list[TestClient] = []
 
     def open_one() -> TestClient:

@@ -1,4 +1,4 @@
-"""The data page of a challenge and its organisers' pages with what they are rendered with."""
+"""Contexts for the data page of a challenge and its organisers' pages."""
 
 from collections.abc import Iterator
 from dataclasses import replace

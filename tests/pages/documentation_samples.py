@@ -1,4 +1,4 @@
-"""The documentation and the pages of competitions with what they are rendered with."""
+"""Contexts for the documentation and the pages of competitions."""
 
 import uuid
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def at(address: str) -> dict[str, Any]:
 
 
 def competition_views() -> Iterator[CompetitionView]:
-    """A competition of each task, and what a page may lack."""
+    """A competition of each task, and one that lacks everything optional."""
     for phase, dataset in ((PHASE, "VOC2012"), (VAL, "VOC2012"), (PHASE, "COCO")):
         for info in scoring.competitions(dataset):
             yield CompetitionView(
@@ -65,7 +65,7 @@ def competition_views() -> Iterator[CompetitionView]:
 
 
 def view_without_rules() -> CompetitionView:
-    """A competition whose protocol this version does not know, without an example."""
+    """A competition without an example whose protocol this version does not know."""
     info = scoring.competition_of("VOC2012", 3)
     return CompetitionView(
         PHASE, info, "trained on anything", "results", EVIL, None, False, (), EVIL, None, 1, TRUTH, EVIL, False

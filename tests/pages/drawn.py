@@ -1,4 +1,4 @@
-"""What pages show of a run: every kind of exhibit there is, with names that try to break out."""
+"""Every kind of exhibit of a run, with names that contain markup."""
 
 from app.results.exhibits import ClassValue, CurveView, ExhibitView, MatrixView, RocView
 from app.results.submissions import RunView
@@ -14,7 +14,7 @@ def curves() -> tuple[CurveView, ...]:
 
 
 def shown(run: RunView) -> tuple[ExhibitView, ...]:
-    """What a page shows of a run: every kind of exhibit there is."""
+    """Every kind of exhibit that a page shows of a run."""
     drawn = curves()
     matrix = MatrixView(("background", EVIL), ((0.9, 0.1), (None, None)), ((9, 1), (0, 0)))
     return (

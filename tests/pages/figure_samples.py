@@ -1,4 +1,4 @@
-"""Pages of figures with what they are rendered with."""
+"""Contexts for the pages of figures."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ ADDRESS = "/leaderboards/VOC2007/test/3/figures/median"
 
 
 def drawn(name: str) -> DrawnFigure:
-    """A figure with every kind of column, and names that try to break out."""
+    """A figure with every kind of column and names that contain markup."""
     columns = (ColumnView(EVIL, "text"), ColumnView("median", "score"), ColumnView("rank", "number"))
     rows = ((EVIL, 0.5, 1.25), ("Oak", None, 2.0))
     figure = FigureView(name, EVIL, EVIL, columns, rows, f"{ADDRESS}.svg", f"{ADDRESS}.csv")
@@ -26,7 +26,7 @@ def drawn(name: str) -> DrawnFigure:
 
 
 def large() -> DrawnFigure:
-    """A figure that a browser loads when it is looked at, and of whose table a page shows the second group of columns."""
+    """A lazily loaded figure whose table is shown from the second group of columns."""
     columns = (ColumnView("method", "text"), *(ColumnView(f"{EVIL} {place}", "score") for place in range(50)))
     row: tuple[str | float | None, ...] = (EVIL, *[0.5] * 50)
     figure = FigureView("heat-map", EVIL, EVIL, columns, (row,) * 101, f"{ADDRESS}.svg", f"{ADDRESS}.csv")

@@ -1,4 +1,4 @@
-"""Templates of logins with what they are rendered with."""
+"""Contexts for the pages of logins, sessions and tokens."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +14,7 @@ from tests.pages.views import NOW
 
 
 def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Sessions, tokens and what opens them."""
+    """Pages of sessions, tokens and second factors."""
     again = {"form": {}, "problems": {}, "next": "/", "is_interrupted": False}
     yield "sessions/confirm.html", again
     yield (

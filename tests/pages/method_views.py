@@ -1,4 +1,4 @@
-"""A method and its results as pages get them."""
+"""A method and its results as pages receive them."""
 
 from dataclasses import replace
 from typing import Any

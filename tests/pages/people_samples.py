@@ -1,4 +1,4 @@
-"""Contexts of the pages of accounts and their mail, which walk through the branches."""
+"""Contexts for the pages of accounts, covering their branches."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,7 +28,7 @@ WITHOUT_PASSWORDS = WITH_PROVIDERS.model_copy(
 
 
 def of_people() -> Iterator[Sample]:
-    """Every page of these rooms."""
+    """Every page about people and their accounts."""
     yield from of_confirmation()
     yield from of_recovery()
     yield from of_terms()

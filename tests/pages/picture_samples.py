@@ -1,4 +1,4 @@
-"""The pages of pictures with what they are rendered with."""
+"""Contexts for the pages of pictures."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,7 +33,7 @@ RUN = DrawnRun(7, 3, EVIL, 4, 1, 0.5)
 
 
 def of_pictures() -> Iterator[Sample]:
-    """Lists of pictures, the viewer, images to look at first."""
+    """Lists of pictures, the viewer, and lists of example images."""
     page = PicturesPage(VAL, (PICTURE, UNMADE, REFUSED), 3, 1, 1, 1, EVIL, 3, 4, True, None)
     yield "images/pictures.html", {"page": page, "form": {}, "problems": {}}
     hidden = replace(page, phase=PHASE, is_public=False, source=SOURCE, previous=None)

@@ -10,11 +10,11 @@ from app.platform import Platform
 from tests.system.kits import IMAGES, small_kit
 from tests.working import do_all
 
-SIZE = (50, 40)  # as the small kit's annotation says
+SIZE = (50, 40)  # as in the small kit's annotation
 
 
 def tree_with_pictures(folder: Path) -> Path:
-    """The small kit with a picture of its own colour for each image."""
+    """The small kit with a differently coloured picture for each image."""
     tree = small_kit(folder)
     (tree / "JPEGImages").mkdir()
     for number, image in enumerate(IMAGES):
@@ -23,7 +23,7 @@ def tree_with_pictures(folder: Path) -> Path:
 
 
 def picture_file(tree: Path, image: str) -> Path:
-    """Where the picture of an image lies."""
+    """The path of an image's picture."""
     return tree / "JPEGImages" / f"{image}.jpg"
 
 
@@ -41,5 +41,5 @@ def loaded(
 
 
 def deliver(platform: Platform) -> None:
-    """Deliver what waits, as a worker does."""
+    """Run all waiting jobs, as a worker does."""
     do_all(platform)

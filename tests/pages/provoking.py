@@ -1,4 +1,4 @@
-"""A server in which everything that can go wrong can be made to go wrong."""
+"""A server on which every error can be provoked."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,13 +33,13 @@ NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 @dataclass(slots=True)
 class Scene:
-    """A server with an open, a future and a closed phase, a participant's program and somebody's browser."""
+    """A server with an open, a future and a closed phase, a participant's program and a logged-in browser."""
 
     platform: Platform
     servers: OwnServers
     program: TestClient
     visitor: TestClient  # a browser that is logged in
-    stranger: TestClient  # a program that is not
+    stranger: TestClient  # a program that is not logged in
     uploads: dict[str, str] = field(default_factory=dict)
 
     def upload(self, phase: str, archive: bytes | None = None) -> str:
@@ -133,8 +133,8 @@ def scene(
 Provoke = Callable[[Scene], Any]
 
 
-def change_of_the_open_phase(scene: Scene, **changes: Any) -> Any:
-    """What an admin's program is told that gives a phase other rules."""
+def changed_rules_of_open_phase(scene: Scene, **changes: Any) -> Any:
+    """The response to an admin's program that changes the rules of the open phase."""
     token = token_of_admin(scene.platform, "admin@localhost", "Admin")
     [opens, phase_id] = scene.one(
         "SELECT p.opens_at, p.id FROM phase p JOIN challenge e ON e.id = challenge_id WHERE code = 'open'"
@@ -162,13 +162,13 @@ def login_beyond_the_limit(scene: Scene) -> Any:
     return response
 
 
-def login_with_password_where_there_are_none(scene: Scene) -> Any:
+def password_login_without_passwords(scene: Scene) -> Any:
     settings = {"login_providers": (EXAMPLE_ID,), "passwords": False}
     stranger = TestClient(create_app(with_settings(scene.platform, **settings)))
     return stranger.post("/login", data={"email": "ash@example.org", "password": PASSWORD})
 
 
-def registration_where_it_is_closed(scene: Scene) -> Any:
+def registration_while_closed(scene: Scene) -> Any:
     stranger = TestClient(create_app(with_settings(scene.platform, registration=Registration.CLOSED)))
     return stranger.post("/register", data={"email": "new@example.org", "name": "New", "password": PASSWORD})
 
@@ -196,14 +196,14 @@ def login_while_others_log_in(scene: Scene) -> Any:
     return response
 
 
-def sent_without_confirmed_address(scene: Scene) -> Any:
+def upload_without_confirmed_address(scene: Scene) -> Any:
     scene.run_sql("UPDATE user_account SET verified_at = NULL WHERE email = 'program@localhost'")
     sent = scene.program.put("/api/v1/challenges/open/test/uploads?filename=x.zip", content=b"x")
     scene.run_sql("UPDATE user_account SET verified_at = now() WHERE email = 'program@localhost'")
     return sent
 
 
-def sent_before_terms_are_accepted(scene: Scene) -> Any:
+def submission_before_accepting_terms(scene: Scene) -> Any:
     scene.run_sql(
         "INSERT INTO terms (challenge_id, version, text) SELECT id, 1, 'Be fair.' FROM challenge WHERE code = 'free'"
     )
@@ -229,7 +229,7 @@ def second_team(scene: Scene) -> Any:
 
 
 def asked(scene: Scene, question: dict[str, Any], times: int = 1) -> Any:
-    """What an admin's program is told that asks a question about the methods of a challenge, perhaps several times."""
+    """The response to an admin's program that asks a question about methods, perhaps several times."""
     headers = {"Authorization": f"Bearer {token_of_admin(scene.platform, 'admin@localhost', 'Admin')}"}
     address = "/api/v1/organise/challenges/free/questions"
     return [scene.stranger.post(address, json=question, headers=headers) for _ in range(times)][-1]
@@ -269,7 +269,7 @@ def question_too_many(scene: Scene) -> Any:
 
 
 def suspended_team(scene: Scene) -> Any:
-    """Confirm for a team that is suspended meanwhile."""
+    """Confirm for a team that was suspended after the upload."""
     upload = scene.upload("free")
     scene.run_sql("UPDATE team SET suspended_at = now(), suspension_reason = 'shared accounts'")
     try:
@@ -278,8 +278,8 @@ def suspended_team(scene: Scene) -> Any:
         scene.run_sql("UPDATE team SET suspended_at = NULL, suspension_reason = ''")
 
 
-def team_that_waits(scene: Scene) -> Any:
-    """Confirm for a team that nobody has approved, where that is asked for."""
+def unapproved_team(scene: Scene) -> Any:
+    """Confirm for a team without the approval that its challenge requires."""
     upload = scene.upload("open")
     scene.run_sql("UPDATE challenge SET approves_teams = true")
     scene.run_sql("UPDATE team SET approval = 'waiting'")
@@ -373,7 +373,7 @@ def with_damaged_description(scene: Scene) -> Any:
 
 
 def confirmation(scene: Scene, challenge: str = "free", **fields: Any) -> Any:
-    """The visitor's form for an upload of theirs."""
+    """Submit the visitor's form for one of their uploads."""
     upload = f"visitor's {challenge}"
     if upload not in scene.uploads:
         sent = scene.visitor.put(

@@ -1,4 +1,4 @@
-"""A result in detail as its page gets it."""
+"""The details of a result as its page receives them."""
 
 from datetime import timedelta
 from typing import Any
@@ -65,7 +65,7 @@ def detail(run: RunView) -> ResultDetail:
 def context(
     view: SubmissionView, found: ResultDetail | None = None, chosen: int | None = None
 ) -> dict[str, Any]:
-    """What the page of a submission is drawn with, one result of it in detail."""
+    """The context of a submission's page that shows one result in detail."""
     result = next((each for each in view.results if each.id == chosen), view.results[0])
     run = result.shown
     table = ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)

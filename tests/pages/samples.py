@@ -1,4 +1,4 @@
-"""Every template with what it is rendered with."""
+"""Contexts for every template."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -69,7 +69,7 @@ Sample = tuple[str, dict[str, Any]]  # a template and its context
 
 
 def samples() -> Iterator[Sample]:
-    """Each page with contexts that walk through its branches."""
+    """Each page with contexts that cover its branches."""
     yield from of_challenges()
     yield from of_data()
     yield from of_documentation()

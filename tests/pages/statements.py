@@ -1,4 +1,4 @@
-"""What the database is asked while a page is made."""
+"""Statements sent to the database while a page is rendered."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from app.platform import Platform
 
 @contextmanager
 def asked(platform: Platform) -> Iterator[list[str]]:
-    """The statements that the database is asked meanwhile."""
+    """The statements sent to the database inside the block."""
     found: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:

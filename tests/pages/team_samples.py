@@ -1,4 +1,4 @@
-"""Teams as pages get them."""
+"""Contexts for the pages of teams."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Who gets in, and what is kept out."""
+"""Registration, login, logout and tokens in the browser."""
 
 import pytest
 from starlette.testclient import TestClient
@@ -18,14 +18,14 @@ def registered(client: TestClient, email: str, password: str = PASSWORD) -> Test
     return client
 
 
-def test_who_registers_is_logged_in_and_finds_the_account(browser: Browser) -> None:
+def test_registering_logs_in_and_opens_the_account(browser: Browser) -> None:
     ash = registered(browser(), "ash@example.org")
 
     assert ash.get("/account").status_code == 200
     assert "Ash Grove" in ash.get("/").text
 
 
-def test_the_session_cookie_is_out_of_reach_for_scripts_and_other_sites(browser: Browser) -> None:
+def test_the_session_cookie_is_hidden_from_scripts_and_other_sites(browser: Browser) -> None:
     response = browser().post(
         "/register", data={"email": "beech@example.org", "name": "Beech", "password": PASSWORD}
     )
@@ -47,9 +47,7 @@ def test_the_session_cookie_is_out_of_reach_for_scripts_and_other_sites(browser:
         ("password", "dogwood@example.org"),
     ],
 )
-def test_a_registration_with_a_bad_field_reports_it_at_the_field(
-    browser: Browser, field: str, value: str
-) -> None:
+def test_an_invalid_registration_is_reported_at_the_field(browser: Browser, field: str, value: str) -> None:
     form = {"email": "dogwood@example.org", "name": "Dogwood", "password": PASSWORD} | {field: value}
 
     response = browser().post("/register", data=form)
@@ -58,7 +56,7 @@ def test_a_registration_with_a_bad_field_reports_it_at_the_field(
     assert 'aria-invalid="true"' in response.text
 
 
-def test_a_password_is_what_was_typed_with_every_blank(browser: Browser) -> None:
+def test_spaces_in_a_password_are_kept(browser: Browser) -> None:
     registered(browser(), "elder@example.org", password="  two blanks before  ")
 
     trimmed = browser().post("/login", data={"email": "elder@example.org", "password": "two blanks before"})
@@ -67,7 +65,7 @@ def test_a_password_is_what_was_typed_with_every_blank(browser: Browser) -> None
     assert (trimmed.status_code, typed.status_code) == (401, 303)
 
 
-def test_a_wrong_password_and_an_unknown_address_are_answered_alike(browser: Browser) -> None:
+def test_a_wrong_password_and_an_unknown_address_get_the_same_response(browser: Browser) -> None:
     registered(browser(), "elm@example.org")
 
     wrong = browser().post("/login", data={"email": "elm@example.org", "password": "not the password"})
@@ -90,7 +88,7 @@ def test_logging_out_ends_the_session_on_the_server(browser: Browser) -> None:
     assert thief.get("/account").status_code == 303
 
 
-def test_login_leads_back_to_where_one_came_from_but_never_to_another_site(browser: Browser) -> None:
+def test_login_returns_to_the_previous_page_but_never_to_another_site(browser: Browser) -> None:
     registered(browser(), "gorse@example.org")
     form = {"email": "gorse@example.org", "password": PASSWORD}
 
@@ -103,7 +101,7 @@ def test_login_leads_back_to_where_one_came_from_but_never_to_another_site(brows
     assert tricked.headers["location"] == "/"
 
 
-def test_a_request_that_another_site_sends_is_refused(browser: Browser) -> None:
+def test_a_request_from_another_site_is_refused(browser: Browser) -> None:
     hazel = registered(browser(), "hazel@example.org")
 
     forged = hazel.post("/account/tokens", data={"name": "x"}, headers={"Origin": "https://evil.example"})
@@ -131,7 +129,7 @@ def test_a_token_is_shown_once_acts_for_its_owner_and_can_be_revoked(
     assert program.get("/api/v1/submissions").status_code == 401
 
 
-def test_nobody_revokes_the_token_of_somebody_else(browser: Browser, platform: Platform) -> None:
+def test_nobody_can_revoke_somebody_elses_token(browser: Browser, platform: Platform) -> None:
     token = accounts.create_program_token(platform, "juniper@localhost", "Juniper")
     [view] = tokens.tokens(platform, sessions.identify(platform, None, token).user_id)
     kapok = registered(browser(), "kapok@example.org")
@@ -141,7 +139,7 @@ def test_nobody_revokes_the_token_of_somebody_else(browser: Browser, platform: P
     assert sessions.identify(platform, None, token).is_logged_in
 
 
-def test_a_page_for_people_who_are_logged_in_sends_others_to_the_login(browser: Browser) -> None:
+def test_a_page_that_needs_a_login_redirects_to_the_login(browser: Browser) -> None:
     response = browser().get("/submissions")
 
     assert response.status_code == 303

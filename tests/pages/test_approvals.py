@@ -1,4 +1,4 @@
-"""What organisers decide about the teams of their challenges."""
+"""Organisers approve, refuse and suspend teams of their challenges."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from tests.pages.test_teams import Person, challenge, new_challenge, organise, p
 __all__ = ["challenge", "people"]
 
 
-def test_new_teams_wait_for_an_organiser_who_approves_or_refuses_with_a_reason(
+def test_new_teams_wait_until_an_organiser_approves_or_refuses_them(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     organiser, early, ada, bob = (next(people) for _ in range(4))
@@ -42,7 +42,7 @@ def test_new_teams_wait_for_an_organiser_who_approves_or_refuses_with_a_reason(
     organiser.call("POST", f"/organise/teams/{elm}/approve", 204)
 
 
-def test_only_the_challenge_s_own_organisers_decide(
+def test_only_organisers_of_the_challenge_can_decide(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, other = next(people), next(people)
@@ -85,7 +85,7 @@ def test_a_suspended_team_is_frozen_until_the_suspension_is_lifted(
     assert bob.accept(token) == team
 
 
-def test_a_page_has_fifty_teams_and_names_the_next(
+def test_a_page_lists_fifty_teams_and_links_to_the_next(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     organiser = next(people)

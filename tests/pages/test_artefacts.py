@@ -1,4 +1,4 @@
-"""Artefacts are kept once per subject, and what no row names goes."""
+"""Each subject has at most one artefact, made from its newest data."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What one test stores artefacts of."""
+    """The subject of one test's artefacts."""
 
     platform: Platform
     name: str
@@ -34,7 +34,7 @@ def subject(platform: Platform, request: pytest.FixtureRequest) -> Subject:
     return Subject(platform, request.node.name)
 
 
-def test_an_artefact_is_read_as_it_was_stored(platform: Platform, subject: Subject) -> None:
+def test_a_stored_artefact_is_read_back(platform: Platform, subject: Subject) -> None:
     assert artefacts.read(platform, "drawing", "nothing") is None
 
     subject.store(b"<svg/>", "1")
@@ -52,7 +52,7 @@ def test_the_same_content_under_another_version_is_stored_once(platform: Platfor
     assert (subject.found().version, subject.found().key) == ("2", key)
 
 
-def test_what_was_made_from_later_data_stays(platform: Platform, subject: Subject) -> None:
+def test_an_artefact_made_from_newer_data_is_not_replaced(platform: Platform, subject: Subject) -> None:
     subject.store(b"<svg>new</svg>", "new", NOW + timedelta(minutes=2))
 
     subject.store(b"<svg>old</svg>", "old", NOW + timedelta(minutes=1))

@@ -1,4 +1,4 @@
-"""The figures of a board are drawn after its rows have changed, and show what everybody may see."""
+"""The figures of a board are drawn after its rows change, and show only what is public."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -40,14 +40,14 @@ CURVE = scoring.Curve("cat", 10, bytes([1, 0, 1, 1, 0]))
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A board whose rows have values of classes and curves."""
+    """A board whose rows have class values and curves."""
 
     rows: Rows
     address: str
     browser: TestClient
 
     def add(self, mean: float) -> int:
-        """Score a method; its values have digits that a held-out phase does not show."""
+        """Add a scored method; its values have digits that a held-out phase does not show."""
         result_id = self.rows.result(mean=mean)
         run_id = self.rows.run_of(result_id)
         with self.rows.platform.transaction() as session:
@@ -65,11 +65,11 @@ class Drawn:
             return session.get_one(Result, result_id).method_id
 
     def deliver(self) -> None:
-        """Do what follows from the changes so far."""
+        """Run the jobs queued by the changes so far."""
         do_all(self.rows.platform, handlers=handling(JobKind.INTERVALS, lambda *_: None))
 
     def change(self, **columns: Any) -> None:
-        """Change the rules of the phase, without anything that follows from it."""
+        """Change the rules of the phase without queueing any job."""
         with self.rows.platform.transaction() as session:
             session.execute(update(Phase).where(Phase.id == self.rows.phase_id).values(**columns))
 
@@ -126,7 +126,7 @@ def test_curves_of_classification_are_compared_with_random_rankings(make: Make) 
     assert "A dashed line marks random rankings, 60.0%." in drawing  # 3 of 5 predictions are positives
 
 
-def test_a_figure_alone_brings_its_styles_and_may_stand_in_other_pages(make: Make) -> None:
+def test_a_standalone_figure_includes_its_styles_and_may_be_embedded_elsewhere(make: Make) -> None:
     board = make()
     board.add(0.5)
     board.deliver()
@@ -146,7 +146,7 @@ def test_a_figure_alone_brings_its_styles_and_may_stand_in_other_pages(make: Mak
     assert again.status_code == 304
 
 
-def test_the_numbers_of_a_figure_are_a_table(make: Make) -> None:
+def test_the_numbers_of_a_figure_can_be_downloaded_as_csv(make: Make) -> None:
     board = make()
     board.add(0.5)
     board.deliver()
@@ -159,7 +159,7 @@ def test_the_numbers_of_a_figure_are_a_table(make: Make) -> None:
     assert "attachment" in answer.headers["Content-Disposition"]
 
 
-def test_a_held_out_phase_has_neither_curves_nor_more_digits_than_its_board(make: Make) -> None:
+def test_figures_of_a_held_out_phase_have_no_curves_and_no_more_digits_than_its_board(make: Make) -> None:
     board = make(Disclosure.CLASSES)
     board.add(0.5)
     board.add(0.7)
@@ -169,14 +169,14 @@ def test_a_held_out_phase_has_neither_curves_nor_more_digits_than_its_board(make
     every = [cell for each in board.numbers().values() for row in each["rows"] for cell in row]
     digits = [cell for cell in every if isinstance(cell, float) and round(cell, 3) != cell]
     assert {0.51, 0.71} <= set(every)
-    assert all(re.fullmatch(r"0\.\d{3,4}", f"{cell:.6g}") for cell in digits), digits  # halves, of medians
+    assert all(re.fullmatch(r"0\.\d{3,4}", f"{cell:.6g}") for cell in digits), (
+        digits
+    )  # medians may end in halves
     assert "hidden because the annotation of test is held out" in board.page()
 
 
 @pytest.mark.parametrize("disclosure", [Disclosure.MEAN, Disclosure.LADDER])
-def test_where_means_alone_are_disclosed_their_progress_is_all_that_is_drawn(
-    make: Make, disclosure: Disclosure
-) -> None:
+def test_if_only_means_are_disclosed_only_their_progress_is_drawn(make: Make, disclosure: Disclosure) -> None:
     board = make(disclosure)
     board.add(0.5)
     board.add(0.7)
@@ -185,13 +185,13 @@ def test_where_means_alone_are_disclosed_their_progress_is_all_that_is_drawn(
     assert set(board.numbers()) == {"progress"}
 
 
-def test_figures_of_another_disclosure_vanish_at_once(make: Make) -> None:
+def test_figures_disappear_as_soon_as_the_disclosure_becomes_stricter(make: Make) -> None:
     board = make(Disclosure.FULL)
     method_id = board.add(0.5)
     board.deliver()
     assert board.numbers()
 
-    board.change(disclosure=Disclosure.MEAN)  # and no worker has drawn anything since
+    board.change(disclosure=Disclosure.MEAN)  # no worker has drawn anything since
 
     assert board.numbers() == {}
     assert "being computed" in board.page()
@@ -204,7 +204,7 @@ def test_figures_of_another_disclosure_vanish_at_once(make: Make) -> None:
         assert board.browser.get(f"{board.address}/{gone}").status_code == 404
 
 
-def test_a_badge_says_rank_and_mean(make: Make) -> None:
+def test_a_badge_shows_rank_and_mean(make: Make) -> None:
     board = make()
     second, first = board.add(0.5), board.add(0.7)
     board.deliver()
@@ -215,7 +215,7 @@ def test_a_badge_says_rank_and_mean(make: Make) -> None:
     assert board.browser.get(f"{board.address}/badges/999999.svg").status_code == 404
 
 
-def test_what_has_not_changed_is_not_drawn_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_figures_are_not_drawn_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     board = make()
     board.add(0.5)
     board.deliver()
@@ -232,7 +232,7 @@ def test_what_has_not_changed_is_not_drawn_again(make: Make, monkeypatch: pytest
         )
 
 
-def test_a_sweep_has_figures_drawn_that_are_missing_or_older_than_the_end_of_their_phase(make: Make) -> None:
+def test_a_sweep_redraws_figures_that_are_missing_or_predate_the_end_of_their_phase(make: Make) -> None:
     board = make(Disclosure.CLASSES)
     board.add(0.5)
     platform = board.rows.platform
@@ -240,7 +240,7 @@ def test_a_sweep_has_figures_drawn_that_are_missing_or_older_than_the_end_of_the
         session.execute(delete(Job))  # as if it had been lost
 
     assert board_figures.queue_outdated(platform) == 1
-    assert board_figures.queue_outdated(platform) == 0  # it is asked for
+    assert board_figures.queue_outdated(platform) == 0  # it is already queued
     board.deliver()
     assert board_figures.queue_outdated(platform) == 0
     assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 404
@@ -261,7 +261,7 @@ def test_an_address_without_a_board_has_no_figures(make: Make) -> None:
     assert board.browser.get("/leaderboards/nothing/test/3/figures").status_code == 404
 
 
-def test_columns_beyond_those_of_every_table_are_refused(make: Make) -> None:
+def test_a_group_of_columns_that_no_table_has_is_refused(make: Make) -> None:
     board = make()
 
     refused = board.browser.get(f"{board.address}/figures?columns=2")
@@ -277,9 +277,7 @@ def test_the_page_of_figures_is_sent_compressed(make: Make) -> None:
 
 
 @pytest.mark.parametrize("taken_back", ["withdrawn", "hidden with its team"])
-def test_what_was_taken_off_a_board_stands_neither_on_it_nor_in_its_figures(
-    make: Make, taken_back: str
-) -> None:
+def test_a_removed_result_is_neither_on_the_board_nor_in_its_figures(make: Make, taken_back: str) -> None:
     board = make()
     method_id = board.add(0.5)
     board.deliver()
@@ -304,7 +302,7 @@ def test_what_was_taken_off_a_board_stands_neither_on_it_nor_in_its_figures(
     assert board.browser.get(badge).status_code == 404
 
 
-def test_figures_come_back_after_a_result_was_withdrawn_that_never_had_a_score(make: Make) -> None:
+def test_figures_are_drawn_again_after_an_unscored_result_is_withdrawn(make: Make) -> None:
     board = make()
     method_id = board.add(0.5)
     waiting = board.rows.result()

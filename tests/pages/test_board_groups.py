@@ -1,4 +1,4 @@
-"""The groups of a board follow its rows."""
+"""The groups of a board are updated with its rows."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.working import do_all, handling
 
 
 def draw(board: Rows, result_id: int, score: float) -> int:
-    """Keep replicates of a result's run, as the job of its analysis does; the number of the run."""
+    """Store replicates of a result's run, as its analysis job does; return the run's number."""
     run_id = board.run_of(result_id)
     values = np.full((1, 200), score) + 0.01 * np.sin(np.arange(200) * (1 + 50 * score))
     drawn = Replicates(Setup("detection", "voc2012", "0f"), Draws(9, 200), (), (score,), values)
@@ -37,7 +37,7 @@ def letters(board: Rows) -> dict[int, str]:
         return groups.letters_by_run(session, board.phase_id, board.competition)
 
 
-def test_public_methods_have_letters_once_their_replicates_are_drawn(
+def test_public_methods_get_letters_once_their_replicates_are_stored(
     platform: Platform, tmp_path: Path
 ) -> None:
     board = described(platform, tmp_path)

@@ -1,4 +1,4 @@
-"""The page of a board is drawn without a request."""
+"""The page of a board is rendered without a request."""
 
 from app.boards.pages import account_links, anonymous_page, shared_page
 from app.boards.rows import BoardPage
@@ -12,7 +12,7 @@ def a_page(methods: int) -> BoardPage:
     return BoardPage(drawn["board"], drawn["controls"])
 
 
-def test_a_shared_page_has_one_place_for_the_account_and_nobody_s_name() -> None:
+def test_a_shared_page_has_one_placeholder_for_the_account_and_no_name() -> None:
     page = shared_page(a_page(3)).decode()
 
     assert page.count(ACCOUNT) == 1

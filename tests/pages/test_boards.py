@@ -1,4 +1,4 @@
-"""What a board shows, in every format and for every address, and what it never shows."""
+"""What a board shows in every format and for every query, and what it never shows."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ def methods(reader: TestClient, query: str = "") -> list[str]:
     return [row["method"] for row in board(reader, query)["rows"]]
 
 
-def test_filters_leave_rows_out_and_ranks_as_they_are(reader: TestClient) -> None:
+def test_filters_hide_rows_but_do_not_change_ranks(reader: TestClient) -> None:
     every = {row["method"]: row["rank"] for row in board(reader)["rows"]}
 
     assert every == {"=cmd": 1, "Beech_50%": 1, "Chance": 3, "Half": None}
@@ -64,7 +64,7 @@ def test_filters_leave_rows_out_and_ranks_as_they_are(reader: TestClient) -> Non
         assert shown["methods"] == 4
 
 
-def test_the_best_of_a_class_is_that_of_the_rows_listed(reader: TestClient) -> None:
+def test_the_best_of_a_class_is_marked_among_the_listed_rows(reader: TestClient) -> None:
     rows = board(reader, "?training=given&baselines=hide")["rows"]
 
     assert {row["method"]: [cell["best"] for cell in row["cells"]] for row in rows} == {
@@ -84,11 +84,11 @@ def test_the_best_of_a_class_is_that_of_the_rows_listed(reader: TestClient) -> N
         ("?sort=method", ["=cmd", "Beech_50%", "Chance", "Half"]),
     ],
 )
-def test_rows_stand_in_the_order_that_is_asked_for(reader: TestClient, query: str, order: list[str]) -> None:
+def test_rows_are_sorted_as_requested(reader: TestClient, query: str, order: list[str]) -> None:
     assert methods(reader, query) == order
 
 
-def test_the_columns_have_the_usual_names_of_the_protocol(reader: TestClient) -> None:
+def test_a_board_names_its_measure_as_its_protocol_does(reader: TestClient) -> None:
     shown, page = board(reader), reader.get(OPEN).text
 
     assert (shown["headline"], shown["further"], shown["name"]) == ("mAP", [], "Detection, any data")
@@ -109,7 +109,7 @@ def test_the_best_is_bold_and_the_second_best_underlined(reader: TestClient) -> 
     }
 
 
-def test_a_challenge_of_its_own_classes_mentions_no_competition(reader: TestClient) -> None:
+def test_a_board_is_named_by_task_and_training_data_not_by_competition(reader: TestClient) -> None:
     page = reader.get(OPEN).text
 
     assert "<h1>Detection, any data</h1>" in page
@@ -120,7 +120,7 @@ def test_a_challenge_of_its_own_classes_mentions_no_competition(reader: TestClie
     assert choices["/leaderboards/open/test/2"] == "Classification"
 
 
-def test_each_filter_in_force_can_be_removed_alone(reader: TestClient) -> None:
+def test_each_active_filter_can_be_removed_separately(reader: TestClient) -> None:
     page = unescape(reader.get(f"{OPEN}?training=given&baselines=hide&sort=cat").text)
 
     chips = re.findall(r'<a class="pill" href="([^"]+)">.*?</span>([^<]+)<', page)
@@ -133,7 +133,7 @@ def test_each_filter_in_force_can_be_removed_alone(reader: TestClient) -> None:
     assert 'class="pill"' not in reader.get(OPEN).text
 
 
-def test_the_columns_of_the_classes_can_be_hidden(reader: TestClient) -> None:
+def test_class_columns_can_be_hidden(reader: TestClient) -> None:
     assert 'title="Sort by cat"' in reader.get(OPEN).text
     page = reader.get(f"{OPEN}?class_columns=hide").text
 
@@ -143,7 +143,7 @@ def test_the_columns_of_the_classes_can_be_hidden(reader: TestClient) -> None:
     assert len(board(reader)["classes"]) == 2
 
 
-def test_a_board_with_many_classes_shows_them_on_request() -> None:
+def test_a_board_with_many_classes_shows_their_columns_on_request() -> None:
     many = tuple(f"class {number}" for number in range(FEW_CLASSES + 1))
 
     assert not shows_classes(many, BoardQuery())
@@ -162,7 +162,7 @@ def test_the_interval_is_drawn_beside_the_mean(reader: TestClient) -> None:
     assert 'data-i="55.0&nbsp;–&nbsp;65.0"' in page
 
 
-def test_intervals_of_an_open_phase_that_will_show_them_are_announced_instead_of_empty_columns(
+def test_intervals_shown_only_after_the_close_are_announced(
     reader: TestClient, platform: Platform, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rows = board_of(platform, tmp_path_factory.mktemp("final"), "final", Disclosure.CLASSES)
@@ -184,7 +184,7 @@ def test_intervals_of_an_open_phase_that_will_show_them_are_announced_instead_of
         assert "share a letter" not in text
 
 
-def test_values_that_count_difficult_objects_are_another_board(reader: TestClient) -> None:
+def test_values_with_difficult_objects_are_shown_as_unofficial(reader: TestClient) -> None:
     rows = board(reader, "?values=difficult")["rows"]
 
     assert {tuple(cell["value"] for cell in row["cells"]) for row in rows} == {(0.25, 0.75)}
@@ -192,7 +192,7 @@ def test_values_that_count_difficult_objects_are_another_board(reader: TestClien
     assert "not the official" in reader.get(f"{OPEN}?values=difficult").text
 
 
-def test_a_chosen_class_stands_alone(reader: TestClient) -> None:
+def test_a_chosen_class_is_the_only_column(reader: TestClient) -> None:
     shown = board(reader, "?class=dog")
 
     assert shown["classes"] == ["dog"]
@@ -207,14 +207,14 @@ def test_a_chosen_class_stands_alone(reader: TestClient) -> None:
         "?since=1999-12-31", "?until=9999-12-31", "?format=xls", "?density=roomy", "?" + "&".join(101 * ["class=cat"]),
     ],
 )  # fmt: skip
-def test_what_a_board_does_not_have_is_refused_with_the_reason(reader: TestClient, query: str) -> None:
+def test_an_invalid_query_of_a_board_is_refused(reader: TestClient, query: str) -> None:
     response = reader.get(f"{OPEN}{query}")
 
     assert response.status_code == 422
     assert "Traceback" not in response.text
 
 
-def test_a_board_can_be_had_as_a_spreadsheet_that_runs_nothing(reader: TestClient) -> None:
+def test_a_board_can_be_exported_as_csv_without_formulas(reader: TestClient) -> None:
     response = reader.get(f"{OPEN}?format=csv")
     table = list(csv.DictReader(io.StringIO(response.text)))
 
@@ -225,7 +225,7 @@ def test_a_board_can_be_had_as_a_spreadsheet_that_runs_nothing(reader: TestClien
     assert "cat low" not in table[0]
 
 
-def test_a_spreadsheet_has_each_interval_beside_its_score(reader: TestClient) -> None:
+def test_a_csv_has_each_interval_beside_its_score(reader: TestClient) -> None:
     response = reader.get(f"{OPEN}?format=csv&intervals=show")
     table = {row["method"]: row for row in csv.DictReader(io.StringIO(response.text))}
 
@@ -236,7 +236,7 @@ def test_a_spreadsheet_has_each_interval_beside_its_score(reader: TestClient) ->
     assert [table["Half"][name] for name in ("dog low", "dog", "dog high")] == ["", "", ""]
 
 
-def test_a_board_can_be_had_for_papers(reader: TestClient) -> None:
+def test_a_board_can_be_exported_as_latex(reader: TestClient) -> None:
     table = reader.get(f"{OPEN}?format=tex&class=cat&baselines=hide").text
 
     assert "\\toprule" in table
@@ -322,7 +322,7 @@ def test_every_row_can_be_chosen_for_a_comparison(reader: TestClient) -> None:
     assert reader.get(f"{OPEN}/figures").status_code == 200
 
 
-def test_a_method_can_be_cited_alone(reader: TestClient) -> None:
+def test_a_method_can_be_cited_on_its_own(reader: TestClient) -> None:
     method = next(row["method_id"] for row in board(reader)["rows"] if row["method"] == "Beech_50%")
     response = reader.get(f"/methods/{method}?format=bib")
 
@@ -341,7 +341,7 @@ def test_a_challenge_can_be_cited(reader: TestClient) -> None:
     assert "/challenges/open}" in response.text
 
 
-def test_a_page_and_its_json_are_the_same_board(reader: TestClient) -> None:
+def test_a_page_and_its_json_show_the_same_board(reader: TestClient) -> None:
     assert reader.get(f"{OPEN}?format=json").json() == board(reader)
     page = reader.get(f"{OPEN}?format=html").text
     assert page.count('<tr id="method-') == 4
@@ -349,7 +349,7 @@ def test_a_page_and_its_json_are_the_same_board(reader: TestClient) -> None:
     assert "<small>75.0&nbsp;–&nbsp;85.0</small>" in reader.get(f"{OPEN}?intervals=show").text
 
 
-def test_a_board_names_the_same_rows_for_programs_in_its_head(reader: TestClient) -> None:
+def test_a_boards_head_links_to_the_same_rows_for_programs(reader: TestClient) -> None:
     head = reader.get(f"{OPEN}?sort=cat&page=1").text.partition("</head>")[0]
     links = dict(re.findall('<link rel="alternate" type="([^"]+)" href="([^"]+)">', head))
     plain = reader.get(OPEN).text.partition("</head>")[0]
@@ -362,7 +362,7 @@ def test_a_board_names_the_same_rows_for_programs_in_its_head(reader: TestClient
     assert f'href="/api/v1{OPEN}"' in plain
 
 
-def test_a_held_out_board_shows_no_more_digits_and_no_intervals_in_any_format(reader: TestClient) -> None:
+def test_a_held_out_board_shows_three_decimals_and_no_intervals_in_any_format(reader: TestClient) -> None:
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     for query in (
         "",
@@ -392,7 +392,7 @@ def values_of(rows: list[dict[str, Any]]) -> Iterator[float]:
         )
 
 
-def test_values_with_difficult_objects_are_withheld_where_details_are(reader: TestClient) -> None:
+def test_values_with_difficult_objects_are_withheld_with_the_details(reader: TestClient) -> None:
     response = reader.get(f"{HELD_OUT}?values=difficult")
 
     assert response.status_code == 403
@@ -400,7 +400,7 @@ def test_values_with_difficult_objects_are_withheld_where_details_are(reader: Te
     assert "difficult" not in reader.get(HELD_OUT).text
 
 
-def test_a_board_as_of_a_day_is_the_board_of_then(
+def test_a_board_as_of_a_day_has_the_rows_and_ranks_of_that_day(
     reader: TestClient, platform: Platform, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rows = board_of(platform, tmp_path_factory.mktemp("old"), "old", Disclosure.FULL)
@@ -418,7 +418,7 @@ def test_a_board_as_of_a_day_is_the_board_of_then(
     assert "as it stood at the end of 2026-03-01" in reader.get(f"{address}?as_of=2026-03-01").text
 
 
-def test_what_was_withdrawn_since_stands_on_no_former_board(
+def test_a_withdrawn_result_is_missing_from_earlier_boards_too(
     reader: TestClient, platform: Platform, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rows = board_of(platform, tmp_path_factory.mktemp("less"), "less", Disclosure.FULL)
@@ -432,9 +432,7 @@ def test_what_was_withdrawn_since_stands_on_no_former_board(
     assert "Regretted" not in {row["method"] for row in then["rows"]}
 
 
-def test_methods_that_cannot_be_told_apart_from_the_marked_one_are_marked(
-    reader: TestClient, rows: dict[str, Rows]
-) -> None:
+def test_methods_in_a_group_with_the_chosen_one_are_marked(reader: TestClient, rows: dict[str, Rows]) -> None:
     for board_rows in rows.values():
         group(board_rows, {"=cmd": "a", "Beech_50%": "ab", "Chance": "b"})
     shown = {row["method"]: row for row in board(reader)["rows"]}
@@ -465,7 +463,7 @@ def test_a_board_says_that_its_groups_are_being_computed(
     assert reader.get("/leaderboards/soon/test/4").text.count('title="being computed"') == 3
 
 
-def test_what_was_disclosed_to_any_team_is_counted_once_a_minute(
+def test_the_bits_disclosed_to_teams_are_counted_at_most_once_a_minute(
     platform: Platform, rows: dict[str, Rows], reader: TestClient
 ) -> None:
     with platform.transaction() as session:

@@ -1,4 +1,4 @@
-"""Which methods of a board are offered to be compared."""
+"""Which methods of a board are offered for comparison."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from tests.pages.boards import board_of
 from tests.pages.conftest import Browser
 
 
-def test_where_not_all_methods_are_offered_the_chosen_and_the_best_are_and_the_page_says_so(
+def test_a_long_list_offers_the_best_and_the_chosen_methods_and_says_so(
     browser: Browser, platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     team = board_of(platform, tmp_path, "chooser", Disclosure.FULL).team_id

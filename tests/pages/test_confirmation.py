@@ -1,4 +1,4 @@
-"""That an address is one's own is proved by a link that works once, and nobody learns who has an account."""
+"""Addresses are confirmed by a link that works once, and nobody learns who has an account."""
 
 import re
 import time
@@ -50,7 +50,7 @@ def test_the_link_in_the_mail_confirms_the_address_once(browser: Browser, platfo
     link = mailed_link(platform, "ash@example.org")
 
     assert "ash@example.org" in ash.get(link).text
-    assert "not confirmed yet" in ash.get("/").text  # programs that open links confirm nothing
+    assert "not confirmed yet" in ash.get("/").text  # opening the link, as mail scanners do, confirms nothing
     assert ash.post(link).headers["location"] == "/account"
 
     assert "not confirmed" not in ash.get("/account").text
@@ -58,7 +58,7 @@ def test_the_link_in_the_mail_confirms_the_address_once(browser: Browser, platfo
     assert ash.post(link).status_code == 410
 
 
-def test_on_another_device_the_link_needs_the_password_and_logs_in(
+def test_on_another_device_the_link_asks_for_the_password_and_logs_in(
     browser: Browser, platform: Platform
 ) -> None:
     unconfirmed(browser(), "beech@example.org")
@@ -74,7 +74,7 @@ def test_on_another_device_the_link_needs_the_password_and_logs_in(
     assert phone.get("/account").status_code == 200
 
 
-def test_an_account_that_a_stranger_made_with_my_address_is_not_confirmed_by_me(
+def test_nobody_confirms_an_account_that_a_stranger_made_with_their_address(
     browser: Browser, platform: Platform
 ) -> None:
     mallory = unconfirmed(browser(), "cedar@example.org")
@@ -86,7 +86,7 @@ def test_an_account_that_a_stranger_made_with_my_address_is_not_confirmed_by_me(
     assert "not confirmed yet" in mallory.get("/").text
 
 
-def test_who_registers_with_an_address_that_is_taken_sees_what_everybody_sees(
+def test_registering_a_taken_address_looks_like_registering_a_free_one(
     browser: Browser, platform: Platform
 ) -> None:
     registered(browser(), "dogwood@example.org")
@@ -110,7 +110,7 @@ def test_who_registers_with_an_address_that_is_taken_sees_what_everybody_sees(
     assert can_log_in(browser(), "dogwood@example.org")
 
 
-def test_registering_takes_as_long_for_an_address_that_is_taken(browser: Browser) -> None:
+def test_registering_takes_equally_long_for_a_taken_address(browser: Browser) -> None:
     registered(browser(), "elm@example.org")
 
     def seconds(email: str) -> float:
@@ -124,7 +124,7 @@ def test_registering_takes_as_long_for_an_address_that_is_taken(browser: Browser
     assert 0.6 < taken / free < 1.6
 
 
-def test_the_mail_is_sent_again_a_few_times(browser: Browser, platform: Platform) -> None:
+def test_the_mail_can_be_sent_again_a_few_times(browser: Browser, platform: Platform) -> None:
     fir = unconfirmed(browser(), "fir@example.org")
 
     codes = [fir.post("/account/address/resend").status_code for _ in range(4)]
@@ -139,7 +139,7 @@ def test_the_mail_is_sent_again_a_few_times(browser: Browser, platform: Platform
     assert fir.post(links[1]).status_code == 410
 
 
-def test_a_link_that_has_expired_confirms_nothing(browser: Browser, platform: Platform) -> None:
+def test_an_expired_link_confirms_nothing(browser: Browser, platform: Platform) -> None:
     gorse = unconfirmed(browser(), "gorse@example.org")
     link = mailed_link(platform, "gorse@example.org")
     with platform.transaction() as session:
@@ -150,7 +150,7 @@ def test_a_link_that_has_expired_confirms_nothing(browser: Browser, platform: Pl
     assert browser().get("/confirm-address/nothing").status_code == 200
 
 
-def test_a_new_address_is_proved_and_the_old_one_told(browser: Browser, platform: Platform) -> None:
+def test_a_new_address_is_confirmed_and_the_old_one_is_notified(browser: Browser, platform: Platform) -> None:
     hazel = registered(browser(), "hazel@example.org")
     form = {"email": "Hazel@New.example.org", "password": PASSWORD}
 
@@ -170,7 +170,7 @@ def test_a_new_address_is_proved_and_the_old_one_told(browser: Browser, platform
     assert can_log_in(browser(), "hazel@new.example.org")
 
 
-def test_a_new_address_that_somebody_has_is_answered_alike_and_never_taken(
+def test_changing_to_a_taken_address_gets_the_usual_response_and_a_hint_by_mail(
     browser: Browser, platform: Platform
 ) -> None:
     registered(browser(), "ivy@example.org")
@@ -183,7 +183,7 @@ def test_a_new_address_that_somebody_has_is_answered_alike_and_never_taken(
     assert letters(platform, "ivy@example.org")[-1]["Subject"] == "You already have an account"
 
 
-def test_an_address_that_was_confirmed_by_another_in_the_meantime_is_refused(
+def test_an_address_confirmed_by_another_account_in_the_meantime_is_refused(
     browser: Browser, platform: Platform
 ) -> None:
     first, second = (unconfirmed(browser(), "kapok@example.org") for _ in range(2))
@@ -212,9 +212,7 @@ def send(client: TestClient, challenge: str) -> httpx2.Response:
 
 
 @pytest.mark.usefixtures("_phases")
-def test_nothing_goes_to_hidden_annotation_before_the_address_is_confirmed(
-    browser: Browser, platform: Platform
-) -> None:
+def test_uploads_to_a_held_out_phase_need_a_confirmed_address(browser: Browser, platform: Platform) -> None:
     larch = unconfirmed(browser(), "larch@example.org")
 
     refused, taken = send(larch, "hidden"), send(larch, "open")
@@ -229,9 +227,7 @@ def test_nothing_goes_to_hidden_annotation_before_the_address_is_confirmed(
     assert "disabled" not in larch.get("/challenges/hidden/test/submit").text
 
 
-def test_the_place_of_mail_is_shown_where_the_server_is_used_at_its_own_machine(
-    browser: Browser, platform: Platform
-) -> None:
+def test_the_mail_folder_is_shown_only_on_a_local_server(browser: Browser, platform: Platform) -> None:
     maple = unconfirmed(browser(), "maple@example.org")
     here = maple.get("/account/address").text
     public = platform.settings.model_copy(update={"public_url": "https://voc.example"})

@@ -1,4 +1,4 @@
-"""The API page: every call with an example that is valid, every problem code with a page of its own."""
+"""The API page: every call has a valid example, every problem code its own page."""
 
 import json
 from typing import Any
@@ -66,19 +66,19 @@ def test_the_page_shows_every_call_and_every_problem_code(app: FastAPI, browser:
 
 
 @pytest.mark.parametrize("code", PROBLEMS)
-def test_the_type_of_a_problem_leads_to_a_page_that_explains_it(browser: Browser, code: str) -> None:
+def test_the_type_of_a_problem_is_the_address_of_its_page(browser: Browser, code: str) -> None:
     page = browser().get(PROBLEMS[code].address())
 
     assert page.status_code == 200
     assert PROBLEMS[code].title in page.text
 
 
-def test_an_unknown_code_is_not_found_and_the_table_has_all(browser: Browser) -> None:
+def test_an_unknown_problem_code_is_not_found(browser: Browser) -> None:
     assert browser().get("/problems/nothing").status_code == 404
     assert "quota" in browser().get("/problems").text
 
 
-def test_the_description_for_machines_says_how_errors_are_answered(browser: Browser) -> None:
+def test_the_openapi_document_describes_error_responses(browser: Browser) -> None:
     described = browser().get("/api/v1/openapi.json").json()
 
     for methods in described["paths"].values():
@@ -88,13 +88,13 @@ def test_the_description_for_machines_says_how_errors_are_answered(browser: Brow
             assert "422" not in one["responses"]
 
 
-def test_a_schema_of_a_pair_has_an_example_of_a_pair() -> None:
+def test_the_example_of_a_pair_is_a_pair() -> None:
     pair = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer", "minimum": 2}]}
 
     assert example_of(pair, {}) == ["text", 2]
 
 
-def test_parameters_that_must_be_given_stand_in_the_example() -> None:
+def test_required_parameters_are_in_the_example() -> None:
     asked = {"name": "filename", "in": "query", "required": True, "schema": {"type": "string"}}
     header = {"name": "Upload-Offset", "in": "header", "required": True, "schema": {"type": "integer"}}
     described = {"parameters": [asked, header], "responses": {"200": {"description": ""}}, "summary": "Find"}

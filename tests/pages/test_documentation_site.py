@@ -1,4 +1,4 @@
-"""The documentation as a site: every page is drawn, every link and anchor leads somewhere, and old addresses still do."""
+"""The documentation site: every page renders, every link and anchor works, and old addresses redirect."""
 
 import re
 from html.parser import HTMLParser
@@ -20,7 +20,7 @@ PAGES = [*LISTED, *(f"/docs/protocols/{each.name}" for each in protocols())]
 
 
 class Read(HTMLParser):
-    """A page: its anchors, and where its links and pictures are."""
+    """The anchors of a page and the addresses of its links and pictures."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Read(HTMLParser):
 
 
 def has_page(app: FastAPI, path: str) -> bool:
-    """Whether an address is one of a route, of a static file or of the description for machines."""
+    """Whether an address belongs to a route, a static file or the OpenAPI document."""
     if path.startswith("/static/"):
         return (ROOT / path[1:]).is_file()
     scope = {"type": "http", "method": "GET", "path": path}
@@ -46,9 +46,7 @@ def has_page(app: FastAPI, path: str) -> bool:
 
 
 @pytest.mark.parametrize("address", PAGES)
-def test_a_page_is_drawn_and_its_links_and_anchors_lead_somewhere(
-    app: FastAPI, browser: Browser, address: str
-) -> None:
+def test_a_page_renders_and_its_links_and_anchors_work(app: FastAPI, browser: Browser, address: str) -> None:
     visitor = browser()
     response = visitor.get(address)
     page = Read(response.text)
@@ -66,7 +64,7 @@ def test_a_page_is_drawn_and_its_links_and_anchors_lead_somewhere(
 
 
 @pytest.mark.parametrize("address", FILES)
-def test_a_page_asks_for_nothing_that_the_content_security_policy_forbids(
+def test_a_page_needs_nothing_that_the_content_security_policy_forbids(
     browser: Browser, address: str
 ) -> None:
     text = browser().get(address).text
@@ -75,7 +73,7 @@ def test_a_page_asks_for_nothing_that_the_content_security_policy_forbids(
     assert not re.search(r'(?:src|<link[^>]+href)="(?!/)', text)
 
 
-def test_a_page_says_where_it_is_in_the_navigation(browser: Browser) -> None:
+def test_the_navigation_marks_the_current_page(browser: Browser) -> None:
     page = browser().get("/docs/administer/backup").text
 
     assert '<a href="/docs/administer/backup" aria-current="page">Backup</a>' in page
@@ -83,7 +81,7 @@ def test_a_page_says_where_it_is_in_the_navigation(browser: Browser) -> None:
     assert 'href="/docs/protocols" aria-current="page"' in browser().get("/docs/protocols/coco").text
 
 
-def test_pictures_are_served_and_nothing_else_from_their_folder(browser: Browser) -> None:
+def test_only_pictures_are_served_from_their_folder(browser: Browser) -> None:
     visitor = browser()
 
     assert visitor.get("/docs/images/leaderboard.png").headers["content-type"] == "image/png"
@@ -91,7 +89,7 @@ def test_pictures_are_served_and_nothing_else_from_their_folder(browser: Browser
         assert visitor.get(f"/docs/images/{absent}").status_code == 404
 
 
-def test_pages_of_the_repository_that_are_no_pages_of_the_site_are_not_served(browser: Browser) -> None:
+def test_documents_outside_the_site_are_not_served(browser: Browser) -> None:
     for absent in ("decisions/docs-site", "index", "nothing", "administer"):
         assert browser().get(f"/docs/{absent}").status_code == 404
 
@@ -99,9 +97,7 @@ def test_pages_of_the_repository_that_are_no_pages_of_the_site_are_not_served(br
 @pytest.mark.parametrize(
     ("old", "new"), [*MOVED.items(), ("/help/scoring/voc2012", "/docs/protocols/voc2012")]
 )
-def test_the_addresses_of_documentation_lead_to_the_documentation(
-    browser: Browser, old: str, new: str
-) -> None:
+def test_old_addresses_redirect_to_the_documentation(browser: Browser, old: str, new: str) -> None:
     visitor = browser()
     response = visitor.get(old)
 
@@ -109,7 +105,7 @@ def test_the_addresses_of_documentation_lead_to_the_documentation(
     assert visitor.get(urldefrag(new)[0]).status_code == 200
 
 
-def test_the_examples_of_the_api_have_the_address_of_this_server(browser: Browser, app: FastAPI) -> None:
+def test_api_examples_contain_the_address_of_this_server(browser: Browser, app: FastAPI) -> None:
     page = browser().get("/docs/api").text
     address = app.state.platform.settings.address.rstrip("/")
 
@@ -117,8 +113,8 @@ def test_the_examples_of_the_api_have_the_address_of_this_server(browser: Browse
 
 
 @pytest.mark.parametrize("file", DOCUMENTS)
-def test_links_between_files_lead_to_files_and_their_headings(file: str) -> None:
-    """As they are read beside the code, and not on a server."""
+def test_links_between_documents_lead_to_existing_files_and_headings(file: str) -> None:
+    """Links as they work in the repository, not on a server."""
     text = (ROOT / file).read_text()
     for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         path, anchor = urldefrag(link)
@@ -134,7 +130,7 @@ def headings(text: str) -> set[str]:
     return {anchor_of(title.strip()) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
 
 
-def test_numbers_in_tables_are_aligned_by_a_class() -> None:
+def test_numbers_in_tables_get_a_class_for_alignment() -> None:
     page = render("# T\n\n| a | b |\n|---|---:|\n| 1 | 2 |\n", "docs/t.md")
 
     assert '<td class="number">2</td>' in page.html

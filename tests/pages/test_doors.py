@@ -1,4 +1,4 @@
-"""What no request gets past, whoever sends it."""
+"""Checks of hosts, lengths and caching that apply to every request, and of the data folder's mode."""
 
 import pytest
 
@@ -10,21 +10,21 @@ from tests.pages.test_accounts import registered
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "[::1]:8000", "localhost", "testserver", "TestServer:80"])
-def test_the_server_answers_to_its_names_and_to_addresses(browser: Browser, host: str) -> None:
+def test_the_server_accepts_its_own_names_and_addresses(browser: Browser, host: str) -> None:
     assert browser().get("/health", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize(
     "host", ["rebound.example", "testserver.rebound.example", "127.0.0.1.rebound.example", "["]
 )
-def test_another_name_is_refused(browser: Browser, host: str) -> None:
+def test_another_host_name_is_refused(browser: Browser, host: str) -> None:
     response = browser().get("/", headers={"Host": host})
 
     assert response.status_code == 400
     assert "does not name this server" in response.text
 
 
-def test_the_public_address_is_one_of_the_names() -> None:
+def test_the_public_address_is_an_accepted_host_name() -> None:
     settings = Settings(public_url="https://VOC.example.org/", trusted_hosts="voc.internal, other")
 
     assert {"voc.example.org", "voc.internal", "other", "localhost"} <= settings.host_names
@@ -40,7 +40,7 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(browser
     assert response.headers["connection"] == "close"
 
 
-def test_pages_for_one_person_stay_in_no_cache(browser: Browser, platform: Platform) -> None:
+def test_personal_pages_are_never_cached(browser: Browser, platform: Platform) -> None:
     person = registered(browser(), "alder@example.org")
 
     for page in ("/", "/account", "/submissions", "/uploads", "/api/v1/submissions", "/problems"):
@@ -50,7 +50,7 @@ def test_pages_for_one_person_stay_in_no_cache(browser: Browser, platform: Platf
     assert person.get("/static/style.css").headers.get("cache-control") != "no-store"
 
 
-def test_a_folder_that_others_can_look_into_is_refused(tmp_path: pytest.TempPathFactory) -> None:
+def test_a_data_folder_open_to_other_users_is_refused(tmp_path: pytest.TempPathFactory) -> None:
     folder = Settings(data=str(tmp_path)).data / "open"
     folder.mkdir()
     folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The messages that a person meets on a page, in one table, each really provoked."""
+"""Error messages on pages, in one table, each of them provoked."""
 
 import pytest
 from starlette.testclient import TestClient
@@ -42,7 +42,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.visitor.post("/login", data={**LOGIN, "password": "wrong"}),
         401, "Fix 1 problem", "no account has this e-mail address and password",
     ),
-    "an e-mail address that is none": (
+    "an invalid e-mail address": (
         lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "email": "nowhere"}),
         422, "Fix 1 problem", "is not an e-mail address, such as name@example.org",
     ),
@@ -54,7 +54,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "password": "x" * 201}),
         422, "Fix 1 problem", "must have at most 200 characters",
     ),
-    "a name that hides": (
+    "a name with invisible characters": (
         lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "name": "\u202egro.evil"}),
         422, "Fix 1 problem", "must have visible characters, and no control or invisible ones",
     ),
@@ -77,7 +77,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     "a method without a name": (
         lambda scene: confirmation(scene, method=""), 422, "Fix 1 problem", "must have at least 2 characters",
     ),
-    "a method whose name hides": (
+    "a method name with invisible characters": (
         lambda scene: confirmation(scene, method="Ha\u200bzel"),
         422, "Fix 1 problem", "must have only letters A to Z, digits and ASCII punctuation",
     ),
@@ -88,7 +88,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     "a method without a competition": (
         lambda scene: confirmation(scene, competition=[]), 422, "Fix 1 problem", "choose at least one",
     ),
-    "a competition that is no number": (
+    "a competition that is not a number": (
         lambda scene: confirmation(scene, competition=["three"]), 422, "Fix 1 problem", "choose at least one",
     ),
     "a description that is too long": (
@@ -108,7 +108,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.visitor.get(f"/submissions/{10**30}"),
         404, "<h1>Not found</h1>", "There is nothing at this address.",
     ),
-    "an address whose number is none": (
+    "an address with a word instead of a number": (
         lambda scene: scene.visitor.get("/submissions/seven"),
         404, "<h1>Not found</h1>", "There is nothing at this address.",
     ),
@@ -120,7 +120,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
 
 
 @pytest.mark.parametrize("situation", PAGES)
-def test_a_person_gets_a_page_with_a_way_back(scene: Scene, situation: str) -> None:
+def test_every_error_shows_a_page_with_a_way_back(scene: Scene, situation: str) -> None:
     provoke, status, heading, sentence = PAGES[situation]
 
     response = provoke(scene)
@@ -133,7 +133,7 @@ def test_a_person_gets_a_page_with_a_way_back(scene: Scene, situation: str) -> N
     assert "default-src 'none'" in response.headers["content-security-policy"]
 
 
-def test_a_query_that_is_not_valid_leads_back_to_the_page_without_it(scene: Scene) -> None:
+def test_an_error_page_for_an_invalid_query_links_to_the_page_without_it(scene: Scene) -> None:
     board = "/leaderboards/open/test/3"
 
     page = scene.visitor.get(f"{board}?as_of=soon")
@@ -142,7 +142,7 @@ def test_a_query_that_is_not_valid_leads_back_to_the_page_without_it(scene: Scen
     assert f'<a href="{board}">' in page.text
 
 
-def test_a_form_says_once_that_the_quota_is_used_up(scene: Scene) -> None:
+def test_a_form_reports_a_used_quota_only_once(scene: Scene) -> None:
     page = confirmation_beyond_the_quota(scene).text
 
     assert page.count("1 of 1 detection results in 7 days are used") == 1

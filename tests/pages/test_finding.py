@@ -1,4 +1,4 @@
-"""No dead end: an error page leads to what somebody may have looked for."""
+"""Error pages and search lead to what somebody may have looked for."""
 
 import re
 
@@ -33,7 +33,7 @@ def page_of(browser: Browser, path: str) -> tuple[TestClient, str]:
 
 
 @pytest.mark.parametrize("path", ["/challenges/VOC2O12", "/leaderboards/VOC2O12/test/3", "/VOC2O12"])
-def test_an_address_that_leads_nowhere_leads_to_the_likely_challenge(
+def test_the_error_page_of_a_misspelt_address_leads_to_the_likely_challenge(
     browser: Browser, challenge: str, path: str
 ) -> None:
     visitor, page = page_of(browser, path)
@@ -43,7 +43,7 @@ def test_an_address_that_leads_nowhere_leads_to_the_likely_challenge(
     assert f'href="/challenges/{challenge}"' in visitor.get("/find", params={"q": found[1]}).text
 
 
-def test_an_error_below_a_page_leads_back_to_it(browser: Browser, challenge: str) -> None:
+def test_an_error_page_links_to_the_page_above_it(browser: Browser, challenge: str) -> None:
     _, page = page_of(browser, f"/challenges/{challenge}/nowhere")
 
     assert f'href="/challenges/{challenge}"' in page
@@ -58,5 +58,5 @@ def test_only_public_methods_are_found(browser: Browser, challenge: str) -> None
 
 
 @pytest.mark.parametrize("words", ["", "%", "_", "\\", "x" * 100])
-def test_signs_of_patterns_find_nothing_of_themselves(browser: Browser, challenge: str, words: str) -> None:
+def test_wildcards_in_a_search_match_nothing(browser: Browser, challenge: str, words: str) -> None:
     assert browser().get("/api/v1/find", params={"q": words}).json()["methods"] == []

@@ -38,14 +38,14 @@ def test_every_voc_class_fits_a_narrow_column() -> None:
     assert len(set(shorts)) == 21
 
 
-def test_a_moment_is_shown_in_utc_whatever_zone_it_came_in() -> None:
+def test_times_are_shown_in_utc_regardless_of_their_zone() -> None:
     evening = NOON.astimezone(timezone(timedelta(hours=9)))
 
     assert formats.when(evening) == '<time datetime="2026-11-21T12:00:00Z">2026-11-21 12:00 UTC</time>'
     assert formats.day(evening) == '<time datetime="2026-11-21T12:00:00Z">2026-11-21</time>'
 
 
-def test_a_moment_that_has_not_come_is_blank() -> None:
+def test_a_missing_time_is_blank() -> None:
     assert formats.when(None) == ""
 
 
@@ -63,7 +63,7 @@ def test_a_moment_that_has_not_come_is_blank() -> None:
         (timedelta(days=-7), "in 7 days"),
     ],
 )
-def test_a_moment_is_shown_by_its_distance_from_now(distance: timedelta, text: str) -> None:
+def test_a_time_is_shown_relative_to_now(distance: timedelta, text: str) -> None:
     assert formats.ago(NOON - distance, NOON) == text
 
 
@@ -77,7 +77,7 @@ def test_a_moment_is_shown_by_its_distance_from_now(distance: timedelta, text: s
         (timedelta(days=1, seconds=30), "1 day 30 seconds"),
     ],
 )
-def test_a_duration_has_two_units_at_most(length: timedelta | float, text: str) -> None:
+def test_a_duration_has_at_most_two_units(length: timedelta | float, text: str) -> None:
     assert formats.duration(length) == text
 
 
@@ -96,7 +96,7 @@ def test_a_size_is_shown_in_units_of_1024(count: int, text: str) -> None:
     assert formats.size(count) == text
 
 
-def test_problems_are_grouped_by_file_with_those_of_no_file_first() -> None:
+def test_problems_are_grouped_by_file_and_those_without_a_file_come_first() -> None:
     [nowhere, car, cat] = formats.by_file(
         [problem("car.txt"), problem(None), problem("cat.txt"), problem("car.txt", "nan")]
     )
@@ -106,11 +106,11 @@ def test_problems_are_grouped_by_file_with_those_of_no_file_first() -> None:
     assert cat[0] == "cat.txt"
 
 
-def test_a_curve_of_no_points_draws_nothing() -> None:
+def test_a_curve_without_points_draws_nothing() -> None:
     assert formats.points((), ()) == ""
 
 
-def test_a_long_curve_is_thinned_to_what_can_be_seen() -> None:
+def test_a_long_curve_is_thinned_without_visible_change() -> None:
     count = 20_000
     recall = tuple(each / count for each in range(count))
     precision = tuple(1.0 if each % 2 else 0.5 for each in range(count))

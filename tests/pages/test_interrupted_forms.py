@@ -1,4 +1,4 @@
-"""Forms that are sent when the session has ended, and addresses that only take forms."""
+"""Forms sent after the session ended, and addresses that accept only forms."""
 
 import re
 from html import unescape
@@ -26,7 +26,7 @@ def hidden(page: str, name: str) -> str:
     return unescape(found[1]) if found else ""
 
 
-def test_a_form_sent_after_the_session_ended_is_sent_again_by_a_reload_after_a_login_in_another_tab(
+def test_after_the_session_ends_a_form_can_be_resent_after_a_login_in_another_tab(
     browser: Browser, platform: Platform
 ) -> None:
     ash = registered(browser(), "interrupted@example.org")
@@ -44,7 +44,7 @@ def test_a_form_sent_after_the_session_ended_is_sent_again_by_a_reload_after_a_l
     assert "laptop" in reloaded.text
 
 
-def test_a_program_without_a_token_gets_json(browser: Browser) -> None:
+def test_a_program_without_a_token_gets_an_error_in_json(browser: Browser) -> None:
     program = browser()
     program.headers["Accept"] = "*/*"
 
@@ -56,7 +56,7 @@ def test_a_program_without_a_token_gets_json(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_the_address_of_every_form_leads_to_its_page_when_it_is_opened(browser: Browser, path: str) -> None:
+def test_opening_the_address_of_a_form_leads_to_its_page(browser: Browser, path: str) -> None:
     address = re.sub(r"\{(\w+)\}", "7", path)
 
     response = browser().get(address)
@@ -66,11 +66,11 @@ def test_the_address_of_every_form_leads_to_its_page_when_it_is_opened(browser: 
             response.headers["location"].partition("?")[0].rstrip("/")
         ) or response.headers["location"].startswith("/login?next=")
     else:
-        # a page of its own, or of something that does not exist or is over
+        # its own page, or one about something that does not exist or has expired
         assert response.status_code in (200, 400, 404, 422)
 
 
-def test_an_address_of_a_form_keeps_a_person_who_is_logged_in_on_the_site(browser: Browser) -> None:
+def test_opening_the_address_of_a_form_keeps_the_session(browser: Browser) -> None:
     vetch = registered(browser(), "vetch@example.org")
 
     assert vetch.get("/logout").headers["location"] == "/"

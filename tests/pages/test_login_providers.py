@@ -1,4 +1,4 @@
-"""Several providers, GitHub among them, and servers without passwords."""
+"""Several login providers, including GitHub, and servers without passwords."""
 
 import time
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def servers() -> Iterator[tuple[GitHub, ProviderServer]]:
 
 @pytest.fixture
 def github(servers: tuple[GitHub, ProviderServer]) -> GitHub:
-    """GitHub, which does not err."""
+    """A GitHub server without errors."""
     fresh = GitHub()
     servers[0].person, servers[0].addresses, servers[0].failure = fresh.person, [], ""
     return servers[0]
@@ -77,7 +77,7 @@ def address(email: str, *, primary: bool = True, verified: bool = True) -> dict[
 
 
 def newcomer(app: FastAPI, github: GitHub, number: int, name: str) -> TestClient:
-    """Somebody who has made an account by GitHub."""
+    """Somebody who created an account through GitHub."""
     client = browser(app)
     github.person = {"id": number, "login": name, "name": name.title()}
     github.addresses = [address(f"{name}@example.org")]
@@ -86,14 +86,14 @@ def newcomer(app: FastAPI, github: GitHub, number: int, name: str) -> TestClient
     return client
 
 
-def test_every_provider_has_its_button(app: FastAPI) -> None:
+def test_every_provider_has_a_login_button(app: FastAPI) -> None:
     for page in ("/login", "/register"):
         shown = browser(app).get(page).text
         assert f'action="{GITHUB}"' in shown
         assert f'action="{EXAMPLE}"' in shown
 
 
-def test_a_provider_that_is_not_in_the_settings_is_not_there(app: FastAPI) -> None:
+def test_a_provider_that_is_not_in_the_settings_is_not_found(app: FastAPI) -> None:
     client = registered(browser(app), "nobody@example.org")
 
     for path in ("/login/providers/gitlab", "/account/logins/gitlab/link", "/account/logins/gitlab/unlink"):
@@ -101,7 +101,7 @@ def test_a_provider_that_is_not_in_the_settings_is_not_there(app: FastAPI) -> No
     assert client.get("/login/providers/gitlab/callback?code=a&state=b").status_code == 404
 
 
-def test_an_account_by_github_is_known_by_its_number_and_not_by_its_name(
+def test_a_github_account_is_identified_by_its_number_not_its_name(
     app: FastAPI, github: GitHub, platform: Platform
 ) -> None:
     newcomer(app, github, 1001, "aspen")
@@ -110,7 +110,7 @@ def test_an_account_by_github_is_known_by_its_number_and_not_by_its_name(
     assert come_back(again, GITHUB).headers["location"] == "/"
     assert is_logged_in(again)
 
-    github.person = {"id": 1002, "login": "aspen", "name": "Aspen"}  # another, who took the name
+    github.person = {"id": 1002, "login": "aspen", "name": "Aspen"}  # another person, who took over the name
     github.addresses = [address("other@example.org")]
     other = browser(app)
     assert come_back(other, GITHUB).headers["location"] == "/login/new-account"
@@ -129,7 +129,7 @@ def test_an_account_by_github_is_known_by_its_number_and_not_by_its_name(
         [address("birch@example.org", primary=False), address("b@example.org", verified=False)],
     ],
 )
-def test_an_address_of_github_counts_if_it_is_primary_and_verified(
+def test_a_github_address_counts_only_if_it_is_primary_and_verified(
     app: FastAPI, github: GitHub, platform: Platform, addresses: list[dict[str, object]]
 ) -> None:
     github.person["id"], github.addresses = 1100, addresses
@@ -142,7 +142,7 @@ def test_an_address_of_github_counts_if_it_is_primary_and_verified(
     assert accounts(platform, "birch@example.org") == 0
 
 
-def test_an_account_with_the_same_address_is_not_entered(
+def test_a_provider_login_does_not_open_an_account_with_the_same_address(
     app: FastAPI, github: GitHub, platform: Platform
 ) -> None:
     registered(browser(app), "cedar@example.org")
@@ -156,7 +156,7 @@ def test_an_account_with_the_same_address_is_not_entered(
     assert (answer.status_code, is_logged_in(client)) == (409, False)
 
 
-def test_what_is_sent_to_github_has_a_state_and_a_challenge(app: FastAPI, github: GitHub) -> None:
+def test_the_request_to_github_has_a_state_and_a_code_challenge(app: FastAPI, github: GitHub) -> None:
     sent = httpx2.QueryParams(sent_to(browser(app), GITHUB).partition("?")[2])
 
     assert sent["code_challenge_method"] == "S256"
@@ -165,7 +165,7 @@ def test_what_is_sent_to_github_has_a_state_and_a_challenge(app: FastAPI, github
     assert "user:email" in sent["scope"]
 
 
-def test_a_callback_works_once_in_one_browser_and_at_its_own_address(app: FastAPI, github: GitHub) -> None:
+def test_a_callback_works_only_once_and_only_in_its_own_browser(app: FastAPI, github: GitHub) -> None:
     github.person["id"], github.addresses = 1300, [address("dogwood@example.org")]
     client, thief = browser(app), browser(app)
     back = way_back(client, GITHUB)
@@ -175,16 +175,16 @@ def test_a_callback_works_once_in_one_browser_and_at_its_own_address(app: FastAP
     assert client.get(back).status_code == 400
 
 
-def test_a_login_that_began_at_one_provider_does_not_end_at_another(app: FastAPI, github: GitHub) -> None:
+def test_a_login_started_at_one_provider_cannot_end_at_another(app: FastAPI, github: GitHub) -> None:
     client = browser(app)
     back = way_back(client, GITHUB)
 
     assert client.get(back.replace("/github/", "/example/")).status_code == 400
-    assert client.get(back).status_code == 400  # it is used up
+    assert client.get(back).status_code == 400  # it has been used
 
 
 @pytest.mark.parametrize("failure", ["hangs", "500", "garbage"])
-def test_a_github_in_trouble_is_a_page_that_says_so(
+def test_a_failure_of_github_is_shown_on_a_page(
     app: FastAPI, github: GitHub, failure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(openid_client, "TIMEOUT", httpx2.Timeout(0.5))
@@ -199,7 +199,7 @@ def test_a_github_in_trouble_is_a_page_that_says_so(
     assert time.monotonic() - began < 5
 
 
-def test_an_account_can_have_several_logins_and_keeps_the_last(
+def test_an_account_can_have_several_logins_and_must_keep_one(
     app: FastAPI, github: GitHub, servers: tuple[GitHub, ProviderServer]
 ) -> None:
     client = newcomer(app, github, 1400, "elder")
@@ -215,7 +215,7 @@ def test_an_account_can_have_several_logins_and_keeps_the_last(
     assert is_logged_in(again)
 
 
-def test_without_passwords_providers_alone_let_people_in(
+def test_without_passwords_people_log_in_only_through_providers(
     app: FastAPI, platform: Platform, providers: tuple[LoginProvider, ...], github: GitHub
 ) -> None:
     registered(browser(app), "fir-tree@example.org").post("/logout")
@@ -241,7 +241,7 @@ def test_without_passwords_providers_alone_let_people_in(
     assert person.post("/account/password", data={"password": PASSWORD}).status_code == 403
 
 
-def test_without_passwords_the_link_that_confirms_an_address_lets_nobody_in(
+def test_without_passwords_a_confirmation_link_logs_nobody_in(
     app: FastAPI, platform: Platform, providers: tuple[LoginProvider, ...]
 ) -> None:
     unconfirmed(browser(app), "hornbeam@example.org")
@@ -253,7 +253,7 @@ def test_without_passwords_the_link_that_confirms_an_address_lets_nobody_in(
     assert not is_logged_in(stranger)
 
 
-def test_the_last_admin_whom_a_provider_lets_in_stays_one(
+def test_the_last_admin_who_can_log_in_through_a_provider_stays(
     app: FastAPI, platform: Platform, providers: tuple[LoginProvider, ...], github: GitHub
 ) -> None:
     strict = with_settings(platform, login_providers=providers, passwords=False)
@@ -274,7 +274,7 @@ def test_the_last_admin_whom_a_provider_lets_in_stays_one(
     ("registration", "by_password", "by_provider"),
     [(Registration.OPEN, 303, 303), (Registration.PROVIDERS, 403, 303), (Registration.CLOSED, 403, 403)],
 )
-def test_who_may_make_an_account_is_for_the_operator_to_say(
+def test_a_setting_decides_who_may_create_an_account(
     platform: Platform,
     providers: tuple[LoginProvider, ...],
     github: GitHub,
@@ -293,7 +293,7 @@ def test_who_may_make_an_account_is_for_the_operator_to_say(
     assert accounts(platform, f"{name}-p@example.org") == (by_password == 303)
 
 
-def test_providers_are_read_from_json_and_mistakes_in_it_name_no_secret(
+def test_providers_are_read_from_json_and_errors_in_it_reveal_no_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given = (
@@ -314,7 +314,7 @@ def test_providers_are_read_from_json_and_mistakes_in_it_name_no_secret(
         assert "s3cret" not in str(refused.value)
 
 
-def test_a_server_that_nobody_could_log_in_to_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_under_which_nobody_could_log_in_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELDOUT_PASSWORDS", "false")
 
     with pytest.raises(ValueError, match="without passwords expected HELDOUT_LOGIN_PROVIDERS"):

@@ -1,4 +1,4 @@
-"""What does not get into the log."""
+"""Logs contain no personal data or secrets, and writing them never fails."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from tests.shared import ROOT
 
 
 def logged(**event: Any) -> str:
-    """An event as it is written."""
+    """An event as it is written to the log."""
     written: Any = event
     for process in processors():
         written = process(None, "error", written)
@@ -35,9 +35,7 @@ def refusal_of(platform: Platform) -> IntegrityError:
     raise AssertionError("the row was accepted")
 
 
-def test_an_error_of_the_database_is_logged_without_addresses_and_values(
-    platform: Platform, browser: Browser
-) -> None:
+def test_a_database_error_is_logged_without_addresses_or_values(platform: Platform, browser: Browser) -> None:
     registered(browser(), "willow.tree@example.org")
     error = refusal_of(platform)
     assert "willow" in str(error)  # PostgreSQL repeats it
@@ -51,7 +49,7 @@ def test_an_error_of_the_database_is_logged_without_addresses_and_values(
         assert "example.org" not in line
 
 
-def test_an_address_in_any_field_is_masked() -> None:
+def test_addresses_and_secrets_in_any_field_are_masked() -> None:
     line = logged(
         event="x", path="/grant?to=willow.tree@example.org", url="postgresql://me:secret@db/heldout"
     )
@@ -60,7 +58,7 @@ def test_an_address_in_any_field_is_masked() -> None:
     assert "secret" not in line
 
 
-def test_a_log_that_cannot_be_written_stops_nobody() -> None:
+def test_a_program_continues_if_its_log_cannot_be_written() -> None:
     program = "import structlog; from app.core import logs; logs.configure(); structlog.get_logger().info('confirmed'); print('went on')"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -84,7 +82,7 @@ for number in range(2000):
 """
 
 
-def test_processes_that_share_a_log_write_whole_lines(tmp_path: Path) -> None:
+def test_processes_that_share_a_log_do_not_mix_their_lines(tmp_path: Path) -> None:
     log = tmp_path / "shared.log"
     with log.open("ab") as file:
         writers = [

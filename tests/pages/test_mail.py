@@ -1,4 +1,4 @@
-"""Mail on its way: from the transaction that asks for it to a mail server or a folder."""
+"""Delivery of mail, from the transaction that requests it to a mail server or a folder."""
 
 import socketserver
 import threading
@@ -25,7 +25,7 @@ from tests.working import do_all
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Takes mail by SMTP and keeps it; with an answer to RCPT of its own, such as a refusal."""
+    """Receives mail by SMTP; answers RCPT as told, for example with a refusal."""
 
     def __init__(self, answer: str) -> None:
         super().__init__(("127.0.0.1", 0), Conversation)
@@ -59,7 +59,7 @@ class Conversation(socketserver.StreamRequestHandler):
 
 @contextmanager
 def mail_server(platform: Platform, answer: str = "250 ok") -> Iterator[tuple[MailServer, Platform]]:
-    """A mail server, and the platform that sends to it."""
+    """A mail server and a platform that sends through it."""
     with MailServer(answer) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         changed = {
@@ -73,7 +73,7 @@ def mail_server(platform: Platform, answer: str = "250 ok") -> Iterator[tuple[Ma
 
 @pytest.fixture
 def person(platform: Platform) -> Iterator[User]:
-    """Somebody with an address that is not confirmed, and no mail on its way."""
+    """Somebody with an unconfirmed address and no mail waiting."""
     with platform.transaction() as session:
         for table in ("job", "mail_request", "mail_link"):
             session.execute(text(f"DELETE FROM {table}"))
@@ -97,7 +97,7 @@ def deliver(platform: Platform) -> None:
     do_all(platform)
 
 
-def test_mail_goes_to_the_mail_server_and_its_link_is_stored_as_a_hash(
+def test_mail_is_sent_to_the_mail_server_and_its_link_is_stored_as_a_hash(
     platform: Platform, person: User
 ) -> None:
     assert ask(platform, person) is None
@@ -119,9 +119,7 @@ def test_mail_goes_to_the_mail_server_and_its_link_is_stored_as_a_hash(
     assert "example.org" not in queued
 
 
-def test_without_a_mail_server_mail_lies_in_a_folder_that_only_we_can_read(
-    platform: Platform, person: User
-) -> None:
+def test_without_a_mail_server_mail_is_written_to_a_private_folder(platform: Platform, person: User) -> None:
     folder = platform.settings.data / "mail"
     before = set(folder.iterdir()) if folder.exists() else set()
     ask(platform, person)
@@ -132,7 +130,7 @@ def test_without_a_mail_server_mail_lies_in_a_folder_that_only_we_can_read(
     assert [folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777] == [0o700, 0o600]
 
 
-def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_without_the_address(
+def test_refused_mail_is_retried_and_then_shown_to_admins_without_its_address(
     platform: Platform,
     person: User,
     capsys: pytest.CaptureFixture[str],
@@ -160,9 +158,7 @@ def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_wi
     assert (first.rows, administration.failed_jobs(platform, first.next).rows) == (dead[:1], dead[1:])
 
 
-def test_a_mail_server_that_is_away_or_speaks_no_tls_is_an_error_that_names_nobody(
-    platform: Platform, person: User
-) -> None:
+def test_errors_of_the_mail_server_do_not_name_the_recipient(platform: Platform, person: User) -> None:
     with mail_server(platform) as (server, connected):
         encrypted = connected.settings.model_copy(update={"smtp_tls": MailEncryption.STARTTLS})
         payload = {"letter": "address-changed", "address": "old@example.org", "fields": {}}
@@ -173,7 +169,7 @@ def test_a_mail_server_that_is_away_or_speaks_no_tls_is_an_error_that_names_nobo
         mail.deliver(connected, payload)
 
 
-def test_nobody_can_have_an_address_mailed_all_night(platform: Platform, person: User) -> None:
+def test_the_mail_to_one_address_is_limited(platform: Platform, person: User) -> None:
     waits = [ask(platform, person) for _ in range(9)]
     for _ in range(9):
         ask(platform, None, MailTemplate.RESET_PASSWORD)
@@ -191,7 +187,7 @@ def test_nobody_can_have_an_address_mailed_all_night(platform: Platform, person:
         assert session.execute(text("SELECT count(*) FROM mail_link")).scalar() == 0
 
 
-def test_mail_for_an_account_that_is_gone_or_for_nobody_is_dropped(platform: Platform, person: User) -> None:
+def test_mail_for_a_deleted_or_unknown_account_is_dropped(platform: Platform, person: User) -> None:
     before = len(list(Path(platform.settings.data, "mail").glob("*.eml")))
 
     mail.deliver(platform, {"letter": "reset-password", "user_id": 10**9, "fields": {}})

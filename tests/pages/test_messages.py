@@ -1,4 +1,4 @@
-"""Every message that a program can meet, in one table, each really provoked."""
+"""Every error that a program can get, in one table, each of them provoked."""
 
 import re
 
@@ -9,31 +9,31 @@ from tests.pages.provoking import (
     Provoke,
     Scene,
     admin_without_second_factor,
-    change_of_the_open_phase,
+    changed_rules_of_open_phase,
     hidden_curves,
     invalid_archive,
     link_to_a_result_without_a_score,
     login_beyond_the_limit,
     login_while_others_log_in,
-    login_with_password_where_there_are_none,
     name_of_another_team,
     new_name_of_a_scored_method,
     one_result,
     other_kind_of_an_answered_question,
     other_request_under_a_key,
+    password_login_without_passwords,
     public_method_without_an_answer,
     question_too_many,
-    registration_where_it_is_closed,
+    registration_while_closed,
     removed_upload,
     retired_name,
     scene,
     second_team,
-    sent_before_terms_are_accepted,
-    sent_without_confirmed_address,
+    submission_before_accepting_terms,
     suspended_team,
-    team_that_waits,
     token_long_after_the_login,
+    unapproved_team,
     unfinished_upload,
+    upload_without_confirmed_address,
     used_quota,
     with_damaged_description,
     without_database,
@@ -61,7 +61,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.stranger.get("/api/v1/submissions"),
         401, "login-required", "Log in first, or send an API token",
     ),
-    "an archive from nobody": (
+    "an archive without a login": (
         lambda scene: scene.stranger.put("/api/v1/challenges/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
         401, "login-required", "Log in before you send an archive, or send an API token",
     ),
@@ -77,7 +77,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         login_while_others_log_in,
         429, "busy", "Too many people are logging in at the moment. Please try again in a few seconds",
     ),
-    "a login too many": (
+    "one login too many": (
         login_beyond_the_limit, 429, "rate-limit", r"Too many logins. Please try again in \d+ minutes",
     ),
     "an admin without a second factor": (
@@ -86,7 +86,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a new token long after the login": (
         token_long_after_the_login, 403, "recent-login-required", "Confirm your password first",
     ),
-    "a length that is no number": (
+    "a length that is not a number": (
         lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Content-Length": "many"}),
         400, "bad-request", "Content-Length is not a number",
     ),
@@ -107,11 +107,11 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         422, "malformed", "The request has a value that cannot be stored: a NUL character, or a number out of range",
     ),
     "an address that is not confirmed": (
-        sent_without_confirmed_address,
+        upload_without_confirmed_address,
         403, "address-not-confirmed", "confirm your e-mail address before you submit to a phase .*",
     ),
     "terms that are not accepted": (
-        sent_before_terms_are_accepted,
+        submission_before_accepting_terms,
         403, "terms-not-accepted", "accept version 1 of the terms of free first; they are at /challenges/free/terms",
     ),
     "a phase that is not open yet": (
@@ -120,12 +120,12 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a phase that is closed": (
         lambda scene: scene.confirm(scene.upload("past"), "Ash"), 403, "closed", f"test closed at {UNTIL}.*",
     ),
-    "a password where there are none": (
-        login_with_password_where_there_are_none, 403, "passwords-off",
+    "a password on a server without passwords": (
+        password_login_without_passwords, 403, "passwords-off",
         "This server does not use passwords; log in with a provider",
     ),
-    "an account where none are made": (
-        registration_where_it_is_closed, 403, "registration-closed", "Registration with a password is closed on this server",
+    "a registration while registration is closed": (
+        registration_while_closed, 403, "registration-closed", "Registration with a password is closed on this server",
     ),
     "curves of a held-out phase": (hidden_curves, 403, "withheld", ".*"),
     "an idempotency key used for something else": (
@@ -150,7 +150,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.confirm(scene.upload("free"), "Linden", training={}),
         409, "training-statement", "state that only the given training and validation data was used .*",
     ),
-    "a public method that nobody can understand": (
+    "a public method without a description": (
         lambda scene: scene.confirm(scene.upload("free"), "Linden", make_public=True),
         409, "description-too-short", "a public method needs a description of at least 500 characters; this one has 0",
     ),
@@ -174,13 +174,13 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         suspended_team, 403, "team-suspended", "the team .* is suspended: shared accounts.*",
     ),
     "a team that nobody has approved": (
-        team_that_waits, 403, "team-not-approved",
+        unapproved_team, 403, "team-not-approved",
         "an organiser has to approve the team .* before it is scored on held-out annotation.*",
     ),
-    "a team for who has one": (
+    "a team for somebody who has one": (
         second_team, 409, "in-team", "you are in the team .*, and you can be in only one team of a challenge; leave or rename it",
     ),
-    "an invitation that is none any more": (
+    "an invitation that has ended": (
         lambda scene: scene.program.post("/api/v1/invitations/accept", json={"token": "used"}),
         410, "invitation-ended", "this invitation was used up or revoked, or has expired; ask the team for another",
     ),
@@ -218,7 +218,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         ),
         416, "range", r"The file has \d+ bytes; the requested range is not within them",
     ),
-    "a single file that is no result": (
+    "a single file that is not a prediction file": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=car.txt", content=b"x"),
         422, "malformed",
         "car.txt is not the name of a prediction file; expected an archive, or one of comp1_cls_test_<class>.txt, .*",
@@ -234,26 +234,26 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         used_quota, 429, "quota", f"1 of 1 detection results in 7 days are used; the next slot is free at {UNTIL}",
     ),
     "rules of a phase that contradict each other": (
-        lambda scene: change_of_the_open_phase(scene, quotas=[]), 422, "phase-broken",
+        lambda scene: changed_rules_of_open_phase(scene, quotas=[]), 422, "phase-broken",
         "a held-out phase needs a quota, because every score reveals something of the hidden annotation",
     ),
     "a deadline that has passed": (
-        lambda scene: change_of_the_open_phase(scene, opens_at="2026-01-01T00:00Z", closes_at="2026-01-02T00:00Z"),
+        lambda scene: changed_rules_of_open_phase(scene, opens_at="2026-01-01T00:00Z", closes_at="2026-01-02T00:00Z"),
         409, "phase-unfair", "the deadline would be in the past",
     ),
-    "an error of ours": (
+    "a server error": (
         lambda scene: scene.stranger.get("/api/v1/test/crash"),
         500, "server-error", "Something went wrong on our side; nothing was lost or counted",
     ),
-    "a database that is away": (
+    "an unreachable database": (
         without_database, 503, "unavailable",
         "The database cannot be reached at the moment. Please try again in a few seconds",
     ),
-    "a database that is full": (
+    "a full database": (
         lambda scene: scene.stranger.get("/api/v1/test/full-database"), 507, "storage-full",
         "The database is out of disk space. Nothing was saved or counted; please try again later",
     ),
-    "a storage that is away": (
+    "unreachable storage": (
         without_storage, 503, "storage-unavailable",
         "Storage cannot be reached at the moment. Nothing was lost; please try again in a few seconds",
     ),
@@ -261,20 +261,20 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         with_damaged_description, 503, "storage-damaged",
         "A stored file is damaged. This is an error on our side: nothing was counted, and the admins can see it. Please try again later",
     ),
-    "a storage that is full": (
+    "full storage": (
         lambda scene: scene.stranger.get("/api/v1/test/full"),
         507, "storage-full",
         "Storage is full at the moment. Bytes received so far are kept, and an upload can be resumed once there is space",
     ),
 }  # fmt: skip
 
-ELSEWHERE = {  # they need many bytes, a check that lasts, or several people
+ELSEWHERE = {  # they need many bytes, a slow check, or several people
     "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy", "last-owner",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("situation", API)
-def test_a_program_gets_status_code_and_message(scene: Scene, situation: str) -> None:
+def test_a_program_gets_the_status_the_code_and_the_message(scene: Scene, situation: str) -> None:
     provoke, status, code, detail = API[situation]
 
     response = provoke(scene)
@@ -292,7 +292,7 @@ def test_a_program_gets_status_code_and_message(scene: Scene, situation: str) ->
     assert "default-src 'none'" in response.headers["content-security-policy"]
 
 
-def test_every_code_of_the_table_is_provoked() -> None:
+def test_every_problem_code_is_provoked() -> None:
     provoked = {code for _, _, code, _ in API.values()}
 
     assert provoked | ELSEWHERE == set(PROBLEMS)

@@ -1,4 +1,4 @@
-"""What a monitoring server reads, and who else does not."""
+"""The metrics that a monitoring server reads, and that nobody else can."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -44,7 +44,7 @@ def rows(platform: Platform) -> Rows:
 
 
 def scraped(client: TestClient) -> dict[str, float]:
-    """By sample, as `name label=value …`, its value."""
+    """The value of each sample, by `name label=value …`."""
     client.app.state.platform.cache.expire_versions()  # type: ignore[attr-defined]
     response = client.get("/metrics")
     assert response.status_code == 200, response.text
@@ -59,16 +59,16 @@ def scraped(client: TestClient) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("sent", ["", "Bearer ", "Bearer another-token-of-twenty", TOKEN, f"Basic {TOKEN}"])
-def test_without_the_token_there_is_no_such_page(prometheus: TestClient, sent: str) -> None:
+def test_without_the_token_the_metrics_are_not_found(prometheus: TestClient, sent: str) -> None:
     assert prometheus.get("/metrics", headers={"Authorization": sent}).status_code == 404
 
 
-def test_where_no_token_is_set_nobody_reads_it(browser: Browser) -> None:
+def test_without_a_token_in_the_settings_nobody_can_read_metrics(browser: Browser) -> None:
     for sent in ("Bearer ", "Bearer None", f"Bearer {TOKEN}"):
         assert browser().get("/metrics", headers={"Authorization": sent}).status_code == 404
 
 
-def test_requests_are_counted_by_template_and_never_by_path(prometheus: TestClient) -> None:
+def test_requests_are_counted_by_route_and_never_by_path(prometheus: TestClient) -> None:
     def counted() -> dict[str, float]:
         return {name: value for name, value in scraped(prometheus).items() if "_http_requests_total" in name}
 
@@ -98,14 +98,14 @@ def test_refusals_are_counted_by_limit(monitored: Platform) -> None:
     app = create_app(replace(monitored, limiter=limiter_of(settings, str(settings.broker_url))))
     client = TestClient(app, headers={"Authorization": f"Bearer {TOKEN}"}, client=("192.0.2.99", 1))
     refused = "heldout_rate_limited_total limit=register"
-    before = scraped(client).get(refused, 0)  # of this process, which other tests share
+    before = scraped(client).get(refused, 0)  # counted in this process, which other tests share
     for _ in range(2):
         client.post("/register", data={}, headers=NOBODY)
 
     assert scraped(client)[refused] == before + 1
 
 
-def test_the_queue_is_told_by_scorer_and_priority_without_what_is_held(
+def test_the_queue_is_counted_by_scorer_and_priority_without_held_runs(
     prometheus: TestClient, rows: Rows, platform: Platform
 ) -> None:
     held = rows.other_team()
@@ -139,7 +139,7 @@ def test_the_queue_is_told_by_scorer_and_priority_without_what_is_held(
     assert found[f"heldout_claims scorer={OURS}"] == found[f"heldout_claims_overdue scorer={OURS}"] == 1
 
 
-def test_runs_that_ended_lately_are_told_by_reason_and_duration(
+def test_recent_runs_are_counted_by_reason_and_duration(
     prometheus: TestClient, rows: Rows, platform: Platform
 ) -> None:
     ends = {
@@ -188,10 +188,10 @@ def test_runs_that_ended_lately_are_told_by_reason_and_duration(
     )
 
 
-def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
+def test_workers_jobs_and_uploads_are_counted_consistently_with_health(
     prometheus: TestClient, rows: Rows, platform: Platform
 ) -> None:
-    rows.result()  # its upload was left to arrive
+    rows.result()  # its upload is still being received
     with platform.transaction() as session:
         session.execute(text("DELETE FROM job"))
         heartbeats.write_heartbeat(session, "here:1", Service.WORKER, scorer=OURS, slots=3)
@@ -224,7 +224,7 @@ def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
     assert found["heldout_ready check=database"] == found["heldout_ready check=storage"] == 1
 
 
-def test_the_database_is_asked_once_a_second_how_the_installation_is(
+def test_health_queries_the_database_at_most_once_a_second(
     prometheus: TestClient, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(caching, "FRESH", 60.0)  # on a slow machine a second is over too soon
@@ -236,7 +236,7 @@ def test_the_database_is_asked_once_a_second_how_the_installation_is(
     assert found == []
 
 
-def test_without_a_database_it_says_so_and_still_counts_requests(
+def test_without_a_database_the_metrics_say_so_and_still_count_requests(
     prometheus: TestClient, own_servers: OwnServers, platform: Platform
 ) -> None:
     prometheus.get("/health")
@@ -257,11 +257,11 @@ HISTORY = """
     SELECT :result, :truth, 'voc2012', :scorer, 'scored', 1, :team, now(), now() - n * interval '1 hour'
     FROM generate_series(1, 20000) AS n
 """
-# of this transaction, and of earlier ones of the connection that the server has not added up yet
+# counts this transaction and earlier ones of the connection that are not in the totals yet
 SCANS = "SELECT relname, seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'run'"
 
 
-def test_no_table_that_grows_is_read_in_full(
+def test_metrics_never_scan_the_table_of_runs(
     rows: Rows, monitored: Platform, own_servers: OwnServers, database_url: str
 ) -> None:
     values = {"result": rows.result(), "truth": rows.truths[0], "scorer": OLD, "team": rows.team_id}

@@ -1,4 +1,4 @@
-"""The rules and the dashboard for monitoring speak of metrics that there are, and of all that /health and /ready can say."""
+"""Alert rules and dashboard use only existing metrics, and cover everything that /health and /ready can report."""
 
 import json
 import re
@@ -44,7 +44,7 @@ Exposed = Mapping[str, Mapping[str, set[str]]]
 
 @pytest.fixture(scope="module")
 def known(platform: Platform) -> Exposed:
-    """By sample that the code tells, its labels, and of each the values."""
+    """The label values of each sample that the code exposes, by sample and label."""
     rows = made(platform)
     _, shadow = (rows.run_of(rows.result()) for _ in range(2))
     rows.claim(rows.result())
@@ -78,7 +78,7 @@ def told_by(metrics: Iterable[Metric]) -> Exposed:
 
 
 def expressions() -> Iterator[tuple[str, str, str]]:
-    """Every expression with where it stands, and the texts that name labels of its result."""
+    """Every expression with its alert or panel, and the texts that name labels of its result."""
     for rule in RULES:
         yield rule["alert"], rule["expr"], " ".join(rule["annotations"].values())
     for panel in DASHBOARD["panels"]:
@@ -87,7 +87,7 @@ def expressions() -> Iterator[tuple[str, str, str]]:
 
 
 def unknown(expression: str, told: str, known: Exposed) -> list[str]:
-    """What an expression or its text names and the code does not tell."""
+    """Names in an expression or its text that the code does not expose."""
     wrong, labels = [], set(BY_PROMETHEUS)
     for name, matchers in USE.findall(expression):
         if name not in known:
@@ -104,7 +104,7 @@ def unknown(expression: str, told: str, known: Exposed) -> list[str]:
     return wrong + sorted(named - labels)
 
 
-def test_every_metric_and_label_of_rules_and_dashboard_is_told_by_the_code(known: Exposed) -> None:
+def test_every_metric_and_label_of_rules_and_dashboard_is_exposed(known: Exposed) -> None:
     used = list(expressions())
 
     wrong = {f"{where}: {expression}": unknown(expression, told, known) for where, expression, told in used}
@@ -123,13 +123,13 @@ def test_every_metric_and_label_of_rules_and_dashboard_is_told_by_the_code(known
         ("max(heldout_queue_runs)", "of {{ $labels.team }}", ["team"]),
     ],
 )
-def test_what_the_code_does_not_tell_is_found(
+def test_an_unknown_metric_or_label_is_found(
     expression: str, told: str, wrong: list[str], known: Exposed
 ) -> None:
     assert unknown(expression, told, known) == wrong
 
 
-def test_every_metric_of_the_code_is_on_the_dashboard_or_in_a_rule(known: Exposed) -> None:
+def test_every_exposed_metric_is_on_the_dashboard_or_in_a_rule(known: Exposed) -> None:
     used = {name for _, expression, _ in expressions() for name, _ in USE.findall(expression)}
     families = {re.sub(r"_(bucket|sum|count|gsum|gcount)$", "", name) for name in known}
 
@@ -147,7 +147,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("state", BAD)
-def test_what_health_reports_as_bad_has_a_rule(state: str) -> None:
+def test_every_bad_state_of_health_has_a_rule(state: str) -> None:
     told = of_health(health_of(BAD[state], 15), {})
 
     bad = [sample.labels["part"] for metric in told for sample in metric.samples if sample.value == 0]
@@ -157,13 +157,13 @@ def test_what_health_reports_as_bad_has_a_rule(state: str) -> None:
     assert rule["expr"].endswith("== 0")
 
 
-def test_every_part_of_health_is_among_these_states() -> None:
+def test_every_part_of_health_is_covered() -> None:
     parts = {field.name for field in fields(Health) if field.type in (Part, "Part")}
 
     assert parts == {state.partition(",")[0] for state in BAD}
 
 
-def test_whatever_ready_misses_has_a_rule() -> None:
+def test_every_check_of_ready_has_a_rule() -> None:
     told = of_health(health_of(WELL, 15), dict.fromkeys(CHECKS, "is away"))
 
     missing = {each.labels["check"] for metric in told for each in metric.samples if "check" in each.labels}
@@ -172,7 +172,7 @@ def test_whatever_ready_misses_has_a_rule() -> None:
     assert "heldout_ready == 0" in [rule["expr"] for rule in RULES]
 
 
-def test_every_rule_says_what_is_wrong_how_bad_it_is_and_what_to_do() -> None:
+def test_every_rule_has_a_severity_a_summary_and_a_description() -> None:
     for rule in RULES:
         assert rule["labels"]["severity"] in {"warning", "critical"}, rule["alert"]
         assert {"summary", "description"} == set(rule["annotations"]), rule["alert"]
@@ -180,7 +180,7 @@ def test_every_rule_says_what_is_wrong_how_bad_it_is_and_what_to_do() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_panels_of_the_dashboard_do_not_cover_each_other_and_read_the_chosen_source() -> None:
+def test_panels_do_not_overlap_and_use_the_chosen_data_source() -> None:
     cells: dict[tuple[int, int], Any] = {}
     for panel in DASHBOARD["panels"]:
         place = panel["gridPos"]

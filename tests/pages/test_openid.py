@@ -1,4 +1,4 @@
-"""Logging in by an OpenID Connect provider, on a real one."""
+"""Logging in through an OpenID Connect provider, with a real server."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def server() -> Iterator[ProviderServer]:
 
 @pytest.fixture
 def provider(server: ProviderServer) -> ProviderServer:
-    """The provider, which does not err."""
+    """The provider, without errors."""
     server.claims, server.signed_by, server.denies, server.person = {}, None, False, Person()
     server.more_metadata, server.drips = {}, False
     return server
@@ -80,7 +80,7 @@ def come_back(client: TestClient, start: str = "/login/providers/example", **for
 
 
 def newcomer(client: TestClient, provider: ProviderServer, name: str) -> TestClient:
-    """Somebody who has made an account by the provider."""
+    """Somebody who created an account through the provider."""
     provider.person = Person(name, f"{name}@example.org", name=name.title())
     assert come_back(client).headers["location"] == "/login/new-account"
     assert client.post("/login/new-account", data={"name": name.title()}).status_code == 303
@@ -88,7 +88,7 @@ def newcomer(client: TestClient, provider: ProviderServer, name: str) -> TestCli
 
 
 def linked(client: TestClient, provider: ProviderServer, name: str) -> TestClient:
-    """Somebody with a password who has linked a login by the provider."""
+    """Somebody with a password who has linked a login of the provider."""
     registered(client, f"{name}@example.org")
     provider.person = Person(name, f"{name}@elsewhere.example")
     assert come_back(client, "/account/logins/example/link").headers["location"] == "/account/logins"
@@ -105,7 +105,7 @@ def is_logged_in(client: TestClient) -> bool:
     return client.get("/account").status_code == 200
 
 
-def test_somebody_new_makes_an_account_and_comes_in_at_once_next_time(
+def test_a_newcomer_creates_an_account_and_next_time_logs_in_directly(
     browser: Browser, provider: ProviderServer
 ) -> None:
     ash = browser()
@@ -124,7 +124,7 @@ def test_somebody_new_makes_an_account_and_comes_in_at_once_next_time(
     assert again.headers["location"] == "/"
 
 
-def test_the_provider_is_asked_with_state_nonce_and_the_hash_of_a_verifier(
+def test_requests_to_the_provider_have_a_state_a_nonce_and_a_code_challenge(
     browser: Browser, provider: ProviderServer
 ) -> None:
     client = browser()
@@ -143,7 +143,7 @@ def test_the_provider_is_asked_with_state_nonce_and_the_hash_of_a_verifier(
 
 
 @pytest.mark.parametrize("said", [False, None, "true", "false"])
-def test_an_address_that_the_provider_does_not_confirm_makes_no_account(
+def test_an_address_unverified_by_the_provider_creates_no_account(
     browser: Browser, platform: Platform, provider: ProviderServer, said: object
 ) -> None:
     provider.person = Person("mallory", "mallory@example.org", email_verified=said)
@@ -157,7 +157,7 @@ def test_an_address_that_the_provider_does_not_confirm_makes_no_account(
     assert accounts(platform, "mallory@example.org") == 0
 
 
-def test_an_account_is_not_taken_over_by_its_address_and_linked_by_its_owner(
+def test_only_the_owner_of_an_account_can_link_a_login_with_its_address(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     beech = registered(browser(), "beech@example.org")
@@ -176,7 +176,7 @@ def test_an_account_is_not_taken_over_by_its_address_and_linked_by_its_owner(
     ]
 
 
-def test_a_login_opens_one_account_and_an_account_has_one_login(
+def test_a_login_belongs_to_one_account_and_an_account_has_one_per_provider(
     browser: Browser, provider: ProviderServer
 ) -> None:
     cedar, dogwood = linked(browser(), provider, "cedar"), registered(browser(), "dogwood@example.org")
@@ -186,7 +186,7 @@ def test_a_login_opens_one_account_and_an_account_has_one_login(
     assert "Unlink it first" in come_back(cedar, "/account/logins/example/link").text
 
 
-def test_linking_asks_for_a_recent_login_and_ends_with_the_session(
+def test_linking_needs_a_recent_login_and_the_same_session(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     elder = registered(browser(), "elder@example.org")
@@ -200,7 +200,9 @@ def test_linking_asks_for_a_recent_login_and_ends_with_the_session(
     assert elder.post("/account/logins/example/link").status_code == 403
 
 
-def test_what_came_back_opens_once_and_in_its_own_browser(browser: Browser, provider: ProviderServer) -> None:
+def test_a_callback_works_once_and_only_in_its_own_browser(
+    browser: Browser, provider: ProviderServer
+) -> None:
     elm = linked(browser(), provider, "elm")
     elm.post("/logout")
     back = way_back(elm)
@@ -208,7 +210,7 @@ def test_what_came_back_opens_once_and_in_its_own_browser(browser: Browser, prov
     assert browser().get(back).status_code == 400  # without the cookie
     other = browser()
     way_back(other)
-    assert other.get(back).status_code == 400  # with another one
+    assert other.get(back).status_code == 400  # with another browser's cookie
     assert elm.get(back).status_code == 303
     elm.post("/logout")
     assert elm.get(back).status_code == 400
@@ -234,7 +236,7 @@ ERRORS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: "-".join(map(str, error.get("claims", error))))
-def test_nobody_is_let_in_by_a_token_that_is_not_the_provider_s_for_this_login(
+def test_an_id_token_that_is_forged_or_from_another_login_is_refused(
     browser: Browser, platform: Platform, provider: ProviderServer, error: dict[str, Any]
 ) -> None:
     client = browser()
@@ -248,7 +250,7 @@ def test_nobody_is_let_in_by_a_token_that_is_not_the_provider_s_for_this_login(
     assert not is_logged_in(client)
 
 
-def test_the_metadata_of_a_provider_change_no_setting_of_the_client(
+def test_metadata_of_the_provider_cannot_change_client_settings(
     browser: Browser, provider: ProviderServer
 ) -> None:
     provider.more_metadata = {
@@ -264,7 +266,7 @@ def test_the_metadata_of_a_provider_change_no_setting_of_the_client(
     assert provider.asked[-1]["scope"] == "openid email profile"
 
 
-def test_a_provider_that_answers_byte_by_byte_keeps_nobody_waiting(
+def test_a_provider_that_answers_byte_by_byte_times_out(
     browser: Browser, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(openid_client, "TOTAL_TIMEOUT", 0.5)
@@ -274,16 +276,14 @@ def test_a_provider_that_answers_byte_by_byte_keeps_nobody_waiting(
     assert time.monotonic() - began < 3
 
 
-def test_an_answer_in_the_name_of_another_provider_is_refused(
-    browser: Browser, provider: ProviderServer
-) -> None:
+def test_a_callback_that_names_another_issuer_is_refused(browser: Browser, provider: ProviderServer) -> None:
     client = browser()
     back = way_back(client)
 
     assert client.get(re.sub("iss=[^&]+", "iss=https://evil.example", back)).status_code == 503
 
 
-def test_who_is_refused_by_the_provider_is_told(browser: Browser, provider: ProviderServer) -> None:
+def test_a_refusal_by_the_provider_is_shown(browser: Browser, provider: ProviderServer) -> None:
     provider.denies = True
 
     answer = come_back(browser())
@@ -292,7 +292,7 @@ def test_who_is_refused_by_the_provider_is_told(browser: Browser, provider: Prov
     assert "Example ID did not log you in" in answer.text
 
 
-def test_a_provider_that_is_away_leaves_the_password(browser: Browser, platform: Platform) -> None:
+def test_passwords_work_while_a_provider_is_away(browser: Browser, platform: Platform) -> None:
     fir = registered(browser(), "fir@example.org")
     fir.post("/logout")
     away = TestClient(application(platform, "http://127.0.0.1:9"), headers={"Accept": "text/html"})
@@ -305,7 +305,7 @@ def test_a_provider_that_is_away_leaves_the_password(browser: Browser, platform:
     assert is_logged_in(away)
 
 
-def test_unlinking_needs_a_password_which_can_be_chosen(
+def test_a_login_can_be_unlinked_once_a_password_is_chosen(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     gorse = newcomer(browser(), provider, "gorse")
@@ -324,7 +324,7 @@ def test_unlinking_needs_a_password_which_can_be_chosen(
     assert is_logged_in(phone)
 
 
-def test_without_a_password_the_provider_confirms_that_it_is_them(
+def test_without_a_password_a_new_login_at_the_provider_confirms_identity(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     hazel = newcomer(browser(), provider, "hazel")
@@ -347,14 +347,14 @@ def test_without_a_password_the_provider_confirms_that_it_is_them(
     assert hazel.post("/account/delete", data={"results": "keep"}).status_code == 200
 
 
-def test_somebody_else_s_login_confirms_nothing(browser: Browser, provider: ProviderServer) -> None:
+def test_another_persons_login_confirms_nothing(browser: Browser, provider: ProviderServer) -> None:
     ivy = linked(browser(), provider, "ivy")
     provider.person = Person("somebody else")
 
     assert "not the login by Example ID" in come_back(ivy, "/login/providers/example/confirm").text
 
 
-def test_a_second_factor_is_asked_for_all_the_same(
+def test_a_login_through_a_provider_still_needs_the_second_factor(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     linked(browser(), provider, "juniper")
@@ -365,7 +365,7 @@ def test_a_second_factor_is_asked_for_all_the_same(
     assert not is_logged_in(phone)
 
 
-def test_an_admin_who_comes_by_the_provider_has_to_set_up_a_second_factor(
+def test_an_admin_who_logs_in_through_a_provider_has_to_set_up_a_second_factor(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     larch = newcomer(browser(), provider, "larch")
@@ -374,7 +374,7 @@ def test_an_admin_who_comes_by_the_provider_has_to_set_up_a_second_factor(
     assert larch.get("/admin/people").headers["location"].startswith("/account/second-factor")
 
 
-def test_an_admin_without_a_password_is_one_who_can_log_in(
+def test_an_admin_without_a_password_counts_as_able_to_log_in(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     nutmeg = newcomer(browser(), provider, "nutmeg")
@@ -388,7 +388,7 @@ def test_an_admin_without_a_password_is_one_who_can_log_in(
     assert "the last admin who can log in" in nutmeg.post("/account/delete", data={"results": "keep"}).text
 
 
-def test_a_suspended_account_stays_closed(
+def test_a_suspended_account_cannot_log_in_through_a_provider(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     linked(browser(), provider, "maple")
@@ -400,7 +400,7 @@ def test_a_suspended_account_stays_closed(
     assert not is_logged_in(phone)
 
 
-def test_the_address_may_have_been_confirmed_here_before_the_account_is_made(
+def test_a_new_account_is_refused_if_its_address_was_confirmed_meanwhile(
     browser: Browser, provider: ProviderServer
 ) -> None:
     provider.person = Person("oak", "oak@example.org")
@@ -411,7 +411,7 @@ def test_the_address_may_have_been_confirmed_here_before_the_account_is_made(
     assert client.post("/login/new-account", data={"name": "Oak"}).status_code == 409
 
 
-def test_the_link_stands_in_the_export_and_goes_with_the_account(
+def test_a_linked_login_is_exported_and_deleted_with_the_account(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     pine = linked(browser(), provider, "pine")
@@ -425,7 +425,7 @@ def test_the_link_stands_in_the_export_and_goes_with_the_account(
     assert left == 0
 
 
-def test_without_a_provider_there_is_nothing_of_it(platform: Platform) -> None:
+def test_without_a_provider_its_pages_are_not_found(platform: Platform) -> None:
     client = TestClient(create_app(platform), headers={"Accept": "text/html"}, follow_redirects=False)
     registered(client, "rowan@example.org")
 

@@ -1,4 +1,4 @@
-"""Organisers see and change their challenges, and nothing of others."""
+"""Organisers see and change their own challenges and no others."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ def scene(browser: Browser, platform: Platform, request: pytest.FixtureRequest) 
 
 
 def add_phase(platform: Platform, code: str) -> int:
-    """The id of a phase of a new challenge."""
+    """Add a challenge with a phase; return the phase's id."""
     with platform.transaction() as session:
         challenge = Challenge(code=code, title=f"The {code}", dataset="VOC2007")
         session.add(challenge)
@@ -63,7 +63,7 @@ def test_an_organiser_sees_the_phases_of_their_challenges(scene: Scene) -> None:
     assert [each["phase"]["id"] for each in shown] == [scene.own]
 
 
-def test_an_organiser_does_nothing_in_other_challenges(scene: Scene) -> None:
+def test_an_organiser_cannot_act_in_other_challenges(scene: Scene) -> None:
     ours, theirs, nowhere = (
         scene.organiser.post(f"/organise/phases/{number}/rescore", headers={"Accept": "application/json"})
         for number in (scene.own, scene.other, 999_999)
@@ -78,7 +78,7 @@ def test_an_organiser_does_nothing_in_other_challenges(scene: Scene) -> None:
     assert nowhere.json()["detail"] == "there is no phase 999999"
 
 
-def test_undecided_runs_that_a_page_has_no_room_for_are_on_the_next_one(
+def test_undecided_runs_are_paged(
     browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = made(platform)
@@ -110,7 +110,7 @@ def test_undecided_runs_that_a_page_has_no_room_for_are_on_the_next_one(
     assert decided.headers["Location"] == f"/organise?rescore={rescore}&after={last}#phase-{rows.phase_id}"
 
 
-def test_an_organiser_is_no_admin(scene: Scene) -> None:
+def test_an_organiser_has_no_access_to_admin_pages(scene: Scene) -> None:
     pages = ("/admin", "/admin/storage", "/api/v1/admin/storage", "/api/v1/admin/messages")
 
     assert {scene.organiser.get(page).status_code for page in pages} == {403}
@@ -118,7 +118,7 @@ def test_an_organiser_is_no_admin(scene: Scene) -> None:
     assert 'href="/admin"' not in scene.organiser.get("/organise").text
 
 
-def test_admins_see_that_no_worker_is_alive(browser: Browser, platform: Platform) -> None:
+def test_admins_are_told_if_no_worker_is_alive(browser: Browser, platform: Platform) -> None:
     token = token_of_admin(platform, "watching@localhost", "Watching")
     admin = browser()
     admin.headers["Authorization"] = f"Bearer {token}"
@@ -132,7 +132,7 @@ def test_admins_see_that_no_worker_is_alive(browser: Browser, platform: Platform
     assert "No worker" not in admin.get("/admin").text
 
 
-def test_organisers_see_that_no_worker_is_alive_where_something_waits(
+def test_organisers_are_told_if_runs_wait_and_no_worker_is_alive(
     browser: Browser, platform: Platform
 ) -> None:
     rows = made(platform)
@@ -179,7 +179,7 @@ def test_an_organiser_chooses_what_a_phase_discloses(scene: Scene, platform: Pla
         assert (record.before["disclosure"], record.after["disclosure"]) == ("full", "mean")
 
 
-def test_a_disclosure_that_cannot_be_chosen_is_said_on_its_page_and_nothing_typed_is_lost(
+def test_a_refused_disclosure_is_explained_and_the_form_stays_filled(
     scene: Scene,
 ) -> None:
     def sent(**form: str) -> tuple[int, str]:
@@ -197,7 +197,7 @@ def test_a_disclosure_that_cannot_be_chosen_is_said_on_its_page_and_nothing_type
     assert "needs a closing date" in page
 
 
-def test_a_disclosure_changes_only_where_it_is_safe_and_for_who_organises_it(scene: Scene) -> None:
+def test_a_disclosure_accepts_only_safe_changes_by_the_challenges_organisers(scene: Scene) -> None:
     def change(phase: int, **changes: object) -> int:
         body = {"disclosure": "full", "annotation_is_public": True, "reason": "released"} | changes
         return scene.organiser.put(f"/api/v1/organise/phases/{phase}/disclosure", json=body).status_code
@@ -210,7 +210,7 @@ def test_a_disclosure_changes_only_where_it_is_safe_and_for_who_organises_it(sce
     assert scene.organiser.get(f"/organise/phases/{scene.other}/disclosure").status_code == 404
 
 
-def test_an_organiser_sees_how_much_teams_can_have_learnt(scene: Scene) -> None:
+def test_an_organiser_sees_what_teams_can_have_learnt(scene: Scene) -> None:
     address = f"/organise/phases/{scene.own}/exposure"
 
     assert "Nothing has been scored yet" in scene.organiser.get(address, headers={"Accept": "text/html"}).text

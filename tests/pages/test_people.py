@@ -1,4 +1,4 @@
-"""What admins do with accounts and roles, and what the audit says of it."""
+"""How admins manage accounts and roles, and how the audit log records it."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ def admin_of(client: TestClient, platform: Platform, email: str) -> TestClient:
         roles.grant(platform, email, Grant.ADMIN)
         give_second_factor(platform, email)
     else:
-        give_second_factor(platform, email)  # of which no code was used
+        give_second_factor(platform, email)  # none of its codes has been used
         log_in_with_code(client, email, PASSWORD)
     return client
 
@@ -43,7 +43,7 @@ def number(platform: Platform, email: str) -> int:
     return found
 
 
-def test_people_are_listed_newest_first_and_found_by_parts_of_name_and_address(
+def test_people_are_listed_newest_first_and_found_by_part_of_name_or_address(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     for name in ("aspen", "birch", "100%pine"):
@@ -75,7 +75,7 @@ def test_people_are_paged(
     assert f"/admin/people?text=&amp;after={first['next']}" in admin.get("/admin/people").text
 
 
-def test_a_suspended_person_is_out_at_once_and_for_tokens_and_logins_too(
+def test_suspending_a_person_ends_sessions_and_blocks_tokens_and_logins(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     fern = registered(browser(), "fern@example.org")
@@ -117,7 +117,7 @@ def test_a_suspended_person_is_out_at_once_and_for_tokens_and_logins_too(
     assert (opened.before, opened.after) == ({"suspended": True}, {"suspended": False})
 
 
-def test_suspending_needs_a_reason_and_does_nothing_the_second_time(
+def test_suspending_needs_a_reason_and_is_idempotent(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     registered(browser(), "gorse@example.org")
@@ -134,7 +134,7 @@ def test_suspending_needs_a_reason_and_does_nothing_the_second_time(
     assert len(audited(platform, "person.suspend", "person.unsuspend")) == before + 1
 
 
-def test_an_admin_is_made_and_unmade_with_a_reason(
+def test_the_admin_role_is_given_and_removed_with_a_reason(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     hazel = registered(browser(), "hazel@example.org")
@@ -153,7 +153,7 @@ def test_an_admin_is_made_and_unmade_with_a_reason(
     assert (down.reason, down.after) == ("enough", {"role": "participant"})
 
 
-def test_an_admin_who_can_log_in_is_left(platform: Platform, admin: TestClient) -> None:
+def test_the_last_admin_who_can_log_in_cannot_be_removed(platform: Platform, admin: TestClient) -> None:
     root = number(platform, "root@example.org")
     actor = sessions.identify(platform, admin.cookies["heldout_session"], None)
 
@@ -193,7 +193,7 @@ def test_organisers_of_a_challenge_are_added_by_address_and_removed(
     assert [each.details for each in removals] == [{}, {}]
 
 
-def test_organisers_name_others_and_the_last_one_stays(
+def test_organisers_appoint_others_and_the_last_one_cannot_be_removed(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     with platform.transaction() as session:
@@ -214,7 +214,7 @@ def test_organisers_name_others_and_the_last_one_stays(
     assert admin.post(f"{page}/{second}/remove").headers["location"] == page
 
 
-def test_programs_suspend_and_change_roles_too(
+def test_programs_can_suspend_people_and_change_roles(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     registered(browser(), "juniper@example.org")
@@ -229,7 +229,7 @@ def test_programs_suspend_and_change_roles_too(
     assert admin.get("/api/v1/admin/people/999999").status_code == 404
 
 
-def test_the_audit_is_filtered_and_paged(
+def test_the_audit_log_can_be_filtered_and_paged(
     browser: Browser, platform: Platform, admin: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered(browser(), "lime@example.org")
@@ -254,7 +254,7 @@ def test_the_audit_is_filtered_and_paged(
     assert found(subject=lime, before=first["next"]) == ["role.grant"]
 
 
-def test_an_organiser_reads_the_audit_of_their_challenges(
+def test_an_organiser_sees_the_audit_log_of_their_own_challenges(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     with platform.transaction() as session:

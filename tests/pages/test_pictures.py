@@ -1,4 +1,4 @@
-"""The pictures of a phase: taken along by an import, made by a worker, shown to who may see them."""
+"""The pictures of a phase: imported, made by a worker, shown to those who may see them."""
 
 import io
 import struct
@@ -37,7 +37,7 @@ def rows(client: TestClient, challenge: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("mode", list(ImageMode))
-def test_a_worker_makes_the_pictures_of_a_tree_once(
+def test_a_worker_makes_pictures_once_and_without_metadata(
     mode: ImageMode, platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     tree, challenge = tree_with_pictures(tmp_path), f"made-{mode}"
@@ -60,7 +60,7 @@ def test_a_worker_makes_the_pictures_of_a_tree_once(
     assert (again.pictures.mode, again.pictures.changed) == (mode, 0)
 
 
-def test_a_picture_is_kept_by_browsers(platform: Platform, browser: Browser, tmp_path: Path) -> None:
+def test_browsers_may_cache_pictures(platform: Platform, browser: Browser, tmp_path: Path) -> None:
     loaded(platform, tree_with_pictures(tmp_path), "sent")
     [first, *_], client = rows(browser(), "sent"), browser()
 
@@ -75,7 +75,7 @@ def test_a_picture_is_kept_by_browsers(platform: Platform, browser: Browser, tmp
     assert other_version.headers["cache-control"] == "public, no-cache"
 
 
-def test_pictures_of_a_held_out_phase_are_its_organisers_until_they_show_them(
+def test_only_organisers_see_pictures_of_a_held_out_phase_until_they_publish_them(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     imported = loaded(platform, tree_with_pictures(tmp_path), "heldout", Disclosure.CLASSES)
@@ -102,7 +102,7 @@ def test_pictures_of_a_held_out_phase_are_its_organisers_until_they_show_them(
     assert stranger.post(organise, data={"reason": "None of theirs"}).status_code == 403
 
 
-def test_files_that_are_no_pictures_are_left_out_with_a_sentence(
+def test_files_that_are_not_pictures_are_left_out_with_the_reason(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     tree = tree_with_pictures(tmp_path)
@@ -134,7 +134,7 @@ def test_files_that_are_no_pictures_are_left_out_with_a_sentence(
 
 
 def bomb(width: int, height: int) -> bytes:
-    """A small PNG whose header promises very many pixels."""
+    """A small PNG whose header declares a huge number of pixels."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -148,7 +148,7 @@ def bomb(width: int, height: int) -> bytes:
     )
 
 
-def test_a_linked_folder_that_is_away_is_said_and_tried_again(
+def test_a_missing_linked_folder_is_reported_and_can_be_retried(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     tree = tree_with_pictures(tmp_path)
@@ -171,7 +171,7 @@ def test_a_linked_folder_that_is_away_is_said_and_tried_again(
 
 
 @pytest.mark.parametrize("mode", list(ImageMode))
-def test_pictures_that_are_forgotten_leave_nothing(
+def test_removed_pictures_leave_nothing_behind(
     mode: ImageMode, platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     challenge = f"gone-{mode}"
@@ -193,7 +193,9 @@ def test_pictures_that_are_forgotten_leave_nothing(
     assert batch.copy_key is None or not platform.truths.exists(batch.copy_key)
 
 
-def test_no_name_leads_out_of_the_table(platform: Platform, browser: Browser, tmp_path: Path) -> None:
+def test_no_image_name_gives_access_to_other_files(
+    platform: Platform, browser: Browser, tmp_path: Path
+) -> None:
     loaded(platform, tree_with_pictures(tmp_path), "names")
 
     for name in (
@@ -211,7 +213,7 @@ def test_no_name_leads_out_of_the_table(platform: Platform, browser: Browser, tm
     assert browser().get("/api/v1/challenges/names/test/images?name=%25").json()["images"] == []
 
 
-def test_pages_of_pictures_lead_to_each_other(platform: Platform, browser: Browser, tmp_path: Path) -> None:
+def test_pages_of_pictures_link_to_each_other(platform: Platform, browser: Browser, tmp_path: Path) -> None:
     loaded(platform, tree_with_pictures(tmp_path), "paged")
 
     def page(window: PageRange, beginning: str = "") -> tuple[list[str], int | None, int | None]:
@@ -228,7 +230,7 @@ def test_pages_of_pictures_lead_to_each_other(platform: Platform, browser: Brows
     assert "No image name begins" in browser().get("/pictures/paged/test?name=none").text
 
 
-def test_home_shows_images_of_an_open_phase_whose_pictures_everybody_sees(
+def test_home_shows_images_of_an_open_phase_with_public_pictures(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     soon = datetime.now(UTC) + timedelta(hours=1)

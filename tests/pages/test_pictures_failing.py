@@ -1,4 +1,4 @@
-"""What is said of pictures that cannot be made."""
+"""What organisers are told about pictures that cannot be made."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.pages.test_pictures import rows
 from tests.system.kits import IMAGES, small_kit
 
 
-def test_a_picture_that_needs_too_much_is_stopped_alone(
+def test_a_picture_that_needs_too_much_memory_does_not_stop_others(
     platform: Platform, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = tree_with_pictures(tmp_path)
@@ -32,7 +32,7 @@ def test_a_picture_that_needs_too_much_is_stopped_alone(
     assert problems[2] == "there is no such file"
 
 
-def test_a_tree_without_pictures_is_loaded_all_the_same(platform: Platform, tmp_path: Path) -> None:
+def test_a_tree_without_pictures_is_imported_without_them(platform: Platform, tmp_path: Path) -> None:
     imported = import_tree(platform, TreeImport(small_kit(tmp_path), "without", "test"))
 
     assert imported.pictures is None
@@ -41,7 +41,7 @@ def test_a_tree_without_pictures_is_loaded_all_the_same(platform: Platform, tmp_
         making.import_images(platform, 10**9, tmp_path, ImageMode.LINK)
 
 
-def test_copies_that_are_gone_are_said(platform: Platform, tmp_path: Path) -> None:
+def test_missing_copies_are_reported(platform: Platform, tmp_path: Path) -> None:
     tree = tree_with_pictures(tmp_path)
     phase = import_tree(platform, TreeImport(tree, "lost", "test", images=ImageMode.COPY)).phase_id
     with platform.transaction() as session:
@@ -57,7 +57,7 @@ def test_copies_that_are_gone_are_said(platform: Platform, tmp_path: Path) -> No
     assert problem == "The copies of the images are no longer in the private store"
 
 
-def test_a_folder_that_has_lost_its_pictures_is_said(platform: Platform, tmp_path: Path) -> None:
+def test_a_folder_that_lost_its_pictures_is_reported(platform: Platform, tmp_path: Path) -> None:
     tree = tree_with_pictures(tmp_path)
     phase = import_tree(platform, TreeImport(tree, "emptied", "test")).phase_id
     for image in IMAGES:

@@ -1,4 +1,4 @@
-"""A page that waits costs little: it is drawn again when something has changed, and the queue is read once for all."""
+"""Polling is cheap: a page is rendered again only after a change, and the queue is read once for all pages."""
 
 import re
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from tests.second_factors import token_of_admin
 from tests.system.rows import Rows, made
 
 HTML = {"Accept": "text/html"}
-MOST_QUERIES = 3  # whose token it is, the person, and the runs
+MOST_QUERIES = 3  # for the token, the person, and the runs
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Submissions with a queued run each, and somebody who may read them."""
+    """Two submissions with a queued run each, and somebody who may read them."""
 
     rows: Rows
     results: tuple[int, int]
@@ -47,21 +47,21 @@ def waiting(platform: Platform, app: FastAPI) -> Waiting:
     return Waiting(rows, (first, second), addresses, reader)
 
 
-def test_nothing_is_drawn_again_while_nothing_changes(waiting: Waiting, platform: Platform) -> None:
+def test_a_page_is_not_rendered_again_while_nothing_changes(waiting: Waiting, platform: Platform) -> None:
     first = waiting.ask()
 
-    with asked(platform) as of_drawing:
+    with asked(platform) as while_rendering:
         waiting.ask()
-    with asked(platform) as of_looking:
+    with asked(platform) as while_polling:
         again = waiting.ask(first.headers["ETag"])
 
-    assert membership_in(first) > 0
+    assert position_in(first) > 0
     assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", first.headers["ETag"])
-    assert len(of_looking) <= len(of_drawing) / 2, of_looking
-    assert len(of_looking) <= MOST_QUERIES, of_looking
+    assert len(while_polling) <= len(while_rendering) / 2, while_polling
+    assert len(while_polling) <= MOST_QUERIES, while_polling
 
 
-def test_the_page_asks_with_the_name_of_what_it_shows(waiting: Waiting) -> None:
+def test_a_page_polls_with_the_etag_of_what_it_shows(waiting: Waiting) -> None:
     response = waiting.ask()
 
     etag = response.headers["ETag"].replace('"', '\\"')
@@ -69,24 +69,24 @@ def test_the_page_asks_with_the_name_of_what_it_shows(waiting: Waiting) -> None:
     assert 'hx-trigger="every 1s"' in response.text
 
 
-def test_the_queue_is_read_once_for_all_who_wait_in_it(
+def test_the_queue_is_read_once_for_all_waiting_pages(
     waiting: Waiting, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(caching, "FRESH", 60.0)  # on a slow machine a second is over too soon
     with asked(platform) as found:
-        places = [membership_in(waiting.ask(which=which)) for which in (0, 1, 0, 1)]
+        places = [position_in(waiting.ask(which=which)) for which in (0, 1, 0, 1)]
 
     assert places == places[:2] * 2
     assert places[0] < places[1]
     assert len([each for each in found if "ORDER BY job.priority" in each]) == 1
 
 
-def membership_in(response: httpx2.Response) -> int:
+def position_in(response: httpx2.Response) -> int:
     [place] = re.findall(r"Number <strong>(\d+)</strong>", response.text)
     return int(place)
 
 
-def test_a_change_is_drawn(waiting: Waiting) -> None:
+def test_a_changed_state_is_rendered(waiting: Waiting) -> None:
     etag = waiting.ask().headers["ETag"]
 
     waiting.rows.claim(waiting.results[0])
@@ -96,11 +96,11 @@ def test_a_change_is_drawn(waiting: Waiting) -> None:
 
     assert "Being scored" in running.text
     assert "50.0" in scored.text
-    assert "ETag" not in scored.headers  # there is more to see now than a place in a queue
+    assert "ETag" not in scored.headers  # the whole page is shown now
     assert "hx-" not in scored.text
 
 
-def test_who_may_not_read_a_submission_does_not_learn_that_it_waits(waiting: Waiting, app: FastAPI) -> None:
+def test_a_stranger_cannot_learn_that_a_submission_is_queued(waiting: Waiting, app: FastAPI) -> None:
     etag = waiting.ask().headers["ETag"]
 
     stranger = TestClient(app, headers={**HTML, "If-None-Match": etag})

@@ -1,4 +1,4 @@
-"""Personal data: changed, handed out, erased."""
+"""Personal data is changed, exported and erased."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ def end(client: TestClient, password: str = PASSWORD, results: str = "keep") -> 
     return response
 
 
-def test_a_profile_is_changed_and_checked(browser: Browser) -> None:
+def test_a_profile_can_be_changed_and_is_validated(browser: Browser) -> None:
     ash = registered(browser(), "ash@example.org")
 
     changed = ash.post("/account/profile", data={"name": " Ash Tree ", "affiliation": "University of Oak"})
@@ -66,7 +66,7 @@ def test_a_profile_is_changed_and_checked(browser: Browser) -> None:
     assert "Fix 2 problems" in hidden.text
 
 
-def test_everything_that_is_stored_of_a_person_can_be_taken_along_and_nothing_of_others(
+def test_an_export_contains_everything_about_a_person_and_nothing_about_others(
     browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(personal_data, "PAGE", 1)  # so that every list has several pages
@@ -92,7 +92,7 @@ def test_everything_that_is_stored_of_a_person_can_be_taken_along_and_nothing_of
     assert "argon2" not in response.text
 
 
-def test_a_program_gets_what_its_scope_reads_and_no_more(browser: Browser) -> None:
+def test_a_program_exports_only_what_its_scope_may_read(browser: Browser) -> None:
     elder = registered(browser(), "elder@example.org")
     submit(elder, "Sap", is_public=False)
     reader = program(browser, elder, "read")
@@ -108,16 +108,14 @@ def test_a_program_gets_what_its_scope_reads_and_no_more(browser: Browser) -> No
     assert elder.get("/api/v1/account/export").json()["account"]["email"] == "elder@example.org"
 
 
-def test_the_export_of_a_session_asks_for_a_recent_login(browser: Browser, platform: Platform) -> None:
+def test_an_export_in_the_browser_needs_a_recent_login(browser: Browser, platform: Platform) -> None:
     maple = registered(browser(), "maple@example.org")
     age(platform, "authenticated_at", "31 minutes")
 
     assert maple.get("/api/v1/account/export").json()["code"] == "recent-login-required"
 
 
-def test_where_a_person_is_found_stands_beside_their_name_once_they_agree(
-    browser: Browser, platform: Platform
-) -> None:
+def test_homepage_and_orcid_are_shown_once_a_person_agrees(browser: Browser, platform: Platform) -> None:
     oak, stranger = registered(browser(), "oak@example.org"), browser()
     profile = {
         "name": "Oak",
@@ -138,7 +136,7 @@ def test_where_a_person_is_found_stands_beside_their_name_once_they_agree(
         assert 'href="https://orcid.org/0000-0002-1825-0097"' in shown
 
 
-def test_a_deleted_account_leaves_no_name_address_session_or_token(
+def test_deleting_an_account_erases_its_name_address_sessions_and_tokens(
     browser: Browser, platform: Platform
 ) -> None:
     dogwood, phone = registered(browser(), "dogwood@example.org"), browser()
@@ -171,9 +169,7 @@ def board_of(platform: Platform, *methods: str) -> list[tuple[Any, ...]]:
     return ask(platform, statement, names=list(methods))
 
 
-def test_results_stay_under_the_team_s_name_or_go_as_the_person_chooses(
-    browser: Browser, platform: Platform
-) -> None:
+def test_a_person_chooses_whether_results_stay_or_are_erased(browser: Browser, platform: Platform) -> None:
     elm, fir = registered(browser(), "elm@example.org"), registered(browser(), "fir@example.org")
     for client, kind in ((elm, "Elm"), (fir, "Fir")):
         submit(client, f"{kind} one", is_public=True)
@@ -203,7 +199,7 @@ def test_results_stay_under_the_team_s_name_or_go_as_the_person_chooses(
 
 
 def add_second_factors(platform: Platform) -> None:
-    """Let every admin act."""
+    """Give every admin a second factor."""
     with platform.transaction() as session:
         session.execute(
             text(
@@ -213,7 +209,9 @@ def add_second_factors(platform: Platform) -> None:
         )
 
 
-def test_the_last_admin_stays_until_there_is_another(browser: Browser, platform: Platform) -> None:
+def test_the_last_admin_cannot_be_deleted_until_there_is_another(
+    browser: Browser, platform: Platform
+) -> None:
     gorse, hazel = registered(browser(), "gorse@example.org"), registered(browser(), "hazel@example.org")
     gorse.post(f"/role-links/{roles.create_admin_link(platform)}")
     add_second_factors(platform)
@@ -226,21 +224,19 @@ def test_the_last_admin_stays_until_there_is_another(browser: Browser, platform:
     assert ask(platform, "SELECT count(*) FROM second_factor") == [(1,)]
 
 
-def test_what_somebody_deletes_is_their_own(browser: Browser) -> None:
+def test_deleting_and_exporting_need_a_login(browser: Browser) -> None:
     assert browser().post("/account/delete", data={"password": PASSWORD, "results": "keep"}).status_code in (
         303, 401,
     )  # fmt: skip
     assert browser().get("/account/data.json").status_code == 303
 
 
-def test_an_account_whose_address_nobody_confirms_ends_after_a_month(
-    browser: Browser, platform: Platform
-) -> None:
+def test_an_unconfirmed_account_is_deleted_after_a_month(browser: Browser, platform: Platform) -> None:
     ivy, juniper = unconfirmed(browser(), "ivy@example.org"), registered(browser(), "juniper@example.org")
     assert delete_unconfirmed_accounts(platform) == 0
     with platform.transaction() as session:
         session.execute(text("UPDATE user_account SET created_at = now() - interval '31 days'"))
-    assert delete_unconfirmed_accounts(platform) == 0  # somebody is logged in to it
+    assert delete_unconfirmed_accounts(platform) == 0  # its owner is still logged in
     ivy.post("/logout")
 
     assert delete_unconfirmed_accounts(platform) == 1

@@ -1,4 +1,4 @@
-"""Whose forwarded headers count."""
+"""Forwarded headers count only from trusted proxies."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def client(platform: Platform, proxies: str, peer: str) -> TestClient:
 @pytest.mark.parametrize(
     ("proxies", "peer"), [("", "127.0.0.1"), ("10.0.0.2", "127.0.0.1"), ("10.0.0.2", "10.0.0.3")]
 )
-def test_a_header_that_nobody_trusted_has_sent_changes_nothing(
+def test_forwarded_headers_from_untrusted_peers_are_ignored(
     platform: Platform, proxies: str, peer: str
 ) -> None:
     visitor = client(platform, proxies, peer)
@@ -48,7 +48,7 @@ def test_a_header_that_nobody_trusted_has_sent_changes_nothing(
 @pytest.mark.parametrize(
     ("proxies", "peer"), [("10.0.0.2", "10.0.0.2"), ("192.168.0.0/16, 10.0.0.2", "192.168.7.7")]
 )
-def test_behind_a_trusted_proxy_address_client_and_cookies_are_those_of_the_visitor(
+def test_behind_a_trusted_proxy_the_visitors_address_and_scheme_are_used(
     platform: Platform, proxies: str, peer: str
 ) -> None:
     visitor = client(platform, proxies, peer)
@@ -63,7 +63,7 @@ def test_behind_a_trusted_proxy_address_client_and_cookies_are_those_of_the_visi
     assert "Secure" in response.headers["set-cookie"]
 
 
-def test_a_client_cannot_name_itself_through_a_trusted_proxy(platform: Platform) -> None:
+def test_a_client_cannot_fake_its_address_through_a_trusted_proxy(platform: Platform) -> None:
     visitor = client(platform, "10.0.0.2", "10.0.0.2")
 
     seen = visitor.get("/seen", headers={"X-Forwarded-For": "127.0.0.1, 203.0.113.7, 10.0.0.2"})

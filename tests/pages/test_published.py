@@ -1,4 +1,4 @@
-"""A historical challenge is shown as published; nothing is sent to it, and it goes when it is removed."""
+"""A historical challenge is shown as published, accepts nothing, and disappears when it is removed."""
 
 from collections.abc import Callable, Iterator
 
@@ -23,7 +23,7 @@ def shown(platform: Platform, browser: Callable[[], TestClient]) -> Iterator[Tes
     published.remove(platform, "voc2007")
 
 
-def test_the_boards_are_tables_5_and_6_of_the_paper(shown: TestClient) -> None:
+def test_boards_match_tables_5_and_6_of_the_paper(shown: TestClient) -> None:
     classification, detection = (shown.get(f"/api/v1/published/voc2007/{number}").json() for number in (1, 3))
 
     assert [row["method"] for row in classification["rows"][:3]] == ["INRIA_Genetic", "INRIA_Flat", "XRCE"]
@@ -34,13 +34,13 @@ def test_the_boards_are_tables_5_and_6_of_the_paper(shown: TestClient) -> None:
     assert detection["challenge"]["note"] == NOTE
 
 
-def test_every_page_of_it_says_that_it_was_not_scored_here(shown: TestClient) -> None:
+def test_every_page_of_a_historical_challenge_says_that_it_was_not_scored_here(shown: TestClient) -> None:
     assert NOTE in shown.get("/").text
     for address in ("/published/voc2007", BOARD, "/published/voc2007/3"):
         assert NOTE in shown.get(address).text
 
 
-def test_its_page_has_its_figures_and_each_has_an_address(shown: TestClient) -> None:
+def test_a_board_page_has_figures_with_their_own_addresses(shown: TestClient) -> None:
     page = shown.get(BOARD).text
 
     assert page.count("<svg xmlns") == 4
@@ -51,7 +51,7 @@ def test_its_page_has_its_figures_and_each_has_an_address(shown: TestClient) -> 
     assert shown.get(f"{BOARD}/figures/progress.svg").status_code == 404
 
 
-def test_nothing_can_be_sent_to_it() -> None:
+def test_a_historical_challenge_has_only_read_routes() -> None:
     routes = [
         route for router in PAGES for route in router.routes if "/published" in getattr(route, "path", "")
     ]
@@ -60,7 +60,7 @@ def test_nothing_can_be_sent_to_it() -> None:
     assert {method for route in routes for method in getattr(route, "methods", ())} == {"GET"}
 
 
-def test_it_is_shown_once_and_gone_when_it_is_removed(
+def test_a_historical_challenge_is_added_once_and_disappears_when_removed(
     platform: Platform, browser: Callable[[], TestClient]
 ) -> None:
     assert published.add(platform, "voc2007")
@@ -78,7 +78,7 @@ def test_it_is_shown_once_and_gone_when_it_is_removed(
         published.add(platform, "voc1999")
 
 
-def test_figures_that_were_drawn_otherwise_are_drawn_again(platform: Platform, shown: TestClient) -> None:
+def test_outdated_figures_are_drawn_again(platform: Platform, shown: TestClient) -> None:
     with platform.transaction() as session:
         session.execute(
             update(Artefact).where(Artefact.subject == "published/voc2007/1").values(version="old")

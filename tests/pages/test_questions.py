@@ -1,4 +1,4 @@
-"""Organisers ask about methods; teams answer; answers are columns, filters and part of exports."""
+"""Organisers ask about methods and teams answer; answers become columns, filters and part of exports."""
 
 import csv
 import io
@@ -47,14 +47,14 @@ class Site:
                 method.description = LONG
 
     def ask(self, question: dict[str, str]) -> int:
-        """Ask a question by the form; its id."""
+        """Ask a question through the form; return its id."""
         response = self.organiser.post(self.page, data=question)
         assert response.status_code == 303, response.text
         asked = self.visitor.get(f"/api/v1/challenges/{self.code}/questions").json()
         return next(int(each["id"]) for each in asked if each["text"] == question["text"])
 
     def answer(self, method: str, answers: dict[int, str]) -> Any:
-        """Answer by the API."""
+        """Answer through the API."""
         body = {"answers": {str(number): text for number, text in answers.items()}}
         return self.member.patch(f"/api/v1/methods/{self.methods[method]}", json=body)
 
@@ -98,7 +98,7 @@ def test_an_answered_question_is_a_column_a_filter_and_part_of_exports(site: Sit
     assert shown["rows"][0]["answers"] == ["120", "ResNet-50"]
 
 
-def test_filters_that_a_board_does_not_have_are_refused_with_the_reason(site: Site) -> None:
+def test_an_unknown_or_invalid_filter_is_refused_with_the_reason(site: Site) -> None:
     runtime, extra = site.ask(RUNTIME), site.ask(EXTRA)
     for query, reason in (
         ("answer-999=yes", "no filter 'answer-999'"),
@@ -110,7 +110,7 @@ def test_filters_that_a_board_does_not_have_are_refused_with_the_reason(site: Si
         assert (response.status_code, reason in unescape(response.text)) == (422, True), response.text
 
 
-def test_a_team_answers_in_the_form_of_its_method_and_keeps_what_it_typed_wrong(site: Site) -> None:
+def test_a_team_answers_in_its_methods_form_which_stays_filled_after_errors(site: Site) -> None:
     runtime, extra = site.ask(RUNTIME), site.ask(EXTRA)
     method = site.methods["Half"]
     form = site.member.get(f"/methods/{method}/edit").text
@@ -136,7 +136,7 @@ def test_a_team_answers_in_the_form_of_its_method_and_keeps_what_it_typed_wrong(
     assert history[0]["before"] == {"answer: Runtime (ms)": "7"}
 
 
-def test_a_required_answer_and_the_length_of_the_description_decide_what_becomes_public(site: Site) -> None:
+def test_publishing_needs_required_answers_and_the_chosen_length_of_description(site: Site) -> None:
     site.organiser.post(f"{site.page}/description", data={"shortest": "20"})
     runtime = site.ask({**RUNTIME, "is_required": "true"})
     half = site.methods["Half"]
@@ -154,7 +154,7 @@ def test_a_required_answer_and_the_length_of_the_description_decide_what_becomes
     assert "at least 20 characters" in too_short.json()["detail"]
 
 
-def test_the_page_says_what_a_change_or_deletion_does_to_answers(site: Site) -> None:
+def test_the_page_warns_of_what_a_change_or_deletion_does_to_answers(site: Site) -> None:
     runtime, extra = site.ask(RUNTIME), site.ask(EXTRA)
     site.answer("=cmd", {runtime: "5", extra: "COCO"})
     page = site.organiser.get(site.page).text
@@ -180,7 +180,7 @@ def test_the_page_says_what_a_change_or_deletion_does_to_answers(site: Site) -> 
     assert (before["text"], before["answers"]) == ("Time", 1)
 
 
-def test_usual_questions_are_asked_with_one_click_and_wrong_ones_are_explained(site: Site) -> None:
+def test_common_questions_take_one_click_and_invalid_ones_are_explained(site: Site) -> None:
     assert "Ask for Runtime (ms per image)" in site.organiser.get(site.page).text
     site.ask({"text": "Runtime", "kind": "number", "unit": "ms per image", "is_column": "true"})
     assert "Ask for Runtime" not in site.organiser.get(site.page).text
@@ -194,7 +194,7 @@ def test_usual_questions_are_asked_with_one_click_and_wrong_ones_are_explained(s
     assert (long.status_code, "at most 4000" in long.text) == (422, True)
 
 
-def test_free_text_is_erased_with_the_names_of_its_team(site: Site) -> None:
+def test_free_text_is_erased_along_with_its_teams_names(site: Site) -> None:
     runtime, backbone = site.ask(RUNTIME), site.ask(BACKBONE)
     site.answer("Half", {runtime: "5", backbone: "Ash's own net"})
 

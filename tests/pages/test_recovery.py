@@ -1,4 +1,4 @@
-"""A new password by mail or with the old one; both end every other session."""
+"""Passwords are changed by mail or with the old one; both end every other session."""
 
 import time
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def ask_for_link(client: TestClient, email: str) -> str:
     return response.text
 
 
-def test_a_forgotten_password_is_replaced_by_a_link_that_works_once(
+def test_a_forgotten_password_can_be_reset_once_by_a_mailed_link(
     browser: Browser, platform: Platform
 ) -> None:
     ash = registered(browser(), "ash@example.org")
@@ -62,7 +62,7 @@ def test_a_forgotten_password_is_replaced_by_a_link_that_works_once(
         assert session.execute(counted).scalar() == 1
 
 
-def test_an_address_without_an_account_is_answered_alike_and_gets_no_mail(
+def test_an_address_without_an_account_gets_the_same_response_and_no_mail(
     browser: Browser, platform: Platform
 ) -> None:
     registered(browser(), "beech@example.org")
@@ -75,7 +75,7 @@ def test_an_address_without_an_account_is_answered_alike_and_gets_no_mail(
     assert len(letters(platform, "beech@example.org")) == 1
 
 
-def test_asking_for_a_link_takes_as_long_for_an_unknown_address(browser: Browser) -> None:
+def test_requesting_a_link_takes_equally_long_for_an_unknown_address(browser: Browser) -> None:
     visitor = browser()
     registered(browser(), "cedar@example.org")
 
@@ -87,11 +87,13 @@ def test_asking_for_a_link_takes_as_long_for_an_unknown_address(browser: Browser
     seconds("warm-up@example.org")
     times = [(seconds("cedar@example.org"), seconds(f"unknown{number}@example.org")) for number in range(9)]
 
-    known, unknown = (min(column) for column in zip(*times, strict=True))  # without what else the machine did
+    known, unknown = (
+        min(column) for column in zip(*times, strict=True)
+    )  # the minimum is least affected by other load
     assert 0.5 < known / unknown < 2
 
 
-def test_nobody_can_keep_another_from_a_new_password_by_asking_for_many(
+def test_many_requests_by_others_do_not_invalidate_the_first_link(
     browser: Browser, platform: Platform
 ) -> None:
     registered(browser(), "dogwood@example.org")
@@ -103,7 +105,7 @@ def test_nobody_can_keep_another_from_a_new_password_by_asking_for_many(
     assert browser().post(first, data={"password": NEW}).status_code == 200
 
 
-def test_a_new_password_confirms_the_address_and_revokes_what_a_stranger_made(
+def test_a_reset_confirms_the_address_and_ends_sessions_and_tokens_of_strangers(
     browser: Browser, platform: Platform
 ) -> None:
     mallory = unconfirmed(browser(), "elm@example.org")
@@ -120,7 +122,7 @@ def test_a_new_password_confirms_the_address_and_revokes_what_a_stranger_made(
     assert can_log_in(browser(), "elm@example.org", NEW)
 
 
-def test_an_address_that_another_has_confirmed_meanwhile_is_not_taken(
+def test_a_reset_is_refused_if_another_account_confirmed_the_address_meanwhile(
     browser: Browser, platform: Platform
 ) -> None:
     first, second = (unconfirmed(browser(), "fir@example.org") for _ in range(2))
@@ -141,7 +143,7 @@ def test_an_address_that_another_has_confirmed_meanwhile_is_not_taken(
     assert is_logged_in(second)
 
 
-def test_a_password_is_changed_by_who_knows_it_and_other_sessions_end(
+def test_changing_a_password_needs_the_old_one_and_ends_other_sessions(
     browser: Browser, platform: Platform
 ) -> None:
     gorse, phone = registered(browser(), "gorse@example.org"), browser()
@@ -161,7 +163,7 @@ def test_a_password_is_changed_by_who_knows_it_and_other_sessions_end(
     assert letters(platform, "gorse@example.org")[-1]["Subject"] == "Your password was changed"
 
 
-def test_after_a_reset_the_tokens_that_still_work_are_listed_and_revoked_by_the_used_link(
+def test_after_a_reset_the_link_lists_active_tokens_and_can_revoke_them(
     browser: Browser, platform: Platform
 ) -> None:
     holly, visitor = registered(browser(), "holly@example.org"), browser()
@@ -174,7 +176,7 @@ def test_after_a_reset_the_tokens_that_still_work_are_listed_and_revoked_by_the_
         )
     ask_for_link(visitor, "holly@example.org")
     link = mailed_link(platform, "holly@example.org")
-    assert visitor.post(f"{link}/tokens").status_code == 410  # before the reset, a link revokes nothing
+    assert visitor.post(f"{link}/tokens").status_code == 410  # a link revokes nothing before the reset
 
     page = visitor.post(link, data={"password": NEW}).headers["location"]
     listed = visitor.get(page)
@@ -199,7 +201,7 @@ def works(*programs: TestClient) -> list[bool]:
 
 
 def token_ids(platform: Platform) -> list[int]:
-    """The latest tokens of all people, those of this test among them."""
+    """The four newest tokens of all people, which include those of this test."""
     with platform.transaction() as session:
         return list(
             session.scalars(
@@ -216,7 +218,7 @@ def token_ids(platform: Platform) -> list[int]:
         (2, "/account/tokens?password_changed=true", "2 API tokens still work."),
     ],
 )
-def test_after_a_change_the_page_and_the_mail_name_the_tokens_that_still_work(
+def test_after_a_change_the_page_and_the_mail_mention_active_tokens(
     browser: Browser, platform: Platform, count: int, page: str, sentence: str
 ) -> None:
     email = f"juniper{count}@example.org"
@@ -235,5 +237,5 @@ def test_after_a_change_the_page_and_the_mail_name_the_tokens_that_still_work(
 
 
 @pytest.mark.parametrize("email", ["nowhere", "a@b.c\r\nBcc: d@e.f", ""])
-def test_what_is_no_address_gets_no_link(browser: Browser, email: str) -> None:
+def test_an_invalid_address_gets_no_link(browser: Browser, email: str) -> None:
     assert browser().post("/forgot-password", data={"email": email}).status_code == 422

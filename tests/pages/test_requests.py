@@ -1,4 +1,4 @@
-"""What every response has, and what no request gets."""
+"""Headers of every response, and handling of malformed requests."""
 
 import json
 import runpy
@@ -27,7 +27,7 @@ SHARED = Path(__file__).parents[3] / "shared"
         "/leaderboards/a/b/3",
     ],
 )
-def test_every_response_is_strict_and_carries_a_reference(browser: Browser, path: str) -> None:
+def test_every_response_has_security_headers_and_a_reference(browser: Browser, path: str) -> None:
     response = browser().get(path)
 
     assert "default-src 'none'" in response.headers["content-security-policy"]
@@ -58,7 +58,7 @@ def test_an_error_page_shows_the_reference_and_an_api_error_is_json(browser: Bro
         ("/nothing/", None),
     ],
 )
-def test_a_slash_at_the_end_leads_to_the_address_without_it_and_never_to_the_host_of_a_header(
+def test_a_trailing_slash_redirects_without_it_and_never_to_a_forged_host(
     browser: Browser, address: str, location: str | None
 ) -> None:
     visitor = browser()
@@ -71,33 +71,33 @@ def test_a_slash_at_the_end_leads_to_the_address_without_it_and_never_to_the_hos
     assert "evil.example" not in str(response.headers)
 
 
-def test_a_form_that_is_sent_to_an_address_with_a_slash_is_sent_again_as_it_is(browser: Browser) -> None:
+def test_a_form_sent_to_an_address_with_a_slash_is_redirected_unchanged(browser: Browser) -> None:
     response = browser().post("/login/", data={"email": "nobody@example.org"})
 
     assert (response.status_code, response.headers["location"]) == (307, "/login")
 
 
-def test_an_origin_that_is_no_address_is_another_site(browser: Browser) -> None:
+def test_a_malformed_origin_counts_as_another_site(browser: Browser) -> None:
     response = browser().post("/login", headers={"Origin": "http://["})
 
     assert response.status_code == 403
 
 
-def test_a_form_from_a_page_that_is_no_address_leads_to_the_login(browser: Browser) -> None:
+def test_a_form_with_a_malformed_referer_leads_to_the_login(browser: Browser) -> None:
     response = browser().post("/account/tokens", data={"name": "laptop"}, headers={"Referer": "http://["})
 
     assert response.status_code == 401
     assert 'name="next" value="/account/tokens"' in response.text
 
 
-def test_a_large_body_is_refused_with_the_limit_where_no_archive_is_expected(browser: Browser) -> None:
+def test_a_large_body_is_refused_unless_it_is_an_archive(browser: Browser) -> None:
     response = browser().post("/login", data={"email": "a@b.cd", "password": "x" * (2 << 20)})
 
     assert response.status_code == 413
     assert "1 MiB" in response.text
 
 
-def test_who_is_not_logged_in_may_not_send_much_anywhere(browser: Browser) -> None:
+def test_large_bodies_without_a_login_are_refused_everywhere(browser: Browser) -> None:
     much = b"x" * ((1 << 20) + 1)
 
     archive = browser().put("/api/v1/challenges/a/b/uploads?filename=x.zip", content=much)
@@ -115,7 +115,7 @@ def test_a_content_length_that_is_not_a_number_is_refused(browser: Browser, leng
     assert response.status_code in (400, 422)
 
 
-def test_deeply_nested_json_is_the_senders_mistake(browser: Browser) -> None:
+def test_deeply_nested_json_is_a_client_error(browser: Browser) -> None:
     oak = registered(browser(), "oak@example.org")
 
     response = oak.post(
@@ -127,7 +127,7 @@ def test_deeply_nested_json_is_the_senders_mistake(browser: Browser) -> None:
 
 @pytest.mark.shared
 @pytest.mark.skipif(not (SHARED / "attacks").exists(), reason="../shared/attacks is not there")
-def test_no_hostile_string_in_any_field_is_our_mistake(browser: Browser) -> None:
+def test_no_hostile_string_in_any_field_causes_a_server_error(browser: Browser) -> None:
     hostile = runpy.run_path(str(SHARED / "attacks" / "make_attacks.py"))["strings"]()
     pine = registered(browser(), "pine@example.org")
 

@@ -1,4 +1,4 @@
-"""The page of a submission with ten results: few queries, and small."""
+"""The page of a submission with ten results is small and needs few queries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CURVE = scoring.to_plain(scoring.Curve("", 300, bytes(place % 5 == 0 for place i
 
 
 def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
-    """Scored results of the same submission on boards of their own, each with 20 classes and their curves."""
+    """Add scored results of the same submission, each on its own board with 20 classes and curves."""
     with rows.platform.transaction() as session:
         first = session.scalars(select(Result).where(Result.submission_id == submission_id)).one()
         for number in competitions:
@@ -69,7 +69,7 @@ def submissions(platform: Platform) -> Submissions:
     return Submissions(platform, *found)
 
 
-def test_ten_results_take_as_many_queries_as_one_and_a_small_page(
+def test_ten_results_need_no_more_queries_than_one_and_fit_a_small_page(
     submissions: Submissions, browser: Callable[[], TestClient]
 ) -> None:
     visitor = browser()
@@ -87,7 +87,7 @@ def test_ten_results_take_as_many_queries_as_one_and_a_small_page(
     assert len(ten.text) < 80_000
 
 
-def test_a_result_that_was_not_asked_for_leads_to_its_details(
+def test_a_result_that_is_not_shown_in_detail_links_to_its_details(
     submissions: Submissions, browser: Callable[[], TestClient]
 ) -> None:
     page = browser().get(f"/submissions/{submissions.ten}", params={"competition": 3}).text

@@ -1,4 +1,4 @@
-"""How people become admins, and organisers of challenges."""
+"""How people become admins and organisers of challenges."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def organised(platform: Platform, client: TestClient) -> frozenset[int]:
     return sessions.identify(platform, client.cookies["heldout_session"], None).organises
 
 
-def test_an_organisers_link_works_once_and_for_who_is_logged_in(
+def test_an_organiser_link_works_once_and_needs_a_login(
     browser: Browser, platform: Platform, challenges: dict[str, int]
 ) -> None:
     link = f"/role-links/{roles.create_organiser_link(platform, 'one')}"
@@ -56,7 +56,9 @@ def test_an_organisers_link_works_once_and_for_who_is_logged_in(
     assert maple.get("/organise").status_code == 403
 
 
-def test_an_admins_link_makes_an_admin_who_runs_every_challenge(browser: Browser, platform: Platform) -> None:
+def test_an_admin_link_makes_an_admin_who_organises_every_challenge(
+    browser: Browser, platform: Platform
+) -> None:
     link = f"/role-links/{roles.create_admin_link(platform)}"
     rowan = registered(browser(), "rowan@example.org")
 
@@ -73,14 +75,14 @@ def test_an_admins_link_makes_an_admin_who_runs_every_challenge(browser: Browser
     assert roles.admin_exists(platform)
 
 
-def test_a_link_for_organisers_names_a_challenge_where_there_are_several(platform: Platform) -> None:
+def test_with_several_challenges_an_organiser_link_must_name_one(platform: Platform) -> None:
     with pytest.raises(ConflictError, match=r"name one of them: .*two, one"):
         roles.create_organiser_link(platform)
     with pytest.raises(NotFoundError, match="there is no challenge 'three'"):
         roles.create_organiser_link(platform, "three")
 
 
-def test_a_challenge_has_an_organiser_once_a_person_who_can_log_in_is_one(
+def test_a_challenge_has_an_organiser_once_somebody_who_can_log_in_is_one(
     browser: Browser, platform: Platform, lonely: str
 ) -> None:
     registered(browser(), "sorrel@example.org")
@@ -92,7 +94,7 @@ def test_a_challenge_has_an_organiser_once_a_person_who_can_log_in_is_one(
     assert not roles.organiser_exists(platform, lonely)
 
 
-def test_a_role_is_granted_by_address_however_it_is_spelt(
+def test_a_role_is_granted_by_address_regardless_of_spelling(
     browser: Browser, platform: Platform, challenges: dict[str, int]
 ) -> None:
     nutmeg = registered(browser(), "nutmeg@example.org")
@@ -109,7 +111,7 @@ def test_a_role_is_granted_by_address_however_it_is_spelt(
 
 
 def audited(platform: Platform, *actions: str) -> list[AuditRecord]:
-    """What the audit says of these actions, oldest first."""
+    """Audit records of these actions, oldest first."""
     statement = select(AuditRecord).where(AuditRecord.action.in_(actions)).order_by(AuditRecord.id)
     with platform.transaction() as session:
         rows = list(session.scalars(statement))
@@ -126,7 +128,7 @@ def state(role: str, *organises: int) -> dict[str, Any]:
     return {"role": role, "organises": list(organises)}
 
 
-def test_a_role_that_changes_is_in_the_audit(
+def test_a_change_of_role_is_recorded_in_the_audit_log(
     browser: Browser, platform: Platform, challenges: dict[str, int]
 ) -> None:
     registered(browser(), "olive@example.org")
@@ -147,7 +149,7 @@ def test_a_role_that_changes_is_in_the_audit(
     ]
 
 
-def test_a_link_is_in_the_audit_when_it_is_made_and_when_it_is_used(
+def test_creating_and_using_a_link_is_recorded_in_the_audit_log(
     browser: Browser, platform: Platform, challenges: dict[str, int]
 ) -> None:
     before = len(audited(platform, "link.create", "link.use"))

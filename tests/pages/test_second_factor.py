@@ -1,4 +1,4 @@
-"""Two-factor login: setting it up, logging in with it, losing it."""
+"""Two-factor login: set-up, login and recovery."""
 
 import re
 
@@ -17,7 +17,7 @@ from tests.second_factors import code_of, give_second_factor, log_in_with_code
 
 
 def set_up(client: TestClient) -> tuple[str, list[str]]:
-    """Set a second factor up as a person does; its secret and the recovery codes."""
+    """Set up a second factor as a person does; return its secret and the recovery codes."""
     client.post("/account/second-factor/start")
     [secret] = re.findall(r"<code>([A-Z2-7]{32})</code>", client.get("/account/second-factor").text)
     page = client.post("/account/second-factor/confirm", data={"code": code_of(secret, steps=-1)})
@@ -31,7 +31,7 @@ def password_given(client: TestClient, email: str, **fields: str) -> TestClient:
     return client
 
 
-def test_a_login_asks_for_the_code_and_opens_nothing_before(browser: Browser) -> None:
+def test_a_login_gives_no_access_before_the_code(browser: Browser) -> None:
     secret, _ = set_up(registered(browser(), "ash@example.org"))
     phone = password_given(browser(), "ash@example.org", next="/submissions")
 
@@ -44,7 +44,7 @@ def test_a_login_asks_for_the_code_and_opens_nothing_before(browser: Browser) ->
     assert phone.get("/account").status_code == 200
 
 
-def test_no_code_opens_twice(browser: Browser) -> None:
+def test_a_code_works_only_once(browser: Browser) -> None:
     secret, _ = set_up(registered(browser(), "beech@example.org"))
     code = code_of(secret)
     first, second = (password_given(browser(), "beech@example.org") for _ in range(2))
@@ -53,7 +53,7 @@ def test_no_code_opens_twice(browser: Browser) -> None:
     assert second.post("/login/code", data={"code": code}).status_code == 401
 
 
-def test_a_recovery_code_opens_once(browser: Browser) -> None:
+def test_a_recovery_code_works_only_once(browser: Browser) -> None:
     cedar = registered(browser(), "cedar@example.org")
     _, codes = set_up(cedar)
     first, second = (password_given(browser(), "cedar@example.org") for _ in range(2))
@@ -64,7 +64,7 @@ def test_a_recovery_code_opens_once(browser: Browser) -> None:
     assert "9 recovery codes left" in cedar.get("/account/second-factor").text
 
 
-def test_new_recovery_codes_end_the_old_ones(browser: Browser) -> None:
+def test_new_recovery_codes_replace_the_old_ones(browser: Browser) -> None:
     dogwood = registered(browser(), "dogwood@example.org")
     _, old = set_up(dogwood)
 
@@ -75,9 +75,7 @@ def test_new_recovery_codes_end_the_old_ones(browser: Browser) -> None:
     assert phone.post("/login/code", data={"code": old[1]}).status_code == 401
 
 
-def test_the_session_has_another_id_after_the_code_and_after_setting_up(
-    browser: Browser, platform: Platform
-) -> None:
+def test_the_session_id_changes_after_the_code_and_after_set_up(browser: Browser, platform: Platform) -> None:
     elm = registered(browser(), "elm@example.org")
     before = cookie_of(elm)
     secret, _ = set_up(elm)
@@ -90,7 +88,7 @@ def test_the_session_has_another_id_after_the_code_and_after_setting_up(
     assert elm.get("/account").status_code == phone.get("/account").status_code == 200
 
 
-def test_a_wrong_code_turns_nothing_on(browser: Browser, platform: Platform) -> None:
+def test_a_wrong_code_does_not_switch_on_the_second_factor(browser: Browser, platform: Platform) -> None:
     fir = registered(browser(), "fir@example.org")
     fir.post("/account/second-factor/start")
 
@@ -99,10 +97,10 @@ def test_a_wrong_code_turns_nothing_on(browser: Browser, platform: Platform) -> 
         browser().post("/login", data={"email": "fir@example.org", "password": PASSWORD}).headers["location"]
         == "/"
     )
-    assert "Set up" not in fir.get("/account/second-factor").text  # the key that was scanned is still shown
+    assert "Set up" not in fir.get("/account/second-factor").text  # the scanned key is still shown
 
 
-def test_removing_it_asks_for_the_password_and_then_logins_ask_for_no_code(
+def test_removing_the_second_factor_needs_the_password_and_ends_codes_at_login(
     browser: Browser, platform: Platform
 ) -> None:
     hazel = registered(browser(), "hazel@example.org")
@@ -117,9 +115,7 @@ def test_removing_it_asks_for_the_password_and_then_logins_ask_for_no_code(
     assert again.headers["location"] == "/"
 
 
-def test_a_new_admin_sets_a_second_factor_up_before_anything_else(
-    browser: Browser, platform: Platform
-) -> None:
+def test_a_new_admin_has_to_set_up_a_second_factor_first(browser: Browser, platform: Platform) -> None:
     ivy = registered(browser(), "ivy@example.org")
     link = f"/role-links/{roles.create_admin_link(platform)}"
     assert "Admins need two-factor login" in ivy.get(link).text
@@ -135,7 +131,7 @@ def test_a_new_admin_sets_a_second_factor_up_before_anything_else(
     assert ivy.post("/account/second-factor/remove").status_code == 403
 
 
-def test_who_has_lost_the_app_gets_in_after_the_command(browser: Browser, platform: Platform) -> None:
+def test_an_operator_can_remove_a_lost_second_factor(browser: Browser, platform: Platform) -> None:
     registered(browser(), "juniper@example.org")
     give_second_factor(platform, "juniper@example.org")
 
@@ -146,9 +142,7 @@ def test_who_has_lost_the_app_gets_in_after_the_command(browser: Browser, platfo
     assert response.headers["location"] == "/"
 
 
-def test_nothing_of_a_second_factor_is_left_of_a_deleted_account(
-    browser: Browser, platform: Platform
-) -> None:
+def test_deleting_an_account_deletes_its_second_factor(browser: Browser, platform: Platform) -> None:
     registered(browser(), "larch@example.org")
     give_second_factor(platform, "larch@example.org")
 
@@ -158,7 +152,7 @@ def test_nothing_of_a_second_factor_is_left_of_a_deleted_account(
         assert session.get(SecondFactor, user.id) is None
 
 
-def test_there_is_one_second_factor_and_a_code_only_for_who_gave_the_password(
+def test_an_account_has_one_second_factor_and_codes_need_the_password_first(
     browser: Browser, platform: Platform
 ) -> None:
     kapok = registered(browser(), "kapok@example.org")

@@ -1,4 +1,4 @@
-"""What people are told by mail about their account."""
+"""Mail that tells people about security events of their account."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.
 
 
 def told(platform: Platform, address: str) -> list[str]:
-    """The subjects of the mail to an address, oldest first."""
+    """Subjects of the mail to an address, oldest first."""
     deliver_mail(platform)
     return [str(letter["Subject"]) for letter in letters(platform, address)]
 
@@ -32,7 +32,7 @@ def make_token(client: TestClient) -> None:
         (make_token, "An API token was created"),
     ],
 )
-def test_people_are_told_of_what_opens_their_account(
+def test_people_are_mailed_about_new_ways_into_their_account(
     browser: Browser, platform: Platform, act: Callable[[TestClient], object], subject: str
 ) -> None:
     address = f"{act.__name__}@example.org"
@@ -42,7 +42,9 @@ def test_people_are_told_of_what_opens_their_account(
     assert told(platform, address) == [subject]
 
 
-def test_the_mail_of_a_token_says_which_and_never_the_token(browser: Browser, platform: Platform) -> None:
+def test_the_mail_about_a_token_describes_it_without_the_token_itself(
+    browser: Browser, platform: Platform
+) -> None:
     make_token(registered(browser(), "ash@example.org"))
 
     deliver_mail(platform)
@@ -52,7 +54,7 @@ def test_the_mail_of_a_token_says_which_and_never_the_token(browser: Browser, pl
     assert "hld_" not in text
 
 
-def test_people_are_told_of_recovery_codes_and_of_the_end_of_a_second_factor(
+def test_people_are_mailed_about_recovery_codes_and_a_removed_second_factor(
     browser: Browser, platform: Platform
 ) -> None:
     beech = registered(browser(), "beech@example.org")
@@ -72,11 +74,11 @@ def test_people_are_told_of_recovery_codes_and_of_the_end_of_a_second_factor(
     assert "Codes left: 9." in letters(platform, "beech@example.org")[1].get_content()
 
 
-def test_a_login_by_another_browser_is_told_once(browser: Browser, platform: Platform) -> None:
+def test_a_login_from_a_new_browser_is_mailed_once(browser: Browser, platform: Platform) -> None:
     registered(browser(), "cedar@example.org")
     form = {"email": "cedar@example.org", "password": PASSWORD}
 
-    browser().post("/login", data=form)  # a browser of the same name as before
+    browser().post("/login", data=form)  # the same kind of browser as before
     for _ in range(2):
         browser().post("/login", data=form, headers={"User-Agent": FIREFOX})
 
@@ -84,7 +86,7 @@ def test_a_login_by_another_browser_is_told_once(browser: Browser, platform: Pla
     assert "Browser: Firefox on Linux" in letters(platform, "cedar@example.org")[-1].get_content()
 
 
-def test_a_browser_that_was_updated_is_no_new_one(browser: Browser, platform: Platform) -> None:
+def test_an_updated_browser_is_not_a_new_one(browser: Browser, platform: Platform) -> None:
     dogwood = registered(browser(), "dogwood@example.org")
 
     form = {"email": "dogwood@example.org", "password": PASSWORD}
@@ -93,7 +95,7 @@ def test_a_browser_that_was_updated_is_no_new_one(browser: Browser, platform: Pl
     assert told(platform, "dogwood@example.org") == []
 
 
-def test_with_a_second_factor_only_a_login_with_both_is_told(browser: Browser, platform: Platform) -> None:
+def test_with_a_second_factor_only_a_completed_login_is_mailed(browser: Browser, platform: Platform) -> None:
     registered(browser(), "elm@example.org")
     give_second_factor(platform, "elm@example.org")
     phone = browser()
@@ -106,9 +108,7 @@ def test_with_a_second_factor_only_a_login_with_both_is_told(browser: Browser, p
     assert told(platform, "elm@example.org") == ["Login from a new browser"]
 
 
-def test_nobody_is_told_at_an_address_that_is_not_known_to_be_theirs(
-    browser: Browser, platform: Platform
-) -> None:
+def test_security_mail_is_not_sent_to_an_unconfirmed_address(browser: Browser, platform: Platform) -> None:
     fir = browser()
     fir.post("/register", data={"email": "fir@example.org", "name": "Fir", "password": PASSWORD})
     make_token(fir)

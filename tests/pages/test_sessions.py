@@ -1,4 +1,4 @@
-"""How long a login lasts, where one is logged in, and what asks for the password again."""
+"""How long sessions last, how they are listed and ended, and login links."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ from tests.second_factors import code_of, give_second_factor
 
 @pytest.fixture
 def _locked_out(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let an account have no login by password in browsers that were never logged in to it, after the first one."""
+    """Allow an account only one password login in unknown browsers."""
     rates = platform.limiter.rates | {Limited.LOGIN: limits.parse_many("1/hour")}
     monkeypatch.setattr(platform.limiter, "rates", rates)
     yield
@@ -36,7 +36,7 @@ def login_link(platform: Platform, address: str) -> str:
 
 
 @pytest.mark.usefixtures("_locked_out")
-def test_a_mailed_link_lets_the_owner_into_a_new_browser_despite_wrong_passwords(
+def test_a_login_link_works_in_a_new_browser_despite_the_limit_on_passwords(
     browser: Browser, platform: Platform
 ) -> None:
     registered(browser(), "larch@example.org")
@@ -53,7 +53,7 @@ def test_a_mailed_link_lets_the_owner_into_a_new_browser_despite_wrong_passwords
 
     assert "larch@example.org" in offered.text
     assert offered.headers["cache-control"] == "no-store"
-    assert owner.get("/account").status_code == 303  # programs that open links log nobody in
+    assert owner.get("/account").status_code == 303  # opening the link, as mail scanners do, logs nobody in
     assert browser().post(link, headers={"Origin": "https://evil.example"}).status_code == 403
     assert owner.post(link).headers["location"] == "/account"
     assert owner.get("/account").status_code == 200
@@ -70,7 +70,7 @@ def test_a_mailed_link_lets_the_owner_into_a_new_browser_despite_wrong_passwords
         "UPDATE mail_link SET purpose = 'reset-password'",
     ],
 )
-def test_a_login_link_ends_with_its_time_its_address_and_its_account(
+def test_a_login_link_ends_when_it_expires_or_its_address_or_account_changes(
     browser: Browser, platform: Platform, change: str
 ) -> None:
     address = f"maple{len(change)}@example.org"
@@ -83,7 +83,7 @@ def test_a_login_link_ends_with_its_time_its_address_and_its_account(
     assert browser().post(link).status_code == 410
 
 
-def test_a_login_link_still_asks_for_the_second_factor(browser: Browser, platform: Platform) -> None:
+def test_a_login_link_still_needs_the_second_factor(browser: Browser, platform: Platform) -> None:
     registered(browser(), "oak@example.org")
     give_second_factor(platform, "oak@example.org")
     visitor = browser()
@@ -97,7 +97,7 @@ def test_a_login_link_still_asks_for_the_second_factor(browser: Browser, platfor
     assert visitor.get("/account").status_code == 200
 
 
-def test_who_has_no_confirmed_account_gets_the_same_answer_and_no_login_link(
+def test_without_a_confirmed_account_the_response_is_the_same_but_no_link_is_sent(
     browser: Browser, platform: Platform
 ) -> None:
     registered(browser(), "pine@example.org")
@@ -105,7 +105,7 @@ def test_who_has_no_confirmed_account_gets_the_same_answer_and_no_login_link(
     browser().post("/register", data=form)
     addresses = [f"{name}@example.org" for name in ("pine", "poplar", "nobody")]
 
-    # each three times, of which one in ten minutes is sent
+    # three requests each, of which one in ten minutes is sent
     answers = {browser().post("/login-link", data={"email": each}).text for each in addresses * 3}
     deliver_mail(platform)
 
@@ -117,7 +117,7 @@ def test_who_has_no_confirmed_account_gets_the_same_answer_and_no_login_link(
 
 
 def age(platform: Platform, column: str, interval: str) -> None:
-    """Move a time of every session into the past."""
+    """Move a timestamp of every session into the past."""
     with platform.engine.begin() as connection:
         connection.execute(text(f"UPDATE login_session SET {column} = {column} - interval '{interval}'"))
 
@@ -127,7 +127,7 @@ def cookie_of(client: TestClient) -> str:
 
 
 @pytest.mark.parametrize(("column", "interval"), [("expires_at", "14 days"), ("last_seen_at", "72 hours")])
-def test_a_session_ends_after_its_time_and_without_use(
+def test_a_session_expires_after_its_lifetime_or_when_idle(
     browser: Browser, platform: Platform, column: str, interval: str
 ) -> None:
     ash = registered(browser(), f"{column}@example.org")
@@ -138,7 +138,7 @@ def test_a_session_ends_after_its_time_and_without_use(
     assert ash.get("/account").status_code == 303
 
 
-def test_one_query_tells_whose_session_or_token_it_is(browser: Browser, platform: Platform) -> None:
+def test_one_query_identifies_a_session_or_a_token(browser: Browser, platform: Platform) -> None:
     owner = registered(browser(), "holly@example.org")
     token = program(browser, owner, READ).headers["Authorization"].removeprefix("Bearer ")
 
@@ -152,7 +152,7 @@ def test_one_query_tells_whose_session_or_token_it_is(browser: Browser, platform
     assert len(statements) == 2, statements
 
 
-def test_use_is_noted_and_keeps_a_session_alive(browser: Browser, platform: Platform) -> None:
+def test_using_a_session_keeps_it_alive(browser: Browser, platform: Platform) -> None:
     beech = registered(browser(), "beech@example.org")
 
     for _ in range(3):
@@ -160,9 +160,7 @@ def test_use_is_noted_and_keeps_a_session_alive(browser: Browser, platform: Plat
         assert beech.get("/account").status_code == 200
 
 
-def test_a_login_gives_a_new_session_and_ends_the_one_that_was_there(
-    browser: Browser, platform: Platform
-) -> None:
+def test_a_login_replaces_the_previous_session(browser: Browser, platform: Platform) -> None:
     cedar = registered(browser(), "cedar@example.org")
     before = cookie_of(cedar)
 
@@ -172,7 +170,7 @@ def test_a_login_gives_a_new_session_and_ends_the_one_that_was_there(
     assert not sessions.identify(platform, before, None).is_logged_in
 
 
-def test_a_cookie_that_somebody_planted_is_not_taken_over(browser: Browser, platform: Platform) -> None:
+def test_a_planted_cookie_is_not_accepted(browser: Browser, platform: Platform) -> None:
     registered(browser(), "dogwood@example.org")
     victim = browser()
     victim.cookies.set("heldout_session", "planted")
@@ -183,7 +181,7 @@ def test_a_cookie_that_somebody_planted_is_not_taken_over(browser: Browser, plat
     assert not sessions.identify(platform, "planted", None).is_logged_in
 
 
-def test_the_list_of_sessions_names_browsers_and_marks_this_one(browser: Browser) -> None:
+def test_the_list_of_sessions_names_browsers_and_marks_the_current_one(browser: Browser) -> None:
     elm, phone = registered(browser(), "elm@example.org"), browser()
     phone.headers["User-Agent"] = (
         "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1"
@@ -198,7 +196,7 @@ def test_the_list_of_sessions_names_browsers_and_marks_this_one(browser: Browser
     assert elm.get("/account/sessions").headers["cache-control"] == "no-store"
 
 
-def test_another_session_can_be_ended_but_not_that_of_somebody_else(
+def test_people_can_end_their_other_sessions_but_not_somebody_elses(
     browser: Browser, platform: Platform
 ) -> None:
     fir, phone = registered(browser(), "fir@example.org"), browser()
@@ -216,7 +214,7 @@ def test_another_session_can_be_ended_but_not_that_of_somebody_else(
     assert fir.post("/account/sessions/nonsense/end").status_code == 404
 
 
-def test_logging_out_everywhere_ends_every_session_of_this_person_alone(browser: Browser) -> None:
+def test_logging_out_everywhere_ends_all_sessions_of_that_person_only(browser: Browser) -> None:
     hazel, phone = registered(browser(), "hazel@example.org"), browser()
     phone.post("/login", data={"email": "hazel@example.org", "password": PASSWORD})
     ivy = registered(browser(), "ivy@example.org")
@@ -226,7 +224,7 @@ def test_logging_out_everywhere_ends_every_session_of_this_person_alone(browser:
     assert [each.get("/account").status_code for each in (hazel, phone, ivy)] == [303, 303, 200]
 
 
-def test_a_token_is_not_made_long_after_the_login_without_the_password(
+def test_creating_a_token_long_after_the_login_needs_the_password(
     browser: Browser, platform: Platform
 ) -> None:
     juniper = registered(browser(), "juniper@example.org")

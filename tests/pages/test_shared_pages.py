@@ -1,4 +1,4 @@
-"""Home and the pages of challenges are drawn once for all readers, and nobody's name gets into another's."""
+"""Home and the pages of challenges are rendered once for all readers, without leaking anybody's name."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def rows(platform: Platform) -> Rows:
 
 @pytest.fixture
 def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """The addresses of both, in a cache that forgets nothing while a slow machine looks."""
+    """The addresses of both, with a cache that does not expire during the test."""
     monkeypatch.setattr(caching, "FRESH", 60.0)
     platform.cache.expire_versions()
     with platform.transaction() as session:
@@ -29,7 +29,7 @@ def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tu
     return "/", f"/challenges/{code}"
 
 
-def test_a_second_reader_asks_the_database_nothing(
+def test_a_second_reader_causes_no_queries(
     platform: Platform, pages: tuple[str, str], browser: Callable[[], TestClient]
 ) -> None:
     first = [browser().get(page) for page in pages]
@@ -47,7 +47,7 @@ def test_a_second_reader_asks_the_database_nothing(
     assert [each.status_code for each in known] == [304, 304]
 
 
-def test_each_reader_finds_their_own_name_and_no_other(
+def test_each_reader_sees_only_their_own_name(
     pages: tuple[str, str], browser: Callable[[], TestClient]
 ) -> None:
     ash = registered(browser(), "shared@example.org")
@@ -60,7 +60,7 @@ def test_each_reader_finds_their_own_name_and_no_other(
         assert ACCOUNT not in own + later
 
 
-def test_a_page_that_was_just_given_to_somebody_is_refused_under_another_name_of_the_server_as_ever(
+def test_a_cached_page_is_still_refused_under_an_unknown_host(
     pages: tuple[str, str], browser: Callable[[], TestClient]
 ) -> None:
     given = browser().get(pages[1])
@@ -73,7 +73,7 @@ def test_a_page_that_was_just_given_to_somebody_is_refused_under_another_name_of
     assert again.headers["X-Request-Id"] != given.headers["X-Request-Id"]
 
 
-def test_a_change_made_here_is_seen_at_once(
+def test_a_change_is_visible_as_soon_as_versions_expire(
     platform: Platform, rows: Rows, pages: tuple[str, str], browser: Callable[[], TestClient]
 ) -> None:
     before = browser().get("/").text
@@ -86,7 +86,7 @@ def test_a_change_made_here_is_seen_at_once(
     assert "77.7" in after
 
 
-def test_a_shared_page_is_dark_for_those_alone_who_chose_it(
+def test_a_shared_page_is_dark_only_for_readers_who_chose_it(
     pages: tuple[str, str], browser: Callable[[], TestClient]
 ) -> None:
     reader = browser()

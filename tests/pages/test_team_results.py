@@ -1,4 +1,4 @@
-"""What the page of a team shows of its methods by competition."""
+"""What a team's page shows of its methods and results."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ def means(matrix: Any) -> dict[str, float | None]:
     return {row["method"]: row["cells"][0]["mean"] for row in matrix["rows"]}
 
 
-def test_a_team_has_its_methods_best_first_with_links_to_boards_and_results(
+def test_a_teams_methods_are_listed_best_first_with_links(
     browser: Browser, rows: dict[Disclosure, Rows]
 ) -> None:
     team = rows[Disclosure.FULL].team_id
@@ -65,7 +65,7 @@ def test_a_team_has_its_methods_best_first_with_links_to_boards_and_results(
     assert f'<link rel="alternate" type="application/json" href="/api/v1/teams/{team}">' in page
 
 
-def test_the_page_of_a_team_shows_no_more_than_the_disclosure_allows(
+def test_a_teams_page_shows_no_more_than_the_disclosure_allows(
     browser: Browser, rows: dict[Disclosure, Rows]
 ) -> None:
     [some] = matrices(browser(), rows[Disclosure.CLASSES].team_id)
@@ -79,7 +79,7 @@ def test_the_page_of_a_team_shows_no_more_than_the_disclosure_allows(
     assert nothing["withheld"] in page
 
 
-def test_only_the_newest_methods_are_listed_and_private_ones_for_no_stranger(
+def test_only_the_newest_methods_are_listed_and_strangers_see_no_private_ones(
     browser: Browser, platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     team = board_of(platform, tmp_path, "team-private", Disclosure.FULL).team_id
@@ -98,7 +98,7 @@ def test_only_the_newest_methods_are_listed_and_private_ones_for_no_stranger(
     assert "newest methods" in browser().get(f"/teams/{team}").text
 
 
-def test_members_page_and_none_is_left_out(
+def test_members_are_paged_without_gaps(
     browser: Browser, platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows_of, client = board_of(platform, tmp_path, "team-members", Disclosure.FULL), browser()
@@ -126,11 +126,11 @@ def test_members_page_and_none_is_left_out(
     assert "Member 4" not in following
     assert "Further members" not in following
     assert f'and <a href="{address}">others</a>' in method
-    hidden = people[1].id  # whether somebody who is not named is a member cannot be asked for
+    hidden = people[1].id  # membership of somebody who is not named cannot be probed
     assert client.get(f"/api/v1{address}?after={hidden}").json()["members"] == first["members"]
 
 
-def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
+def test_the_remaining_quota_is_shown_for_every_open_phase_somebody_entered(
     browser: Browser, platform: Platform, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, entered = (
@@ -143,7 +143,7 @@ def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
             phase = session.get_one(Phase, each.phase_id)
             phase.quotas = (Quota(2, 7),)
             session.add(Member(team_id=each.team_id, challenge_id=phase.challenge_id, user_id=person))
-    monkeypatch.setattr(submissions, "PAGE", 1)  # so that no other phase has a result on it
+    monkeypatch.setattr(submissions, "PAGE", 1)  # so that the page has no result of another phase
 
     with asked(platform) as statements:
         page = client.get("/submissions").text
@@ -160,7 +160,7 @@ def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
     ]
 
 
-def test_results_that_a_page_has_no_room_for_are_on_the_next_one(
+def test_a_teams_results_are_paged_without_gaps(
     browser: Browser, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(submissions, "PAGE", 2)

@@ -1,4 +1,4 @@
-"""How people come into teams and leave them, in the browser and by programs."""
+"""How people join and leave teams, in the browser and through the API."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ NUMBERS = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with a browser, whose session serves the API, too."""
+    """Somebody with a browser whose session also serves the API."""
 
     http: TestClient
     id: int
@@ -92,7 +92,7 @@ def audited(platform: Platform, team: int) -> list[str]:
         return list(session.scalars(statement, {"team": f"team {team}"}))
 
 
-def test_an_owner_invites_somebody_who_joins_after_reading_what_that_means(
+def test_an_owner_invites_somebody_who_joins_by_the_link(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob = next(people), next(people)
@@ -115,12 +115,12 @@ def test_an_owner_invites_somebody_who_joins_after_reading_what_that_means(
     team = int(where.rsplit("/", 1)[-1])
     members = bob.call("GET", f"/teams/{team}")["members"]
     assert [each["is_owner"] for each in members] == [True, False]
-    assert bob.call("GET", f"/teams/{team}")["invitations"] == []  # for owners
+    assert bob.call("GET", f"/teams/{team}")["invitations"] == []  # only owners see them
     assert "was used up or revoked" in next(people).page(address, 410)
     assert audited(platform, team) == ["team.create", "team.invite", "team.join"]
 
 
-def test_a_link_ends_when_it_is_used_up_revoked_or_expired(
+def test_a_revoked_or_expired_invitation_cannot_be_accepted(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob = next(people), next(people)
@@ -141,7 +141,7 @@ def test_a_link_ends_when_it_is_used_up_revoked_or_expired(
     assert ada.call("GET", f"/teams/{team}")["invitations"] == []
 
 
-def test_a_team_has_a_limited_number_of_links(people: Iterator[Person], challenge: str) -> None:
+def test_a_team_has_a_limited_number_of_invitations(people: Iterator[Person], challenge: str) -> None:
     ada = next(people)
     team = ada.team(challenge, "Oak")
     for _ in range(20):
@@ -152,7 +152,7 @@ def test_a_team_has_a_limited_number_of_links(people: Iterator[Person], challeng
     assert ada.send(f"/teams/{team}/invitations", uses="0", days="x")[0] == 422
 
 
-def test_a_person_is_in_one_team_of_a_challenge(people: Iterator[Person], challenge: str) -> None:
+def test_a_person_can_be_in_only_one_team_of_a_challenge(people: Iterator[Person], challenge: str) -> None:
     ada, bob, eve = next(people), next(people), next(people)
     oak, elm = ada.team(challenge, "Oak"), bob.team(challenge, "Elm")
     eve.accept(bob.invite(elm))
@@ -167,9 +167,7 @@ def test_a_person_is_in_one_team_of_a_challenge(people: Iterator[Person], challe
     assert ada.refused("POST", "/invitations/accept", token=token) == (409, "in-team")
 
 
-def test_who_is_alone_in_a_team_leaves_it_by_joining_another(
-    people: Iterator[Person], challenge: str
-) -> None:
+def test_a_sole_member_leaves_a_team_by_joining_another(people: Iterator[Person], challenge: str) -> None:
     ada, bob = next(people), next(people)
     oak, elm = ada.team(challenge, "Oak"), bob.team(challenge, "Elm")
     token = ada.invite(oak)
@@ -180,7 +178,7 @@ def test_who_is_alone_in_a_team_leaves_it_by_joining_another(
     assert next(people).team(challenge, "ELM")  # the name is free again
 
 
-def test_a_name_is_taken_however_it_is_spelt(people: Iterator[Person], challenge: str) -> None:
+def test_a_lookalike_of_a_taken_team_name_is_refused(people: Iterator[Person], challenge: str) -> None:
     ada, bob = next(people), next(people)
     ada.team(challenge, "Oak")
 
@@ -195,7 +193,7 @@ def test_a_name_is_taken_however_it_is_spelt(people: Iterator[Person], challenge
     assert (status, "looks the same" in page) == (409, True)
 
 
-def test_an_owner_renames_the_team_and_members_do_not(people: Iterator[Person], challenge: str) -> None:
+def test_only_owners_can_rename_a_team(people: Iterator[Person], challenge: str) -> None:
     ada, bob, stranger = next(people), next(people), next(people)
     team = ada.team(challenge, "Oak")
     bob.accept(ada.invite(team))
@@ -208,7 +206,7 @@ def test_an_owner_renames_the_team_and_members_do_not(people: Iterator[Person], 
     assert ada.call("PATCH", f"/teams/{team}", name="Oak Tree", affiliation="")["affiliation"] == ""
 
 
-def test_an_organiser_changes_a_team_with_a_reason(
+def test_an_organiser_can_change_a_team_with_a_reason(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob, organiser = next(people), next(people), next(people)
@@ -224,7 +222,7 @@ def test_an_organiser_changes_a_team_with_a_reason(
     assert [each["id"] for each in bob.call("GET", f"/teams/{team}")["members"]] == [bob.id]
 
 
-def test_a_team_is_handed_over_and_its_last_owner_cannot_leave_others(
+def test_the_last_owner_can_leave_only_after_handing_over_the_team(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob = next(people), next(people)
@@ -244,7 +242,7 @@ def test_a_team_is_handed_over_and_its_last_owner_cannot_leave_others(
     assert audited(platform, team)[-3:] == ["team.hand_over", "team.leave", "team.leave"]
 
 
-def test_a_removed_member_cannot_come_back_by_an_old_link(people: Iterator[Person], challenge: str) -> None:
+def test_a_removed_member_cannot_rejoin_by_an_old_link(people: Iterator[Person], challenge: str) -> None:
     ada, bob, eve = next(people), next(people), next(people)
     team = ada.team(challenge, "Oak")
     token = ada.invite(team, uses=5)
@@ -263,7 +261,7 @@ def test_a_removed_member_cannot_come_back_by_an_old_link(people: Iterator[Perso
     assert bob.call("GET", f"/teams/{team}")["is_owner"]
 
 
-def test_strangers_see_no_team_without_a_public_result(people: Iterator[Person], challenge: str) -> None:
+def test_strangers_cannot_see_a_team_without_public_results(people: Iterator[Person], challenge: str) -> None:
     ada, bob = next(people), next(people)
     team = ada.team(challenge, "Oak")
 
@@ -277,7 +275,7 @@ def test_strangers_see_no_team_without_a_public_result(people: Iterator[Person],
     assert not ada.call("GET", "/teams")[0]["is_named"]
 
 
-def test_an_account_that_ends_leaves_its_teams_to_their_longest_members(
+def test_teams_of_a_deleted_account_pass_to_their_longest_members(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
     ada, bob, eve = next(people), next(people), next(people)

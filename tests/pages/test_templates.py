@@ -1,4 +1,4 @@
-"""What holds for every template: it renders, and neither breaks the content policy nor leaves a table without a head."""
+"""Every template renders, respects the content security policy and is accessible."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -86,22 +86,22 @@ def test_every_page_has_samples() -> None:
     every = {path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.html")}
     fragments = every - whole - exhibits
 
-    for name in fragments:  # what is no page of its own is part of another
+    for name in fragments:  # a template that is not a page is part of another
         assert any(f'"{name}"' in path.read_text() for path in TEMPLATES.rglob("*.html")), name
 
 
-def test_what_people_type_is_escaped() -> None:
+def test_user_input_is_escaped() -> None:
     assert [page for page, text, _ in pages() if "alert('x')" in text or "<script>" in text] == []
 
 
-def test_nothing_stands_inline_that_the_content_policy_forbids() -> None:
+def test_no_page_has_inline_styles_or_scripts() -> None:
     for page, tag, attributes in every_element():
         assert tag != "style", page
         assert tag != "script" or attributes.get("src"), page
         assert not [name for name in attributes if name == "style" or name.startswith(("on", "hx-on"))], page
 
 
-def test_nothing_is_requested_from_other_hosts() -> None:
+def test_no_page_requests_anything_from_other_hosts() -> None:
     for page, tag, attributes in every_element():
         for name in {
             "src",
@@ -114,11 +114,11 @@ def test_nothing_is_requested_from_other_hosts() -> None:
             "hx-get",
         } & attributes.keys():
             if tag == "a" and attributes.get("rel") == "nofollow noopener noreferrer":
-                continue  # a paper or code, when somebody asks for it
+                continue  # a link to a paper or code, followed only on a click
             assert re.match(r"(/(?!/)|#|\?)", attributes[name] or ""), (page, tag, attributes)
 
 
-def test_styles_and_scripts_of_ours_request_nothing_from_other_hosts() -> None:
+def test_our_styles_and_scripts_request_nothing_from_other_hosts() -> None:
     ours = [
         path
         for path in (ROOT / "static").rglob("*")
@@ -128,7 +128,7 @@ def test_styles_and_scripts_of_ours_request_nothing_from_other_hosts() -> None:
     assert [path for path in ours if re.search(r"https?://|url\(|@import", path.read_text())] == []
 
 
-def test_every_file_that_a_page_asks_for_is_there() -> None:
+def test_every_static_file_that_a_page_uses_exists() -> None:
     asked = {
         value
         for _, _, each in every_element()
@@ -139,7 +139,7 @@ def test_every_file_that_a_page_asks_for_is_there() -> None:
     assert [address for address in asked if not (ROOT / address[1:]).is_file()] == []
 
 
-def test_vendored_files_are_those_of_the_list() -> None:
+def test_vendored_files_match_their_list() -> None:
     vendor = ROOT / "static" / "vendor"
     listed = dict(
         re.findall(r"^\| `([^`]+)` .*`([0-9a-f]{64})`", (vendor / "README.md").read_text(), re.MULTILINE)
@@ -158,14 +158,14 @@ def test_every_table_has_a_caption_and_every_head_a_scope() -> None:
         assert all(tags[place + 1] == "caption" for place, tag in enumerate(tags) if tag == "table"), page
 
 
-def test_no_form_changes_anything_by_a_get() -> None:
+def test_every_form_but_a_search_uses_post() -> None:
     for page, tag, attributes in every_element():
         is_search = attributes.get("method") == "get" and attributes.get("role") == "search"
         assert tag != "form" or attributes.get("method") == "post" or is_search, page
 
 
 @pytest.mark.parametrize("attribute", ["for", "aria-describedby", "aria-labelledby", "list"])
-def test_what_names_another_element_finds_it(attribute: str) -> None:
+def test_every_reference_to_another_element_resolves(attribute: str) -> None:
     for page, text, reader in pages():
         known = {attributes.get("id") for _, attributes in reader.elements}
         named = {name for _, each in reader.elements for name in (each.get(attribute) or "").split()}
@@ -173,13 +173,13 @@ def test_what_names_another_element_finds_it(attribute: str) -> None:
         assert all(f'href="#{name}"' not in text or name in known for name in named), page
 
 
-def test_no_identifier_stands_twice_on_a_page() -> None:
+def test_ids_are_unique_on_a_page() -> None:
     for page, _, reader in pages():
         known = [attributes["id"] for _, attributes in reader.elements if "id" in attributes]
         assert len(known) == len(set(known)), page
 
 
-def test_whole_pages_have_a_language_a_title_and_one_heading() -> None:
+def test_pages_have_a_language_a_title_and_one_main_heading() -> None:
     for page, text, reader in pages():
         if page == "submissions/status.html":
             continue
@@ -199,18 +199,18 @@ def status_of(state: RunState, *, final: bool) -> str:
     return render("submissions/status.html", context(view))
 
 
-def test_a_page_stops_renewing_itself_when_nothing_will_change() -> None:
+def test_a_page_stops_polling_when_nothing_will_change() -> None:
     assert 'hx-trigger="every 2s"' in status_of(RunState.QUEUED, final=False)
     assert "hx-" not in status_of(RunState.SCORED, final=True)
 
 
-def test_methods_that_are_equal_share_a_rank_and_blanks_have_none() -> None:
+def test_equal_methods_share_a_rank_and_blanks_have_none() -> None:
     page = render("leaderboards/board.html", drawn_board(board(4)))
 
     assert re.findall(r'title="Link to this row">([\d–]*)', page) == ["1", "1", "2", "–"]
 
 
-def test_the_header_that_sorts_already_turns_the_order_around() -> None:
+def test_the_header_of_the_sorted_column_reverses_the_order() -> None:
     page = render("leaderboards/board.html", drawn_board(board(2, sort="car")))
 
     assert 'href="?sort=car&amp;order=asc"' in page
@@ -218,13 +218,13 @@ def test_the_header_that_sorts_already_turns_the_order_around() -> None:
     assert 'href="?sort=method&amp;order=asc"' in page
 
 
-def test_the_button_says_what_it_costs() -> None:
+def test_the_button_to_score_says_how_much_quota_is_left() -> None:
     page = render("submissions/new.html", confirmation())
 
     assert "Score it (1 of 3 detection results left in 7 days)</button>" in page
 
 
-def test_a_refused_archive_is_said_to_cost_nothing_and_offers_no_scoring() -> None:
+def test_a_refused_archive_costs_no_quota_and_cannot_be_scored() -> None:
     page = render("uploads/upload.html", upload(UploadState.CHECKED, valid=False))
 
     assert "Nothing counts against your quota." in page
@@ -234,7 +234,7 @@ def test_a_refused_archive_is_said_to_cost_nothing_and_offers_no_scoring() -> No
     assert "score it" not in page
 
 
-def test_a_report_of_a_thousand_problems_is_a_small_page() -> None:
+def test_a_report_of_a_thousand_problems_fits_a_small_page() -> None:
     checked = upload(UploadState.CHECKED, valid=False)
     problem = checked["upload"].report["problems"][0]
     for many in (
@@ -248,7 +248,7 @@ def test_a_report_of_a_thousand_problems_is_a_small_page() -> None:
         assert "as JSON" in page
 
 
-def test_an_image_in_which_methods_differ_leads_to_its_page_where_it_has_one() -> None:
+def test_an_image_in_which_methods_differ_links_to_its_page_if_it_has_one() -> None:
     linked, plain = (
         render_template("comparisons/images.html", comparison=comparison(2, draws_images=draws))
         for draws in (True, False)

@@ -1,4 +1,4 @@
-"""Terms of a challenge: organisers set them, everybody accepts the newest version before a submission."""
+"""Terms of a challenge: organisers set them, participants accept the newest version before submitting."""
 
 import re
 
@@ -40,7 +40,7 @@ def submit(client: TestClient, method: str) -> httpx2.Response:
     return response
 
 
-def test_a_new_version_is_accepted_before_the_next_submission_until_there_are_no_terms(
+def test_each_new_version_must_be_accepted_before_the_next_submission(
     browser: Browser, platform: Platform
 ) -> None:
     olga, ash = organiser(browser, platform, "olga@example.org"), registered(browser(), "ash@example.org")
@@ -88,7 +88,7 @@ def test_a_new_version_is_accepted_before_the_next_submission_until_there_are_no
     assert ash.get("/api/v1/challenges/oak/terms").json()["version"] == 4
 
 
-def test_terms_are_set_by_organisers_of_the_challenge_alone(browser: Browser, platform: Platform) -> None:
+def test_only_organisers_of_the_challenge_can_set_its_terms(browser: Browser, platform: Platform) -> None:
     olga = organiser(browser, platform, "orga@example.org")
     beech = registered(browser(), "beech@example.org")
 
@@ -104,7 +104,7 @@ def test_terms_are_set_by_organisers_of_the_challenge_alone(browser: Browser, pl
     assert olga.get("/organise/challenges/oak/terms").status_code == 200
 
 
-def test_what_an_organiser_writes_is_text(browser: Browser, platform: Platform) -> None:
+def test_terms_are_shown_as_plain_text(browser: Browser, platform: Platform) -> None:
     olga = organiser(browser, platform, "holly@example.org", "elm")
 
     olga.post("/organise/challenges/elm/terms", data={"text": "<script>alert(1)</script> & <b>more</b>"})

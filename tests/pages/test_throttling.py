@@ -1,4 +1,4 @@
-"""Who guesses has to wait, and nobody is locked out by it."""
+"""Rate limits stop guessing without locking out owners of accounts."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ OFFICE, HOME, STRANGERS = "192.0.2.1", "198.51.100.7", "203.0.113.9"
 
 @pytest.fixture(scope="module")
 def visitor(platform: Platform) -> Visitor:
-    """Opens browsers at an address, on a server with the limits that are the default."""
+    """Opens browsers at an address, on a server with the default limits."""
     limiter = limiter_of(LoginSettings(), str(platform.settings.broker_url))
     app = create_app(replace(platform, limiter=limiter))
     return lambda address: TestClient(
@@ -40,7 +40,7 @@ def log_in(browser: TestClient, email: str, password: str = PASSWORD) -> int:
     return browser.post("/login", data={"email": email, "password": password}).status_code
 
 
-def test_after_five_wrong_passwords_the_next_has_to_wait_and_is_not_even_hashed(visitor: Visitor) -> None:
+def test_after_five_wrong_passwords_the_next_is_refused_without_hashing(visitor: Visitor) -> None:
     registered(visitor(OFFICE), "ash@example.org")
     thief = visitor(STRANGERS)
     assert [log_in(thief, "ash@example.org", "a wrong password") for _ in range(5)] == [401] * 5
@@ -54,13 +54,13 @@ def test_after_five_wrong_passwords_the_next_has_to_wait_and_is_not_even_hashed(
     assert "Too many attempts to log in to this account. Please try again in " in refused.text
 
 
-def test_an_account_that_does_not_exist_is_limited_as_one_that_does(visitor: Visitor) -> None:
+def test_attempts_on_an_unknown_account_are_limited_in_the_same_way(visitor: Visitor) -> None:
     thief = visitor(STRANGERS)
 
     assert [log_in(thief, "nobody@example.org", "a wrong password") for _ in range(6)] == [401] * 5 + [429]
 
 
-def test_the_owner_gets_in_from_elsewhere_and_from_a_browser_of_theirs_anywhere(visitor: Visitor) -> None:
+def test_the_owner_can_still_log_in_from_elsewhere_or_a_known_browser(visitor: Visitor) -> None:
     owner = registered(visitor(OFFICE), "beech@example.org")
     owner.post("/logout")
     colleague = visitor(OFFICE)
@@ -72,7 +72,7 @@ def test_the_owner_gets_in_from_elsewhere_and_from_a_browser_of_theirs_anywhere(
     assert log_in(owner, "beech@example.org") == 303
 
 
-def test_many_addresses_that_guess_together_stop_only_browsers_that_nobody_knows(visitor: Visitor) -> None:
+def test_guessing_from_many_addresses_blocks_only_unknown_browsers(visitor: Visitor) -> None:
     owner = registered(visitor(OFFICE), "cedar@example.org")
     owner.post("/logout")
     codes = [
@@ -84,7 +84,7 @@ def test_many_addresses_that_guess_together_stop_only_browsers_that_nobody_knows
     assert log_in(owner, "cedar@example.org") == 303
 
 
-def test_a_login_that_succeeds_gives_the_attempts_back(visitor: Visitor) -> None:
+def test_a_successful_login_resets_the_attempts(visitor: Visitor) -> None:
     registered(visitor(OFFICE), "dogwood@example.org")
 
     for _ in range(3):
@@ -93,7 +93,7 @@ def test_a_login_that_succeeds_gives_the_attempts_back(visitor: Visitor) -> None
         assert log_in(visitor(HOME), "dogwood@example.org") == 303
 
 
-def test_two_web_processes_count_together(platform: Platform) -> None:
+def test_two_web_processes_share_their_counts(platform: Platform) -> None:
     settings, broker = LoginSettings(limit_register="1/hour"), str(platform.settings.broker_url)
     codes = []
     for number in range(2):
@@ -105,9 +105,7 @@ def test_two_web_processes_count_together(platform: Platform) -> None:
     assert codes == [303, 429]
 
 
-def test_selections_of_a_board_are_limited_unless_they_are_in_memory(
-    platform: Platform, tmp_path: Path
-) -> None:
+def test_queries_of_a_board_are_limited_unless_they_are_cached(platform: Platform, tmp_path: Path) -> None:
     board_of(platform, tmp_path, "selected", Disclosure.FULL)
     limiter = limiter_of(LoginSettings(limit_view="2/hour"), str(platform.settings.broker_url))
     app = create_app(replace(platform, limiter=limiter, cache=Cache()))
@@ -123,7 +121,7 @@ def test_selections_of_a_board_are_limited_unless_they_are_in_memory(
     assert other.get(f"{board}?sort=method").status_code == 200
 
 
-def test_whoever_changes_a_method_or_a_team_all_night_fills_no_disk(platform: Platform) -> None:
+def test_changes_to_methods_and_teams_are_limited(platform: Platform) -> None:
     limiter = limiter_of(LoginSettings(limit_change="3/hour"), str(platform.settings.broker_url))
     app = create_app(replace(platform, limiter=limiter))
     challenge = new_challenge(platform)
@@ -150,7 +148,7 @@ def test_whoever_changes_a_method_or_a_team_all_night_fills_no_disk(platform: Pl
     assert others == [429] * 5
 
 
-def test_pages_that_cost_a_lot_share_one_limit_which_an_account_takes_to_every_address(
+def test_costly_pages_share_one_limit_per_account_at_every_address(
     platform: Platform, tmp_path: Path
 ) -> None:
     board_of(platform, tmp_path, "costly", Disclosure.FULL)
@@ -183,7 +181,7 @@ def test_pages_that_cost_a_lot_share_one_limit_which_an_account_takes_to_every_a
     assert home.get("/find?q=x").status_code == 200
 
 
-def test_an_account_has_so_many_requests_at_once_from_all_its_addresses_together(platform: Platform) -> None:
+def test_concurrent_requests_of_an_account_are_limited_across_addresses(platform: Platform) -> None:
     app = create_app(replace(platform, settings=platform.settings.model_copy(update={"requests_at_once": 1})))
     here, inside, most = threading.Lock(), 0, 0
 

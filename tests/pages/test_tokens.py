@@ -1,4 +1,4 @@
-"""What programs may do with a token, and what they may not."""
+"""What programs may and may not do with a token."""
 
 import re
 from dataclasses import replace
@@ -24,7 +24,7 @@ OF_ADMINS = ("/api/v1/admin/storage", "/api/v1/admin/messages", "/admin", "/admi
 
 
 def program(browser: Browser, owner: TestClient, *scopes: str, days: int = 90) -> TestClient:
-    """A program with a new token of somebody."""
+    """A program with a new token of this owner."""
     page = owner.post("/account/tokens", data={"name": "cluster", "scope": list(scopes), "days": days})
     assert page.status_code == 200, page.text
     [token] = set(re.findall(r"hld_\w{36}", page.text))
@@ -41,7 +41,7 @@ def organise(platform: Platform, email: str) -> None:
     give_second_factor(platform, email)
 
 
-def test_a_token_to_read_reads_and_does_no_more(browser: Browser) -> None:
+def test_a_token_to_read_can_only_read(browser: Browser) -> None:
     reader = program(browser, registered(browser(), "ash@example.org"), READ)
 
     refused = reader.put("/api/v1/challenges/a/b/uploads?filename=x.zip")
@@ -54,7 +54,9 @@ def test_a_token_to_read_reads_and_does_no_more(browser: Browser) -> None:
 @pytest.mark.parametrize(
     "path", ["/account/tokens", "/account/sessions/end-all", "/logout", "/login/confirm"]
 )
-def test_no_token_changes_an_account_or_makes_tokens(browser: Browser, platform: Platform, path: str) -> None:
+def test_no_token_can_change_an_account_or_create_tokens(
+    browser: Browser, platform: Platform, path: str
+) -> None:
     owner = registered(browser(), f"beech{len(path)}@example.org")
     organise(platform, f"beech{len(path)}@example.org")
     everything = program(browser, owner, READ, SUBMIT, ADMIN)
@@ -84,7 +86,7 @@ def organising(challenge: str) -> tuple[str, str]:
     return f"/organise/challenges/{challenge}/terms", f"/api/v1/organise/challenges/{challenge}/teams"
 
 
-def test_the_token_of_an_organiser_who_becomes_an_admin_opens_no_more_than_before(
+def test_an_organisers_token_gains_nothing_when_its_owner_becomes_an_admin(
     browser: Browser, platform: Platform, challenges: tuple[str, str]
 ) -> None:
     own, other = challenges
@@ -105,7 +107,7 @@ def test_the_token_of_an_organiser_who_becomes_an_admin_opens_no_more_than_befor
     assert statuses(otto, *OF_ADMINS) == [200] * 4
 
 
-def test_the_token_of_an_admin_opens_what_an_admin_does_while_its_owner_has_a_second_factor(
+def test_an_admins_token_has_admin_rights_only_with_a_second_factor(
     browser: Browser, platform: Platform, challenges: tuple[str, str]
 ) -> None:
     cedar = registered(browser(), "cedar@example.org")
@@ -125,7 +127,7 @@ def test_the_token_of_an_admin_opens_what_an_admin_does_while_its_owner_has_a_se
     assert 200 not in statuses(script, *organising(challenges[1]))
 
 
-def test_only_organisers_and_admins_make_tokens_for_what_they_may(
+def test_people_can_create_tokens_only_for_what_they_may_do(
     browser: Browser, platform: Platform, challenges: tuple[str, str]
 ) -> None:
     def makes(owner: TestClient) -> list[str]:
@@ -167,7 +169,7 @@ def test_a_token_with_a_wrong_checksum_costs_no_query(platform: Platform) -> Non
     assert sessions.identify(away, None, new_token()[:-1] + "!") == Actor()
 
 
-def test_a_person_has_fifty_tokens_at_most(browser: Browser, platform: Platform) -> None:
+def test_a_person_can_have_at_most_fifty_tokens(browser: Browser, platform: Platform) -> None:
     elm = registered(browser(), "elm@example.org")
     program(browser, elm, READ)
     with platform.engine.begin() as connection:
@@ -186,7 +188,7 @@ def test_a_person_has_fifty_tokens_at_most(browser: Browser, platform: Platform)
     assert "50 tokens are active; revoke one first" in response.text
 
 
-def test_all_tokens_of_a_person_are_revoked_at_once(browser: Browser) -> None:
+def test_all_tokens_of_a_person_can_be_revoked_at_once(browser: Browser) -> None:
     gorse, hazel = (registered(browser(), f"{name}@example.org") for name in ("gorse", "hazel"))
     programs = [program(browser, gorse, READ) for _ in range(2)]
     other = program(browser, hazel, READ)
@@ -199,7 +201,9 @@ def test_all_tokens_of_a_person_are_revoked_at_once(browser: Browser) -> None:
     assert "revoke-all" not in gorse.get("/account/tokens").text
 
 
-def test_making_and_revoking_a_token_is_in_the_audit(browser: Browser, platform: Platform) -> None:
+def test_creating_and_revoking_a_token_is_recorded_in_the_audit_log(
+    browser: Browser, platform: Platform
+) -> None:
     fir = registered(browser(), "fir@example.org")
     program(browser, fir, READ, days=30)
     actor = sessions.identify(platform, fir.cookies["heldout_session"], None)

@@ -1,4 +1,4 @@
-"""Pages with data have the same for programs, and no page weighs much."""
+"""Pages with data offer the same data as JSON, and scripts and styles stay small."""
 
 import gzip
 import re
@@ -20,7 +20,7 @@ from tests.pages.test_templates import pages
 ROOT = Path(__file__).parents[2]
 ALTERNATE = re.compile('<link rel="alternate" type="application/json" href="([^"]+)">')
 LINE = re.compile('<a href="([^"]+)">(?:This page|These images) as JSON</a>')
-HEAVIEST = 150_000  # bytes of script and style of a page, compressed
+HEAVIEST = 150_000  # bytes of a page's scripts and styles, compressed
 
 
 def routes_at(app: FastAPI, path: str) -> Iterator[APIRoute]:
@@ -55,9 +55,7 @@ def challenge(platform: Platform) -> str:
         "/docs/protocols/voc2007",
     ],
 )
-def test_the_twin_of_a_page_has_the_form_that_its_schema_says(
-    app: FastAPI, browser: Browser, path: str
-) -> None:
+def test_the_json_of_a_page_matches_its_schema(app: FastAPI, browser: Browser, path: str) -> None:
     page = browser().get(path).text
     twin = unescape(ALTERNATE.findall(page)[0])
     response = browser().get(twin)
@@ -68,7 +66,7 @@ def test_the_twin_of_a_page_has_the_form_that_its_schema_says(
     assert f'<a href="{twin}">' in unescape(page) or path.startswith("/find")
 
 
-def test_a_page_that_leads_to_its_json_names_it_in_its_head() -> None:
+def test_a_page_that_links_to_its_json_also_names_it_in_its_head() -> None:
     found = {
         template: (LINE.findall(text), ALTERNATE.findall(text.partition("</head>")[0]))
         for template, text, _ in pages()
@@ -79,7 +77,7 @@ def test_a_page_that_leads_to_its_json_names_it_in_its_head() -> None:
     assert [template for template, (lines, names) in found.items() if names[:1] != lines[:1]] == []
 
 
-def test_script_and_style_of_every_page_stay_small() -> None:
+def test_scripts_and_styles_of_every_page_stay_small() -> None:
     sizes = {
         path: len(gzip.compress((ROOT / path.lstrip("/")).read_bytes()))
         for _, text, _ in pages()

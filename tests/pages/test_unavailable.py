@@ -1,4 +1,4 @@
-"""What is answered while the database is away, late or of another version."""
+"""Responses while the database or storage is unreachable, busy or without a schema."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -25,15 +25,13 @@ PAGES = ["/", "/challenges/sample", "/leaderboards/sample/test/3", "/account", "
 def without_database(own_servers: OwnServers, platform: Platform) -> Iterator[None]:
     platform.engine.dispose()
     with own_servers.database_down():
-        platform.cache.expire_versions("health")  # how the database was a second ago
+        platform.cache.expire_versions("health")  # the state of the database a second ago
         yield
     platform.engine.dispose()
 
 
 @pytest.mark.parametrize("opened", [Platform.transaction, Platform.reading], ids=["transaction", "reading"])
-def test_a_connection_that_was_lost_while_nobody_used_it_is_replaced_unnoticed(
-    platform: Platform, opened: Opened
-) -> None:
+def test_an_idle_connection_that_was_lost_is_replaced_silently(platform: Platform, opened: Opened) -> None:
     platform.engine.dispose()
     with opened(platform) as session:
         lost = session.scalar(text("SELECT pg_backend_pid()"))
@@ -46,7 +44,7 @@ def test_a_connection_that_was_lost_while_nobody_used_it_is_replaced_unnoticed(
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.usefixtures("without_database")
-def test_every_page_says_that_the_database_is_away(browser: Browser, path: str) -> None:
+def test_every_page_says_that_the_database_is_unreachable(browser: Browser, path: str) -> None:
     visitor = browser()
     visitor.cookies.set("heldout_session", "a session that nobody can look up")
     before = time.monotonic()
@@ -62,7 +60,7 @@ def test_every_page_says_that_the_database_is_away(browser: Browser, path: str) 
 
 
 @pytest.mark.usefixtures("without_database")
-def test_programs_read_in_json_that_the_database_is_away(browser: Browser) -> None:
+def test_programs_are_told_in_json_that_the_database_is_unreachable(browser: Browser) -> None:
     program = browser()
     program.headers["Authorization"] = f"Bearer {new_token()}"
 
@@ -87,7 +85,7 @@ def test_static_files_need_no_database(browser: Browser) -> None:
 
 
 @pytest.mark.usefixtures("without_database")
-def test_health_says_that_the_process_is_alive_and_ready_what_is_missing(browser: Browser) -> None:
+def test_health_still_responds_and_ready_says_what_is_missing(browser: Browser) -> None:
     health, ready = browser().get("/health"), browser().get("/ready")
 
     assert health.status_code == 200
@@ -97,7 +95,7 @@ def test_health_says_that_the_process_is_alive_and_ready_what_is_missing(browser
     assert ready.json() == {"ready": False, "missing": ["database does not answer"]}
 
 
-def test_pages_are_there_again_when_the_database_is(browser: Browser, own_servers: OwnServers) -> None:
+def test_pages_work_again_once_the_database_is_back(browser: Browser, own_servers: OwnServers) -> None:
     person = registered(browser(), "acacia@example.org")
     with own_servers.database_down():
         assert person.get("/account").status_code == 503
@@ -122,7 +120,7 @@ def test_a_database_without_a_schema_is_not_ready(browser: Browser, platform: Pl
     assert response.json()["missing"] == ["the database has no schema; run `heldout-server migrate`"]
 
 
-def test_a_storage_that_cannot_be_written_is_not_ready(
+def test_a_server_with_unwritable_storage_is_not_ready(
     browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "SHARED_SECONDS", 60.0)  # on a slow machine a second is over too soon
@@ -145,7 +143,7 @@ def test_a_storage_that_cannot_be_written_is_not_ready(
     assert "the storage cannot be written" in response.text
 
 
-def test_health_answers_while_every_connection_is_taken(browser: Browser, platform: Platform) -> None:
+def test_health_responds_while_every_connection_is_in_use(browser: Browser, platform: Platform) -> None:
     visitor = browser()
     with ThreadPoolExecutor(64) as together, platform.engine.connect() as connection:
         connection.execute(text("LOCK TABLE challenge IN ACCESS EXCLUSIVE MODE"))

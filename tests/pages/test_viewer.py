@@ -1,4 +1,4 @@
-"""Annotation and predictions drawn over pictures, and lists of images to look at, by who may see them."""
+"""Annotation and predictions over pictures, and lists of example images, for those who may see them."""
 
 import io
 import math
@@ -46,7 +46,7 @@ BASELINES = {1: "Noise-S", 3: "Jitter-L", 5: "Smudge-S", 7: "Wobble-S", 9: "Doub
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A challenge of drawn pictures with a baseline on each of its boards; runs: by competition."""
+    """A challenge with drawn pictures and a baseline on each board; runs: by competition."""
 
     image: str
     runs: Mapping[int, int]
@@ -108,7 +108,7 @@ def test_every_task_is_drawn_over_its_pictures(competition: int, scene: Scene, b
     assert html.text.count('class="panel"') == 2
 
 
-def test_detections_are_drawn_where_the_result_file_has_them(scene: Scene, browser: Browser) -> None:
+def test_detections_are_drawn_at_the_positions_in_the_prediction_file(scene: Scene, browser: Browser) -> None:
     everything = view(browser(), scene.image, competition=3, threshold=-1)["panels"][1]
     some = view(browser(), scene.image, competition=3, threshold=0.5)["panels"][1]
 
@@ -139,7 +139,7 @@ def test_label_images_keep_the_colours_of_the_kits(scene: Scene, browser: Browse
     assert nothing.status_code == 404
 
 
-def test_examples_of_a_result_lead_to_its_pictures(scene: Scene, browser: Browser) -> None:
+def test_lists_of_examples_show_pictures_of_a_result(scene: Scene, browser: Browser) -> None:
     for competition, run in scene.runs.items():
         page = browser().get(f"/api/v1/runs/{run}/images").json()
         html = browser().get(f"/runs/{run}/images")
@@ -153,7 +153,7 @@ def test_examples_of_a_result_lead_to_its_pictures(scene: Scene, browser: Browse
     assert all(0.1 <= each["example"]["iou"] < 0.5 for each in near)
 
 
-def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> None:
+def test_a_board_lists_easy_and_hard_images(scene: Scene, browser: Browser) -> None:
     page = browser().get(f"/api/v1/leaderboards/{CHALLENGE}/val/3/images?class_name=person").json()
     html = browser().get(f"/leaderboards/{CHALLENGE}/val/3/images")
 
@@ -170,7 +170,7 @@ def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> N
 @pytest.mark.parametrize(
     ("competition", "kind", "most"), [(5, "median IoU", 1.0), (9, "median rank", math.inf)]
 )
-def test_images_are_easy_or_hard_also_where_pixels_and_actions_are_predicted(
+def test_easy_and_hard_images_are_listed_for_segmentation_and_actions_too(
     scene: Scene, browser: Browser, competition: int, kind: str, most: float
 ) -> None:
     address = f"/leaderboards/{CHALLENGE}/val/{competition}/images"
@@ -183,14 +183,14 @@ def test_images_are_easy_or_hard_also_where_pixels_and_actions_are_predicted(
     assert f"{kind} {easiest[0]['value']:g}"[:16] in browser().get(address).text
 
 
-def test_a_board_of_layouts_says_why_no_image_is_hard(scene: Scene, browser: Browser) -> None:
+def test_a_board_of_person_layout_says_why_it_lists_no_hard_images(scene: Scene, browser: Browser) -> None:
     address = f"/leaderboards/{CHALLENGE}/val/7/images"
 
     assert browser().get(f"/api/v1{address}").json()["missing"] == NOT_HARD
     assert "its own true and false positives" in browser().get(address).text
 
 
-def test_a_picture_stands_for_each_task_of_a_challenge(scene: Scene, browser: Browser) -> None:
+def test_a_challenge_shows_a_picture_for_each_task(scene: Scene, browser: Browser) -> None:
     page = browser().get(f"/challenges/{CHALLENGE}").text
 
     assert page.count("thumbnail.jpg") == len(BASELINES)
@@ -201,7 +201,7 @@ def note_of(client: TestClient, scene: Scene, run: int) -> Any:
     return view(client, scene.image, competition=1, run=run)["panels"][1]["note"]
 
 
-def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn_and_the_page_says_so(
+def test_a_run_that_cannot_be_drawn_is_reported_and_can_be_retried(
     scene: Scene, platform: Platform, browser: Browser
 ) -> None:
     run, phase = scene.runs[1], scene.phases["val"]
@@ -227,7 +227,7 @@ def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn_and_the_page_s
     assert run_overlay(platform, run, 0, scene.image) is not None
 
 
-def test_images_that_nobody_looks_for_any_more_are_not_announced(
+def test_a_page_promises_example_images_only_while_a_job_is_queued(
     scene: Scene, platform: Platform, browser: Browser
 ) -> None:
     run, addresses = (
@@ -238,7 +238,7 @@ def test_images_that_nobody_looks_for_any_more_are_not_announced(
         session.execute(delete(Artefact).where(Artefact.kind.in_((EXAMPLES, HARD))))
     given_up = [browser().get(each).json()["missing"] for each in addresses]
     with platform.transaction() as session:
-        for competition in scene.runs:  # other tests look at them, too
+        for competition in scene.runs:  # other tests use them as well
             queue.add_board(session, scene.phases["val"], competition)
     awaited = [browser().get(each).json()["missing"] for each in addresses]
     with platform.transaction() as session:
@@ -251,7 +251,7 @@ def test_images_that_nobody_looks_for_any_more_are_not_announced(
     assert examples(platform, run)
 
 
-def test_a_method_that_becomes_private_is_drawn_for_nobody_else(
+def test_a_method_that_becomes_private_is_no_longer_drawn_for_others(
     scene: Scene, platform: Platform, browser: Browser
 ) -> None:
     run, images = scene.runs[9], f"/api/v1/runs/{scene.runs[9]}/images"
@@ -269,7 +269,7 @@ def test_a_method_that_becomes_private_is_drawn_for_nobody_else(
     assert browser().get(images).status_code == 200
 
 
-def test_hidden_annotation_is_drawn_nowhere_until_an_organiser_asks_for_it(
+def test_hidden_annotation_is_drawn_only_after_an_organiser_enables_it(
     scene: Scene, platform: Platform, browser: Browser
 ) -> None:
     organiser, visitor, phase = organiser_of(platform, browser, CHALLENGE), browser(), scene.phases["test"]
@@ -304,7 +304,7 @@ def test_hidden_annotation_is_drawn_nowhere_until_an_organiser_asks_for_it(
 
 
 def kept(platform: Platform, phase_id: int) -> set[str]:
-    """The kinds of artefacts that show what the annotation of a phase says."""
+    """The kinds of stored artefacts that reveal the annotation of a phase."""
     truths = select(cast(GroundTruth.id, Text)).where(GroundTruth.phase_id == phase_id)
     runs = (
         select(cast(Run.id, Text)).join(Result, Run.result_id == Result.id).where(Result.phase_id == phase_id)

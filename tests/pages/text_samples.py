@@ -1,4 +1,4 @@
-"""What organisers and admins write, with what the pages are rendered with."""
+"""Contexts for the pages of texts by organisers."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Rows and reports as pages get them, with names that try to break out, ties, blanks, and many problems."""
+"""Rows and reports as pages receive them, with markup in names, ties, blanks and many problems."""
 
 import uuid
 from dataclasses import replace
@@ -377,7 +377,7 @@ def board(methods: int, **changes: Any) -> BoardView:
 
 
 def drawn_board(board: BoardView, query: BoardQuery | None = None, **changes: Any) -> dict[str, Any]:
-    """A board with what its page has beside it."""
+    """A board with the controls of its page."""
     asked = query or BoardQuery(sort=board.sort, descending=board.descending)
     link = BoardLink(board.image_set, board.competition, board.title, own_data=False, protocol=board.protocol)
     boards = (link, replace(link, competition=4, own_data=True), replace(link, image_set="val"))

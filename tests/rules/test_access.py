@@ -18,7 +18,7 @@ ADMIN = Actor(user_id=5, teams=frozenset({5}), role=Role.ADMIN, has_second_facto
 PEOPLE = {"N": NOBODY, "P": PARTICIPANT, "S": STRANGER, "O": ORGANISER, "E": ELSEWHERE, "A": ADMIN}
 
 
-# to something of PARTICIPANT's team in the challenge that ORGANISER organises: who may do it while it is private, and once it is public
+# who may act on something of PARTICIPANT's team in ORGANISER's challenge: while it is private, and once it is public
 WHO_MAY = {
     Action.READ_PUBLIC: ("everybody", "everybody"),
     Action.REGISTER: ("everybody", "everybody"),
@@ -47,7 +47,7 @@ WHO_MAY = {
 
 
 @pytest.mark.parametrize("action", list(Action))
-def test_the_table_says_who_may_do_what_to_a_teams_result(action: Action) -> None:
+def test_actions_on_a_teams_result_are_allowed_as_in_the_table(action: Action) -> None:
     [team], challenge = PARTICIPANT.teams, PHASE.challenge_id
 
     for state, letters in zip((State.PRIVATE, State.PUBLIC), WHO_MAY[action], strict=True):
@@ -61,7 +61,9 @@ def test_the_table_says_who_may_do_what_to_a_teams_result(action: Action) -> Non
 
 @pytest.mark.parametrize("actor", PEOPLE.values())
 @pytest.mark.parametrize("action", list(Action))
-def test_a_route_opens_for_who_may_do_its_action_to_anything(actor: Actor, action: Action) -> None:
+def test_a_route_is_open_to_everyone_who_may_perform_its_action_somewhere(
+    actor: Actor, action: Action
+) -> None:
     somewhere = any(
         may(relations(actor, team_id=team, challenge_id=challenge), action, state)
         for team in (1, 2, 3, 4, 5)
@@ -72,7 +74,7 @@ def test_a_route_opens_for_who_may_do_its_action_to_anything(actor: Actor, actio
     assert allowed(actor, action) == somewhere
 
 
-def test_a_role_without_a_person_opens_nothing() -> None:
+def test_a_role_without_a_user_grants_nothing() -> None:
     nobody = Actor(
         teams=frozenset({1}),
         role=Role.ADMIN,
@@ -85,5 +87,5 @@ def test_a_role_without_a_person_opens_nothing() -> None:
     assert not visibility_for(nobody, PHASE).details
 
 
-def test_every_digit_of_a_held_out_phase_is_for_organisers_of_its_challenge() -> None:
+def test_only_organisers_and_admins_see_the_details_of_a_held_out_phase() -> None:
     assert "".join(letter for letter, actor in PEOPLE.items() if visibility_for(actor, PHASE).details) == "OA"

@@ -1,4 +1,4 @@
-"""What makes a name, an address, a password acceptable."""
+"""Which names, addresses and passwords are accepted."""
 
 import pytest
 from pydantic import ValidationError
@@ -15,7 +15,7 @@ def problems_of(**fields: str) -> dict[str, str]:
     return dict(field_errors(raised.value))
 
 
-def test_each_bad_field_has_a_message_of_its_own() -> None:
+def test_each_invalid_field_has_its_own_message() -> None:
     found = problems_of(email="nowhere", name="\u200b\u200b", password="short")
 
     assert set(found) == {"email", "name", "password"}
@@ -24,14 +24,14 @@ def test_each_bad_field_has_a_message_of_its_own() -> None:
     assert "visible" in found["name"]
 
 
-def test_two_spellings_of_an_address_are_one() -> None:
+def test_addresses_are_compared_regardless_of_case_and_width() -> None:
     assert folded("ＡＳＨ@example.org ") == folded("ash@EXAMPLE.org")
 
 
 @pytest.mark.parametrize(
     "name", ["", " ", "\u00a0", "\u200b", "a\nb", "a\x1b[2J", "\u202egro.evil", "a\u2028b"]
 )
-def test_a_name_that_hides_something_is_not_visible(name: str) -> None:
+def test_a_blank_name_or_one_with_invisible_characters_is_not_visible(name: str) -> None:
     assert not is_visible(name)
 
 

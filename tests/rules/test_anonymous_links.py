@@ -1,4 +1,4 @@
-"""When a result has anonymous links, and what they show."""
+"""When a result can have anonymous links, and what they show."""
 
 from datetime import UTC, datetime
 
@@ -20,7 +20,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
         (NOW, NOW, LinkState.REVOKED),
     ],
 )
-def test_a_revoked_link_shows_nothing(
+def test_a_revoked_link_stays_revoked_even_if_it_was_revealed(
     revoked: datetime | None, revealed: datetime | None, state: LinkState
 ) -> None:
     assert link_state(revoked, revealed) is state
@@ -30,7 +30,7 @@ def test_a_private_result_with_a_score_can_have_a_link() -> None:
     assert link_refusals(ResultState.SCORED, is_public=False, is_embargoed=False, links=MOST_LINKS - 1) == ()
 
 
-def test_everything_against_a_link_is_said_at_once() -> None:
+def test_all_reasons_against_a_link_are_given_at_once() -> None:
     found = link_refusals(ResultState.PENDING, is_public=True, is_embargoed=True, links=MOST_LINKS)
 
     assert [each.code for each in found] == [NoLink.code] * 4
@@ -46,7 +46,7 @@ def test_everything_against_a_link_is_said_at_once() -> None:
         (LinkState.REVOKED, True, "was revoked"),
     ],
 )
-def test_only_a_link_of_a_public_method_is_revealed(
+def test_only_a_link_to_a_public_method_can_be_revealed(
     state: LinkState, words: str | None, *, is_public: bool
 ) -> None:
     refusal = reveal_refusal(state, is_public=is_public)

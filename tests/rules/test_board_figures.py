@@ -1,4 +1,4 @@
-"""The figures that sum a board up, held against the paper on VOC2007."""
+"""The summary figures of a board, compared with the paper on VOC2007."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ def classification() -> dict[str, Figure]:
     return named(board_of(classification_of_2007()))
 
 
-def test_the_medians_are_those_of_figure_7(classification: dict[str, Figure]) -> None:
+def test_medians_match_figure_7(classification: dict[str, Figure]) -> None:
     figure = classification["median-by-method"]
     medians = [100 * float(value or 0) for _, value in figure.table.rows]
 
@@ -47,7 +47,7 @@ def test_the_medians_are_those_of_figure_7(classification: dict[str, Figure]) ->
     assert bars[0].width / bars[-1].width == pytest.approx(medians[0] / medians[-1])
 
 
-def test_the_order_is_that_of_figure_8_and_the_first_six_are_joined(
+def test_the_order_matches_figure_8_and_the_first_six_share_a_group(
     classification: dict[str, Figure],
 ) -> None:
     figure = classification["critical-differences"]
@@ -60,7 +60,9 @@ def test_the_order_is_that_of_figure_8_and_the_first_six_are_joined(
     assert ["a" in marks for marks in letters] == [place < 6 for place in range(17)]
 
 
-def test_a_bar_joins_exactly_those_that_cannot_be_told_apart(classification: dict[str, Figure]) -> None:
+def test_a_bar_joins_exactly_the_methods_that_do_not_differ_significantly(
+    classification: dict[str, Figure],
+) -> None:
     shapes = classification["critical-differences"].drawing.shapes
     bars = [shape for shape in shapes if isinstance(shape, Line) and shape.style == "join"]
     axis = next(shape for shape in shapes if isinstance(shape, Line) and shape.style == "axis")
@@ -73,7 +75,7 @@ def test_a_bar_joins_exactly_those_that_cannot_be_told_apart(classification: dic
     assert all((bar.to_x - bar.x - 6) / unit < 5.523 for bar in bars)
 
 
-def test_maximum_and_median_by_class_are_those_of_figure_9(classification: dict[str, Figure]) -> None:
+def test_maximum_and_median_by_class_match_figure_9(classification: dict[str, Figure]) -> None:
     rows = {name: rest for name, *rest in classification["by-class"].table.rows}
 
     assert rows["person"] == pytest.approx([0.859, 0.786])
@@ -91,7 +93,7 @@ def test_a_heat_map_has_a_cell_for_each_class_and_method(classification: dict[st
     assert {column.name for column in figure.table.columns[1:]} == set(classification_of_2007().classes)
 
 
-def test_methods_without_a_score_in_every_class_are_named_as_left_out() -> None:
+def test_methods_without_a_score_in_every_class_are_counted_as_left_out() -> None:
     figures = named(board_of(detection_of_2007()))
 
     assert len(figures["median-by-method"].table.rows) == 6
@@ -115,7 +117,7 @@ def scored(count: int, classes: int = 3, name: str = "Method") -> BoardScores:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 100, 150])
-def test_a_board_of_any_length_has_the_figures_that_it_is_enough_for(count: int) -> None:
+def test_a_board_of_any_length_has_the_figures_that_its_rows_allow(count: int) -> None:
     figures = named(scored(count, classes=6))
 
     assert set(figures) == {
@@ -127,7 +129,7 @@ def test_a_board_of_any_length_has_the_figures_that_it_is_enough_for(count: int)
         assert figure.drawing.height < 2100
 
 
-def test_a_board_without_values_of_classes_shows_how_its_best_mean_grew_and_nothing_else() -> None:
+def test_a_board_with_hidden_class_values_has_only_the_figure_of_progress() -> None:
     board = scored(5)
     hidden = tuple(replace(each, values=(None,) * 3) for each in board.methods)
 
@@ -135,7 +137,7 @@ def test_a_board_without_values_of_classes_shows_how_its_best_mean_grew_and_noth
     assert summary_figures(replace(board, methods=tuple(replace(each, mean=None) for each in hidden))) == ()
 
 
-def test_the_best_so_far_rises_with_the_dates() -> None:
+def test_progress_marks_each_new_best_in_order_of_date() -> None:
     figure = named(scored(10))["progress"]
     points = [shape for shape in figure.drawing.shapes if isinstance(shape, Circle)]
 
@@ -147,7 +149,7 @@ def test_the_best_so_far_rises_with_the_dates() -> None:
 @pytest.mark.parametrize(
     ("place", "expected"), [(None, []), (2, ["bar quiet"])], ids=["without", "with a baseline"]
 )
-def test_a_legend_tells_baselines_apart_where_there_are_some(place: int | None, expected: list[str]) -> None:
+def test_a_legend_marks_baselines_only_if_there_are_any(place: int | None, expected: list[str]) -> None:
     board = scored(4)
     methods = tuple(replace(each, is_baseline=number == place) for number, each in enumerate(board.methods))
 
@@ -159,7 +161,7 @@ def test_a_legend_tells_baselines_apart_where_there_are_some(place: int | None, 
     assert ("baseline" in [shape.text for shape in shapes if isinstance(shape, Text)]) is (place is not None)
 
 
-def test_parts_have_bars_of_every_method() -> None:
+def test_each_part_has_a_bar_chart_of_all_methods() -> None:
     parts = replace(scored(4), classes=("head", "hand", "foot"), what="part")
 
     figures = named(parts)
@@ -170,7 +172,7 @@ def test_parts_have_bars_of_every_method() -> None:
     assert len(figures["by-method-2"].table.rows) == 4
 
 
-def test_the_random_baseline_stands_where_it_is_known() -> None:
+def test_the_random_baseline_is_drawn_where_it_is_known() -> None:
     figures = named(replace(scored(2), baseline=(0.1, None, 0.2)))
 
     assert [row[3] for row in figures["by-class"].table.rows] == [0.1, None, 0.2]
@@ -179,4 +181,4 @@ def test_the_random_baseline_stands_where_it_is_known() -> None:
         for shape in figures["by-class"].drawing.shapes
         if isinstance(shape, Line) and shape.style == "mark"
     ]
-    assert len(marks) == 3  # with that of the legend
+    assert len(marks) == 3  # including the one in the legend

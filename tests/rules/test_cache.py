@@ -14,7 +14,7 @@ CROWD = 16
 
 
 def at_once(ask: Callable[[], object]) -> list[object]:
-    """What many threads get that ask in the same moment."""
+    """What many threads get when they ask at the same moment."""
     start = threading.Barrier(CROWD)
 
     def wait_and_ask() -> object:
@@ -26,13 +26,13 @@ def at_once(ask: Callable[[], object]) -> list[object]:
         return [each.result() for each in asked]
 
 
-def test_many_who_ask_at_once_wait_for_one_rendering() -> None:
+def test_simultaneous_requests_share_one_rendering() -> None:
     cache, made = Cache(), []
-    everybody_waits = threading.Event()
+    all_are_waiting = threading.Event()
 
     def make() -> bytes:
         made.append(1)
-        everybody_waits.wait(0.2)
+        all_are_waiting.wait(0.2)
         return b"page"
 
     answers = at_once(lambda: cache.rendered("key", make))
@@ -42,7 +42,7 @@ def test_many_who_ask_at_once_wait_for_one_rendering() -> None:
     assert gzip.decompress(cache.rendered("key", make).compressed) == b"page"
 
 
-def test_who_has_waited_long_enough_for_somebody_else_does_it_alone() -> None:
+def test_a_reader_that_has_waited_long_enough_computes_the_version_itself() -> None:
     cache, begun, hangs = Cache(), threading.Event(), threading.Event()
 
     def hang() -> int:
@@ -60,7 +60,7 @@ def test_who_has_waited_long_enough_for_somebody_else_does_it_alone() -> None:
     assert (found, again, stuck.result()) == (2, 2, 1)
 
 
-def test_a_rendering_that_fails_is_tried_again_by_the_next_one() -> None:
+def test_the_next_request_retries_a_failed_rendering() -> None:
     cache = Cache()
 
     def fail() -> bytes:
@@ -71,7 +71,7 @@ def test_a_rendering_that_fails_is_tried_again_by_the_next_one() -> None:
     assert cache.rendered("key", lambda: b"page").etag == Rendered.of(b"page").etag
 
 
-def test_a_version_is_used_for_a_moment_and_read_again_after_a_change_of_our_own() -> None:
+def test_a_version_is_cached_briefly_and_read_again_after_a_change_by_this_process() -> None:
     cache, versions = Cache(), iter((1, 2, 3))
 
     assert [cache.version("board", lambda: next(versions)) for _ in range(3)] == [1, 1, 1]
@@ -79,7 +79,7 @@ def test_a_version_is_used_for_a_moment_and_read_again_after_a_change_of_our_own
     assert cache.version("board", lambda: next(versions)) == 2
 
 
-def test_a_version_that_lasts_longer_survives_a_change_of_our_own() -> None:
+def test_a_version_with_a_longer_lifetime_survives_a_change_by_this_process() -> None:
     cache, versions = Cache(), iter((1, 2))
 
     assert cache.version("uses", lambda: next(versions), 60) == 1
@@ -88,7 +88,7 @@ def test_a_version_that_lasts_longer_survives_a_change_of_our_own() -> None:
     assert cache.version("others", lambda: next(versions), 0) == 2
 
 
-def test_a_change_of_one_kind_leaves_the_versions_of_others() -> None:
+def test_a_change_expires_only_versions_of_its_own_kind() -> None:
     cache = Cache()
     keys = ("board", ("board", 3), ("queue", "1"))
     for key in keys:
@@ -99,7 +99,7 @@ def test_a_change_of_one_kind_leaves_the_versions_of_others() -> None:
     assert [cache.version(key, lambda: 2) for key in keys] == [1, 1, 2]
 
 
-def test_a_version_that_was_read_before_a_change_is_not_used_after_it() -> None:
+def test_a_version_read_before_a_change_is_not_used_after_it() -> None:
     cache = Cache()
 
     def read_while_it_changes() -> int:
@@ -110,7 +110,7 @@ def test_a_version_that_was_read_before_a_change_is_not_used_after_it() -> None:
     assert cache.version("board", lambda: 2) == 2
 
 
-def test_what_was_not_asked_for_longest_goes_first_when_there_is_no_room() -> None:
+def test_the_least_recently_used_page_is_evicted_first() -> None:
     size = len(Rendered.of(b"a").compressed)
     cache, made = Cache(max_bytes=2 * size), []
 
@@ -124,7 +124,7 @@ def test_what_was_not_asked_for_longest_goes_first_when_there_is_no_room() -> No
     assert made == [b"a", b"b", b"c", b"b"]
 
 
-def test_whoever_asks_for_many_variants_displaces_no_page_that_all_ask_for() -> None:
+def test_many_variants_do_not_evict_the_usual_pages() -> None:
     size = len(Rendered.of(b"page 00").compressed)
     cache, made = Cache(max_bytes=10 * size, variant_bytes=2 * size), []
 
@@ -143,7 +143,7 @@ def test_whoever_asks_for_many_variants_displaces_no_page_that_all_ask_for() -> 
     assert len(made) == 51
 
 
-def test_the_version_that_was_not_asked_for_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_version_is_evicted_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.core.caching.MOST_VERSIONS", 2)
     cache, read = Cache(), []
 

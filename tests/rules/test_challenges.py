@@ -1,4 +1,4 @@
-"""What a phase shows, and which competitions it has."""
+"""When a phase is over, and which competitions it offers."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ from tests.rules.test_submissions import phase
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def test_a_phase_is_over_when_its_grace_has_ended() -> None:
+def test_a_phase_is_over_when_its_grace_period_ends() -> None:
     closed, hour = phase(closes=NOW), timedelta(hours=1)
 
     assert not is_over(closed, hour, NOW + timedelta(minutes=59))

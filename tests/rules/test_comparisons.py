@@ -1,4 +1,4 @@
-"""What a comparison of methods is made of."""
+"""What a comparison of methods contains."""
 
 from itertools import combinations
 
@@ -31,7 +31,7 @@ def compared(
     errors: tuple[int, ...] = (0, 0),
     seed: int = 1,
 ) -> Compared:
-    """A method with these scores, of classes and of all of them, and so many errors in each of two images."""
+    """A method with these scores (classes, then the mean) and these numbers of errors in two images."""
     noise = np.random.default_rng(seed).normal(0, 0.01, (len(scores), 200))
     values = np.array([np.nan if score is None else score for score in scores])[:, None] + noise
     images = np.array(errors, np.int32)
@@ -45,12 +45,12 @@ def test_more_than_five_methods_are_refused() -> None:
         chosen_methods(list(range(6)))
 
 
-def test_results_of_other_versions_have_no_statistics_in_common() -> None:
+def test_results_of_different_versions_have_no_common_statistics() -> None:
     assert obstacle_of([(1, "1", "voc2012"), (1, "1", "voc2012")]) is None
     assert obstacle_of([(1, "1", "voc2012"), (1, "2", "voc2012")]) is not None
 
 
-def test_differences_are_from_the_first_method_and_of_every_pair_of_means() -> None:
+def test_classes_are_compared_with_the_first_method_and_means_in_pairs() -> None:
     found = statistics_of(
         [compared(0.5, 0.5, 0.5), compared(0.7, 0.5, 0.6, seed=2), compared(0.4, 0.5, 0.45, seed=3)]
     )
@@ -63,7 +63,7 @@ def test_differences_are_from_the_first_method_and_of_every_pair_of_means() -> N
     assert found.replicates == 200
 
 
-def test_p_values_are_corrected_for_all_classes_of_all_methods_together() -> None:
+def test_p_values_are_corrected_over_all_classes_and_methods_together() -> None:
     found = statistics_of(
         [compared(0.5, 0.5, 0.5), compared(0.7, 0.5, 0.6, seed=2), compared(0.4, 0.5, 0.45, seed=3)]
     )
@@ -78,7 +78,7 @@ def test_p_values_are_corrected_for_all_classes_of_all_methods_together() -> Non
     assert found.classes[1].differences[0].holm == 1.0
 
 
-def test_letters_and_p_values_are_of_one_test_whatever_is_chosen() -> None:
+def test_letters_and_p_values_come_from_one_test_whatever_is_chosen() -> None:
     scores = (0.5, 0.503, 0.52, 0.6, 0.61)
     methods = [compared(score, score, score, seed=seed) for seed, score in enumerate(scores)]
     board = standings({str(place): each for place, (each, _) in enumerate(methods)})
@@ -96,7 +96,7 @@ def test_letters_and_p_values_are_of_one_test_whatever_is_chosen() -> None:
         assert (alone.tests, alone.is_of_board) == (10, True)
 
 
-def test_only_classes_that_all_have_entered_are_compared_and_then_no_images() -> None:
+def test_with_a_class_missing_only_common_classes_are_compared_and_no_images() -> None:
     found = statistics_of([compared(0.5, 0.5, 0.5), compared(0.6, None, names=("dog",), errors=(0, 9))])
 
     assert [each.name for each in found.classes] == ["dog"]
@@ -106,20 +106,20 @@ def test_only_classes_that_all_have_entered_are_compared_and_then_no_images() ->
     assert found.images == ()
 
 
-def test_methods_without_a_class_in_common_are_compared_in_none() -> None:
+def test_methods_without_a_common_class_are_not_compared_by_class() -> None:
     found = statistics_of([compared(0.5, None, names=("cat",)), compared(0.6, None, names=("dog",))])
 
     assert found.classes == ()
 
 
-def test_images_stand_in_the_order_of_their_differences_and_equal_ones_are_left_out() -> None:
+def test_only_images_in_which_the_methods_differ_are_listed() -> None:
     found = statistics_of([compared(0.5, 0.5, 0.5, errors=(2, 0)), compared(0.6, 0.5, 0.5, errors=(2, 7))])
 
     [image] = found.images
     assert (image.image, image.positives, image.missed, image.false) == ("b", 1, (0, 7), (0, 0))
 
 
-def test_the_same_method_twice_differs_in_nothing() -> None:
+def test_a_method_does_not_differ_from_itself() -> None:
     found = statistics_of([compared(0.5, 0.5, 0.5), compared(0.5, 0.5, 0.5)])
 
     assert [each.difference.holm for each in found.pairs] == [1.0]
@@ -140,12 +140,12 @@ def test_a_method_keeps_its_colour_in_every_figure() -> None:
     assert colours == [["dot series-0", "dot series-1", "dot series-2"], ["dot series-1", "dot series-2"]]
 
 
-def test_where_values_are_hidden_nothing_is_drawn() -> None:
+def test_nothing_is_drawn_if_values_are_hidden() -> None:
     view = comparison(2, classes=(), statistics=None)
 
     assert scores_figure(view) is None
     assert differences_figure(view) is None
 
 
-def test_an_axis_of_differences_is_as_long_on_both_sides() -> None:
+def test_an_axis_of_differences_is_symmetric() -> None:
     assert symmetric([0.2, -0.01]) == Range(-0.2, 0.2)

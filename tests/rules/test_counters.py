@@ -1,4 +1,4 @@
-"""Web processes that share a port count together, and go on counting when one of them is replaced."""
+"""Web processes that share a port add up their counts, also after one of them was replaced."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ SAMPLE = 'heldout_http_requests_total{method="GET",route="none",status="2xx"}'
 
 
 def counted(folder: Path, requests: int) -> dict[str, float]:
-    """What a process that has handled so many requests tells, by sample."""
+    """The samples that a process exposes after counting this number of requests."""
     environment = os.environ | {FOLDER: str(folder)}
     done = subprocess.run(
         [sys.executable, "-c", COUNT, str(requests)],
@@ -36,7 +36,7 @@ def counted(folder: Path, requests: int) -> dict[str, float]:
     return {sample: float(value) for sample, _, value in lines}
 
 
-def test_processes_count_together_and_their_successors_go_on(tmp_path: Path) -> None:
+def test_counts_of_processes_add_up_and_outlive_them(tmp_path: Path) -> None:
     assert counted(tmp_path, 3)[SAMPLE] == 3
 
     after = counted(tmp_path, 4)

@@ -1,4 +1,4 @@
-"""What is right about a deployment, and what is said of what is not."""
+"""Checks of a deployment, and their advice."""
 
 from pathlib import Path
 
@@ -17,7 +17,9 @@ def secret_in_file(folder: Path, text: str, mode: int, monkeypatch: pytest.Monke
     file = folder / "metrics_token"
     file.write_text(text)
     file.chmod(mode)
-    monkeypatch.setattr(deployment, "_is_reachable", lambda _: True)  # folders of tests are closed to others
+    monkeypatch.setattr(
+        deployment, "_is_reachable", lambda _: True
+    )  # the temporary folders of tests are not readable by others
     monkeypatch.setenv("HELDOUT_METRICS_TOKEN_FILE", str(file))
     return secrets(Settings.read())
 
@@ -32,7 +34,7 @@ def secret_in_file(folder: Path, text: str, mode: int, monkeypatch: pytest.Monke
         secrets(Settings(database_url=f"postgresql://heldout:{GOOD}@db/heldout")),
     ],
 )
-def test_what_the_documents_ask_for_passes_and_asks_for_nothing(check: Check) -> None:
+def test_a_deployment_as_documented_passes_without_advice(check: Check) -> None:
     assert check.advice == ""
     assert check.finding
 
@@ -49,7 +51,7 @@ def test_what_the_documents_ask_for_passes_and_asks_for_nothing(check: Check) ->
         (secrets(Settings(broker_url="redis://broker/0")), "has no password", "deploy/secrets.sh"),
     ],
 )
-def test_what_is_wrong_is_said_with_what_to_do_about_it(check: Check, finding: str, advice: str) -> None:
+def test_a_problem_is_reported_with_advice(check: Check, finding: str, advice: str) -> None:
     assert finding in check.finding
     assert advice in check.advice
 
@@ -63,12 +65,12 @@ def test_what_is_wrong_is_said_with_what_to_do_about_it(check: Check, finding: s
         ("k7Vq2nRw9", None, "has 9 characters, expected 16"),
     ],
 )
-def test_a_secret_that_can_be_guessed_is_a_problem(found: str, user: str | None, problem: str) -> None:
+def test_a_guessable_secret_is_a_problem(found: str, user: str | None, problem: str) -> None:
     assert problem in str(secret_problem(found, user))
 
 
 @pytest.mark.parametrize(("mode", "is_safe"), [(0o600, True), (0o644, False), (0o620, False)])
-def test_a_file_of_a_secret_that_others_read_or_change_is_told_without_the_secret(
+def test_a_secret_file_that_others_can_access_is_reported_without_the_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, *, is_safe: bool
 ) -> None:
     check = secret_in_file(tmp_path, GOOD, mode, monkeypatch)

@@ -1,4 +1,4 @@
-"""What readers see of results: by disclosure, reader and time."""
+"""What readers see of results, depending on disclosure, reader and time."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ def phase(disclosure: Disclosure, **changes: object) -> PhaseView:
         (Disclosure.AT_CLOSE, None, None),
     ],
 )
-def test_each_disclosure_shows_its_values_and_no_more(
+def test_each_disclosure_shows_only_its_own_values(
     disclosure: Disclosure, mean: float | None, value: float | None
 ) -> None:
     visibility = visibility_for(PARTICIPANT, phase(disclosure))
@@ -60,12 +60,12 @@ def test_each_disclosure_shows_its_values_and_no_more(
     assert visibility.decimals == (None if disclosure is Disclosure.FULL else 3)
 
 
-def test_the_ladder_shows_a_result_s_own_mean_where_it_is_a_step() -> None:
+def test_the_ladder_shows_the_mean_of_a_result_that_is_a_step() -> None:
     assert public_visibility(phase(Disclosure.LADDER)).mean(SCORE) == 0.648
 
 
 @pytest.mark.parametrize("disclosure", list(Disclosure))
-def test_organisers_see_everything_and_the_page_knows_it(disclosure: Disclosure) -> None:
+def test_organisers_see_everything_and_are_told_what_the_public_does_not(disclosure: Disclosure) -> None:
     visibility = visibility_for(ORGANISER, phase(disclosure))
 
     assert (visibility.mean(SCORE, BEST), visibility.value(SCORE), visibility.details) == (
@@ -77,7 +77,7 @@ def test_organisers_see_everything_and_the_page_knows_it(disclosure: Disclosure)
 
 
 @pytest.mark.parametrize("disclosure", HELD_OUT)
-def test_a_phase_that_is_over_shows_the_values_of_classes_or_everything(disclosure: Disclosure) -> None:
+def test_a_phase_that_is_over_shows_class_values_or_everything(disclosure: Disclosure) -> None:
     over = phase(disclosure, is_over=True)
 
     assert public_visibility(over) == Visibility(means=True, classes=True, details=False)
@@ -86,7 +86,7 @@ def test_a_phase_that_is_over_shows_the_values_of_classes_or_everything(disclosu
     assert not public_visibility(phase(disclosure, details_at_close=True)).details
 
 
-def test_no_value_and_0_look_alike_where_the_ground_truth_makes_the_difference() -> None:
+def test_a_class_without_objects_in_hidden_ground_truth_shows_as_zero() -> None:
     visibility = public_visibility(phase(Disclosure.CLASSES))
 
     assert (visibility.value(NO_OBJECT), visibility.reason(NO_OBJECT)) == (0.0, None)
@@ -95,14 +95,14 @@ def test_no_value_and_0_look_alike_where_the_ground_truth_makes_the_difference()
     assert (everything.value(NO_OBJECT), everything.reason(NO_OBJECT)) == (None, NO_OBJECT.reason)
 
 
-def test_a_mean_that_the_ground_truth_prevents_is_that_of_the_shown_values() -> None:
+def test_a_mean_undefined_by_the_ground_truth_is_the_mean_of_the_shown_values() -> None:
     assert held_out_mean(0.4, None, [0.1]) == 0.4
     assert held_out_mean(None, "a class has no value", [0.5, 0.0]) == 0.25
     assert held_out_mean(None, "a class has no value", []) == 0.0
     assert held_out_mean(None, "not entered: cat", [0.5, None]) is None
 
 
-def test_the_values_of_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so() -> None:
+def test_a_phase_can_hide_the_class_values_of_incomplete_results() -> None:
     strict = phase(Disclosure.CLASSES, only_complete=True)
     visibility = public_visibility(strict)
 
@@ -128,7 +128,7 @@ def test_a_result_without_a_score_row_has_no_mean() -> None:
 
 
 @pytest.mark.parametrize("disclosure", HELD_OUT)
-def test_what_is_withheld_is_said_with_its_reason(disclosure: Disclosure) -> None:
+def test_a_page_says_what_is_withheld_and_why(disclosure: Disclosure) -> None:
     chosen = phase(disclosure)
     text = withheld(chosen, visibility_for(Actor(), chosen)) or ""
 
@@ -147,13 +147,13 @@ def test_what_is_withheld_is_said_with_its_reason(disclosure: Disclosure) -> Non
         ({"disclosure": Disclosure.MEAN, "is_over": True}, "is held out"),
     ],
 )
-def test_what_is_withheld_says_until_when(changes: dict[str, object], ending: str) -> None:
+def test_a_page_says_until_when_values_are_withheld(changes: dict[str, object], ending: str) -> None:
     chosen = replace(PHASE, **changes)  # type: ignore[arg-type]  # any field
 
     assert (withheld(chosen, public_visibility(chosen)) or "").endswith(ending)
 
 
-def test_an_incomplete_result_says_that_its_classes_are_hidden() -> None:
+def test_an_incomplete_result_says_that_its_class_values_are_hidden() -> None:
     strict = phase(Disclosure.CLASSES, only_complete=True, closes_at=NOW)
 
     assert "not complete" in (withheld(strict, public_visibility(strict), is_complete=False) or "")
@@ -169,21 +169,23 @@ def terms(disclosure: Disclosure, *, only_complete: bool = False) -> Terms:
 
 @pytest.mark.parametrize("before", list(Disclosure))
 @pytest.mark.parametrize("after", list(Disclosure))
-def test_with_results_a_disclosure_becomes_stricter_or_full(before: Disclosure, after: Disclosure) -> None:
+def test_with_results_a_disclosure_may_only_become_stricter_or_full(
+    before: Disclosure, after: Disclosure
+) -> None:
     refusal = change_refusal(terms(before), terms(after), **HAS)
 
     allowed = after is Disclosure.FULL or LEAST_FIRST.index(after) <= LEAST_FIRST.index(before)
     assert (refusal is None) is allowed
 
 
-def test_without_results_or_once_it_is_over_a_phase_may_disclose_more() -> None:
+def test_a_phase_may_disclose_more_if_it_is_over_or_has_no_results() -> None:
     before, after = terms(Disclosure.AT_CLOSE), terms(Disclosure.CLASSES)
 
     assert change_refusal(before, after, **HAS | {"has_results": False}) is None
     assert change_refusal(before, after, **HAS | {"is_over": True}) is None
 
 
-def test_scores_at_the_close_need_a_close() -> None:
+def test_disclosing_at_the_close_needs_a_closing_date() -> None:
     after = terms(Disclosure.AT_CLOSE)
 
     assert "closing date" in (change_refusal(after, after, **HAS | {"closes": False}) or "")
@@ -206,7 +208,7 @@ def test_classes_of_incomplete_results_stay_hidden_once_there_are_results() -> N
         (Disclosure.AT_CLOSE, 0),
     ],
 )
-def test_disclosed_values_carry_so_many_bits_at_most(disclosure: Disclosure, bits: int | None) -> None:
+def test_disclosed_values_carry_a_bounded_number_of_bits(disclosure: Disclosure, bits: int | None) -> None:
     found = bits_at_most(disclosure, Use(results=2, values=40, steps=1))
 
     assert (found if found is None else round(found)) == bits
@@ -245,7 +247,7 @@ OPEN, OVER = CLOSES - timedelta(days=9), CLOSES + timedelta(days=9)
         ([TermsChange(OVER, None, None)], {Disclosure.MEAN, Disclosure.CLASSES}),
     ],
 )
-def test_what_was_disclosed_before_a_change_counts_as_disclosed(
+def test_values_disclosed_before_a_change_stay_disclosed(
     changes: list[TermsChange], rows: set[Disclosure]
 ) -> None:
     now = phase(Disclosure.MEAN, details_at_close=False, is_over=False, closes_at=CLOSES)
@@ -253,7 +255,7 @@ def test_what_was_disclosed_before_a_change_counts_as_disclosed(
     assert disclosures_so_far(now, changes) == rows
 
 
-def test_a_stricter_disclosure_takes_back_none_of_the_bits() -> None:
+def test_a_stricter_disclosure_does_not_reduce_the_bits_already_disclosed() -> None:
     use = Use(results=2, values=40, steps=1)
 
     assert bits_so_far({Disclosure.MEAN, Disclosure.CLASSES}, use) == bits_at_most(Disclosure.CLASSES, use)
@@ -270,7 +272,7 @@ def test_a_stricter_disclosure_takes_back_none_of_the_bits() -> None:
         (Disclosure.AT_CLOSE, (3,), 0),
     ],
 )
-def test_the_most_that_a_team_can_have_learnt_is_shown_in_two_digits(
+def test_the_most_that_a_team_can_have_learnt_has_two_significant_digits(
     disclosure: Disclosure, results: tuple[int, ...], bits: int | None
 ) -> None:
     assert most_bits({disclosure}, [Use(each, 0, 0) for each in results]) == bits

@@ -1,4 +1,4 @@
-"""Example archives: valid for every competition of every kind of challenge, and the same each time."""
+"""Example archives are valid in every competition of every data set, and reproducible."""
 
 import io
 import tarfile
@@ -67,18 +67,18 @@ def test_every_prediction_of_an_example_has_the_same_confidence() -> None:
     assert {line.split()[1] for content in files.values() for line in content.splitlines()} == {b"0.5"}
 
 
-def test_there_is_no_example_where_sizes_are_unknown() -> None:
+def test_no_example_is_offered_if_image_sizes_are_unknown() -> None:
     unknown = Description("VOC2012", "test", ("car",), (), (Image("a", UNKNOWN_SIDE, UNKNOWN_SIDE),))
 
     assert has_sizes(description("VOC2012"))
     assert not has_sizes(unknown)
 
 
-def test_every_task_has_a_grammar() -> None:
+def test_every_task_has_a_line_grammar() -> None:
     assert all(line_grammar(each.task) for dataset in DATASETS for each in scoring.competitions(dataset))
 
 
-def test_calls_are_tried_on_an_open_board_with_public_annotation() -> None:
+def test_documented_api_calls_use_an_open_board_with_public_annotation() -> None:
     closed = replace(PHASE, challenge="old", state=PhaseState.CLOSED, disclosure=Disclosure.FULL)
     held_out = replace(PHASE, state=PhaseState.OPEN, disclosure=Disclosure.CLASSES)
     public = replace(held_out, image_set="val", disclosure=Disclosure.FULL, not_offered=(1, 2))

@@ -1,4 +1,4 @@
-"""Exports in which what people typed stays text."""
+"""Exports keep what people typed as plain text."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ EVIL = '=HYPERLINK("x"), {\\input{/etc/passwd}} %\r\n@misc{x} $&#_^~<>|'
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
-def test_a_spreadsheet_finds_no_formula(text: str) -> None:
+def test_text_that_looks_like_a_formula_is_quoted(text: str) -> None:
     [_, [cell, *_]] = csv.reader(io.StringIO(csv_of(["name"], [[text]]), newline=""))
 
     assert cell == f"'{text}"
@@ -21,14 +21,14 @@ def test_a_spreadsheet_finds_no_formula(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.text())
-def test_other_text_arrives_as_it_is(text: str) -> None:
+def test_other_text_is_exported_unchanged(text: str) -> None:
     text = text.lstrip("=+-@\t\r").replace("\0", "")
     rows = list(csv.reader(io.StringIO(csv_of(["name", "value"], [[text, -0.5]]), newline="")))
 
     assert rows == [["name", "value"], [text, "-0.5"]]
 
 
-def test_latex_sees_no_command_in_what_people_typed() -> None:
+def test_latex_commands_in_text_are_escaped() -> None:
     text = tex_text(EVIL)
 
     assert "\\input" not in text
@@ -37,7 +37,7 @@ def test_latex_sees_no_command_in_what_people_typed() -> None:
     assert tex_text("a\0b\x1b") == "ab"
 
 
-def test_a_table_has_the_rules_of_booktabs_and_its_notes_in_one_line_each() -> None:
+def test_a_latex_table_uses_booktabs_and_has_one_line_per_note() -> None:
     table = tex_table(["from\nhere"], ["Method", "car"], [["a", "1.0"]])
 
     assert table.splitlines() == [
@@ -46,7 +46,7 @@ def test_a_table_has_the_rules_of_booktabs_and_its_notes_in_one_line_each() -> N
     ]  # fmt: skip
 
 
-def test_a_citation_has_balanced_braces_and_a_plain_key_whatever_was_typed() -> None:
+def test_a_citation_of_hostile_text_has_balanced_braces_and_a_plain_key() -> None:
     fields = dict.fromkeys(("title", "author", "howpublished", "note"), EVIL)
     entry = bibtex(EVIL, fields)
 

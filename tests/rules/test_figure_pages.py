@@ -1,4 +1,4 @@
-"""What a page shows of the table of a figure."""
+"""Which part of a figure's table a page shows."""
 
 from app.boards.selections import CLASSES_TOGETHER
 from app.figures.figures import ROWS_TOGETHER, ColumnView, FigureView, table_part
@@ -12,7 +12,7 @@ def table(*, columns: int, rows: int) -> FigureView:
     return FigureView("heat-map", "", "", names, cells, "", "")
 
 
-def test_a_small_table_is_shown_as_it_is() -> None:
+def test_a_small_table_is_shown_whole() -> None:
     figure = table(columns=CLASSES_TOGETHER, rows=ROWS_TOGETHER)
 
     part = table_part(figure)
@@ -20,7 +20,7 @@ def test_a_small_table_is_shown_as_it_is() -> None:
     assert (part.columns, part.rows, part.groups, part.left_out) == (figure.columns, figure.rows, (), 0)
 
 
-def test_a_wide_table_is_shown_by_groups_of_columns_beside_the_names_of_its_rows() -> None:
+def test_a_wide_table_is_shown_in_groups_of_columns_with_the_row_names() -> None:
     part = table_part(table(columns=60, rows=2), 2)
 
     assert [(each.first, each.last) for each in part.groups] == [("c0", "c39"), ("c40", "c59")]
@@ -29,7 +29,7 @@ def test_a_wide_table_is_shown_by_groups_of_columns_beside_the_names_of_its_rows
     assert part.group == 2
 
 
-def test_a_group_beyond_those_of_a_table_is_its_last() -> None:
+def test_a_group_number_out_of_range_shows_the_last_group() -> None:
     assert table_part(table(columns=60, rows=1), 3) == table_part(table(columns=60, rows=1), 2)
 
 

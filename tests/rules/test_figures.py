@@ -1,4 +1,4 @@
-"""Scales, curves and other shapes: their geometry, and the SVG that it is written as."""
+"""Geometry of scales, curves and other shapes, and the SVG they are written as."""
 
 import xml.etree.ElementTree as ET
 
@@ -30,7 +30,7 @@ def test_ticks_are_few_and_evenly_spaced(high: float, most: int) -> None:
     assert np.allclose(np.diff(found), found[1] if len(found) > 1 else 0)
 
 
-def test_a_value_outside_a_scale_stands_at_its_border() -> None:
+def test_a_value_outside_a_scale_is_drawn_at_its_edge() -> None:
     assert [Scale(0, 1, 10, 20).at(value) for value in (-1, 0.5, 2)] == [10, 15, 20]
     assert Scale(3, 3, 10, 20).at(3) == 15
 
@@ -89,7 +89,7 @@ def test_a_confusion_matrix_has_the_shares_of_each_row() -> None:
     assert cells[6:] == ["cell none"] * 3
 
 
-def test_heads_of_a_heat_map_can_be_told_apart() -> None:
+def test_heat_map_column_heads_are_written_in_full() -> None:
     labels = ("class_001", "class_002", "person")
 
     figure = confusion("Oak", labels, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
@@ -98,7 +98,7 @@ def test_heads_of_a_heat_map_can_be_told_apart() -> None:
     assert [head.text for head in heads] == list(labels)
 
 
-def test_similar_rows_are_neighbours_also_where_values_are_missing() -> None:
+def test_similar_rows_are_neighbours_even_if_values_are_missing() -> None:
     rows = [(0.1, 0.1), (0.9, 0.9), (0.1, None), (0.88, 0.9)]
 
     order = similar_order(rows)
@@ -118,7 +118,7 @@ def drawings(name: str) -> list[Drawing]:
     ]
 
 
-def test_a_drawing_begins_where_its_longest_name_does() -> None:
+def test_a_drawing_starts_at_its_longest_name() -> None:
     for drawing in drawings("Oak"):
         [*found] = [shape for shape in drawing.shapes if isinstance(shape, Text) and shape.text == "Oak"]
         assert 0 < found[0].x - drawing.left - 8.5 * len("Oak") < 8
@@ -126,7 +126,7 @@ def test_a_drawing_begins_where_its_longest_name_does() -> None:
     assert [drawing.left for drawing in drawings("a name of more letters than fit")] == [0, 0, 0, 0]
 
 
-def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
+def test_a_drawing_is_written_as_accessible_escaped_svg() -> None:
     shapes = (
         Text(1, 2, EVIL, "end", "quiet", turned=-90, title=EVIL),
         Line(0, 0, 1.25, 1, "grid"),
@@ -149,7 +149,7 @@ def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
     assert root.findall(f"{SVG}style") == []
 
 
-def test_a_drawing_that_stands_alone_has_its_styles_with_it() -> None:
+def test_a_standalone_drawing_includes_its_styles() -> None:
     drawing = Drawing("alone", "Alone", "Alone, in words", 10, 10, ())
 
     text = embed_styles(render_template("figures/drawing.svg", drawing=drawing), ".drawing { color: red; }")

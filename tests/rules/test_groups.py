@@ -10,30 +10,30 @@ from scoring.statistics.kept_replicates import pack_replicates
 from scoring.statistics.resampling import Draws, Replicates, Setup
 
 
-def test_a_digit_belongs_to_the_letter_before_it() -> None:
+def test_a_digit_is_part_of_the_letter_before_it() -> None:
     assert letters_of("aZb12") == {"a", "Z", "b12"}
     assert not share_group("a", "a2")
     assert share_group("ab", "b")
 
 
-def test_a_method_that_was_not_compared_is_like_no_other() -> None:
+def test_a_method_that_was_not_compared_shares_no_group() -> None:
     assert not share_group("", "a")
     assert not share_group("", "")
 
 
-def test_the_version_is_that_of_the_runs() -> None:
+def test_the_version_depends_on_the_runs_but_not_their_order() -> None:
     assert version_of([1, 2]) == version_of([2, 1])
     assert version_of([1]) != version_of([1, 2])
 
 
 def drawn(score: float | None, noise: float = 0.01, truth: str = "0f") -> bytes:
-    """Replicates around a score, as they are kept."""
+    """Replicates around a score, as they are stored."""
     values = np.full((1, 200), score or 0.0) + noise * np.sin(np.arange(200) * (1 + 50 * (score or 0)))
     setup = Setup("detection", "voc2012", truth)
     return pack_replicates(Replicates(setup, Draws(9, 200), (), (score,), values))
 
 
-def test_methods_that_are_far_apart_have_letters_of_their_own() -> None:
+def test_methods_with_very_different_scores_have_different_letters() -> None:
     kept = ((11, drawn(0.5)), (12, drawn(0.501)), (13, drawn(0.9)))
 
     letters = json.loads(sandbox.groups(kept))["letters"]
@@ -42,7 +42,7 @@ def test_methods_that_are_far_apart_have_letters_of_their_own() -> None:
     assert not share_group(letters["12"], letters["13"])
 
 
-def test_runs_without_a_headline_or_of_another_ground_truth_are_not_compared() -> None:
+def test_runs_without_a_score_or_with_another_ground_truth_are_not_compared() -> None:
     kept = ((1, drawn(0.5)), (2, drawn(0.6)), (3, drawn(None)), (4, drawn(0.7, truth="other")))
 
     assert json.loads(sandbox.groups(kept))["letters"].keys() == {"1", "2"}

@@ -5,21 +5,21 @@ from app.operations.health import Part, Progress, health_of
 WELL = Progress(sweep_age=3.0, workers=2, jobs_lag=0.0, dead_jobs=0)
 
 
-def test_an_installation_in_which_everything_goes_on_is_ok() -> None:
+def test_a_running_installation_is_ok() -> None:
     health = health_of(WELL, 15)
 
     assert health.status == "ok"
     assert health.sweep == Part("ok", 3.0)
 
 
-def test_a_sweep_that_did_not_happen_for_four_intervals_is_late() -> None:
+def test_a_sweep_is_late_after_more_than_four_intervals() -> None:
     in_time, late = (health_of(Progress(age, 2, 0.0, 0), 15) for age in (60.0, 61.0))
 
     assert (in_time.status, late.status) == ("ok", "degraded")
     assert late.sweep == Part("late", 61.0)
 
 
-def test_no_sweep_no_worker_and_messages_that_wait_are_each_named() -> None:
+def test_missing_sweeps_and_workers_and_late_or_failed_jobs_are_each_reported() -> None:
     health = health_of(Progress(sweep_age=None, workers=0, jobs_lag=90.0, dead_jobs=3), 15)
 
     assert health.status == "degraded"
@@ -28,7 +28,7 @@ def test_no_sweep_no_worker_and_messages_that_wait_are_each_named() -> None:
     ]  # fmt: skip
 
 
-def test_without_a_database_everything_behind_it_is_unknown() -> None:
+def test_without_a_database_the_state_of_sweeps_workers_and_jobs_is_unknown() -> None:
     health = health_of(None, 15)
 
     assert health.database.status == "unreachable"

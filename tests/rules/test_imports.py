@@ -30,7 +30,7 @@ def request(**options: Any) -> TreeImport:
 
 
 @pytest.mark.parametrize("name", ["VOC2007", "sample", "2012", "my_challenge-v2.1", "a" * 40])
-def test_ordinary_names_stand_in_addresses(name: str) -> None:
+def test_ordinary_names_can_be_used_in_urls(name: str) -> None:
     check_name(name, "challenge code")
 
 
@@ -63,7 +63,7 @@ def test_a_date_needs_its_time_zone(text: str) -> None:
         parse_date(text)
 
 
-def test_a_new_phase_is_held_out_with_a_quota_unless_something_else_is_given() -> None:
+def test_a_new_phase_is_held_out_with_a_quota_by_default() -> None:
     rules = new_rules(request(), NOW)
 
     assert (rules.disclosure, rules.quotas) == (Disclosure.CLASSES, (Quota(2, 7), Quota(30, 365)))
@@ -71,14 +71,14 @@ def test_a_new_phase_is_held_out_with_a_quota_unless_something_else_is_given() -
     assert new_rules(request(disclosure=Disclosure.FULL), NOW).quotas == ()
 
 
-def test_options_that_are_not_given_stay() -> None:
+def test_options_that_are_not_given_keep_their_values() -> None:
     rules = new_rules(request(quotas=(Quota(5, 7),), closes_in=30 * DAY, details_at_close=True), NOW)
 
     assert changed_rules(rules, request(), NOW + DAY) == rules
     assert changed_rules(rules, request(closes_at=NONE), NOW) == replace(rules, closes_at=None)
 
 
-def test_what_changed_is_said_with_both_values() -> None:
+def test_changes_are_reported_with_old_and_new_values() -> None:
     before = new_rules(request(), NOW)
     after = changed_rules(
         before, request(quotas=(Quota(30, 30), Quota(5, 7)), closes_at=NOW + DAY, grace=timedelta(0)), NOW
@@ -105,7 +105,7 @@ def test_rules_that_contradict_each_other_are_refused(options: dict[str, Any], w
         new_rules(request(**options), NOW)
 
 
-def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None:
+def test_a_public_phase_that_becomes_held_out_gets_a_quota_and_a_warning() -> None:
     before = new_rules(request(disclosure=Disclosure.FULL), NOW)
     after = changed_rules(before, request(disclosure=Disclosure.CLASSES), NOW)
 
@@ -118,7 +118,7 @@ def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None
     assert list(warnings(after, replace(after, disclosure=Disclosure.MEAN))) == []
 
 
-def test_an_embargo_does_not_change_once_there_are_results() -> None:
+def test_an_embargo_cannot_change_once_there_are_results() -> None:
     before = new_rules(request(closes_in=DAY), NOW)
     after = changed_rules(before, request(embargo=True), NOW)
 
@@ -129,17 +129,17 @@ def test_an_embargo_does_not_change_once_there_are_results() -> None:
 
 
 @pytest.mark.parametrize(("value", "words"), [(True, "yes"), (False, "no"), (2, "2"), ("voc2007", "voc2007")])
-def test_values_of_rules_are_shown_in_words(value: object, words: str) -> None:
+def test_rule_values_are_shown_in_words(value: object, words: str) -> None:
     assert format_rule(value) == words
 
 
-def test_a_phase_that_discloses_at_its_close_has_a_closing_date() -> None:
+def test_a_phase_that_discloses_at_its_close_needs_a_closing_date() -> None:
     with pytest.raises(ValueError, match="needs a closing date"):
         new_rules(request(disclosure=Disclosure.AT_CLOSE), NOW)
     assert new_rules(request(disclosure=Disclosure.AT_CLOSE, closes_in=DAY), NOW).closes_at == NOW + DAY
 
 
 @pytest.mark.parametrize("text", ["", "two", "0/7", "2/0", "2/7/1", "-2", "2 per week"])
-def test_a_quota_that_is_typed_in_another_way_is_refused(text: str) -> None:
+def test_a_malformed_quota_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="written as results/days"):
         parse_quota(text)

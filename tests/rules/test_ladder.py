@@ -9,9 +9,9 @@ def test_a_step_beats_the_best_by_more_than_a_standard_error() -> None:
     assert not is_significant_gain(0.4, 0.5, 0.0)
 
 
-def test_the_same_predictions_again_are_no_step() -> None:
+def test_the_same_predictions_again_are_not_a_step() -> None:
     assert not is_significant_gain(0.5, 0.5, 0.0)
 
 
-def test_a_difference_without_a_known_error_is_no_step() -> None:
+def test_a_gain_with_an_unknown_error_is_not_a_step() -> None:
     assert not is_significant_gain(0.9, 0.5, None)

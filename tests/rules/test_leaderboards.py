@@ -1,4 +1,4 @@
-"""In what order a board stands."""
+"""The order of a board's rows."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -27,17 +27,17 @@ def order(standings: list[BoardRow], by: str = "mean", *, descending: bool = Tru
     return [row.method for row in arrange(standings, CLASSES, BoardQuery(by, descending))]
 
 
-def test_the_highest_mean_stands_first() -> None:
+def test_the_highest_mean_comes_first() -> None:
     assert order([row_of("low", 0.1), row_of("high", 0.9)]) == ["high", "low"]
 
 
-def test_equal_means_share_a_rank_and_the_next_is_left_out() -> None:
+def test_equal_means_share_a_rank_and_the_next_rank_is_skipped() -> None:
     rows = arrange([row_of("a", 0.5), row_of("b", 0.5), row_of("c", 0.4)], CLASSES, BoardQuery())
 
     assert [row.rank for row in rows] == [1, 1, 3]
 
 
-def test_a_row_without_a_mean_has_no_rank_and_stands_last_in_either_direction() -> None:
+def test_a_row_without_a_mean_has_no_rank_and_comes_last_in_both_directions() -> None:
     rows = [row_of("blank", None, car=0.99), row_of("weak", 0.0)]
 
     assert order(rows) == ["weak", "blank"]
@@ -45,7 +45,7 @@ def test_a_row_without_a_mean_has_no_rank_and_stands_last_in_either_direction() 
     assert [row.rank for row in arrange(rows, CLASSES, BoardQuery())] == [1, None]
 
 
-def test_the_best_of_a_column_is_marked_also_when_it_is_zero_or_shared() -> None:
+def test_the_best_of_a_column_is_marked_even_if_it_is_zero_or_shared() -> None:
     rows = arrange(
         [row_of("a", 0.5, car=0.0), row_of("b", 0.4, car=0.0), row_of("c", 0.3)], CLASSES, BoardQuery()
     )
@@ -53,27 +53,27 @@ def test_the_best_of_a_column_is_marked_also_when_it_is_zero_or_shared() -> None
     assert [row.cells[0].best for row in rows] == [True, True, False]
 
 
-def test_sorting_by_a_class_keeps_the_ranks_of_the_mean() -> None:
+def test_sorting_by_a_class_keeps_the_ranks_by_mean() -> None:
     rows = arrange([row_of("a", 0.5, car=0.1), row_of("b", 0.4, car=0.9)], CLASSES, BoardQuery("car"))
 
     assert [(row.method, row.rank) for row in rows] == [("b", 2), ("a", 1)]
 
 
-def test_rows_that_are_equal_stand_in_the_order_they_came_in() -> None:
+def test_equal_rows_are_ordered_by_date() -> None:
     assert order([row_of("late", 0.5, age=1), row_of("early", 0.5, age=2)]) == ["early", "late"]
 
 
-def test_methods_are_sorted_whatever_the_case() -> None:
+def test_methods_are_sorted_regardless_of_case() -> None:
     assert order([row_of("b", 0.1), row_of("A", 0.2)], "method", descending=False) == ["A", "b"]
 
 
-def test_rows_can_stand_by_their_team() -> None:
+def test_rows_can_be_sorted_by_team() -> None:
     rows = [row_of("a", 0.1), row_of("b", 0.9)]
 
     assert order(rows, "team", descending=False) == ["a", "b"]
 
 
-def test_rows_can_stand_by_their_date() -> None:
+def test_rows_can_be_sorted_by_date() -> None:
     assert order([row_of("old", 0.9, age=9), row_of("new", 0.1)], "date") == ["new", "old"]
 
 

@@ -63,7 +63,7 @@ def test_mail_waits_until_every_limit_allows_it(before: RecentRequests, wait: ti
 
 
 @pytest.mark.parametrize(("ages", "wait"), [((9,), 1), ((10,), None), (range(10, 1430, 10), None)])
-def test_while_no_other_login_link_is_sent_the_last_one_works(ages: Iterable[int], wait: int | None) -> None:
+def test_a_login_link_works_until_the_next_one_may_be_sent(ages: Iterable[int], wait: int | None) -> None:
     minute = timedelta(minutes=1)
     before = requested(*[age * minute for age in ages])
 
@@ -97,14 +97,14 @@ def recipient(**changed: object) -> Recipient:
         ),
     ],
 )
-def test_an_address_that_somebody_has_confirmed_gets_a_hint_and_no_link(
+def test_a_taken_address_gets_a_hint_instead_of_a_link(
     asked: MailTemplate, person: Recipient, sent: MailTemplate | None
 ) -> None:
     assert template_for(asked, person) == sent
 
 
 @pytest.mark.parametrize("letter", MailTemplate)
-def test_only_the_confirmation_of_a_new_address_goes_to_it(letter: MailTemplate) -> None:
+def test_only_the_confirmation_of_a_new_address_is_sent_to_it(letter: MailTemplate) -> None:
     moving = recipient(new_address="oak@example.org")
 
     assert address_for(letter, recipient()) == "ash@example.org"
@@ -114,7 +114,7 @@ def test_only_the_confirmation_of_a_new_address_goes_to_it(letter: MailTemplate)
 
 
 @pytest.mark.parametrize("letter", MailTemplate)
-def test_every_letter_is_plain_ascii_with_a_subject_and_absolute_links_in_one_piece(
+def test_every_mail_is_plain_ascii_with_a_subject_and_unbroken_absolute_links(
     letter: MailTemplate,
 ) -> None:
     text = render_mail(letter, passwords=True, **FIELDS)
@@ -133,11 +133,11 @@ def test_every_letter_is_plain_ascii_with_a_subject_and_absolute_links_in_one_pi
 
 
 @pytest.mark.parametrize("letter", sorted(set(MailTemplate) - {MailTemplate.RESET_PASSWORD}))
-def test_without_passwords_no_letter_leads_to_the_page_that_replaces_one(letter: MailTemplate) -> None:
+def test_without_passwords_no_mail_links_to_the_password_reset(letter: MailTemplate) -> None:
     assert "forgot-password" not in render_mail(letter, passwords=False, **FIELDS).body
 
 
-def test_every_template_of_mail_is_a_letter() -> None:
+def test_every_mail_template_has_a_file() -> None:
     names = {path.stem for path in (ROOT / "templates" / "mail").iterdir()}
 
     assert names == {letter.value for letter in MailTemplate}
@@ -169,16 +169,16 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_a_text_that_could_reach_somebody_else_is_no_address(text: str) -> None:
+def test_text_that_could_reach_somebody_else_is_not_an_address(text: str) -> None:
     assert not is_mail_address(text)
 
 
 @pytest.mark.parametrize("text", ["ash@example.org", "o'hara+voc@sub.example.co.uk", "a@b.c", "1_2@3-4.org"])
-def test_what_people_use_is_an_address(text: str) -> None:
+def test_common_addresses_are_accepted(text: str) -> None:
     assert is_mail_address(text)
 
 
-def test_a_subject_stays_in_its_header_whatever_is_in_it() -> None:
+def test_a_subject_cannot_inject_a_header() -> None:
     text = split_subject("Subject: Join\r\u2028\x00\x0b Bcc:\tvictim@example.org\nBody")
 
     message = message_of(text, sender="heldout@voc.example", to="ash@example.org", now=NOW)
@@ -187,7 +187,7 @@ def test_a_subject_stays_in_its_header_whatever_is_in_it() -> None:
     assert text.subject == "Join Bcc: victim@example.org"
 
 
-def test_a_message_refuses_an_address_that_is_none_even_if_nobody_has_looked_before() -> None:
+def test_a_message_refuses_an_invalid_address_that_nobody_checked_before() -> None:
     with pytest.raises(ValueError, match=r"invalid|CR|domain|addr"):
         message_of(
             render_mail(MailTemplate.CONFIRM_ADDRESS, passwords=True, **FIELDS),

@@ -1,4 +1,4 @@
-"""What a team may do, and who may come into it and leave it."""
+"""What a team may do, and who may join or leave it."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ ALONE = Membership(1, OAK, is_owner=True, other_owners=0, others=0)
 @pytest.mark.parametrize("approval", list(Approval))
 @pytest.mark.parametrize("is_held_out", [True, False])
 @pytest.mark.parametrize("needs_approval", [True, False])
-def test_only_held_out_annotation_of_a_challenge_that_asks_for_it_needs_an_approval(
+def test_approval_is_needed_only_for_held_out_phases_of_challenges_that_require_it(
     approval: Approval, *, is_held_out: bool, needs_approval: bool
 ) -> None:
     team = replace(OAK, needs_approval=needs_approval, approval=approval, approval_reason="no address")
@@ -46,7 +46,7 @@ def test_only_held_out_annotation_of_a_challenge_that_asks_for_it_needs_an_appro
 
 
 @pytest.mark.parametrize("is_held_out", [True, False])
-def test_a_suspended_team_neither_uploads_nor_scores_and_reads_why(*, is_held_out: bool) -> None:
+def test_a_suspended_team_can_neither_upload_nor_score_and_is_told_why(*, is_held_out: bool) -> None:
     for found in (upload_refusals(SUSPENDED), scoring_refusals(SUSPENDED, is_held_out=is_held_out)):
         [refusal] = found
         assert isinstance(refusal, TeamSuspended)
@@ -60,13 +60,13 @@ def test_all_reasons_against_a_team_are_given_at_once() -> None:
     assert codes == [TeamSuspended.code, TeamNotApproved.code]
 
 
-def test_who_has_no_team_yet_has_nothing_against_it() -> None:
+def test_a_person_without_a_team_may_upload_score_and_join() -> None:
     assert not list(upload_refusals(None))
     assert not list(scoring_refusals(None, is_held_out=True))
     assert not list(joining_refusals(2, OAK, None))
 
 
-def test_who_is_alone_in_a_team_may_join_another_and_who_is_not_leaves_first() -> None:
+def test_only_a_sole_member_may_join_another_team_without_leaving_first() -> None:
     assert not list(joining_refusals(2, OAK, ALONE))
     [refusal] = joining_refusals(2, OAK, replace(ALONE, others=1))
     assert (refusal.code, "leave it first" in refusal.message) == (InTeam.code, True)
@@ -74,7 +74,7 @@ def test_who_is_alone_in_a_team_may_join_another_and_who_is_not_leaves_first() -
     assert again.message == "you are already in the team Oak"
 
 
-def test_nobody_joins_a_suspended_team_or_escapes_from_one() -> None:
+def test_a_suspended_team_can_be_neither_joined_nor_left() -> None:
     theirs = replace(ALONE, standing=SUSPENDED)
 
     for found in (
@@ -88,13 +88,13 @@ def test_nobody_joins_a_suspended_team_or_escapes_from_one() -> None:
 @pytest.mark.parametrize(
     ("is_owner", "other_owners", "others", "may_leave"),
     [
-        (True, 0, 0, True),  # the last of all: the team ends
+        (True, 0, 0, True),  # the last member: the team ends
         (True, 0, 1, False),
         (True, 1, 1, True),
         (False, 1, 2, True),
     ],
 )
-def test_the_last_owner_cannot_leave_others_behind(
+def test_the_last_owner_cannot_leave_a_team_with_other_members(
     *, is_owner: bool, other_owners: int, others: int, may_leave: bool
 ) -> None:
     place = Membership(1, OAK, is_owner=is_owner, other_owners=other_owners, others=others)
@@ -106,7 +106,7 @@ def test_the_last_owner_cannot_leave_others_behind(
 @pytest.mark.parametrize(
     ("is_public", "is_organiser", "may"), [(False, False, True), (True, False, False), (True, True, True)]
 )
-def test_a_name_that_public_results_are_cited_under_is_changed_by_organisers_only(
+def test_only_organisers_may_rename_a_team_with_public_results(
     *, is_public: bool, is_organiser: bool, may: bool
 ) -> None:
     found = list(renaming_refusals(OAK, has_public_result=is_public, is_organiser=is_organiser))

@@ -35,7 +35,7 @@ def competitions(*numbers: int) -> list[scoring.CompetitionInfo]:
 
 
 @pytest.mark.parametrize("other", ["lear-flat", "LEAR flat", "Lear.Flat", "LEAR_f1at", "IEAR_flat"])
-def test_names_that_look_alike_have_one_key(other: str) -> None:
+def test_names_that_look_alike_have_the_same_key(other: str) -> None:
     assert name_key(other) == name_key("LEAR_flat")
 
 
@@ -45,23 +45,23 @@ def test_names_that_differ_have_different_keys(other: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["LЕAR", "ＬＥＡＲ", "LEAR\u200b", "a\tb", "x" * 41, " ", "é-net"])
-def test_a_name_that_others_could_be_taken_for_is_refused(name: str) -> None:
+def test_a_name_with_misleading_characters_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
         NewMethod(name=name)
 
 
-def test_only_a_name_of_the_own_team_is_named() -> None:
+def test_a_refused_name_is_shown_only_to_the_team_that_owns_it() -> None:
     assert "LEAR" not in name_refusal("1EAR", "LEAR", is_ours=False).message
     assert "your method LEAR" in name_refusal("1EAR", "LEAR", is_ours=True).message
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "ftp://a.example/x", "a.example", "//a.example"])
-def test_an_address_of_another_kind_than_http_is_refused(address: str) -> None:
+def test_an_address_that_is_not_http_is_refused(address: str) -> None:
     with pytest.raises(ValidationError, match="https://"):
         NewMethod(name="Net", paper_url=address)
 
 
-def test_an_address_may_be_left_out_or_taken_back() -> None:
+def test_an_address_may_be_omitted_or_removed() -> None:
     assert NewMethod(name="Net", code_url="https://example.org/code").code_url == "https://example.org/code"
     assert MethodEdit(code_url="").code_url == ""
 
@@ -80,7 +80,7 @@ def test_an_address_may_be_left_out_or_taken_back() -> None:
         (Training(), (5, 6), ["given_data_only", "annotation", "other_data", "no_excluded_data"]),
     ],
 )
-def test_everything_that_a_statement_lacks_is_named(
+def test_every_missing_field_of_a_statement_is_named(
     training: Training, numbers: tuple[int, ...], fields: list[str]
 ) -> None:
     found = training_refusals(training, competitions(*numbers))
@@ -90,19 +90,21 @@ def test_everything_that_a_statement_lacks_is_named(
         assert field in refusal.message
 
 
-def test_competitions_are_named_together() -> None:
+def test_competitions_with_the_same_problem_are_named_together() -> None:
     [refusal] = training_refusals(Training(), competitions(1, 3))
     assert "competitions 1, 3 allows" not in refusal.message
     assert "competitions 1, 3 allow no other" in refusal.message
 
 
 @pytest.mark.parametrize(("length", "is_refused"), [(0, True), (499, True), (500, False)])
-def test_a_public_method_is_described(length: int, *, is_refused: bool) -> None:
+def test_a_public_method_needs_a_description_unless_it_is_a_baseline(
+    length: int, *, is_refused: bool
+) -> None:
     assert (publication_refusal("x" * length, is_baseline=False) is not None) == is_refused
     assert publication_refusal("x" * length, is_baseline=True) is None
 
 
-def test_a_challenge_chooses_how_long_descriptions_are() -> None:
+def test_a_challenge_sets_the_minimum_length_of_descriptions() -> None:
     assert publication_refusal("short", is_baseline=False, shortest=5) is None
     assert publication_refusal("short", is_baseline=False, shortest=6) is not None
     assert publication_refusal("", is_baseline=False, shortest=0) is None
@@ -120,7 +122,9 @@ RUNTIME = QuestionView(1, "Runtime", QuestionKind.NUMBER, "ms", (), True, True, 
         ({"name": "Web"}, True, [NameFixed.code]),
     ],
 )
-def test_what_was_seen_stays(change: dict[str, str], codes: list[str], *, has_score: bool) -> None:
+def test_a_method_with_a_score_keeps_its_name(
+    change: dict[str, str], codes: list[str], *, has_score: bool
+) -> None:
     found = edit_refusals(METHOD, METHOD.model_copy(update=change), has_score=has_score)
     assert [each.code for each in found] == codes
 
@@ -142,7 +146,7 @@ def test_a_public_method_meets_all_requirements_of_its_challenge(
     assert [each.code for each in found] == codes
 
 
-def test_only_what_differs_is_kept() -> None:
+def test_only_changed_fields_are_recorded() -> None:
     assert changed_fields(METHOD, METHOD) == {}
     assert changed_fields(METHOD, METHOD.model_copy(update={"title": "A net"})) == {"title": ""}
 
@@ -157,5 +161,7 @@ def test_only_what_differs_is_kept() -> None:
         (Training(), False, "Not stated"),
     ],
 )
-def test_a_statement_reads_as_a_sentence(training: Training, text: str, *, is_baseline: bool) -> None:
+def test_a_training_statement_is_written_in_words(
+    training: Training, text: str, *, is_baseline: bool
+) -> None:
     assert training_text(training, is_baseline=is_baseline) == text

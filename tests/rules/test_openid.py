@@ -1,4 +1,4 @@
-"""Who is let in by the provider, and to which account."""
+"""Who can log in through the provider, and to which account."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -33,7 +33,7 @@ LOG_IN, LINK, CONFIRM = Purpose.LOG_IN, Purpose.LINK, Purpose.CONFIRM
             UNVERIFIED,
             ExistingAccount(owner=7),
             LoginOutcome.LOGGED_IN,
-        ),  # the address opens nothing, the link does
+        ),  # access comes from the link, not from the address
         (LOG_IN, ASH, ExistingAccount(owner=7, has_account=True), LoginOutcome.LOGGED_IN),
         (LOG_IN, ASH, ExistingAccount(owner=7, is_suspended=True), LoginOutcome.SUSPENDED),
         (LINK, ASH, ExistingAccount(started_by=7), LoginOutcome.LINKED),
@@ -49,7 +49,7 @@ LOG_IN, LINK, CONFIRM = Purpose.LOG_IN, Purpose.LINK, Purpose.CONFIRM
         (CONFIRM, UNVERIFIED, ExistingAccount(owner=7, started_by=7), LoginOutcome.NOT_FRESH),
     ],
 )
-def test_an_account_is_entered_by_the_login_that_was_linked_to_it(
+def test_only_a_linked_login_gives_access_to_an_account(
     purpose: Purpose, claims: Claims, known: ExistingAccount, found: LoginOutcome
 ) -> None:
     assert outcome(purpose, claims, known, NOW) is found
@@ -59,11 +59,11 @@ def test_an_account_is_entered_by_the_login_that_was_linked_to_it(
     ("ago", "fresh"),
     [(timedelta(seconds=-5), True), (timedelta(minutes=1), True), (timedelta(seconds=61), False)],
 )
-def test_a_login_is_fresh_that_came_after_the_question(ago: timedelta, *, fresh: bool) -> None:
+def test_a_login_is_fresh_for_a_minute(ago: timedelta, *, fresh: bool) -> None:
     assert is_fresh(round((NOW - ago).timestamp()), NOW) is fresh
 
 
-def test_a_provider_that_does_not_say_when_shows_nothing() -> None:
+def test_a_login_without_a_time_is_not_fresh() -> None:
     assert not is_fresh(None, NOW)
 
 
@@ -77,5 +77,5 @@ def test_a_provider_that_does_not_say_when_shows_nothing() -> None:
         ("x" * 100, "a@example.org", "x" * 80),
     ],
 )
-def test_the_suggested_name_is_one_that_the_form_takes(name: str, email: str, suggested: str) -> None:
+def test_the_suggested_name_is_valid_in_the_form(name: str, email: str, suggested: str) -> None:
     assert suggested_name(name, email) == suggested

@@ -16,7 +16,7 @@ TERMS = TermsView(1, PHASE.challenge_id, "VOC2007", "VOC 2007", 2, "Be fair.", N
 
 @pytest.mark.parametrize("disclosure", Disclosure)
 @pytest.mark.parametrize("actor", [STRANGER, KNOWN, ORGANISER, Actor()])
-def test_where_labels_are_hidden_an_address_has_to_be_confirmed(disclosure: Disclosure, actor: Actor) -> None:
+def test_a_held_out_phase_needs_a_confirmed_address(disclosure: Disclosure, actor: Actor) -> None:
     found = [*address_refusals(actor, replace(PHASE, disclosure=disclosure))]
 
     asked = disclosure is not Disclosure.FULL and not actor.is_verified
@@ -35,7 +35,7 @@ def test_where_labels_are_hidden_an_address_has_to_be_confirmed(disclosure: Disc
         (replace(STRANGER, organises=frozenset({PHASE.challenge_id + 1})), TERMS, True),
     ],
 )
-def test_the_newest_terms_have_to_be_accepted_by_all_but_organisers(
+def test_everyone_but_organisers_has_to_accept_the_newest_terms(
     actor: Actor, terms: TermsView | None, *, asked: bool
 ) -> None:
     found = [*terms_refusals(actor, terms)]
@@ -48,7 +48,7 @@ def test_the_newest_terms_have_to_be_accepted_by_all_but_organisers(
 
 
 @pytest.mark.parametrize("kind", [TeamSuspended, TeamNotApproved])
-def test_what_concerns_the_team_is_for_the_organisers(kind: type[Refusal]) -> None:
+def test_a_problem_with_the_team_leads_to_the_teams_page(kind: type[Refusal]) -> None:
     step = required_step(kind("the team is suspended"), PHASE)
 
     assert (step.address, "the team is suspended") == ("/teams", step.reason)

@@ -1,4 +1,4 @@
-"""Which passwords are accepted, how they are kept, and how many are hashed at a time."""
+"""Which passwords are accepted, how they are stored, and how many are hashed at a time."""
 
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from threading import Event
@@ -40,7 +40,7 @@ COMMON, REPEATED, OWN = "is a common password", "repeats a few", "is little more
         ("13572468!", "must have at least 10"),
     ],
 )
-def test_a_password_that_would_be_tried_first_is_refused_in_one_sentence(password: str, problem: str) -> None:
+def test_a_guessable_password_is_refused_with_one_reason(password: str, problem: str) -> None:
     found = password_problem(password, ["ash@example.org", "Ash Grove"], common_passwords())
 
     assert found is not None
@@ -60,11 +60,11 @@ def test_a_password_that_would_be_tried_first_is_refused_in_one_sentence(passwor
         "x" * 20 + "ylophonist rhythms",
     ],
 )
-def test_length_suffices_and_no_kind_of_character_is_asked_for(password: str) -> None:
+def test_a_long_password_needs_no_special_characters(password: str) -> None:
     assert password_problem(password, ["ash@example.org", "Ash Grove"], common_passwords()) is None
 
 
-def test_a_name_without_words_forbids_nothing() -> None:
+def test_a_name_without_letters_to_guess_excludes_no_password() -> None:
     assert password_problem("zzyzx road 17", ["", "李"], frozenset()) is None
 
 
@@ -81,7 +81,7 @@ def test_work_beyond_the_queue_is_refused_before_it_starts() -> None:
     assert pool.run(lambda: "free again") == "free again"
 
 
-def test_a_failure_leaves_its_place_to_others() -> None:
+def test_a_failed_task_frees_its_thread() -> None:
     pool = Pool(threads=1, max_waiting=0)
 
     with pytest.raises(ZeroDivisionError):
@@ -90,7 +90,7 @@ def test_a_failure_leaves_its_place_to_others() -> None:
     assert pool.run(lambda: 1) == 1
 
 
-def test_a_password_opens_its_hash_and_nothing_opens_none() -> None:
+def test_a_password_matches_its_own_hash_and_never_a_missing_one() -> None:
     known = hash_password("a long enough password")
 
     assert is_password("a long enough password", known)
@@ -98,7 +98,7 @@ def test_a_password_opens_its_hash_and_nothing_opens_none() -> None:
     assert not is_password("a long enough password", None)
 
 
-def test_an_account_that_does_not_exist_costs_as_much_as_one_that_does() -> None:
+def test_checking_a_password_costs_the_same_without_an_account() -> None:
     parameters = [hashed.rpartition("$")[0].rpartition("$")[0] for hashed in (DUMMY_HASH, hash_password("x"))]
 
     assert parameters[0] == parameters[1]

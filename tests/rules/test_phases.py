@@ -1,4 +1,4 @@
-"""Which changes of a phase are refused."""
+"""Which changes to a phase are refused."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ BROKEN, UNFAIR = PhaseBroken.code, PhaseUnfair.code
 
 
 def phase(opens: timedelta = -30 * DAY, closes: timedelta | None = 30 * DAY, **changes: Any) -> PhaseView:
-    """A held-out phase with these dates, from now on."""
+    """A held-out phase with these dates, relative to now."""
     dates: dict[str, Any] = {"opens_at": NOW + opens, "closes_at": None if closes is None else NOW + closes}
     view = replace(PHASE, disclosure=Disclosure.CLASSES, details_at_close=False, **dates, **changes)
     return replace(view, state=state_of(view, NOW), is_over=is_over(view, view.grace, NOW))
@@ -52,18 +52,16 @@ def test_a_later_deadline_and_other_quotas_are_allowed_while_a_phase_is_open() -
 @pytest.mark.parametrize(
     ("until", "expected"), [(3 * DAY, []), (2.9 * DAY, [UNFAIR]), (-DAY, [UNFAIR]), (timedelta(0), [UNFAIR])]
 )
-def test_a_deadline_that_is_brought_forward_has_to_be_three_days_away(
-    until: timedelta, expected: list[str]
-) -> None:
+def test_an_earlier_deadline_must_be_at_least_three_days_away(until: timedelta, expected: list[str]) -> None:
     assert codes(phase(), closes_at=NOW + until) == expected
     assert codes(phase(closes=None), closes_at=NOW + until) == expected
 
 
-def test_a_deadline_of_tomorrow_may_be_moved_by_an_hour_to_later() -> None:
+def test_tomorrows_deadline_may_be_postponed_by_an_hour() -> None:
     assert codes(phase(closes=DAY), closes_at=NOW + DAY + DAY / 24) == []
 
 
-def test_before_it_opens_every_date_may_change() -> None:
+def test_every_date_may_change_before_a_phase_opens() -> None:
     upcoming = phase(opens=DAY)
 
     assert codes(upcoming, has_results=False, opens_at=NOW + 2 * DAY, closes_at=NOW + 2.5 * DAY) == []
@@ -97,24 +95,24 @@ def test_scores_that_are_shown_at_close_need_a_closing_date() -> None:
         *({"disclosure": row} for row in (Disclosure.AT_CLOSE, Disclosure.MEAN, Disclosure.LADDER)),
     ],
 )
-def test_a_phase_whose_close_revealed_something_cannot_open_again(revealing: dict[str, Any]) -> None:
+def test_a_phase_that_revealed_something_at_its_close_cannot_reopen(revealing: dict[str, Any]) -> None:
     closed = replace(phase(closes=-DAY), **revealing)
 
     assert codes(closed, closes_at=NOW + 7 * DAY) == [UNFAIR]
     assert codes(closed, closes_at=NOW - 2 * DAY) == []
 
 
-def test_a_phase_that_revealed_nothing_may_open_again() -> None:
+def test_a_phase_that_revealed_nothing_may_reopen() -> None:
     assert codes(phase(closes=-DAY), closes_at=NOW + 7 * DAY) == []
 
 
-def test_the_grace_cannot_become_shorter_once_a_phase_is_closed() -> None:
+def test_the_grace_period_cannot_become_shorter_once_a_phase_is_closed() -> None:
     assert codes(phase(closes=-DAY / 48), grace_minutes=0) == [UNFAIR]
     assert codes(phase(closes=-DAY / 48), grace_minutes=120) == []
     assert codes(phase(), grace_minutes=0) == []
 
 
-def test_an_embargo_needs_an_end_and_cannot_change_once_results_are_recorded() -> None:
+def test_an_embargo_needs_a_closing_date_and_cannot_change_once_there_are_results() -> None:
     assert codes(phase(closes=None), has_results=False, embargo=True) == [BROKEN]
     assert codes(phase(), has_results=False, embargo=True) == []
     assert codes(phase(), embargo=True) == [UNFAIR]
@@ -125,7 +123,7 @@ def test_all_reasons_are_given_at_once() -> None:
     assert codes(phase(), opens_at=NOW + DAY, closes_at=NOW, quotas=[]) == [BROKEN, BROKEN, UNFAIR, UNFAIR]
 
 
-def test_rules_keep_the_smaller_of_two_quotas_with_one_window() -> None:
+def test_rules_keep_the_smaller_of_two_quotas_with_the_same_window() -> None:
     rules = rules_of(phase(), quotas=[{"results": 9, "days": 7}, {"results": 2, "days": 7}])
 
     assert rules.windows == (Quota(2, 7),)
@@ -145,7 +143,7 @@ def test_a_calendar_has_the_opening_and_the_deadline_of_each_phase() -> None:
     assert "60 minutes" in str(events[1]["description"])
 
 
-def test_a_form_says_in_words_what_is_wrong_with_its_numbers_and_dates() -> None:
+def test_invalid_numbers_and_dates_are_explained_in_words() -> None:
     sent: dict[str, object] = {
         "opens_at": "soon",
         "closes_at": None,

@@ -1,4 +1,4 @@
-"""Which file shows which image, who sees the pictures of a phase, and what is drawn over them."""
+"""Which file belongs to which image, who sees a phase's pictures, and what is drawn over them."""
 
 import json
 import zlib
@@ -67,7 +67,7 @@ OVER = replace(PHASE, is_over=True, details_at_close=True)
         (ORGANISER, PHASE, choice(draws_truth=True), (True, True)),
     ],
 )
-def test_hidden_annotation_is_drawn_for_organisers_who_ask_for_it(
+def test_hidden_annotation_is_drawn_only_for_organisers_who_enabled_it(
     actor: Actor, phase: PhaseView, source: PictureSource, sees: tuple[bool, bool]
 ) -> None:
     assert (can_see_images(actor, phase, source), can_see_truth(actor, phase, source)) == sees
@@ -75,7 +75,7 @@ def test_hidden_annotation_is_drawn_for_organisers_who_ask_for_it(
     assert "is held out" in withheld(PHASE)
 
 
-def test_a_file_shows_the_image_of_its_name_or_of_its_number() -> None:
+def test_files_are_matched_to_images_by_name_or_number() -> None:
     listings = [
         ("JPEGImages", ["b.jpg", "a.png", "a.jpg", "c.gif"]),
         ("PNGImages", ["c.png"]),
@@ -89,7 +89,7 @@ def test_a_file_shows_the_image_of_its_name_or_of_its_number() -> None:
     assert image_of("photo.jpg", numbered=True) == "photo"
 
 
-def test_a_batch_is_made_again_when_a_file_or_the_way_it_is_kept_changes() -> None:
+def test_a_batch_is_rebuilt_if_a_file_or_the_storage_mode_changes() -> None:
     files = [PictureFile(str(number), 4, 3, "f.jpg", number) for number in range(BATCH + 1)]
     changed = [*files[:-1], replace(files[-1], size=7)]
 
@@ -102,7 +102,7 @@ def test_a_batch_is_made_again_when_a_file_or_the_way_it_is_kept_changes() -> No
     assert copied.fingerprint != first.fingerprint
 
 
-def test_a_picture_of_unknown_size_may_have_any() -> None:
+def test_a_picture_of_unknown_size_may_have_any_size() -> None:
     assert size_problem((None, None), (4, 3)) is None
     assert size_problem((4, 3), (4, 3)) is None
     assert PictureView(0, "a", None, None, None, None).shown_size == (200, 150)
@@ -114,7 +114,7 @@ PERSON = DrawnObject(2, "person", (1, 2, 3, 4), True, (HEAD,), ("jumping",))
 TRUTH = Overlay("a", False, objects=(PERSON,))
 
 
-def test_what_is_drawn_is_that_of_the_image_of_the_name() -> None:
+def test_an_overlay_is_used_only_for_its_own_image() -> None:
     part = zlib.compress(json.dumps({"image": "a", "has_labels": True}).encode())
 
     assert read_overlay(part, "a") == Overlay("a", True)
@@ -122,7 +122,7 @@ def test_what_is_drawn_is_that_of_the_image_of_the_name() -> None:
     assert version_of(["a"]) != version_of(["a", "b"])
 
 
-def test_predictions_are_drawn_as_their_outcome_and_their_person_ask() -> None:
+def test_predictions_are_drawn_by_outcome_and_chosen_person() -> None:
     box = PERSON.box
     found = (
         DrawnPrediction("cat", 0.9, box, 1),
@@ -154,18 +154,20 @@ def test_predictions_are_drawn_as_their_outcome_and_their_person_ask() -> None:
         ("action", ["truth hard"], "jumping", "difficult"),
     ],
 )
-def test_annotation_is_drawn_as_its_task_asks(task: str, kinds: list[str], name: str, remark: str) -> None:
+def test_annotation_is_drawn_as_its_task_requires(
+    task: str, kinds: list[str], name: str, remark: str
+) -> None:
     assert [mark.kind for mark in marks_of_truth(TRUTH, task)] == kinds
     assert [(line.name, line.outcome) for line in lines_of_truth(TRUTH, task)] == [(name, remark)]
 
 
-def test_a_threshold_shows_what_is_at_least_so_confident() -> None:
+def test_a_threshold_hides_less_confident_predictions() -> None:
     both = [DrawnPrediction("cat", 0.9, None, 1), DrawnPrediction("dog", 0.2, None, 0)]
 
     assert [shown(both, threshold) for threshold in (None, 0.0, 0.9, 0.95)] == [SHOWN, 2, 1, 0]
 
 
-def test_what_is_drawn_first_can_be_chosen() -> None:
+def test_the_methods_and_competition_drawn_can_be_chosen() -> None:
     runs = [DrawnRun(number, 3, "m", 1, 1, None) for number in range(9)]
 
     assert [run.run_id for run in chosen_runs([], runs)] == [0]
@@ -176,7 +178,7 @@ def test_what_is_drawn_first_can_be_chosen() -> None:
     assert chosen_competition(None, []) is None
 
 
-def test_lists_of_images_are_read_as_they_were_written() -> None:
+def test_stored_lists_of_images_are_read_back() -> None:
     plain = {"image": "a", "rank": 1, "value": 0.5, "box": [1, 2, 3, 4], "iou": 0.7, "kind": None}
     written = {"class_name": "cat", "lists": [[plain], [], [], [{**plain, "box": None}]]}
 
@@ -193,7 +195,7 @@ def test_lists_of_images_are_read_as_they_were_written() -> None:
     ]
 
 
-def test_a_phase_without_images_has_none_to_stand_for_it() -> None:
+def test_a_phase_without_images_for_a_task_has_no_candidates() -> None:
     phase = Description("VOC2012", "val", (), (), (), acting=(("b", 1),), further=(Image("b", 9, 9),))
 
     assert candidates(phase, ["detection", "action"]) == {"detection": [], "action": ["b"]}

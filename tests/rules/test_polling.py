@@ -1,4 +1,4 @@
-"""How often a page that waits asks whether something has changed."""
+"""How often a waiting page asks whether something has changed."""
 
 from datetime import timedelta
 

@@ -7,7 +7,7 @@ from app.core.settings import Settings
 from app.operations.processes import sweeper_command, web_command, worker_command
 
 
-def test_children_of_the_programs_that_fork_them_do_not_import_the_program_again() -> None:
+def test_forked_children_do_not_import_the_main_program_again() -> None:
     with socket.socket() as listener:
         commands = (web_command(listener), worker_command(Settings(workers=1)), sweeper_command())
 

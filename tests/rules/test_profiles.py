@@ -7,7 +7,7 @@ from app.results.personal_data import Profile, deletion_conflict, erased_name, o
 @pytest.mark.parametrize(
     ("admins", "may_end"), [([], True), ([7], False), ([3], True), ([3, 7], True), ([7, 9], True)]
 )
-def test_an_account_ends_unless_it_is_the_last_admin_s(admins: list[int], *, may_end: bool) -> None:
+def test_an_account_can_be_deleted_unless_it_is_the_last_admins(admins: list[int], *, may_end: bool) -> None:
     assert (deletion_conflict(7, admins) is None) == may_end
 
 
@@ -21,11 +21,11 @@ def test_an_account_ends_unless_it_is_the_last_admin_s(admins: list[int], *, may
         (["Team 7", "Team 7-x"], "Team 7-2"),
     ],
 )
-def test_an_erased_team_has_a_name_that_is_free(taken: list[str], name: str) -> None:
+def test_an_erased_team_gets_an_unused_name(taken: list[str], name: str) -> None:
     assert erased_name(7, taken) == name
 
 
-# examples that ORCID itself gives, and the same number with each last digit that is wrong
+# ORCID's own examples
 @pytest.mark.parametrize(
     ("typed", "orcid"),
     [
@@ -35,7 +35,7 @@ def test_an_erased_team_has_a_name_that_is_free(taken: list[str], name: str) -> 
         ("ORCID.org/0000-0002-1694-233x/", "0000-0002-1694-233X"),
     ],
 )
-def test_an_orcid_is_kept_in_its_own_form(typed: str, orcid: str) -> None:
+def test_an_orcid_is_stored_in_its_standard_form(typed: str, orcid: str) -> None:
     assert orcid_of(typed) == orcid
 
 
@@ -51,13 +51,13 @@ def test_an_orcid_is_kept_in_its_own_form(typed: str, orcid: str) -> None:
         "\u0660000-0002-1825-0097",
     ],
 )
-def test_what_is_no_orcid_is_refused(typed: str) -> None:
+def test_an_invalid_orcid_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError):
         Profile(name="Ash", orcid=typed)
 
 
 @pytest.mark.parametrize("typed", ["", "https://example.org/~ash", "https://xn--exmple-cua.org/?a=b#c"])
-def test_a_homepage_is_an_address(typed: str) -> None:
+def test_a_homepage_may_be_empty_or_an_https_address(typed: str) -> None:
     assert Profile(name="Ash", homepage=typed).homepage == typed
 
 
@@ -71,6 +71,6 @@ def test_a_homepage_is_an_address(typed: str) -> None:
         "https://orcid.org@evil.example/",
     ],
 )
-def test_a_homepage_is_reached_over_https_and_is_what_it_looks_like(typed: str) -> None:
+def test_an_insecure_or_misleading_homepage_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError):
         Profile(name="Ash", homepage=typed)

@@ -1,4 +1,4 @@
-"""Questions about methods, and which answers fit them."""
+"""Questions about methods, and which answers are valid."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def question(kind: str, number: int = 1, *choices: str) -> QuestionView:
         ("link", "javascript:alert(1)", None),
     ],
 )
-def test_an_answer_is_stored_in_one_way_or_refused(kind: str, given: str, stored: str | None) -> None:
+def test_an_answer_is_normalised_or_refused(kind: str, given: str, stored: str | None) -> None:
     assert normal_answer(question(kind, 1, "COCO", "none"), given) == stored
 
 
@@ -47,12 +47,12 @@ def test_an_answer_is_stored_in_one_way_or_refused(kind: str, given: str, stored
         {"kind": "number", "text": "x"},
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
+def test_an_inconsistent_question_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         NewQuestion.model_validate({"text": "Asked", **fields})
 
 
-def test_all_answers_that_do_not_fit_are_named_at_once_and_the_others_stay() -> None:
+def test_all_invalid_answers_are_reported_at_once_and_the_others_are_kept() -> None:
     questions = (question("number", 1), question("yes or no", 2), question("text", 3))
 
     after, refusals = answers_after(questions, {1: "5", 3: "old"}, {1: "fast", 2: "perhaps", 3: "", 9: "x"})

@@ -1,4 +1,4 @@
-"""What quotas leave, and when."""
+"""How much of a quota is left, and when there will be more."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -45,16 +45,16 @@ def test_the_third_result_of_a_week_is_refused_until_the_first_is_a_week_old() -
     assert refusal.retry_at == NOW + DAY
 
 
-def test_a_result_is_free_again_at_the_moment_in_which_its_window_ends() -> None:
+def test_a_slot_is_free_again_the_moment_its_window_ends() -> None:
     assert refused(1, result(2), result(7)) == []
     assert refused(1, result(2), result(6.999)) != []
 
 
-def test_another_task_has_a_quota_of_its_own() -> None:
+def test_each_task_has_its_own_quota() -> None:
     assert refused(1, result(1), result(1), task="classification") == []
 
 
-def test_every_window_that_is_full_is_a_reason() -> None:
+def test_every_full_window_is_a_reason_for_refusal() -> None:
     messages = [
         refusal.message for refusal in refused(1, result(1), result(2), result(200), quotas=(WEEK, YEAR))
     ]
@@ -65,7 +65,7 @@ def test_every_window_that_is_full_is_a_reason() -> None:
     ]
 
 
-def test_what_a_person_used_in_another_team_counts_for_the_person_and_not_for_the_team() -> None:
+def test_results_in_another_team_count_for_the_person_but_not_for_the_team() -> None:
     elsewhere = [result(1, is_teams=False), result(3, is_teams=False)]
 
     [refusal] = refused(1, *elsewhere)
@@ -76,13 +76,13 @@ def test_what_a_person_used_in_another_team_counts_for_the_person_and_not_for_th
     assert refusal.retry_at == NOW + 4 * DAY
 
 
-def test_what_others_of_the_team_used_counts_for_the_team() -> None:
+def test_results_of_other_members_count_for_the_team() -> None:
     [refusal] = refused(1, result(1, is_persons=False), result(3, is_persons=False))
 
     assert "are used;" in refusal.message
 
 
-def test_more_results_at_once_than_the_quota_never_fit() -> None:
+def test_more_results_at_once_than_the_quota_are_never_accepted() -> None:
     [refusal] = refused(3)
 
     assert refusal.retry_at is None
@@ -95,7 +95,7 @@ def test_two_results_at_once_wait_until_two_slots_are_free() -> None:
     assert refusal.retry_at == NOW + 5 * DAY
 
 
-def test_what_is_left_is_the_least_of_all_windows_of_team_and_person() -> None:
+def test_the_tightest_window_of_team_or_person_decides_what_is_left() -> None:
     counted = [result(1, is_teams=False), result(100), result(200)]
 
     line = quota_line(NOW, (WEEK, YEAR), "detection", Usage(counted))
@@ -112,7 +112,7 @@ def test_what_is_left_is_the_least_of_all_windows_of_team_and_person() -> None:
     ("ages", "left", "days"),
     [((), 2, None), ((3,), 1, 4), ((3, 5), 0, 2), ((3, 5, 200), 0, 165), ((100, 200, 300), 0, 65)],
 )
-def test_the_next_slot_is_when_one_more_will_be_left(
+def test_the_next_slot_is_when_one_more_result_will_be_left(
     ages: tuple[int, ...], left: int, days: int | None
 ) -> None:
     line = quota_line(NOW, (WEEK, YEAR), "detection", Usage([result(age) for age in ages]))
@@ -120,13 +120,13 @@ def test_the_next_slot_is_when_one_more_will_be_left(
     assert (line.left, line.next_slot) == (left, None if days is None else NOW + days * DAY)
 
 
-def test_a_smaller_quota_of_a_longer_window_is_all_that_will_ever_be_left() -> None:
+def test_the_smaller_quota_of_a_longer_window_limits_what_is_left() -> None:
     line = quota_line(NOW, (Quota(5, 7), Quota(1, 365)), "detection", Usage([result(1, "layout")]))
 
     assert (line.left, line.next_slot) == (1, None)
 
 
-def test_the_line_of_the_task_with_least_is_said_in_words() -> None:
+def test_the_task_with_the_least_left_is_described_in_words() -> None:
     lines = quota_lines(NOW, (WEEK,), ("classification", "detection"), Usage([result(1)]))
 
     assert quota_text(lines) == "1 of 2 detection results left in 7 days"
@@ -134,11 +134,11 @@ def test_the_line_of_the_task_with_least_is_said_in_words() -> None:
     assert quota_text(()) is None
 
 
-def test_of_two_quotas_with_one_window_the_smaller_counts() -> None:
+def test_the_smaller_of_two_quotas_with_the_same_window_counts() -> None:
     assert in_order([Quota(30, 365), Quota(5, 7), Quota(2, 7)]) == HELD_OUT_QUOTAS
 
 
-def test_extra_slots_take_what_does_not_fit_into_the_quotas() -> None:
+def test_additional_submissions_are_used_once_the_quota_is_full() -> None:
     usage = Usage([result(2)], {"detection": [7, 8]})
 
     def tried(number: int) -> tuple[int, object]:

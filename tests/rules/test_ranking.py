@@ -1,4 +1,4 @@
-"""Figures over the classes of a board, against what one would do by hand."""
+"""Figures over the classes of a board, compared with naive computations."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -18,7 +18,7 @@ TABLES = st.integers(1, 4).flatmap(lambda classes: st.lists(st.tuples(*[SCORES] 
 
 
 def naive_mean_ranks(table: Sequence[Row]) -> list[float | None]:
-    """Of each complete row: in each class one, and one for each better row, and half for each other equal one."""
+    """Mean over the classes of one, plus one per better row, plus half per tied row; None for incomplete rows."""
     complete = [row for row in table if None not in row]
     found: list[float | None] = []
     for row in table:
@@ -34,17 +34,15 @@ def naive_mean_ranks(table: Sequence[Row]) -> list[float | None]:
 
 @settings(deadline=None)
 @given(TABLES)
-def test_mean_ranks_are_those_of_a_count_by_hand(table: list[Row]) -> None:
-    rows = [
-        (*row,) for row in map(list, table)
-    ]  # each a tuple of its own, so that equal rows can be told apart
+def test_mean_ranks_match_a_naive_count(table: list[Row]) -> None:
+    rows = [(*row,) for row in map(list, table)]  # distinct tuples, so that equal rows can be told apart
 
     assert mean_ranks(rows) == pytest.approx(naive_mean_ranks(rows))
 
 
 @settings(deadline=None)
 @given(TABLES)
-def test_mean_ranks_are_those_of_the_library(table: list[Row]) -> None:
+def test_mean_ranks_match_the_library(table: list[Row]) -> None:
     complete = [(str(place), row) for place, row in enumerate(table) if None not in row]
     if complete:
         names, values = zip(*complete, strict=True)
@@ -60,7 +58,7 @@ def test_mean_ranks_are_those_of_the_library(table: list[Row]) -> None:
 
 @settings(deadline=None)
 @given(TABLES)
-def test_a_class_is_won_by_every_row_that_no_other_beats(table: list[Row]) -> None:
+def test_every_row_with_the_best_value_wins_the_class(table: list[Row]) -> None:
     for row, won in zip(table, classes_won(table), strict=True):
         unbeaten = [
             value
@@ -72,7 +70,7 @@ def test_a_class_is_won_by_every_row_that_no_other_beats(table: list[Row]) -> No
 
 @settings(deadline=None)
 @given(TABLES)
-def test_medians_are_of_rows_without_blanks(table: list[Row]) -> None:
+def test_only_rows_without_blanks_have_a_median(table: list[Row]) -> None:
     for row, found in zip(table, medians(table), strict=True):
         known = [value for value in row if value is not None]
         assert found == (median(known) if len(known) == len(row) else None)

@@ -25,7 +25,7 @@ def limiter(broker_url: str = NOWHERE, **rates: str) -> RateLimiter:
 
 
 def hits(counted: RateLimiter, who: str, what: Limited = Limited.LOGIN) -> int:
-    """How many are allowed in a row."""
+    """How many requests in a row are allowed."""
     for number in range(100):
         try:
             counted.hit(what, who)
@@ -34,7 +34,7 @@ def hits(counted: RateLimiter, who: str, what: Limited = Limited.LOGIN) -> int:
     return 100
 
 
-def test_so_many_are_allowed_and_not_one_more() -> None:
+def test_a_limit_allows_exactly_its_number_of_requests() -> None:
     counted = limiter(limit_login="3/minute")
 
     assert hits(counted, "ash") == 3
@@ -44,7 +44,7 @@ def test_so_many_are_allowed_and_not_one_more() -> None:
     assert str(refused.value).startswith("Too many logins. Please try again in ")
 
 
-def test_one_person_takes_nothing_from_another_nor_one_limit_from_another() -> None:
+def test_people_and_limits_are_counted_separately() -> None:
     counted = limiter(limit_login="3/minute", limit_register="2/minute")
 
     hits(counted, "ash")
@@ -53,17 +53,17 @@ def test_one_person_takes_nothing_from_another_nor_one_limit_from_another() -> N
     assert hits(counted, "ash", Limited.REGISTER) == 2
 
 
-def test_the_next_rate_takes_over_when_the_first_would_allow_more() -> None:
+def test_the_longer_rate_applies_when_the_shorter_one_allows_more() -> None:
     counted = limiter(limit_guess="5/second;7/10 minutes")
     assert hits(counted, "ash", Limited.GUESS) == 5
-    time.sleep(1.01)  # what the first rate lets pass again
+    time.sleep(1.01)  # then the first rate allows more
 
     assert hits(counted, "ash", Limited.GUESS) == 2
     with pytest.raises(RateLimitedError, match="10 minutes"):
         counted.hit(Limited.GUESS, "ash")
 
 
-def test_who_got_in_starts_again_from_zero() -> None:
+def test_a_successful_attempt_resets_the_count() -> None:
     counted = limiter(limit_guess="3/minute;4/hour")
     hits(counted, "ash", Limited.GUESS)
 
@@ -72,7 +72,7 @@ def test_who_got_in_starts_again_from_zero() -> None:
     assert hits(counted, "ash", Limited.GUESS) == 3
 
 
-def test_a_broker_that_never_answers_costs_one_short_wait(silent_broker: str) -> None:
+def test_an_unresponsive_broker_costs_only_a_short_wait(silent_broker: str) -> None:
     counted = limiter(silent_broker, limit_login="3/minute")
     start = time.monotonic()
 
@@ -80,12 +80,12 @@ def test_a_broker_that_never_answers_costs_one_short_wait(silent_broker: str) ->
     assert time.monotonic() - start < 4 * RESPONSE_SECONDS
 
 
-def test_every_limit_has_its_rates_and_its_words() -> None:
+def test_every_limit_has_rates_and_a_name() -> None:
     assert set(SUBJECTS) == set(Limited)
     assert set(limiter().rates) == set(Limited)
 
 
-def test_a_rate_that_cannot_be_read_is_refused() -> None:
+def test_a_malformed_rate_is_refused() -> None:
     with pytest.raises(ValueError, match="expected rates such as 5/minute;20/hour"):
         LoginSettings(limit_login="often")
 
@@ -100,5 +100,5 @@ def test_a_rate_that_cannot_be_read_is_refused() -> None:
         ("", ""),
     ],
 )
-def test_a_household_is_one_client(address: str, client: str) -> None:
+def test_addresses_of_one_household_count_as_one_client(address: str, client: str) -> None:
     assert client_of(address) == client

@@ -1,4 +1,4 @@
-"""What a page says of a result: ranks, changes, drawings."""
+"""The figures on a result's page."""
 
 from dataclasses import replace
 
@@ -21,12 +21,12 @@ def lines(figure: Figure) -> list[Polyline]:
     return [shape for shape in figure.drawing.shapes if isinstance(shape, Polyline)]
 
 
-def test_at_most_two_classes_that_exist_are_drawn() -> None:
+def test_at_most_two_existing_classes_are_drawn() -> None:
     assert classes_to_draw(["dog", "cat", "cow"], ["cat", "cow", "dog"]) == ("dog", "cat")
     assert classes_to_draw(["<script>"], []) == ()
 
 
-def test_curves_stand_over_each_other_with_their_scores_and_a_table() -> None:
+def test_curves_share_a_figure_with_their_scores_and_a_table() -> None:
     figure = curves_figure([("cat", 0.75, PR), ("dog", None, replace(PR, name="dog"))])
 
     assert figure is not None
@@ -36,14 +36,14 @@ def test_curves_stand_over_each_other_with_their_scores_and_a_table() -> None:
     assert figure.table.rows[10] == (1.0, 0.5, 0.5)
 
 
-def test_a_curve_that_does_not_reach_a_recall_has_a_blank_there() -> None:
+def test_a_curve_has_a_blank_at_recalls_it_does_not_reach() -> None:
     figure = curves_figure([("cat", 0.5, CurveView("cat", (0.5,), (1.0,)))])
 
     assert figure is not None
     assert [row[1] for row in figure.table.rows[4:7]] == [1.0, 1.0, None]
 
 
-def test_roc_curves_say_the_best_rate_up_to_a_level() -> None:
+def test_the_table_of_a_roc_curve_has_the_best_rate_at_each_level() -> None:
     figure = curves_figure([("cat", 0.9, RocView("cat", (0.0, 0.25, 1.0), (0.5, 0.75, 1.0)))])
 
     assert figure is not None
@@ -52,12 +52,12 @@ def test_roc_curves_say_the_best_rate_up_to_a_level() -> None:
     assert curves_figure([]) is None
 
 
-def test_stored_curves_of_both_kinds_are_read() -> None:
+def test_both_kinds_of_stored_curves_can_be_read() -> None:
     assert view_of(to_plain(Curve("cat", 1, bytes([1])))) == CurveView("cat", (1.0,), (1.0,))
     assert isinstance(view_of(to_plain(RocCurve("cat", bytes([1, 0]), bytes([1, 1])))), RocView)
 
 
-def test_the_errors_of_one_result_are_bars_and_of_several_dots() -> None:
+def test_errors_are_bars_for_one_result_and_dots_for_several() -> None:
     one = errors_figure([("oak", errors())])
     two = errors_figure([("oak", errors()), ("elm", errors()), ("ash", None)])
 
@@ -69,7 +69,7 @@ def test_the_errors_of_one_result_are_bars_and_of_several_dots() -> None:
     assert errors_figure([("oak", None)]) is None
 
 
-def test_a_sweep_over_sizes_ends_at_the_largest() -> None:
+def test_sweeps_over_iou_and_size_are_drawn_with_gaps_for_missing_values() -> None:
     by_iou, by_area = (sweep_figure([sweep(swept, None), sweep(swept, "car")]) for swept in ("iou", "area"))
 
     assert [len(line.points.split()) for line in lines(by_iou)] == [2, 2]
@@ -77,7 +77,7 @@ def test_a_sweep_over_sizes_ends_at_the_largest() -> None:
     assert by_area.table.rows[2] == (0.5, None, None)
 
 
-def test_all_classes_together_have_the_sum_of_errors_and_the_mean_of_what_they_cost() -> None:
+def test_over_all_classes_errors_are_summed_and_gains_averaged() -> None:
     classes = [
         ErrorBreakdown(name, value, (ErrorCount(ErrorKind.SIMILAR, count, gain),))
         for name, value, count, gain in (("cat", 0.5, 3, 0.1), ("dog", 0.25, 4, 0.3), ("cow", None, 5, None))
@@ -97,12 +97,12 @@ def test_all_classes_together_have_the_sum_of_errors_and_the_mean_of_what_they_c
     assert cat.name == "cat"
 
 
-def test_before_it_is_computed_an_analysis_is_empty() -> None:
+def test_an_analysis_is_empty_until_it_is_computed() -> None:
     assert analysis_view(None) == AnalysisView(is_computed=False)
     assert analysis_view(to_plain(Diagnosis())) == AnalysisView(is_computed=True)
 
 
-def test_a_drawing_of_curves_says_where_its_axes_are() -> None:
+def test_a_figure_of_curves_states_the_position_of_its_axes() -> None:
     curves = curves_figure([("cat", 0.5, PR)])
 
     assert curves is not None

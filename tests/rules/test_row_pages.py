@@ -1,4 +1,4 @@
-"""Which rows a page of a list has, and where the next one begins."""
+"""Which rows of a list are on a page, and where the next page starts."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from app.core.paging import RowPage, page_of
         ([9, 8, 7, 7], (9, 8), 8),
     ],
 )
-def test_a_page_says_where_the_next_one_begins_and_parts_no_rows_of_one_number(
+def test_a_page_says_where_the_next_starts_and_keeps_rows_of_one_number_together(
     rows: Sequence[int], shown: Sequence[int], following: int | None
 ) -> None:
     assert page_of(rows, 3, number=lambda row: row) == RowPage(tuple(shown), following)

@@ -1,4 +1,4 @@
-"""Children are started although the process that forks them dies."""
+"""Child processes start even if the fork server dies."""
 
 import subprocess
 import sys
@@ -14,13 +14,13 @@ from app.jobs.sandbox import ChildLimits, run_in_subprocess, warm_up
 if __name__ == "__main__":
     warm_up()
     server = forkserver._forkserver._forkserver_pid
-    os.kill(server, signal.SIGSTOP)  # it takes the connection and does not answer
+    os.kill(server, signal.SIGSTOP)  # it accepts the connection but does not answer
     threading.Timer(0.3, os.kill, (server, signal.SIGKILL)).start()
     sys.stdout.buffer.write(run_in_subprocess(ChildLimits(seconds=60, memory=8 << 30), base64.b64encode, b"done"))
 """
 
 
-def test_a_child_is_started_although_the_fork_server_is_killed_meanwhile(tmp_path: Path) -> None:
+def test_a_child_starts_even_if_the_fork_server_is_killed_meanwhile(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
 

@@ -1,4 +1,4 @@
-"""What a child process logs is a line of JSON that names the request or the run it works for."""
+"""A child process logs lines of JSON that name the request or run it works for."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_child_that_fails_says_why_and_for_which_run(tmp_path: Path) -> None:
+def test_a_failed_child_logs_the_reason_and_the_run(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     root = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""What an address asks of a board: read, written again, and within bounds."""
+"""The query of a board's address is parsed, written and validated."""
 
 from datetime import date
 from urllib.parse import parse_qs
@@ -41,7 +41,7 @@ QUERIES = st.builds(
 
 @settings(deadline=None)
 @given(QUERIES)
-def test_an_address_asks_for_what_it_was_written_from(query: BoardQuery) -> None:
+def test_an_address_is_parsed_back_to_the_query_it_was_made_from(query: BoardQuery) -> None:
     sent = {
         name: values if name == "class" else values[0]
         for name, values in parse_qs(query.address()[1:]).items()
@@ -50,14 +50,14 @@ def test_an_address_asks_for_what_it_was_written_from(query: BoardQuery) -> None
     assert PageParameters.model_validate(sent).query() == query
 
 
-def test_empty_fields_of_a_form_and_foreign_ones_ask_for_nothing() -> None:
+def test_empty_and_unknown_fields_are_ignored() -> None:
     empty = dict.fromkeys((*BoardQuery().fields().keys() - {"class"}, "utm_source"), "")
 
     assert PageParameters.model_validate(empty).query() == BoardQuery()
     assert BoardQuery().address() == "?"
 
 
-def test_the_order_of_chosen_classes_makes_no_other_page() -> None:
+def test_the_order_of_chosen_classes_does_not_matter() -> None:
     one, other = ({"class": names} for names in (["b", "a", "a"], ["a", "b"]))
 
     assert PageParameters.model_validate(one).query() == PageParameters.model_validate(other).query()
@@ -67,18 +67,18 @@ def test_the_order_of_chosen_classes_makes_no_other_page() -> None:
     "field",
     [{"as_of": "1999-12-31"}, {"until": "2100-01-02"}, {"page": "0"}, {"team": "x"}, {"sort": "s" * 101}, {"baselines": "show"}, {"class": ["x"] * 101}],
 )  # fmt: skip
-def test_what_is_out_of_bounds_is_refused(field: dict[str, str]) -> None:
+def test_a_value_out_of_bounds_is_refused(field: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         PageParameters.model_validate(field)
 
 
-def test_an_export_is_of_the_whole_table() -> None:
+def test_an_export_has_the_whole_table() -> None:
     query = BoardQuery(sort="car", columns=3, page=2, method=7, compact=True, intervals=True)
 
     assert query.of_all() == BoardQuery(sort="car", intervals=True)
 
 
-def test_many_classes_stand_in_groups() -> None:
+def test_many_classes_are_shown_in_groups() -> None:
     groups = column_groups([f"{place:03}" for place in range(500)])
 
     assert [(group.first, group.last) for group in (groups[0], groups[-1])] == [

@@ -9,7 +9,7 @@ from app.storage import key_store, private_store, public_store
 
 
 @pytest.fixture(autouse=True)
-def _without_the_variables_of_this_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_heldout_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("HELDOUT_")]:
         monkeypatch.delenv(name)
 
@@ -50,7 +50,7 @@ def refusal(monkeypatch: pytest.MonkeyPatch, **variables: object) -> str:
         ),
     ],
 )
-def test_a_bad_value_is_named_with_what_was_found_and_what_is_expected(
+def test_an_invalid_value_is_reported_with_what_was_found_and_expected(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
 ) -> None:
     message = refusal(monkeypatch, **{name: value})
@@ -59,7 +59,7 @@ def test_a_bad_value_is_named_with_what_was_found_and_what_is_expected(
     assert "secret" not in message
 
 
-def test_every_bad_value_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_invalid_value_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     message = refusal(monkeypatch, HELDOUT_PORT="web", HELDOUT_WORKERS="many")
 
     assert [line.partition(":")[0] for line in message.splitlines()] == ["HELDOUT_PORT", "HELDOUT_WORKERS"]
@@ -73,7 +73,7 @@ def test_a_value_can_be_read_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 @pytest.mark.parametrize("name", sorted(SECRETS))
-def test_an_empty_file_of_a_secret_sets_nothing(
+def test_an_empty_secret_file_sets_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "empty").write_text("\n")
@@ -82,7 +82,7 @@ def test_an_empty_file_of_a_secret_sets_nothing(
     assert not getattr(Settings.read(), name)
 
 
-def test_a_value_is_not_given_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_value_cannot_be_set_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     message = refusal(
         monkeypatch, HELDOUT_BROKER_PASSWORD="elm", HELDOUT_BROKER_PASSWORD_FILE=tmp_path / "key"
     )
@@ -90,7 +90,7 @@ def test_a_value_is_not_given_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert message == "HELDOUT_BROKER_PASSWORD and HELDOUT_BROKER_PASSWORD_FILE are both set; expected one"
 
 
-def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELDOUT_PORT", "")
     monkeypatch.setenv("HELDOUT_DATABASE_URL", "")
 
@@ -104,7 +104,7 @@ def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
         ("BROKER", "redis://queue:6379/0", "redis://:o%2Fk%40@queue:6379/0"),
     ],
 )
-def test_a_password_from_a_file_of_its_own_stands_in_the_address(
+def test_a_password_from_its_own_file_becomes_part_of_the_url(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, url: str, complete: str
 ) -> None:
     (tmp_path / "password").write_text("o/k@\n")
@@ -117,7 +117,7 @@ def test_a_password_from_a_file_of_its_own_stands_in_the_address(
     assert getattr(settings, f"{name.lower()}_password") is None
 
 
-def test_two_passwords_for_one_address_are_refused_without_showing_either(
+def test_two_passwords_for_one_url_are_refused_without_showing_either(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     message = refusal(
@@ -127,9 +127,7 @@ def test_two_passwords_for_one_address_are_refused_without_showing_either(
     assert message == "HELDOUT_BROKER_URL and HELDOUT_BROKER_PASSWORD: expected one password"
 
 
-def test_folders_are_absolute_because_processes_run_in_different_ones(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_relative_folders_become_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELDOUT_DATA", "here")
 
@@ -140,11 +138,11 @@ def test_folders_are_absolute_because_processes_run_in_different_ones(
     ("host", "address"),
     [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("192.168.1.2", "192.168.1.2")],
 )
-def test_the_local_address_is_one_where_this_server_and_no_other_listens(host: str, address: str) -> None:
+def test_the_local_address_is_one_that_this_server_listens_on(host: str, address: str) -> None:
     assert Settings(host=host, port=8001).local_address == f"http://{address}:8001"
 
 
-def test_a_proxy_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_address_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(monkeypatch, HELDOUT_TRUSTED_PROXIES="10.0.0.2, my-proxy") == (
         "HELDOUT_TRUSTED_PROXIES: found '10.0.0.2, my-proxy', expected addresses or networks, such as "
         "10.0.0.2,192.168.0.0/16"
@@ -165,16 +163,14 @@ def test_a_proxy_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) ->
         ),
     ],
 )
-def test_a_bucket_that_cannot_be_reached_so_is_refused_at_the_start(
-    changed: dict[str, object], sentence: str
-) -> None:
+def test_invalid_bucket_settings_are_refused_at_the_start(changed: dict[str, object], sentence: str) -> None:
     settings = Settings.read().model_copy(update={"s3_bucket": "public", **changed})
 
     with pytest.raises(SettingsError, match=re.escape(sentence)):
         public_store(settings, "archives")
 
 
-def test_each_store_has_a_place_of_its_own(tmp_path: Path) -> None:
+def test_every_store_has_its_own_location(tmp_path: Path) -> None:
     in_folders = Settings.read().model_copy(
         update={"data": tmp_path, "private_storage": tmp_path / "private"}
     )

@@ -21,7 +21,7 @@ def ranked(*rows: tuple[int, int, int | None]) -> list[RankedMethod]:
     return [RankedMethod(*row) for row in rows]
 
 
-def test_a_method_stands_where_its_best_result_ranks() -> None:
+def test_a_method_is_placed_by_its_best_rank() -> None:
     rows = ranked((1, 7, 900), (1, 8, 800), (1, 9, 700), (3, 9, 300), (3, 7, 200))
 
     assert best_first(rows) == [7, 9, 8]
@@ -33,12 +33,12 @@ def test_methods_that_tie_share_a_rank() -> None:
     assert best_first(rows) == [7, 8, 9, 6]
 
 
-def test_methods_without_a_mean_follow_and_the_newest_is_first() -> None:
+def test_methods_without_a_mean_come_last_newest_first() -> None:
     assert best_first(ranked((1, 7, None), (1, 9, 0), (3, 8, None))) == [9, 8, 7]
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 30), st.integers(0, 5)), max_size=60))
-def test_the_first_rows_of_each_board_decide_the_first_methods(rows: list[tuple[int, int, int]]) -> None:
+def test_the_first_rows_of_each_board_suffice_for_the_first_methods(rows: list[tuple[int, int, int]]) -> None:
     every = ranked(*{(board, method): (board, method, key) for board, method, key in rows}.values())
     for limit in (1, 4, 9):
         keys = {
@@ -51,7 +51,7 @@ def test_the_first_rows_of_each_board_decide_the_first_methods(rows: list[tuple[
         assert best_first(first)[:limit] == best_first(every)[:limit]
 
 
-def test_only_who_leads_a_competition_is_its_best() -> None:
+def test_only_the_leader_of_a_competition_is_marked_best() -> None:
     rows = ranked((1, 7, 900), (1, 8, 800), (3, 8, None))
     results = [
         replace(RESULT, competition=1, method_id=7, mean=0.9),
@@ -65,7 +65,7 @@ def test_only_who_leads_a_competition_is_its_best() -> None:
     assert [cell and cell.best for cell in second.cells] == [False, False]
 
 
-def test_results_of_one_submission_arrive_together() -> None:
+def test_results_of_one_submission_are_listed_together() -> None:
     results = [
         replace(RESULT, submission=9, competition=4),
         replace(RESULT, submission=8),
@@ -78,7 +78,7 @@ def test_results_of_one_submission_arrive_together() -> None:
     assert [each.competition for each in newest.results] == [3, 4]
 
 
-def test_results_that_read_the_same_rank_the_same_and_a_hidden_mean_has_no_rank() -> None:
+def test_results_with_the_same_shown_mean_tie_and_a_hidden_mean_has_no_rank() -> None:
     results = [
         replace(RESULT, method_id=number, mean=mean) for number, mean in ((7, 0.6481), (8, 0.6479), (9, None))
     ]

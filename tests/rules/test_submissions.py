@@ -1,4 +1,4 @@
-"""Whether a submission is taken."""
+"""Whether a submission is accepted."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -77,11 +77,11 @@ def codes(
     return [refusal.code for refusal in refusals(NOW, phase, archive, proposal, prior, Usage(used))]
 
 
-def test_a_checked_archive_of_a_new_method_is_taken_while_the_phase_is_open() -> None:
+def test_a_checked_archive_of_a_new_method_is_accepted_in_an_open_phase() -> None:
     assert codes(phase(), archive(), proposal("ash", [3]), []) == []
 
 
-def test_an_archive_uses_the_quota_of_each_of_its_tasks_and_a_baseline_uses_none() -> None:
+def test_an_archive_counts_towards_the_quota_of_each_task_but_a_baseline_does_not() -> None:
     limited, both = phase((Quota(1, 7),)), archive(competitions=(1, 3))
 
     assert codes(limited, both, proposal("ash", [1, 3]), [], [USED]) == [QuotaUsed.code]
@@ -89,11 +89,11 @@ def test_an_archive_uses_the_quota_of_each_of_its_tasks_and_a_baseline_uses_none
     assert codes(limited, both, replace(proposal("ash", [1, 3]), is_baseline=True), [], [USED]) == []
 
 
-def test_a_method_has_one_result_whatever_the_case_of_its_name() -> None:
+def test_a_method_has_one_result_regardless_of_the_case_of_its_name() -> None:
     assert codes(phase(), archive(), proposal("ASH", [3]), [past("ash")]) == [OneResult.code]
 
 
-def test_a_method_that_waits_for_its_score_has_its_one_result_already() -> None:
+def test_a_pending_result_counts_as_the_methods_one_result() -> None:
     assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", ResultState.PENDING)]) == [
         OneResult.code
     ]
@@ -113,24 +113,24 @@ def test_the_name_of_a_withdrawn_method_stays_retired() -> None:
     ]
 
 
-def test_nothing_is_taken_before_the_phase_opens() -> None:
+def test_nothing_is_accepted_before_the_phase_opens() -> None:
     assert codes(phase(opens=NOW + MINUTE), archive(), proposal("ash", [3]), []) == [PhaseNotOpen.code]
 
 
-def test_an_upload_started_before_the_deadline_may_be_confirmed_within_the_grace() -> None:
+def test_an_upload_started_in_time_may_be_confirmed_in_the_grace_period() -> None:
     closed = phase(closes=NOW - 30 * MINUTE)
 
     assert codes(closed, archive(started=NOW - 31 * MINUTE), proposal("ash", [3]), []) == []
     assert codes(closed, archive(started=NOW - 29 * MINUTE), proposal("ash", [3]), []) == [PhaseClosed.code]
 
 
-def test_after_the_grace_nothing_is_taken() -> None:
+def test_nothing_is_accepted_after_the_grace_period() -> None:
     closed = phase(closes=NOW - 61 * MINUTE)
 
     assert codes(closed, archive(started=NOW - 2 * DAY), proposal("ash", [3]), []) == [PhaseClosed.code]
 
 
-def test_the_moment_of_closing_is_closed() -> None:
+def test_a_phase_is_closed_at_the_very_moment_of_its_deadline() -> None:
     assert codes(phase(closes=NOW), archive(started=NOW), proposal("ash", [3]), []) == [PhaseClosed.code]
 
 
@@ -158,7 +158,7 @@ def test_all_reasons_are_given_at_once() -> None:
     assert set(found) == {PhaseClosed.code, InvalidArchive.code, OneResult.code, QuotaUsed.code}
 
 
-def test_a_refusal_says_every_reason_in_one_message() -> None:
+def test_a_refusals_message_contains_every_reason() -> None:
     found = refusals(NOW, phase(closes=NOW), archive(valid=False), proposal("ash", [3]), [], Usage())
 
     message = str(RefusedError(found))
@@ -166,7 +166,7 @@ def test_a_refusal_says_every_reason_in_one_message() -> None:
     assert all(refusal.message in message for refusal in found)
 
 
-def test_a_confirmation_that_lost_a_race_says_what_it_lost() -> None:
+def test_a_confirmation_that_lost_a_race_is_refused_with_the_reason() -> None:
     for constraint in ("uq_result_one_result", "uq_result_one_pending", METHOD_NAME):
         assert isinstance(race_conflict(constraint), RefusedError)
     assert "at the same time" in str(race_conflict("submission_user_id_idempotency_key_key"))
@@ -175,12 +175,12 @@ def test_a_confirmation_that_lost_a_race_says_what_it_lost() -> None:
 OPEN = replace(phase(), disclosure=Disclosure.FULL)
 
 
-def test_where_the_annotation_is_open_a_newer_result_takes_the_place_of_a_scored_one() -> None:
+def test_with_public_annotation_a_new_result_may_replace_a_scored_one() -> None:
     for state in (ResultState.SCORED, ResultState.WITHDRAWN, ResultState.REPLACED, ResultState.REFUSED):
         assert refusals(NOW, OPEN, archive(), proposal("Net", [3]), [past("Net", state)], Usage()) == []
 
 
-def test_where_the_annotation_is_open_the_one_before_has_to_be_scored_first() -> None:
+def test_with_public_annotation_a_pending_result_cannot_be_replaced() -> None:
     [refusal] = refusals(
         NOW, OPEN, archive(), proposal("net", [3]), [past("Net", ResultState.PENDING)], Usage()
     )

@@ -21,7 +21,7 @@ def phase(name: str, state: PhaseState, opens: int, closes: int | None, **change
     return replace(known, **changes)  # type: ignore[arg-type]  # fields of a phase
 
 
-def test_what_closes_first_is_the_next_deadline() -> None:
+def test_the_phase_that_closes_first_is_the_next_deadline() -> None:
     late, soon = phase("late", OPEN, -9, 8), phase("soon", OPEN, -1, 2)
 
     assert next_deadline([late, VAL, soon, phase("past", CLOSED, -9, -1)]) == soon
@@ -29,13 +29,13 @@ def test_what_closes_first_is_the_next_deadline() -> None:
     assert by_deadline([VAL, late, soon], OPEN) == (soon, late, VAL)
 
 
-def test_what_opens_first_is_the_first_that_is_expected() -> None:
+def test_upcoming_phases_are_ordered_by_their_opening() -> None:
     late, soon = phase("late", UPCOMING, 9, 12), phase("soon", UPCOMING, 1, None)
 
     assert by_deadline([late, soon, VAL], UPCOMING) == (soon, late)
 
 
-def test_a_challenge_shows_its_held_out_set_unless_another_is_asked_for() -> None:
+def test_a_challenge_shows_its_open_held_out_phase_by_default() -> None:
     future = phase("future", UPCOMING, 2, 3)
 
     assert shown_phase([VAL, PHASE, future], None) == PHASE
@@ -46,7 +46,7 @@ def test_a_challenge_shows_its_held_out_set_unless_another_is_asked_for() -> Non
     assert VAL.disclosure is Disclosure.FULL
 
 
-def test_bars_lie_in_the_drawing_and_grace_follows_them() -> None:
+def test_bars_fit_the_drawing_and_are_followed_by_their_grace_period() -> None:
     drawn = timeline_of([phase("a", CLOSED, -30, -10, grace=5 * DAY), phase("b", OPEN, -5, 20), VAL], NOW)
 
     assert [bar.phase.image_set for bar in drawn.bars] == ["a", "val", "b"]
@@ -57,7 +57,7 @@ def test_bars_lie_in_the_drawing_and_grace_follows_them() -> None:
 
 
 @pytest.mark.parametrize("days", [0, 1, 3, 5, 12, 40, 100, 300, 700, 2000, 9000])
-def test_dates_are_few_and_in_order(days: int) -> None:
+def test_a_timeline_has_a_few_dates_in_order(days: int) -> None:
     drawn = timeline_of([phase("a", OPEN, -days, 1)], NOW)
 
     places = [tick.place for tick in drawn.ticks]
@@ -68,12 +68,12 @@ def test_dates_are_few_and_in_order(days: int) -> None:
     assert {tick.anchor for tick in drawn.ticks} <= {"start", "middle", "end"}
 
 
-def test_a_challenge_without_phases_has_an_axis_alone() -> None:
+def test_a_challenge_without_phases_has_an_axis_but_no_bars() -> None:
     drawn = timeline_of([], datetime(2026, 1, 1, tzinfo=UTC))
 
     assert drawn.bars == ()
     assert drawn.now.place == 0.0
 
 
-def test_centuries_have_no_dates() -> None:
+def test_a_timeline_of_centuries_has_no_dates() -> None:
     assert timeline_of([phase("a", OPEN, -200_000, 1)], NOW).ticks == ()

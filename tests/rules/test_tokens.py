@@ -16,7 +16,7 @@ PARTICIPANT = Actor(user_id=1)
 ORGANISER = Actor(user_id=1, organises=frozenset({OWN}))
 ADMIN = replace(ORGANISER, role=Role.ADMIN, has_second_factor=True)
 
-# which scopes let the token of an admin do it
+# the scopes with which an admin's token may perform the action
 SCOPES_OF = {
     Action.READ_PUBLIC: {R, S, O, A},
     Action.REGISTER: NEVER,
@@ -45,7 +45,7 @@ SCOPES_OF = {
 
 
 @pytest.mark.parametrize("action", list(Action))
-def test_the_table_says_which_scope_a_token_needs(action: Action) -> None:
+def test_each_action_needs_one_of_the_scopes_in_the_table(action: Action) -> None:
     admin = {scope: replace(ADMIN, scopes=frozenset({scope})) for scope in Scope}
 
     assert {scope for scope, actor in admin.items() if allowed(actor, action)} == SCOPES_OF[action]
@@ -59,12 +59,12 @@ def test_the_table_says_which_scope_a_token_needs(action: Action) -> None:
         (ORGANISER, None, True, False, False),
         (ADMIN, None, True, True, True),
         (replace(ADMIN, has_second_factor=False), None, True, False, False),
-        # a token of an organiser, who may have become an admin since
+        # an organiser's token; the owner may have become an admin since
         (ORGANISER, {O}, True, False, False),
         (ADMIN, {O}, True, False, False),
         (replace(ADMIN, has_second_factor=False), {O}, True, False, False),
         (ORGANISER, {R, S}, False, False, False),
-        # a token of an admin, who may be one no more
+        # an admin's token; the owner may no longer be one
         (ADMIN, {A}, True, True, True),
         (ADMIN, {R, S}, False, False, False),
         (replace(ADMIN, has_second_factor=False), {A}, True, False, False),
@@ -75,7 +75,7 @@ def test_the_table_says_which_scope_a_token_needs(action: Action) -> None:
         (replace(ADMIN, user_id=None), {A}, False, False, False),
     ],
 )
-def test_a_request_has_the_lower_of_what_its_token_was_made_for_and_what_its_owner_has(
+def test_a_token_has_the_lesser_of_its_scopes_and_its_owners_rights(
     owner: Actor, scopes: set[Scope] | None, *, runs_own: bool, runs_other: bool, is_admin: bool
 ) -> None:
     actor = replace(owner, scopes=None if scopes is None else frozenset(scopes))
@@ -90,14 +90,14 @@ def test_a_request_has_the_lower_of_what_its_token_was_made_for_and_what_its_own
 
 
 @pytest.mark.parametrize("action", list(Action))
-def test_a_token_may_nothing_that_its_owner_may_not(action: Action) -> None:
+def test_a_token_never_allows_more_than_its_owner_may_do(action: Action) -> None:
     participant = Actor(user_id=1)
     token = Actor(user_id=1, scopes=frozenset(Scope))
 
     assert not allowed(token, action) or allowed(participant, action)
 
 
-def test_several_scopes_add_up_and_none_opens_nothing() -> None:
+def test_scopes_add_up_and_a_token_without_scopes_allows_nothing() -> None:
     both = Actor(user_id=1, scopes=frozenset({R, S}))
 
     assert allowed(both, Action.SUBMIT)
@@ -105,14 +105,14 @@ def test_several_scopes_add_up_and_none_opens_nothing() -> None:
     assert set(SCOPES) == set(Scope)
 
 
-def test_a_token_has_a_prefix_and_a_checksum_and_never_comes_twice() -> None:
+def test_a_token_has_a_prefix_and_a_checksum_and_is_unique() -> None:
     tokens = {new_token() for _ in range(100)}
 
     assert len(tokens) == 100
     assert all(is_token(token) and token.startswith("hld_") and len(token) == 40 for token in tokens)
 
 
-def test_a_token_that_was_changed_anywhere_is_none() -> None:
+def test_a_token_with_any_character_changed_is_invalid() -> None:
     token = new_token()
 
     changed = [
@@ -123,11 +123,11 @@ def test_a_token_that_was_changed_anywhere_is_none() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "hld_", "hld_" + "é" * 36, "x" * 40])
-def test_what_has_another_shape_is_no_token(text: str) -> None:
+def test_text_of_another_format_is_not_a_token(text: str) -> None:
     assert not is_token(text)
 
 
-def test_a_longer_or_shorter_token_is_none() -> None:
+def test_a_longer_or_shorter_token_is_invalid() -> None:
     assert not is_token(new_token() + "0")
     assert not is_token(new_token()[:-1])
 

@@ -1,4 +1,4 @@
-"""Requests of one client at a time."""
+"""Limits on a client's concurrent requests."""
 
 import anyio
 import pytest
@@ -7,7 +7,7 @@ from app.core.errors import RateLimitedError
 from app.web.middleware import MOST_WAITING, ConcurrencyLimiter
 
 
-def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -> None:
+def test_a_clients_concurrent_requests_are_limited_without_delaying_others() -> None:
     handled = {"hammer": 0, "person": 0}
 
     async def request(turns: ConcurrencyLimiter, client: str, end: anyio.Event) -> None:
@@ -31,7 +31,7 @@ def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -
     anyio.run(hammer)
 
 
-def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
+def test_a_client_with_too_many_waiting_requests_is_refused() -> None:
     async def hammer() -> None:
         turns = ConcurrencyLimiter(1, "of yours")
 
@@ -53,7 +53,7 @@ def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
     anyio.run(hammer)
 
 
-def test_a_client_without_requests_is_forgotten() -> None:
+def test_a_client_without_requests_takes_no_memory() -> None:
     async def visit() -> int:
         turns = ConcurrencyLimiter(1, "of yours")
         async with turns.of("person"):

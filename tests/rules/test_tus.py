@@ -11,7 +11,7 @@ def encoded(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def test_metadata_that_is_written_is_read_again() -> None:
+def test_written_metadata_is_read_back() -> None:
     values = {"filename": "Ergebnisse ü.zip", "competitions": "3,4", "empty": ""}
 
     assert parse_metadata(format_metadata(values)) == values
@@ -26,18 +26,18 @@ def test_metadata_that_is_written_is_read_again() -> None:
         (f"filename {encoded(bytes([255]))}", "is not UTF-8"),
     ],
 )
-def test_malformed_metadata_is_an_error_that_says_what_is_wrong(header: str, message: str) -> None:
+def test_malformed_metadata_is_refused_with_the_reason(header: str, message: str) -> None:
     with pytest.raises(BadRequestError, match=message):
         parse_metadata(header)
 
 
 @pytest.mark.parametrize("text", ["3;4", "three", "3,", "٣", "300"])
-def test_competitions_are_numbers(text: str) -> None:
+def test_competitions_that_are_not_numbers_are_refused(text: str) -> None:
     with pytest.raises(BadRequestError, match="expected numbers of competitions"):
         parse_competitions(text)
 
 
-def test_competitions_are_sorted_and_named_once() -> None:
+def test_competitions_are_sorted_without_duplicates() -> None:
     assert parse_competitions("4,3,3") == (3, 4)
 
 
@@ -49,6 +49,6 @@ def test_a_sha256_has_64_hexadecimal_digits() -> None:
 
 
 @pytest.mark.parametrize("text", ["-1", "1e3", "", "٣", "1" * 19])
-def test_a_size_is_a_number_of_bytes(text: str) -> None:
+def test_a_size_that_is_not_a_number_of_bytes_is_refused(text: str) -> None:
     with pytest.raises(BadRequestError, match="expected a number of bytes"):
         parse_size(text, "Upload-Length")

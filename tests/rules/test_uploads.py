@@ -1,4 +1,4 @@
-"""What belongs to a phase, by its name and its competitions."""
+"""Which files belong to a phase, by name and competitions."""
 
 from dataclasses import replace
 
@@ -20,14 +20,14 @@ def test_archives_and_result_files_belong_to_a_phase(filename: str, numbers: tup
     assert mismatch(phase(), filename, numbers) is None
 
 
-def test_a_competition_that_the_phase_does_not_have_is_named() -> None:
+def test_a_competition_that_the_phase_lacks_is_named() -> None:
     refusal = mismatch(phase(), "results.zip", (3, 99))
 
     assert refusal
     assert refusal.startswith("VOC2012 test has no competition 99; expected some of 1, 2, 3")
 
 
-def test_a_single_file_of_another_name_is_told_the_names_that_there_are() -> None:
+def test_the_refusal_of_a_misnamed_file_lists_the_expected_names() -> None:
     refusal = mismatch(phase(), "car.txt", ())
 
     assert refusal
@@ -35,7 +35,7 @@ def test_a_single_file_of_another_name_is_told_the_names_that_there_are() -> Non
     assert "comp3_det_test_<class>.txt" in refusal
 
 
-def test_a_file_of_another_image_set_is_not_of_this_phase() -> None:
+def test_a_file_of_another_image_set_is_refused() -> None:
     assert mismatch(phase(), "comp3_det_val_car.txt", ()) is not None
 
 
@@ -43,7 +43,7 @@ def test_a_file_of_another_image_set_is_not_of_this_phase() -> None:
     "filename",
     ["good.json", "good.json.gz", "my results (2).JSON", f"{'long' * 26}….json", "._ä/é.json", "-.json.xz"],
 )
-def test_json_of_any_name_belongs_to_a_phase_of_coco_under_a_name_that_an_archive_may_have(
+def test_json_of_any_name_is_accepted_for_coco_and_gets_a_safe_path(
     filename: str,
 ) -> None:
     path = result_path(filename, "COCO", "test")

@@ -1,4 +1,4 @@
-"""What an error page offers to somebody who is lost."""
+"""What an error page suggests to somebody who is lost."""
 
 import pytest
 
@@ -25,16 +25,16 @@ CHALLENGES = tuple(
         ("Sample", "sample"),
     ],
 )
-def test_a_challenge_is_found_although_its_name_is_misspelt(words: str, first: str) -> None:
+def test_a_challenge_is_found_even_if_its_name_is_misspelt(words: str, first: str) -> None:
     assert likely_challenges(words, CHALLENGES)[0].code == first
 
 
 @pytest.mark.parametrize("words", ["", "zebra", "42"])
-def test_what_is_like_no_challenge_finds_none(words: str) -> None:
+def test_words_unlike_any_challenge_find_none(words: str) -> None:
     assert likely_challenges(words, CHALLENGES) == ()
 
 
-def test_an_address_gives_the_words_that_are_no_page_of_ours() -> None:
+def test_search_terms_are_the_unknown_words_of_an_address() -> None:
     assert search_terms("/leaderboards/VOC2O12/test/3") == "VOC2O12 test"
     assert search_terms("/submissions/999999") == ""
     assert len(search_terms("/" + "x" * 500)) == 100

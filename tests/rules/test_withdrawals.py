@@ -1,4 +1,4 @@
-"""Who may withdraw a result, and what an archive is scored for before anybody has chosen."""
+"""Who may withdraw a result, and the least that an archive can be scored in."""
 
 from datetime import UTC, datetime
 
@@ -14,11 +14,11 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("state", [ResultState.PENDING, ResultState.SCORED])
-def test_a_team_withdraws_what_is_private_without_a_reason(state: ResultState) -> None:
+def test_a_team_may_withdraw_a_private_result_without_a_reason(state: ResultState) -> None:
     assert withdrawal_refusal(state, is_organiser=False, is_public=False, reason=None) is None
 
 
-def test_an_organiser_withdraws_a_public_result_with_a_reason() -> None:
+def test_an_organiser_may_withdraw_a_public_result_with_a_reason() -> None:
     assert (
         withdrawal_refusal(ResultState.SCORED, is_organiser=True, is_public=True, reason="wrong team") is None
     )
@@ -34,7 +34,7 @@ def test_an_organiser_withdraws_a_public_result_with_a_reason() -> None:
         (ResultState.SCORED, False, True, ForbiddenError, "ask an organiser"),
     ],
 )
-def test_what_may_not_be_withdrawn_says_why(
+def test_a_refused_withdrawal_says_why(
     state: ResultState, *, is_organiser: bool, is_public: bool, error: type[Exception], words: str
 ) -> None:
     refusal = withdrawal_refusal(state, is_organiser=is_organiser, is_public=is_public, reason=None)
@@ -44,7 +44,7 @@ def test_what_may_not_be_withdrawn_says_why(
 
 
 @pytest.mark.parametrize(("numbers", "expected"), [((1, 2, 3, 4), [1, 3]), ((2, 4), [2, 4]), ((4,), [4])])
-def test_an_archive_is_scored_at_least_for_one_competition_of_each_task(
+def test_the_smallest_proposal_has_one_competition_of_each_task(
     numbers: tuple[int, ...], expected: list[int]
 ) -> None:
     assert list(smallest_proposal(Archive(NOW, True, numbers), TASKS).competitions) == expected

@@ -16,7 +16,7 @@ __all__ = ["app", "browser", "platform"]
 
 @pytest.fixture(scope="module")
 def undone(platform: Platform) -> UndonePlatform:
-    """The platform with changes that can be undone, and with an OpenID Connect provider that is away."""
+    """The platform with changes that can be undone, and with an unreachable OpenID Connect provider."""
     known = {"login_providers": (EXAMPLE_ID,)}
     return undone_platform(replace(platform, settings=platform.settings.model_copy(update=known)))
 

@@ -1,4 +1,4 @@
-"""Requests made from the OpenAPI document, at random but always the same ones."""
+"""Pseudo-random requests generated from the OpenAPI document."""
 
 import re
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ def faults(
     known: Mapping[str, str],
     examples: int,
 ) -> dict[str, str]:
-    """What is wrong with an answer, by call: an error of ours, or one that the document does not have so.
+    """Invalid responses, by call: server errors, and responses that differ from the document.
 
-    Every call is tried with so many requests, half of them for what there is, by `known` parameters of addresses.
+    Each call is tried with `examples` requests, half of them for existing objects, named by the `known` path parameters.
     """
     schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
     found = {}
@@ -56,6 +56,6 @@ def faults(
 
             try:
                 ask()
-            except (Exception, FailureGroup) as error:  # noqa: BLE001 - whatever it is, the next call is tried, too
+            except (Exception, FailureGroup) as error:  # noqa: BLE001 - whatever it is, the next call is tried as well
                 found[f"{operation.method.upper()} {operation.path}"] = re.sub(r"\s+", " ", str(error))[:600]
     return found

@@ -1,4 +1,4 @@
-"""A picture that has been made and drawn over, without a worker."""
+"""A picture with stored annotation, made without a worker."""
 
 import zlib
 

@@ -1,4 +1,4 @@
-"""The attackers in a short form: they work where labels are open, and stay below their bounds where they are hidden."""
+"""Short runs of the attackers: they succeed on open labels and stay below their bounds on hidden ones."""
 
 import re
 from dataclasses import replace
@@ -36,7 +36,7 @@ def test_no_attacker_recovers_more_than_its_bound(row: str, attack_name: str) ->
     assert measure(row, attack_name, 1, replace(SHORT, seeds=1)).largest <= BOUNDS[row]
 
 
-def test_curves_give_away_every_label_where_they_are_shown() -> None:
+def test_curves_reveal_every_label_if_they_are_shown() -> None:
     world = draw(0, SHORT.images, SHORT.classes)
 
     assert measure("full", "curve decoding", 1, SHORT).mean == pytest.approx(
@@ -45,12 +45,12 @@ def test_curves_give_away_every_label_where_they_are_shown() -> None:
     assert recovered(world, world.labels) == world.labels.mean()
 
 
-def test_values_of_classes_tell_attackers_something() -> None:
+def test_class_values_reveal_something_to_attackers() -> None:
     assert measure("classes", "solving for ranks", 1, SHORT).mean > 0
     assert measure("classes", "painting", 1, SHORT).mean > 0
 
 
-def test_a_year_has_the_default_quota() -> None:
+def test_an_attacker_has_the_default_quota_of_a_year() -> None:
     world = draw(0, 50, 3)
     server = Server(world, Setting(Disclosure.CLASSES))
 
@@ -71,18 +71,18 @@ def test_the_table_has_a_row_for_every_disclosure() -> None:
     assert [line.split("`")[1] for line in table.splitlines()[2:]] == list(ROWS)
 
 
-def test_what_intervals_add_is_compared_on_the_same_worlds() -> None:
+def test_gains_from_intervals_are_measured_on_the_same_worlds() -> None:
     without = [Cell("mean", name, 1, (0.01, 0.02, 0.5)) for name in WITH_INTERVALS]
     shown = [Cell("mean", name, 1, (0.02, 0.02), intervals=True) for name in WITH_INTERVALS]
 
     assert gains([*without, *shown]).count("+0.50 (+1.00)") == len(WITH_INTERVALS)
 
 
-def test_a_ladder_tells_who_climbs_it_something() -> None:
+def test_a_ladder_reveals_something_to_a_climbing_attacker() -> None:
     assert measure("ladder", "climbing", 1, SHORT).largest > 0
 
 
-def test_the_organisers_page_says_what_the_table_in_security_says() -> None:
+def test_figures_for_organisers_match_the_table_in_the_security_document() -> None:
     text = (Path(__file__).parents[2] / "SECURITY.md").read_text()
     table = text.split("<!-- attackers 1 -->")[1].split("<!-- end of attackers 1 -->")[0]
     largest = {

@@ -1,4 +1,4 @@
-"""The corpus of hostile uploads, sent to a real server: its limits hold whatever the upload."""
+"""The corpus of hostile uploads sent to a real server, whose limits hold for each of them."""
 
 import json
 import time
@@ -21,7 +21,7 @@ from tests.system.servers import OwnServers
 pytestmark = [pytest.mark.slow, pytest.mark.shared, pytest.mark.system, pytest.mark.timeout(900)]
 
 PHASE = "attacked/test"
-SENDERS = 3  # as many uploads on their way, because most of the time goes by waiting
+SENDERS = 3  # concurrent uploads, because most of the time is spent waiting
 MOST_SECONDS = 30
 MOST_MIB = 512
 INNOCENT = "valid_comp3_tgz_gnu_format"
@@ -64,7 +64,7 @@ def attacked(
 
 
 def kit_of(attacks: Path, folder: Path) -> Path:
-    """A tree with the images, classes and persons that the corpus speaks of."""
+    """A tree with the images, classes and persons that the corpus refers to."""
     images = (attacks / "images.txt").read_text().split()
     act = "<actions>" + "".join(f"<{action}>1</{action}>" for action in ACTIONS.split()) + "</actions>"
     things = [thing(name) for name in CLASSES.split() if name != "person"]
@@ -86,7 +86,7 @@ def kit_of(attacks: Path, folder: Path) -> Path:
 
 
 def timed_send(attacker: Client, upload: Upload) -> tuple[Any, float]:
-    """What was answered, and after how many seconds."""
+    """The answer, and the seconds it took."""
     begun = time.monotonic()
     answer = send(attacker, upload)
     return answer, time.monotonic() - begun
@@ -115,7 +115,7 @@ def test_every_upload_gets_the_expected_result_and_message(attacked: Attacked, u
 
 
 def validation_of(answer: Any) -> Validation:
-    """The report of an upload; of a single file that is no result, the problems it was refused with at once."""
+    """The report of an upload; for a single file refused at once, the problems in its refusal."""
     if "report" in answer:
         return Validation.from_json(answer["report"])
     problems = tuple(Problem(code=each["code"], message=each["message"]) for each in answer["problems"])
@@ -128,14 +128,16 @@ def test_every_upload_is_answered_in_time_and_in_little_memory(attacked: Attacke
     assert attacked.most_mib < MOST_MIB
 
 
-def test_no_response_shows_a_path_of_ours_a_trace_or_an_account(attacked: Attacked) -> None:
+def test_no_response_reveals_a_server_path_a_traceback_or_an_account(attacked: Attacked) -> None:
     for name, answer in attacked.answers.items():
         text = json.dumps(answer)
         for secret in (str(attacked.running.settings.data), "Traceback", "root:x:", "/site-packages/"):
             assert secret not in text, name
 
 
-def test_nothing_is_written_outside_and_nothing_half_done_stays(attacked: Attacked, attacks: Path) -> None:
+def test_nothing_is_written_outside_storage_and_no_partial_file_remains(
+    attacked: Attacked, attacks: Path
+) -> None:
     assert not list(attacked.running.platform.archives.partials())
     assert not Path("/tmp/voc_escape.txt").exists()
     assert (attacks / "CANARY.txt").read_text() == "do not touch\n"
@@ -146,7 +148,7 @@ def test_the_same_processes_still_run(attacked: Attacked) -> None:
     assert all(is_alive(pid) for pid in attacked.pids.values())
 
 
-def test_what_was_refused_left_no_result_and_cannot_be_confirmed(attacked: Attacked) -> None:
+def test_a_refused_upload_leaves_no_result_and_cannot_be_confirmed(attacked: Attacked) -> None:
     refused = [answer for answer in attacked.answers.values() if answer.get("valid") is False]
 
     answers = [

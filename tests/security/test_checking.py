@@ -1,4 +1,4 @@
-"""A check knows nothing of hidden annotation, so neither its report nor its time can tell anything of it."""
+"""A check cannot read hidden annotation, so neither its report nor its duration can reveal any of it."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ print(json.dumps(opened))
 """
 
 
-def test_a_check_opens_the_archive_and_the_public_description_and_nothing_else(tmp_path: Path) -> None:
+def test_a_check_opens_only_the_archive_and_the_public_description(tmp_path: Path) -> None:
     kit = small_kit(tmp_path / "kit")
     archive, description = tmp_path / "results.tar.gz", tmp_path / "description.json"
     archive.write_bytes(packed({"comp3_det_test_cat.txt": b"wrong\n" + line(IMAGES[0], 0.5, BOX).encode()}))
@@ -44,7 +44,7 @@ def test_a_check_opens_the_archive_and_the_public_description_and_nothing_else(t
     assert set(json.loads(done.stdout)) == {f"open {archive}", f"open {description}"}
 
 
-def test_the_public_description_is_the_same_whatever_the_hidden_annotation(tmp_path: Path) -> None:
+def test_the_public_description_does_not_depend_on_hidden_annotation(tmp_path: Path) -> None:
     trees = [small_kit(tmp_path / "all"), small_kit(tmp_path / "fewer", without=3)]
 
     truths = [scoring.read_tree(tree, "test") for tree in trees]

@@ -1,4 +1,4 @@
-"""Clients that stop in the middle of a body, and crowds of requests: what the web process itself does about them."""
+"""How the web process handles clients that stop in the middle of a body, and floods of requests."""
 
 import asyncio
 import socket
@@ -36,12 +36,12 @@ def served(server: uvicorn.Server) -> Iterator[int]:
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(middleware, "BODY_SECONDS", BODY_SECONDS)
 
 
 def sent(*pieces: tuple[float, bytes], more: bool = False) -> Receive:
-    """What a server hands over of a body: each piece after so many seconds; `more` announces one that never comes."""
+    """A receive channel that delivers each piece after its seconds; `more` announces one that never comes."""
     waiting = list(pieces)
 
     async def receive() -> Message:
@@ -64,44 +64,44 @@ async def all_of(receive: Receive) -> bytes:
     return b"".join(pieces)
 
 
-@pytest.mark.usefixtures("hurried")
-def test_a_body_that_does_not_go_on_is_refused() -> None:
+@pytest.mark.usefixtures("short_timeout")
+def test_a_stalled_body_is_refused() -> None:
     with pytest.raises(HTTPException) as refused:
         asyncio.run(all_of(bounded(sent((0, b"ab"), more=True), 100)))
 
     assert refused.value.status_code == 408
 
 
-@pytest.mark.usefixtures("hurried")
-def test_a_body_that_comes_slowly_and_steadily_is_taken() -> None:
+@pytest.mark.usefixtures("short_timeout")
+def test_a_slow_but_steady_body_is_accepted() -> None:
     pieces = [(BODY_SECONDS / 4, b"x")] * 8
 
     assert asyncio.run(all_of(bounded(sent(*pieces), 100))) == b"x" * 8
 
 
-@pytest.mark.usefixtures("hurried")
-def test_who_waits_for_a_long_response_is_not_late() -> None:
+@pytest.mark.usefixtures("short_timeout")
+def test_a_client_that_waits_for_a_long_response_does_not_time_out() -> None:
     async def wait() -> Message:
         receive = bounded(sent((0, b"whole")), 100)
         await receive()
-        return await receive()  # as a response that is streamed does
+        return await receive()  # as a streamed response does
 
     assert asyncio.run(wait())["type"] == "http.disconnect"
 
 
-def test_a_body_beyond_its_limit_is_refused_whatever_length_it_declared() -> None:
+def test_a_body_beyond_its_limit_is_refused_regardless_of_its_declared_length() -> None:
     with pytest.raises(TooLargeError):
         asyncio.run(all_of(bounded(sent((0, b"x" * 60), (0, b"x" * 60)), 100)))
 
 
-def test_so_many_requests_as_there_are_threads_are_handled_at_the_same_time() -> None:
+def test_as_many_requests_are_handled_at_once_as_there_are_threads() -> None:
     here, most = set(), 0
 
     def work(name: object) -> None:
         nonlocal most
         here.add(name)
         most = max(most, len(here))
-        time.sleep(0.02)  # so that others would come in meanwhile
+        time.sleep(0.02)  # so that other threads could start meanwhile
         here.discard(name)
 
     async def threaded(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""What pages of other sites can have a browser do here: send nothing that changes something, and take nobody elsewhere."""
+"""Pages of other sites can neither make a browser change anything here nor redirect it elsewhere."""
 
 import re
 from html import unescape
@@ -40,7 +40,7 @@ NUMBERS = count(1)
 
 
 @pytest.mark.parametrize("first", range(2))
-def test_no_route_that_changes_something_takes_it_from_another_site(browser: Browser, first: int) -> None:
+def test_no_route_accepts_a_change_from_another_site(browser: Browser, first: int) -> None:
     oak = registered(browser(), f"oak{next(NUMBERS)}@example.org")
 
     found = {}
@@ -55,7 +55,7 @@ def test_no_route_that_changes_something_takes_it_from_another_site(browser: Bro
     assert oak.get("/account").status_code == 200
 
 
-def test_a_page_of_this_site_is_let_through_by_the_same_check(browser: Browser) -> None:
+def test_requests_from_this_site_pass_the_same_check(browser: Browser) -> None:
     oak = registered(browser(), f"oak{next(NUMBERS)}@example.org")
 
     for own in (
@@ -66,7 +66,7 @@ def test_a_page_of_this_site_is_let_through_by_the_same_check(browser: Browser) 
         assert oak.post("/account/profile", data={}, headers=own).status_code == 422
 
 
-def test_no_response_lets_another_site_read_it_or_send_a_header_of_its_own(browser: Browser) -> None:
+def test_no_response_allows_cross_origin_reads_or_custom_headers(browser: Browser) -> None:
     oak = registered(browser(), f"oak{next(NUMBERS)}@example.org")
     asked = {
         "Origin": "https://evil.example",
@@ -84,14 +84,14 @@ def test_no_response_lets_another_site_read_it_or_send_a_header_of_its_own(brows
         assert [name for name in response.headers if name.startswith("access-control-")] == []
 
 
-def test_the_routes_with_a_next_page_are_found() -> None:
+def test_routes_with_a_next_parameter_are_found() -> None:
     assert {"GET /login", "POST /login", "POST /login/code", "POST /login/confirm", "GET /register"} <= set(
         WITH_NEXT
     )
 
 
 @pytest.mark.parametrize("route", WITH_NEXT)
-def test_a_next_page_is_one_of_this_site(browser: Browser, route: str) -> None:
+def test_a_next_parameter_never_leads_to_another_site(browser: Browser, route: str) -> None:
     method, _, path = route.replace("{provider}", "example").partition(" ")
     email = f"ash{next(NUMBERS)}@example.org"
     registered(browser(), email)
@@ -103,7 +103,7 @@ def test_a_next_page_is_one_of_this_site(browser: Browser, route: str) -> None:
         if path == "/register":
             form["email"] = f"ash{next(NUMBERS)}@example.org"
         response = visitor.get(path, params=form) if method == "GET" else visitor.post(path, data=form)
-        assert response.status_code in (200, 303, 401, 503), response.text  # 503: the provider is away
+        assert response.status_code in (200, 303, 401, 503), response.text  # 503: the provider is unreachable
         led_to = re.findall(r'(?:href|src|action|formaction)="([^"]*)"', response.text)
         carried = re.findall(r'name="next" value="([^"]*)"', response.text)
         for address in (*map(unescape, led_to + carried), response.headers.get("location", "/")):
@@ -112,18 +112,18 @@ def test_a_next_page_is_one_of_this_site(browser: Browser, route: str) -> None:
 
 
 @pytest.mark.parametrize("address", ELSEWHERE)
-def test_what_a_browser_takes_for_another_site_is_no_path_of_this_one(address: str) -> None:
+def test_an_address_that_browsers_read_as_another_site_is_not_a_local_path(address: str) -> None:
     assert local_path(address) == "/"
 
 
 @pytest.mark.parametrize(
     "address", ["/", "/login?next=/account", "/teams/7#members", "/a//b", "/challenges/Ü%20x"]
 )
-def test_a_path_of_this_site_stays_as_it_is(address: str) -> None:
+def test_a_path_of_this_site_is_kept_unchanged(address: str) -> None:
     assert local_path(address) == address
 
 
 def is_local(address: str) -> bool:
-    """Whether a browser stays on the site: it strips blanks, drops tabs and line ends, and takes backslashes for slashes."""
+    """Whether a browser stays on the site; it strips blanks, drops tabs and line ends, and reads backslashes as slashes."""
     seen = re.sub(r"[\t\r\n]", "", address.strip("".join(map(chr, range(33))))).replace("\\", "/")
     return not seen.startswith("//") and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", seen)

@@ -1,4 +1,4 @@
-"""Session ids that somebody else knows: none is worth anything after a login, or after a password or a second factor changed."""
+"""A session id known to somebody else is useless after a login or a change of password or second factor."""
 
 from collections.abc import Callable
 from itertools import count
@@ -47,7 +47,7 @@ def log_in_with_code(client: TestClient, platform: Platform, email: str) -> None
 
 
 @pytest.mark.parametrize("way", [register, log_in, log_in_with_code])
-def test_a_session_id_that_was_there_before_a_login_is_replaced(
+def test_a_session_id_from_before_a_login_is_replaced(
     way: Callable[[TestClient, Platform, str], None], browser: Browser, platform: Platform, email: str
 ) -> None:
     attacker = registered(browser(), f"mallory.{email}")
@@ -64,7 +64,9 @@ def test_a_session_id_that_was_there_before_a_login_is_replaced(
 
 
 @pytest.mark.parametrize("planted", ["planted", "", "a" * 5000, "'; DROP TABLE login_session; --"])
-def test_an_id_that_no_server_gave_is_never_taken(browser: Browser, platform: Platform, planted: str) -> None:
+def test_a_session_id_that_the_server_did_not_issue_is_never_accepted(
+    browser: Browser, platform: Platform, planted: str
+) -> None:
     visitor = browser()
 
     response = visitor.get("/account", headers={"Cookie": f"{SESSION_COOKIE}={planted}"})
@@ -74,7 +76,7 @@ def test_an_id_that_no_server_gave_is_never_taken(browser: Browser, platform: Pl
     assert not is_open(platform, planted)
 
 
-def test_a_changed_password_leaves_no_session_but_a_new_one(
+def test_changing_the_password_ends_all_sessions_but_a_new_one(
     browser: Browser, platform: Platform, email: str
 ) -> None:
     ash, other = registered(browser(), email), browser()
@@ -87,7 +89,7 @@ def test_a_changed_password_leaves_no_session_but_a_new_one(
     assert ash.get("/account").status_code == 200
 
 
-def test_setting_up_a_second_factor_leaves_no_session_that_never_gave_a_code(
+def test_setting_up_a_second_factor_ends_sessions_without_a_code(
     browser: Browser, platform: Platform, email: str
 ) -> None:
     ash, stolen = registered(browser(), email), browser()
@@ -99,7 +101,7 @@ def test_setting_up_a_second_factor_leaves_no_session_that_never_gave_a_code(
     assert not is_open(platform, cookie_of(stolen))
 
 
-def test_who_knows_the_password_of_a_new_admin_is_no_admin_once_a_second_factor_is_there(
+def test_a_session_with_only_an_admins_password_ends_with_the_second_factor(
     browser: Browser, platform: Platform, email: str
 ) -> None:
     ash, stolen = registered(browser(), email), browser()
@@ -111,7 +113,7 @@ def test_who_knows_the_password_of_a_new_admin_is_no_admin_once_a_second_factor_
     assert stolen.get("/admin").headers["location"].startswith("/login")
 
 
-def test_a_token_to_organise_is_not_made_before_one_is_an_organiser(browser: Browser, email: str) -> None:
+def test_only_an_organiser_can_create_a_token_to_organise(browser: Browser, email: str) -> None:
     ash = registered(browser(), email)
 
     refused = ash.post("/account/tokens", data={"name": "for later", "scope": ["read", "organise"]})
@@ -121,7 +123,7 @@ def test_a_token_to_organise_is_not_made_before_one_is_an_organiser(browser: Bro
     assert "hld_" not in refused.text
 
 
-def test_removing_a_second_factor_gives_a_new_id_and_ends_other_sessions(
+def test_removing_a_second_factor_renews_the_session_id_and_ends_other_sessions(
     browser: Browser, platform: Platform, email: str
 ) -> None:
     ash, other = registered(browser(), email), browser()
@@ -136,7 +138,7 @@ def test_removing_a_second_factor_gives_a_new_id_and_ends_other_sessions(
     assert ash.get("/account").status_code == 200
 
 
-def test_a_token_is_no_session_and_a_session_no_token(
+def test_a_token_does_not_work_as_a_session_nor_a_session_as_a_token(
     browser: Browser, platform: Platform, email: str
 ) -> None:
     ash = registered(browser(), email)
@@ -151,7 +153,7 @@ def test_a_token_is_no_session_and_a_session_no_token(
 @pytest.mark.parametrize(
     "path", ["/login", "/register", "/account/password", "/logout", "/account/sessions/end-all"]
 )
-def test_a_request_with_a_token_begins_no_session(browser: Browser, email: str, path: str) -> None:
+def test_a_request_with_a_token_never_starts_a_session(browser: Browser, email: str, path: str) -> None:
     ash = registered(browser(), email)
     ash_by_token = program(browser, ash, "read", "submit")
     form = {"email": f"other.{email}", "name": "Ash", "password": PASSWORD, "present_password": PASSWORD}

@@ -1,4 +1,4 @@
-"""The API against its own document: no request makes the server fail, and every answer is one that the document has."""
+"""The API against its own document: no request makes the server fail, and every response is documented."""
 
 from fastapi import FastAPI
 
@@ -12,7 +12,7 @@ __all__ = ["world"]
 EXAMPLES = 3
 
 
-def test_programs_get_what_the_document_says_whatever_they_send(
+def test_every_response_to_generated_requests_matches_the_document(
     app: FastAPI, undone: UndonePlatform, world: World
 ) -> None:
     known = FIXED | world.result("public", is_open=True)

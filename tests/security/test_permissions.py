@@ -87,7 +87,7 @@ def routes_of(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Action | None]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the table says of a route."""
+    """What the table says about a route."""
 
     method: str
     path: str
@@ -95,14 +95,14 @@ class Row:
 
     @property
     def cases(self) -> tuple[tuple[str, bool], ...]:
-        """The states of a result for which it is asked, each with whether the phase is open."""
+        """The states of a result in which it is tested, each with whether the phase is open."""
         parts = f"{self.path} {self.said}"
         if any(f"{{{name}}}" in parts for name in OF_A_RESULT):
             return CASES
         return (("public", True), ("public", False)) if "{image_set}" in parts else (("public", True),)
 
     def rule(self, state: str) -> Mapping[str, str]:
-        """What each role gets; ok where nothing is said."""
+        """What each role gets; ok if the table does not say."""
         if isinstance(self.said, str):
             return RULES[self.said]
         known = "private" if state == "anonymous" and "anonymous" not in self.said else state
@@ -110,29 +110,29 @@ class Row:
 
     @property
     def scopes(self) -> str:
-        """The scopes of tokens that may use it: the first line that fits."""
+        """The scopes of tokens that may use it: the first matching line."""
         route = f"{self.method} {self.path}"
         return next(scopes for pattern, scopes in SCOPES.items() if re.fullmatch(pattern, route))
 
     def expected(self, role: str, state: str) -> str:
-        """What somebody gets; a token of the wrong scope nothing, and of the right one what its owner gets."""
+        """What somebody gets: a token of the wrong scope nothing, one of the right scope what its owner gets."""
         person, scope = TOKENS.get(role, (role, None))
         if scope is None:
             return self.rule(state).get(person, "ok")
         if scope not in self.scopes:
             return "forbidden"
         if (person, scope) not in (("organiser", Scope.ORGANISE), ("admin", Scope.ADMIN), ("member", scope)):
-            person = "participant"  # who organises nothing
+            person = "participant"  # somebody who organises nothing
         return self.rule(state).get(person, "ok")
 
     @property
     def changes(self) -> bool:
-        """Whether a request of it may change something."""
+        """Whether a request may change something."""
         return self.method not in ("GET", "HEAD", "OPTIONS")
 
     @property
     def is_hidden_from(self) -> set[str]:
-        """The roles for which it is hidden in one case or another."""
+        """The roles for which it is hidden in at least one case."""
         states = [state for state, _ in self.cases]
         return {role for role in ROLES for state in states if self.expected(role, state) == "hidden"}
 
@@ -191,7 +191,7 @@ def test_the_table_knows_the_roles_and_outcomes() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.method} {row.path}" for row in ROWS])
-def test_each_role_gets_what_the_table_says(row: Row, world: World, client: TestClient) -> None:
+def test_each_role_gets_the_outcome_in_the_table(row: Row, world: World, client: TestClient) -> None:
     found, said = {}, {}
     nothing = {role: answered(row, NOWHERE, world, role, client) for role in row.is_hidden_from}
     for state, is_open in row.cases:
@@ -205,7 +205,7 @@ def test_each_role_gets_what_the_table_says(row: Row, world: World, client: Test
 
 
 def outcome(response: Response, ids: Ids, nothing: Response | None) -> str:
-    """What somebody gets; what is hidden has to look like `nothing`, the answer where there is nothing."""
+    """What somebody gets; a hidden result has to look like `nothing`, the response if there is none."""
     if response.status_code != 404:
         answers = {
             "login-required": "login",
@@ -219,7 +219,7 @@ def outcome(response: Response, ids: Ids, nothing: Response | None) -> str:
 
 
 def code_of(response: Response) -> str:
-    """The code of a problem; nothing where the answer is something else, such as a form with what is wrong with it."""
+    """The code of a problem; empty if the response is something else, such as a form with its errors."""
     if response.headers.get("content-type") != "application/problem+json":
         return ""
     return str(response.json()["code"]) if response.content else kind_of_status(response.status_code).code
@@ -235,7 +235,7 @@ def answered(row: Row, ids: Ids, world: World, role: str, client: TestClient) ->
 
 
 def shown(response: Response, ids: Ids) -> tuple[list[str], object]:
-    """An answer without its reference, and without the ids that were asked for."""
+    """A response without its reference and the requested ids."""
     problem = response.json() if response.content else {"detail": "", "reference": ""}
     detail = problem["detail"]
     for value in ids.values():

@@ -33,19 +33,19 @@ class UndonePlatform(Platform):
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """The same: what a request wrote is seen by none but its connection."""
+        """The same session, because only its connection sees what a request wrote."""
         with self.transaction() if self.held else Platform.reading(self) as session:
             yield session
 
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
-        """The same: within one connection nobody else changes anything."""
+        """The same session, because nobody else changes anything within one connection."""
         with self.transaction() if self.held else Platform.snapshot(self) as session:
             yield session
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Leave no trace in the database of what happens inside."""
+        """Roll back everything that happens inside."""
         with self.engine.connect() as connection:
             transaction = connection.begin()
             self.held.append(connection)

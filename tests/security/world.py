@@ -1,4 +1,4 @@
-"""A server with a result in any state, and with somebody of every role."""
+"""A server with results in every state and people in every role."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ TOKENS = {
     "admin, organise": ("admin", Scope.ORGANISE),
     "admin without a second factor, admin": ("unprotected", Scope.ADMIN),
 }
-"""Roles of programs: whose token it is, and its scope."""
+"""Roles of programs: the token's owner and scope."""
 ROLES = (*PEOPLE, *TOKENS)
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 HERE, THERE = "here", "there"  # challenges
@@ -71,10 +71,10 @@ Ids = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Two challenges, the first with phases of one result each."""
+    """Two challenges; the first has phases with one result each."""
 
     platform: UndonePlatform
-    template: int  # the phase whose description the others have
+    template: int  # the phase whose description the others share
     team_id: int
     other_team_id: int
     numbers: "count[int]" = field(default_factory=count)
@@ -82,7 +82,7 @@ class World:
     results: dict[tuple[str, bool], Ids] = field(default_factory=dict)
 
     def headers(self, role: str) -> dict[str, str]:
-        """What the requests of somebody who has this role towards every result of the team say of them."""
+        """The credentials of somebody with this role towards every result of the team, as request headers."""
         if role not in self.credentials:
             self.credentials[role] = self._credentials(role)
         return self.credentials[role]
@@ -97,7 +97,7 @@ class World:
             session.flush()
             _give_role(session, self, user, person)
             cookie = None if scope else start_session(session, self.platform, user.id, Browser("test"))
-            if person == "admin":  # who has given a code to log in
+            if person == "admin":  # one who logged in with a code
                 session.add(SecondFactor(user_id=user.id, secret="none", confirmed_at=func.now()))
         if scope is None:
             return {"Cookie": f"{SESSION_COOKIE}={cookie}"}
@@ -105,7 +105,7 @@ class World:
         return {"Authorization": f"Bearer {token}"}
 
     def result(self, state: str, *, is_open: bool) -> Ids:
-        """What stands in addresses of a result in this state, in a phase of its own."""
+        """The path parameters of a result in this state, in its own phase."""
         if (state, is_open) not in self.results:
             with self.platform.transaction() as session:
                 self.results[state, is_open] = _add_result(session, self, state, is_open=is_open)
@@ -125,7 +125,7 @@ def _give_role(session: Session, world: World, user: User, role: str) -> None:
 
 
 def _add_result(session: Session, world: World, state: str, *, is_open: bool) -> Ids:
-    """A phase, and in it an upload, a method, a scored result and a re-scoring that waits for a decision."""
+    """Add a phase with an upload, a method, a scored result and a re-scoring that awaits a decision."""
     author = session.scalars(select(Member.user_id).where(Member.team_id == world.team_id).limit(1)).one()
     phase, truth = _add_phase(session, world, is_open=is_open)
     method = Method(
@@ -267,7 +267,7 @@ def _upload(world: World, phase: Phase, author: int) -> Upload:
 
 
 def _runs(world: World, result: Result, rescore: Rescore) -> tuple[Run, Run]:
-    """A scored run, and one of the re-scoring that could not be scored."""
+    """A scored run, and a run of the re-scoring that was refused."""
     facts = {
         "result_id": result.id, "ground_truth_id": rescore.ground_truth_id, "protocol": "voc2007", "scorer": rescore.scorer,
         "team_id": world.team_id, "finished_at": LONG_AGO,

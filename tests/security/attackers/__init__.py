@@ -1,1 +1,1 @@
-"""Attackers of hidden labels, as programs: what they recover under each disclosure with the quota of a year."""
+"""Programs that attack hidden labels: what they recover under each disclosure with the quota of a year."""

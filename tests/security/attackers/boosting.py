@@ -1,4 +1,4 @@
-"""Boosting by majority: random orders, of which those with a good value say what stands in front is positive."""
+"""Boosting by majority: in a random order with a high value, the images at the front are probably positive."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ REHEARSALS = 200
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """The value of random orders, its variance, and how much it moves with an image from the middle to the front."""
+    """The value of random orders, its variance, and how it changes when an image moves from the middle to the front."""
 
     mean: float
     variance: float
@@ -32,7 +32,7 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
         lists = [random.permutation(world.images) for _ in range(world.classes)]
         answer = server.rank_images(lists)
         is_told = answer.bounds is not None or not server.visibility.by_ladder
-        if answer.mean != last or is_told:  # a ladder's old value alone says nothing
+        if answer.mean != last or is_told:  # a ladder's old value reveals nothing
             mean = _mean_of(answer, by_ladder=server.visibility.by_ladder)
             for number, strength in enumerate(_strengths(answer, mean, rehearsed)):
                 place = np.argsort(lists[number]) / world.images
@@ -42,7 +42,7 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
 
 
 def _strengths(answer: Answer, mean: float, rehearsed: list[Rehearsed]) -> list[float]:
-    """For each class, the log odds of an image in front that the answer is worth."""
+    """For each class, what the answer adds to the log odds of an image at the front."""
     if answer.classes is not None:
         values = answer.classes.tolist()
         return [
@@ -56,14 +56,14 @@ def _strengths(answer: Answer, mean: float, rehearsed: list[Rehearsed]) -> list[
 
 
 def _mean_of(answer: Answer, *, by_ladder: bool) -> float:
-    """The mean as it is shown; of a ladder, about as its interval says, and more where group letters tell it from others."""
+    """The mean as it is shown; for a ladder, the middle of its interval, and more if its group letters differ from others'."""
     if by_ladder and answer.bounds is not None:
         return float(answer.bounds[-1].mean()) + 0.01 * bool(answer.better)
     return answer.mean or 0.0
 
 
 def _rehearse(images: int, positives: int, random: np.random.Generator) -> Rehearsed:
-    """Values of random orders on labels of one's own."""
+    """Values of random orders on simulated labels."""
     values, fronts = np.empty(REHEARSALS), np.empty(REHEARSALS)
     for rehearsal in range(REHEARSALS):
         outcomes: NDArray[np.int8] = np.zeros(images, np.int8)

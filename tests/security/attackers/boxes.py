@@ -1,4 +1,4 @@
-"""Probing with single boxes: a large one hits large objects, and its place in the list says which."""
+"""Probing with single boxes: a large box hits large objects, and its rank reveals which."""
 
 from typing import Final
 
@@ -10,20 +10,20 @@ from tests.security.attackers.server import Server
 from tests.security.attackers.world import SIDE, Labels
 
 PROBE: Final = (0.1 * SIDE, 0.1 * SIDE, 0.9 * SIDE, 0.9 * SIDE)
-HITS: Final = 0.3  # of the objects overlap the probe by half, by the statistics of the training set
+HITS: Final = 0.3  # share of objects that overlap the probe by half, from the statistics of the training set
 BLOCK: Final = Block(24, 3, 0, 6)
 NOTHING_BEHIND: Final = Tail((0.0,) * (BLOCK.most + 1), 0.0)  # boxes that are not sent are not ranked
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """Probe with images nobody has asked for."""
+    """Probe images that have not been probed yet."""
     known = classes_of(server.world, random)
     ask(server, known)
     return guess_of(server.world, known)
 
 
 def ask(server: Server, known: list[Class]) -> None:
-    """A box in each image of a block, all classes at once where each is shown, else one; the same block in three orders."""
+    """Send a box in each image of a block in three orders, for all classes if each is shown, else for one."""
     active = known if server.visibility.classes else sorted(known, key=lambda one: one.positives)[:1]
     scale = 1 if server.visibility.classes else server.world.classes
     while server.visibility.means and server.budget("boxes") >= BLOCK.times:
@@ -46,7 +46,7 @@ def ask(server: Server, known: list[Class]) -> None:
 
 
 def _send(server: Server, active: list[Class], lists: list[list[int]]) -> list[Seen]:
-    """What is shown for each active class; where only means are, that of all."""
+    """What is shown for each active class, or the mean if only that is shown."""
     image = np.concatenate([np.array(each, np.int64) for each in lists])
     label = np.repeat([one.number for one in active], [len(each) for each in lists])
     answer = server.find_boxes(image, label, np.tile(PROBE, (len(image), 1)))

@@ -1,4 +1,4 @@
-"""Climbing a ladder: every account looks for positives of one of the rarest classes, and keeps in front what raised its mean."""
+"""Climbing a ladder: each account looks for positives of one of the rarest classes and keeps those that raised its mean in front."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ from tests.security.attackers.ranks import Class, classes_of, guess_of
 from tests.security.attackers.server import Server
 from tests.security.attackers.world import Labels
 
-FEWEST = 3  # images that are added at once while no positive is known; each known one lets two more be seen
+FEWEST = 3  # images added at once while no positive is known; each known one allows two more
 
 
 class Ladder:
-    """What one account sees when it sends lists of one class, the others being empty."""
+    """What one account sees when it sends a list for one class and empty lists for the others."""
 
     def __init__(self, server: Server, number: int, account: int) -> None:
         self.server, self.number, self.account = server, number, account
@@ -18,11 +18,11 @@ class Ladder:
 
     @property
     def is_open(self) -> bool:
-        """Whether the quota lets another result through."""
+        """Whether the quota allows another result."""
         return self.server.left["images"][self.account] > 0
 
     def rises(self, ahead: list[int]) -> bool:
-        """Whether the mean that is shown rises with these images in front."""
+        """Whether the shown mean rises with these images in front."""
         lists = [np.zeros(0, np.int64)] * self.server.world.classes
         lists[self.number] = self._complete(ahead)
         mean = self.server.rank_images(lists, account=self.account).mean or 0.0
@@ -37,7 +37,7 @@ class Ladder:
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """A class for each account, the rarest first: there a hit moves the mean most."""
+    """Attack one class per account, the rarest first, because there a hit moves the mean most."""
     known = sorted(classes_of(server.world, random), key=lambda one: one.positives)
     for account in range(server.setting.accounts if server.visibility.means else 0):
         one = known[account % len(known)]
@@ -49,7 +49,7 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
 
 
 def _ask(ladder: Ladder, one: Class) -> None:
-    """Put new images behind the known positives; if the mean rises, find by halves which of them moves it further up."""
+    """Put new images behind the known positives; if the mean rises, find the image that raised it by bisection."""
     size = FEWEST + 2 * len(one.sure)
     suspects, one.fresh = one.fresh[:size], one.fresh[size:]
     if not ladder.rises([*one.sure, *suspects]):

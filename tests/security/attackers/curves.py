@@ -7,7 +7,7 @@ from tests.security.attackers.world import Labels
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """One complete list for each class, and what its curve says of every image."""
+    """Send one complete list for each class and read every image's label from its curve."""
     world = server.world
     lists = [random.permutation(world.images) for _ in range(world.classes)]
     guess = np.zeros((world.images, world.classes), np.bool_)

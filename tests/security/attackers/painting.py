@@ -1,4 +1,4 @@
-"""Painting whole images with one class each: its IoU is above 0 exactly if it is somewhere in them."""
+"""Painting whole images with one class: its IoU is above 0 exactly if one of them has it."""
 
 from dataclasses import dataclass, field
 
@@ -11,17 +11,17 @@ from tests.security.attackers.world import CELLS, Labels
 
 @dataclass
 class Search:
-    """Groups of images of which one at least has the class; the rest has not been asked for."""
+    """Groups of images of which at least one has the class; the rest has not been painted yet."""
 
     number: int
-    size: int  # of a group that has the class about every other time
+    size: int  # of a group that has the class about half of the time
     rest: list[int]
     groups: list[list[int]] = field(default_factory=list)
     found: list[int] = field(default_factory=list)
     asked: list[int] = field(default_factory=list)
 
     def next_question(self, taken: set[int]) -> list[int]:
-        """Half of a group that is known to have the class, else a new group."""
+        """Half of a group known to have the class, else a new group."""
         if self.groups:
             self.asked = self.groups[-1][: len(self.groups[-1]) // 2]
         else:
@@ -31,7 +31,7 @@ class Search:
         return self.asked
 
     def learn(self, *, is_there: bool) -> None:
-        """Split what has the class, until it is one image."""
+        """Split a group that has the class until it is one image."""
         asked = set(self.asked)
         if self.groups and asked:
             group = self.groups.pop()
@@ -52,7 +52,7 @@ class Search:
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """Guess what the search has found."""
+    """Guess the labels that the search found."""
     guess = np.zeros((server.world.images, server.world.classes), np.bool_)
     for each in search(server, random):
         guess[each.found, each.number] = True
@@ -60,7 +60,7 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
 
 
 def search(server: Server, random: np.random.Generator) -> list[Search]:
-    """Search all classes at once where each is shown, else one."""
+    """Search all classes at once if each is shown, else one."""
     world = server.world
     order = random.permutation(world.images).tolist()
     offsets = [number * world.images // world.classes for number in range(world.classes)]

@@ -15,15 +15,15 @@ from scoring.statistics.intervals import WIDENING
 Floats = NDArray[np.float64]
 Order = tuple[int, ...]
 
-STEP = 0.001  # of the values that are shown
+STEP = 0.001  # of the shown values
 TOLERANCE = STEP * 1.001
 
 
 @dataclass(frozen=True)
 class Block:
-    """So many images that are sent so many times, behind `known` positives, each time in another order.
+    """`size` images sent `times` times behind `known` positives, each time in another order.
 
-    most: the most hits that are thought of.
+    most: the most hits that are considered.
     """
 
     size: int
@@ -34,7 +34,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Seen:
-    """A value that was shown, and how wide its interval was, where intervals are shown."""
+    """A shown value, and the width of its interval if intervals are shown."""
 
     value: float
     width: float | None = None
@@ -42,7 +42,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Tail:
-    """What images behind the block add to the value, by the hits in the block: expected, and how sure that is."""
+    """What images behind the block are expected to add to the value, by hits in the block, and its standard deviation."""
 
     expected: tuple[float, ...]
     deviation: float
@@ -50,7 +50,7 @@ class Tail:
 
 @dataclass(frozen=True)
 class Decoded:
-    """The probability of each image of a block to be positive, and by how much the tail adds more than expected."""
+    """The probability of each image of a block being positive, and how much more the tail adds than expected."""
 
     probabilities: Floats
     shift: float | None
@@ -81,14 +81,14 @@ class Patterns:
     keys: Floats
 
     def near(self, difference: float, tolerance: float) -> slice:
-        """The patterns whose first two sums differ by about so much."""
+        """The patterns whose first two sums differ by about this difference."""
         first, end = np.searchsorted(self.keys, [difference - tolerance, difference + tolerance])
         return slice(int(first), int(end))
 
 
 @cache
 def patterns(block: Block) -> Patterns:
-    """The patterns of a block: for 28 images with 6 hits at most half a million."""
+    """The patterns of a block: half a million for 28 images with at most 6 hits."""
     places = [np.argsort(order) for order in orders(block)]
     images, hits, sums, squares = [], [], [], []
     for count in range(block.most + 1):
@@ -121,7 +121,7 @@ def precisions_of(places: NDArray[np.intp], known: int) -> Floats:
 
 @cache
 def tail(images: int, positives: int, block: Block) -> Tail:
-    """What the images behind a block add to its class's value, by rehearsal on labels of one's own."""
+    """What the images behind a block add to the value of its class, from simulated labels."""
     random = np.random.default_rng(positives)
     rest = images - block.known - block.size
     expected, deviation = [], 0.0
@@ -146,9 +146,9 @@ def tail(images: int, positives: int, block: Block) -> Tail:
 def decode(
     block: Block, seen: Sequence[Seen], *, positives: int, prior: float, behind: Tail, scale: float = 1.0
 ) -> Decoded:
-    """What the values that were shown for the orders of a block say of its images.
+    """What the shown values for the orders of a block reveal about its images.
 
-    positives: of the class; scale: the part of the class in the shown value; prior: of each image. If nothing fits, nothing is
+    positives: of the class; scale: the share of the class in the shown value; prior: of each image. If nothing fits, nothing is
     learnt.
     """
     known, per_hit = patterns(block), scale / positives
@@ -183,9 +183,9 @@ def _likelihood(width: float, variance: Floats) -> Floats:
 
 
 def best_block(known: int, prior: float, budget: int) -> Block:
-    """The block that tells most for each time it is sent, as rehearsals say: the rarer the class, the larger.
+    """The block that revealed most per result in simulations: the rarer the class, the larger the block.
 
-    Of 8 images in 2 orders, 24 in 3 and 28 in 4 a rehearsal gave about 0.25 more right labels each time, 0.7 for a class in
+    With 8 images in 2 orders, 24 in 3 and 28 in 4, a simulation gained about 0.25 labels per result, 0.7 for a class in
     42 % of the images.
     """
     shapes = ((28, 4, 6, 0.05), (24, 3, 6, 0.09), (8, 2, 8, 1.0))

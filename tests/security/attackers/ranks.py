@@ -1,4 +1,4 @@
-"""Solving for ranks: a few images first, in several orders, whose average precision says which of them are positive."""
+"""Solving for ranks: the average precisions of several orders of a few images reveal which are positive."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from tests.security.attackers.world import Labels, World
 
 Images = NDArray[np.int64]
 Questions = Generator[list[int], Seen, None]
-"""Yields the images that are to stand first and is sent what is shown then."""
+"""Yields the images to rank first and receives what is shown then."""
 
-SURE: Final = 0.98  # from where on an image is taken for a known positive
+SURE: Final = 0.98  # probability above which an image counts as a known positive
 
 
 @dataclass
 class Class:
-    """What is known of a class; fresh: images that nobody has asked for; shift: what the tail adds to what is expected."""
+    """What is known about a class; fresh: images not tried yet; shift: what the tail adds beyond the expected."""
 
     number: int
     positives: int
@@ -31,12 +31,12 @@ class Class:
 
     @property
     def prior(self) -> float:
-        """The probability of an image nobody has asked for."""
+        """The probability of an image that has not been tried yet."""
         share = (self.positives - len(self.found)) / max(1, len(self.fresh))
         return min(max(share, 0.001), 0.9)
 
     def learn(self, images: list[int], decoded: Decoded) -> None:
-        """Take what is more likely than not."""
+        """Accept images that are more likely positive than not."""
         pairs = list(zip(images, decoded.probabilities.tolist(), strict=True))
         self.found += [image for image, each in pairs if each > 0.5]
         self.sure += [image for image, each in pairs if each > SURE]
@@ -53,7 +53,7 @@ def classes_of(world: World, random: np.random.Generator) -> list[Class]:
 
 
 def guess_of(world: World, known: list[Class]) -> Labels:
-    """The labels as far as they are known, and no others."""
+    """The labels known so far."""
     guess = np.zeros((world.images, world.classes), np.bool_)
     for each in known:
         guess[each.found, each.number] = True
@@ -61,7 +61,7 @@ def guess_of(world: World, known: list[Class]) -> Labels:
 
 
 def questions(one: Class, images: int, budget: int, scale: float = 1.0) -> Questions:
-    """Ask block by block; scale: the part of the class in the shown value."""
+    """Try one block after another; scale: the share of the class in the shown value."""
     while budget and one.fresh:
         deviation = (0.003 if one.shift is not None else 0.015) * scale
         block = best_block(len(one.sure), one.prior, budget)
@@ -84,14 +84,14 @@ def questions(one: Class, images: int, budget: int, scale: float = 1.0) -> Quest
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """Ask for images in random order."""
+    """Try images in random order."""
     known = classes_of(server.world, random)
     ask(server, known)
     return guess_of(server.world, known)
 
 
 def ask(server: Server, known: list[Class]) -> None:
-    """All classes at once where each is shown; where the mean is, one after the other, the rarest first."""
+    """Try all classes at once if each is shown; if only the mean is shown, one after the other, the rarest first."""
     budget = server.budget("images")
     if server.visibility.means and server.visibility.classes:
         _ask(server, known, [questions(one, server.world.images, budget) for one in known])
@@ -107,14 +107,14 @@ def _ask(server: Server, known: list[Class], asking: list[Questions]) -> None:
 
 
 def _value(answer: Answer, one: Class) -> Seen:
-    """The value of a class; the width of its interval depends on the images behind the block too much to be of use."""
+    """The value of a class; its interval depends too much on the images behind the block to be useful."""
     return Seen(0.0 if answer.classes is None else float(answer.classes[one.number]))
 
 
 def _ask_mean(server: Server, known: list[Class]) -> None:
-    """All other lists stay empty, so that the mean moves with one class; the first result says where it starts.
+    """Keep all other lists empty, so that the mean moves with one class; the first result is the baseline.
 
-    A ladder shows its old value for what is no step, of which nothing is learnt: those values are left out.
+    A ladder repeats its old value if a result is not a step; those values reveal nothing and are skipped.
     """
     classes = server.world.classes
     empty: list[list[int]] = [[] for _ in range(classes)]
@@ -133,7 +133,7 @@ def _ask_mean(server: Server, known: list[Class]) -> None:
 
 
 def _usual(images: int, positives: int) -> float:
-    """The average precision of a random order, about."""
+    """Approximate average precision of a random order."""
     return positives / images * (1 + 2 / positives)
 
 
@@ -145,7 +145,7 @@ def _next(asking: Questions, shown: Seen) -> list[int]:
 
 
 def _complete(server: Server, first: list[int]) -> Images:
-    """The rest, where only complete results count, in the order in which a server ranks what is left out anyway."""
+    """The images, and if only complete results count the others, in the order a server gives to images left out."""
     if not server.setting.only_complete:
         return np.array(first, np.int64)
     rest = np.setdiff1d(np.arange(server.world.images), first)

@@ -1,4 +1,4 @@
-"""A server with hidden labels, in process: real scoring, real disclosure, the quota of a year."""
+"""An in-process server with hidden labels: real scoring, real disclosure, the quota of a year."""
 
 import time
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Setting:
-    """The rules of the phase under attack; intervals: whether those of every value are shown in whole percents."""
+    """The rules of the phase under attack; intervals: whether confidence intervals are shown in whole percents."""
 
     disclosure: Disclosure
     only_complete: bool = False
@@ -54,10 +54,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a participant sees of a result: what is None is hidden.
+    """What a participant sees of a result; None is hidden.
 
-    bounds: float64 (classes and the mean, 2), of intervals in whole percents; better: whether group letters tell it from the first
-    result of all, which it exceeds.
+    bounds: float64 (classes and the mean, 2), of intervals in whole percents; better: whether it exceeds the first result and
+    its group letters differ from that one's.
     """
 
     mean: float | None
@@ -69,7 +69,7 @@ class Answer:
 
 
 class QuotaError(Exception):
-    """The results of the year are used up."""
+    """The quota of the year is used up."""
 
 
 @dataclass
@@ -79,7 +79,7 @@ class _Best:
 
 
 class Server:
-    """Takes results of teams of one; what it answers has gone through `score_rows` and `Sight`."""
+    """Scores results of teams of one person; its answers have passed through `score_rows` and `Visibility`."""
 
     def __init__(self, world: World, setting: Setting, seed: int = 0) -> None:
         self.world, self.setting = world, setting
@@ -94,7 +94,7 @@ class Server:
         return sum(self.left[task])
 
     def rank_images(self, lists: Sequence[NDArray[np.int64]], *, account: int | None = None) -> Answer:
-        """Send for each class the images that are ranked, most confident first; the others are left out."""
+        """Send the ranked images of each class, most confident first; other images are left out."""
         lists = [each if len(each) else np.zeros(1, np.int64) for each in lists]  # an empty file is a result
         image = np.concatenate(lists)
         label = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
@@ -159,7 +159,7 @@ class Server:
         return chosen
 
     def _climb(self, team: tuple[str, int], own: ClassScore, result: Result) -> ClassScore:
-        """The score that the ladder shows, compared as a worker compares it."""
+        """The score that the ladder shows, decided as a worker decides it."""
         truth = self.world.mask_truth if team[0] == "masks" else self.world.truth
         replicates = bootstrap(result, truth)
         best = self.best.get(team)

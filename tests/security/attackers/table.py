@@ -1,4 +1,4 @@
-"""Every attacker against every disclosure, as a table."""
+"""A table of every attacker against every disclosure."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ ATTACKS: Final[dict[str, Attack]] = {
 }
 
 WITH_INTERVALS: Final = ("single boxes", "boosting by majority", "three tasks at once")
-"""The attackers that learn from confidence intervals and group letters where these are shown."""
+"""The attackers that learn from confidence intervals and group letters if these are shown."""
 
 ROWS: Final = {
     "full": Setting(Disclosure.FULL),
@@ -57,7 +57,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Cell:
-    """What an attacker recovers under a row: the share of all labels, for each seed."""
+    """The share of all labels that an attacker recovers under a row, for each seed."""
 
     row: str
     attack: str
@@ -77,7 +77,7 @@ class Cell:
 
 
 def measure(row: str, attack: str, accounts: int, size: Size, *, intervals: bool = False) -> Cell:
-    """Run an attacker against a row on worlds of all seeds."""
+    """Run an attacker against a row on the worlds of all seeds."""
     setting = replace(ROWS[row], accounts=accounts, intervals=intervals)
     shares = []
     for seed in range(size.seeds):
@@ -88,21 +88,21 @@ def measure(row: str, attack: str, accounts: int, size: Size, *, intervals: bool
 
 
 def cells(accounts: int, size: Size, rows: Iterable[str] = ROWS) -> Iterator[Cell]:
-    """Every attacker against these rows, with so many accounts."""
+    """Every attacker against these rows, with this number of accounts."""
     for row in rows:
         for attack in ATTACKS:
             yield measure(row, attack, accounts, size)
 
 
 def cells_with_intervals(size: Size) -> Iterator[Cell]:
-    """What these attackers of a team of one recover where intervals in whole percents and group letters are shown, too."""
+    """What these attackers recover with one account if intervals in whole percents and group letters are also shown."""
     for row in ("classes", "classes, complete results", "mean", "ladder"):
         for attack in WITH_INTERVALS:
             yield measure(row, attack, 1, size, intervals=True)
 
 
 def gains(found: Sequence[Cell]) -> str:
-    """How much more attackers of a team of one recover with intervals and letters, as a table in percent of all labels.
+    """How much more attackers recover with one account, intervals and letters, as a table in percent of all labels.
 
     Compared on the same seeds: the mean, and the largest.
     """
@@ -122,7 +122,7 @@ def gains(found: Sequence[Cell]) -> str:
 
 
 def markdown(found: Sequence[Cell], accounts: int) -> str:
-    """The cells of so many accounts as a table: percent of all labels, the mean over seeds and the largest."""
+    """The cells with this number of accounts as a table: percent of all labels, the mean over seeds and the largest."""
     lines = ["| disclosure | " + " | ".join(ATTACKS) + " |", "|---|" + "--:|" * len(ATTACKS)]
     found = [each for each in found if each.accounts == accounts and not each.intervals]
     for row in dict.fromkeys(each.row for each in found):

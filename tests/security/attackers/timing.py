@@ -1,4 +1,4 @@
-"""Timing: a run takes longer the more it finds, so short lists that take long are full of positives."""
+"""Timing: a run takes longer the more it finds, so a short list that takes long is full of positives."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ BLOCK = 8
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """Call a block positive whose run is shown to take longer than most."""
+    """Guess that a block is positive if its run is shown to take longer than most."""
     known = classes_of(server.world, random)
     asked: list[tuple[Class, list[int]]] = []
     seconds: list[float] = []
@@ -22,6 +22,8 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
         seconds.append(server.rank_images(lists).seconds)
     typical = float(np.median(seconds))
     for (one, images), took in zip(asked, seconds, strict=True):
-        if took > 2 * typical and took > 0 and np.unique(seconds).size > 2:  # minutes tell no lists apart
+        if (
+            took > 2 * typical and took > 0 and np.unique(seconds).size > 2
+        ):  # times in minutes do not distinguish lists
             one.found += images
     return guess_of(server.world, known)

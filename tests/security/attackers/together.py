@@ -1,4 +1,4 @@
-"""Three tasks at once: what painting has found and excluded is known when ranks are solved and boxes are sent."""
+"""Three tasks at once: what painting found and excluded is used when solving for ranks and sending boxes."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from tests.security.attackers.world import Labels
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """Use up the quotas of segmentation, classification and detection, which are counted apart, on the same images."""
+    """Use the separate quotas of segmentation, classification and detection on the same images."""
     known = classes_of(server.world, random)
     for search in painting.search(server, random):
         one = known[search.number]

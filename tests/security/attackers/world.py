@@ -16,7 +16,7 @@ SHARES: Final = (
     0.041, 0.050, 0.058, 0.036, 0.048, 0.037, 0.157, 0.067, 0.110, 0.026,
     0.050, 0.087, 0.056, 0.047, 0.423, 0.051, 0.020, 0.072, 0.052, 0.051,
 )  # fmt: skip
-"""The share of images that each of 20 classes is in, about as in VOC2007 test; public, as statistics of the training set are."""
+"""The share of images with each of 20 classes, roughly as in VOC2007 test; public, like statistics of the training set."""
 
 SIDE: Final = 100  # of an image, in pixels
 CELLS: Final = 20  # of the side of a mask
@@ -24,7 +24,7 @@ CELLS: Final = 20  # of the side of a mask
 
 @dataclass(frozen=True)
 class World:
-    """Images with one object of each class that is in them; boxes: (labels that are true, 4), row by row of `labels`."""
+    """Images with one object of each of their classes; boxes: (true labels, 4), row by row of `labels`."""
 
     labels: Labels
     boxes: NDArray[np.float64]
@@ -41,7 +41,7 @@ class World:
 
     @cached_property
     def positives(self) -> NDArray[np.int64]:
-        """How many images each class is in; attackers are told, which no server does."""
+        """How many images have each class; attackers are told, although no server tells them."""
         counts: NDArray[np.int64] = self.labels.sum(axis=0)
         return counts
 
@@ -73,7 +73,7 @@ class World:
 
 
 def draw(seed: int, images: int = 1000, classes: int = 20) -> World:
-    """A world of this seed; the same everywhere."""
+    """The world of this seed, the same on every machine."""
     random = np.random.default_rng(seed)
     labels = random.random((images, classes)) < np.array(SHARES[:classes])
     labels[random.integers(images, size=classes), np.arange(classes)] = True  # no class is empty
@@ -85,9 +85,9 @@ def draw(seed: int, images: int = 1000, classes: int = 20) -> World:
 
 
 def recovered(world: World, guess: Labels) -> float:
-    """Labels right after an attack minus labels right by the best guess before it, as a share of all labels.
+    """Labels guessed right after an attack minus those of the best guess before it, as a share of all labels.
 
-    Before it the best guess is that no image has a class, since each is in less than half of them.
+    Before it, the best guess is that no image has any class, because each is in less than half of them.
     """
     right = np.count_nonzero(guess == world.labels)
     before = np.count_nonzero(~world.labels)
