@@ -15,7 +15,7 @@ def interrupt_whoever_reads(path: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ctrl_c_ends_a_command_without_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_ends_a_command_silently(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe = tmp_path / "table.csv"
     os.mkfifo(pipe)
     thread = threading.Thread(target=interrupt_whoever_reads, args=(pipe,))

@@ -67,7 +67,7 @@ def covers(row: Interval, expected: float) -> bool:
 
 
 @pytest.mark.parametrize(("positives", "single_class"), [(2, 0.6), (5, 0.9), (50, 0.94)])
-def test_the_interval_of_the_mean_covers_however_rare_the_classes_are(
+def test_intervals_of_the_mean_cover_it_however_rare_the_classes_are(
     positives: int, single_class: float
 ) -> None:
     rng = np.random.default_rng(positives)
@@ -84,7 +84,7 @@ def test_the_interval_of_the_mean_covers_however_rare_the_classes_are(
     assert all(each.rows[-1].replicates == DRAWS.replicates for each in sets)
 
 
-def test_a_row_says_how_many_replicates_its_interval_is_from() -> None:
+def test_a_row_has_the_number_of_replicates_behind_its_interval() -> None:
     rows = simulated_set(np.random.default_rng(1), 2).rows
 
     assert all(150 <= row.replicates < 195 for row in rows[:-1])  # one in seven has neither of two objects

@@ -45,7 +45,7 @@ def copied(rows: Any, weights: Any) -> Any:
 
 @pytest.mark.parametrize("protocol", WEIGHTED)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_replicate_pools_the_classes_that_its_images_have(protocol: str, seed: int) -> None:
+def test_a_replicate_pools_only_the_classes_of_its_images(protocol: str, seed: int) -> None:
     objects, found = drawn(seed)
     replicates = bootstrap(*scored(objects, found, IMAGES, protocol), replicates=REPLICATES)
 

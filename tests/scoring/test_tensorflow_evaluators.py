@@ -87,7 +87,7 @@ def random_set(seed: int) -> tuple[Truth, Boxes, Floats]:
 
 
 @pytest.mark.parametrize(("row", "protocol"), list(enumerate(EVALUATORS)))
-def test_figures_of_random_sets_are_those_of_the_evaluator(row: int, protocol: str) -> None:
+def test_random_sets_score_as_in_the_evaluator(row: int, protocol: str) -> None:
     for seed in range(row * SETS, (row + 1) * SETS):
         truth, found, confidence = random_set(seed)
 
@@ -97,7 +97,7 @@ def test_figures_of_random_sets_are_those_of_the_evaluator(row: int, protocol: s
 
 
 @pytest.mark.parametrize("protocol", EVALUATORS)
-def test_detections_beyond_the_most_that_count_in_an_image_are_left_out(protocol: str) -> None:
+def test_detections_above_the_limit_in_an_image_are_left_out(protocol: str) -> None:
     count = MAX_DETECTIONS + 100
     there = Boxes(np.array([0], np.int32), np.array([0]), np.array([[0.0, 0, 10, 10]]))
     flags = np.zeros(1, np.bool_)
@@ -143,7 +143,7 @@ def real_set(
 @pytest.mark.shared
 @pytest.mark.parametrize(("protocol", "detector"), REAL)
 @pytest.mark.slow
-def test_figures_of_real_detectors_are_those_of_the_evaluator(
+def test_real_detectors_score_as_in_the_evaluator(
     protocol: str, detector: str, unpacked: Unpack, real_truth: ReadTruth
 ) -> None:
     classes, truth, found, confidence = real_set(detector, unpacked, real_truth)
