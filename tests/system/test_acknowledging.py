@@ -26,7 +26,7 @@ def connection(own_servers: OwnServers) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("way", ["ack", "reject", "requeue"])
-def test_a_message_that_could_not_be_acknowledged_keeps_no_other_from_coming(
+def test_a_message_that_cannot_be_acknowledged_does_not_block_others(
     own_servers: OwnServers, connection: Any, way: str
 ) -> None:
     received: list[Any] = []

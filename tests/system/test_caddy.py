@@ -103,7 +103,7 @@ def noise(size: int) -> Iterator[bytes]:
         yield piece
 
 
-def test_a_large_archive_arrives_whole_as_one_stream_and_parts_of_it_come_back(oak: Client) -> None:
+def test_a_large_archive_is_uploaded_whole_and_downloaded_in_ranges(oak: Client) -> None:
     sent = oak.http.put(
         f"/api/v1/challenges/{PHASE}/uploads",
         params={"filename": "results.tar"},
@@ -122,7 +122,7 @@ def test_a_large_archive_arrives_whole_as_one_stream_and_parts_of_it_come_back(o
     assert part.content == hashlib.shake_256(b"noise").digest(100)
 
 
-def test_an_upload_by_tus_that_breaks_in_the_middle_goes_on_where_it_stopped(oak: Client) -> None:
+def test_an_interrupted_tus_upload_resumes_where_it_stopped(oak: Client) -> None:
     where = oak.create(PHASE, ARCHIVE, "results.tar")
     assert oak.append(where, noise(PART), 0).status_code == 204
 
@@ -143,7 +143,7 @@ def test_an_upload_by_tus_that_breaks_in_the_middle_goes_on_where_it_stopped(oak
     assert upload["size"] == ARCHIVE
 
 
-def test_whoever_forges_forwarded_headers_is_still_who_they_are(front: str) -> None:
+def test_forged_forwarded_headers_are_ignored(front: str) -> None:
     forged = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Accept": "text/html"}
     with httpx2.Client(base_url=front, headers=forged) as thief:
         registered = thief.post("/register", data=registration("thief@example.org"))
@@ -162,7 +162,7 @@ def test_whoever_forges_forwarded_headers_is_still_who_they_are(front: str) -> N
     assert codes[-1] == 429
 
 
-def test_behind_another_proxy_its_headers_count(web: str, tmp_path: Path) -> None:
+def test_headers_of_a_trusted_proxy_are_used(web: str, tmp_path: Path) -> None:
     with (
         caddy(tmp_path, web, HELDOUT_OUTER_PROXIES="127.0.0.0/8 ::1/128") as address,
         httpx2.Client(base_url=address, headers={"Accept": "text/html"}) as person,
@@ -174,7 +174,7 @@ def test_behind_another_proxy_its_headers_count(web: str, tmp_path: Path) -> Non
     assert "secure" in registered.headers["Set-Cookie"].lower()
 
 
-def test_certificate_files_make_https_and_cookies_for_it_alone(web: str, tmp_path: Path) -> None:
+def test_certificate_files_enable_https_with_secure_cookies(web: str, tmp_path: Path) -> None:
     certificate, key = certificate_for_localhost(tmp_path)
     trusted = ssl.create_default_context(cafile=str(certificate))
     with (
@@ -187,7 +187,7 @@ def test_certificate_files_make_https_and_cookies_for_it_alone(web: str, tmp_pat
     assert "secure" in registered.headers["Set-Cookie"].lower()
 
 
-def test_a_domain_has_a_certificate_from_the_authority_that_caddy_asks(tmp_path: Path) -> None:
+def test_a_domain_name_enables_automatic_https(tmp_path: Path) -> None:
     done = subprocess.run(
         [str(CADDY), "adapt", "--config", CADDYFILE, "--adapter", "caddyfile"],
         env={"HOME": str(tmp_path), "HELDOUT_SITE": "challenge.example.org"},
@@ -201,9 +201,7 @@ def test_a_domain_has_a_certificate_from_the_authority_that_caddy_asks(tmp_path:
     assert "auto_https" not in done.stdout
 
 
-def test_clients_that_send_or_read_slowly_and_idle_connections_are_hardly_noticed(
-    oak: Client, front: str
-) -> None:
+def test_slow_clients_and_idle_connections_hardly_slow_others_down(oak: Client, front: str) -> None:
     upload = good(oak.send(PHASE, b"".join(noise(20 * MiB)), "results.tar"))
     port = urlsplit(front).port or 0
     authorization = oak.http.headers["Authorization"]

@@ -230,11 +230,11 @@ def holding(words: Iterable[str], found: Iterable[tuple[str, str]]) -> dict[str,
     return {where: set(pattern.findall(text)) for where, text in found if pattern.search(text)}
 
 
-def test_nobody_but_organisers_meets_what_was_planted(crawled: Crawled) -> None:
+def test_only_organisers_see_planted_values(crawled: Crawled) -> None:
     assert holding(crawled.planted.secrets, texts(crawled)) == {}
 
 
-def test_nobody_but_organisers_meets_what_would_confirm_a_guess_at_the_annotation(crawled: Crawled) -> None:
+def test_only_organisers_see_values_that_confirm_a_guessed_annotation(crawled: Crawled) -> None:
     oracles = plain_hashes(crawled.running.platform)
     facts = set(
         chain.from_iterable(
@@ -252,7 +252,7 @@ def test_nobody_but_organisers_meets_what_would_confirm_a_guess_at_the_annotatio
     assert met == {}
 
 
-def test_the_database_and_the_names_of_files_hold_nothing_that_confirms_a_guess(crawled: Crawled) -> None:
+def test_nothing_in_the_database_or_file_names_confirms_a_guessed_annotation(crawled: Crawled) -> None:
     running = crawled.running
     oracles = plain_hashes(running.platform)
     dump = "\n".join(
@@ -300,11 +300,11 @@ def beginnings(hexadecimal: set[str]) -> set[str]:
     }
 
 
-def test_organisers_meet_some_of_it_so_that_the_search_would_find_it(crawled: Crawled) -> None:
+def test_the_search_finds_planted_values_that_organisers_see(crawled: Crawled) -> None:
     assert any(holding([str(CROWD)], crawled.organiser.texts()).values())
 
 
-def test_nobody_but_organisers_meets_more_digits_than_are_disclosed(crawled: Crawled) -> None:
+def test_only_organisers_see_more_digits_than_disclosed(crawled: Crawled) -> None:
     values = {
         value
         for (value,) in crawled.running.ask("SELECT value FROM class_score UNION SELECT low FROM class_score")
@@ -320,7 +320,7 @@ def test_nobody_but_organisers_meets_more_digits_than_are_disclosed(crawled: Cra
     assert any(pattern.search(text) for _, text in crawled.organiser.texts())
 
 
-def test_every_number_with_a_point_that_programs_get_has_three_decimals_at_most(crawled: Crawled) -> None:
+def test_decimals_in_api_responses_have_at_most_three_digits(crawled: Crawled) -> None:
     found = {
         f"{reader}: {address}": number
         for reader, crawl in crawled.readers.items()
@@ -334,7 +334,7 @@ def test_every_number_with_a_point_that_programs_get_has_three_decimals_at_most(
     assert found == {}
 
 
-def test_everybody_has_read_much_and_met_no_error_of_ours(crawled: Crawled) -> None:
+def test_the_crawl_covers_many_pages_without_server_errors(crawled: Crawled) -> None:
     everybody = {**crawled.readers, "organiser": crawled.organiser}
     broken = [
         f"{reader}: {address}"

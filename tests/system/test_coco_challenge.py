@@ -84,7 +84,7 @@ def test_a_file_with_problems_is_explained_at_once(site: SharedSite, tmp_path: P
     assert problems == {(code, "detections[3]") for code in ("unknown-image", "unknown-category", "bad-bbox")}
 
 
-def test_masks_in_an_archive_have_a_board_of_their_own(site: SharedSite, tmp_path: Path) -> None:
+def test_masks_in_an_archive_have_their_own_board(site: SharedSite, tmp_path: Path) -> None:
     site.installation.load(written(tmp_path, instances(masks=True)), "coco-masks", disclosure=Disclosure.FULL)
     drawn = instances(masks=True)["annotations"]
     found = [
@@ -100,7 +100,7 @@ def test_masks_in_an_archive_have_a_board_of_their_own(site: SharedSite, tmp_pat
     assert participant.means("coco-masks/test", 1) == {}
 
 
-def test_what_cannot_be_loaded_is_said(site: SharedSite, tmp_path: Path) -> None:
+def test_problems_of_loading_are_reported(site: SharedSite, tmp_path: Path) -> None:
     file = written(tmp_path, instances(masks=False))
     with pytest.raises(ValueError, match="protocol 'voc2012' has no rules for coco-detection"):
         site.installation.load(file, "coco-no", protocol="voc2012")

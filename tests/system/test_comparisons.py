@@ -92,7 +92,7 @@ def test_the_page_shows_them_with_figures(results: Results) -> None:
     assert "hx-" not in page
 
 
-def test_on_a_held_out_phase_shown_values_stand_side_by_side(results: Results) -> None:
+def test_a_held_out_phase_shows_disclosed_values_side_by_side(results: Results) -> None:
     for reader in (results.site.anybody, results.owner):
         found = results.compared(reader, "elm", "oak", phase=HELD_OUT)
 
@@ -106,7 +106,7 @@ def test_on_a_held_out_phase_shown_values_stand_side_by_side(results: Results) -
     assert results.compared(results.site.organiser, "elm", "oak", phase=HELD_OUT)["statistics"]
 
 
-def test_a_private_method_is_compared_by_its_team_and_is_not_there_for_others(results: Results) -> None:
+def test_a_private_method_can_be_compared_only_by_its_team(results: Results) -> None:
     assert results.compared(results.owner, "private", "oak")["statistics"]
 
     answer = results.site.anybody.http.get(f"/api/v1{results.address('private', 'oak')}")
@@ -117,7 +117,7 @@ def test_a_private_method_is_compared_by_its_team_and_is_not_there_for_others(re
     assert chosen == ["oak", "elm"]
 
 
-def test_what_cannot_be_compared_is_said(results: Results) -> None:
+def test_impossible_comparisons_are_explained(results: Results) -> None:
     http = results.site.anybody.http
 
     assert http.get("/compare/compared/test/9", headers=HTML).status_code == 404
@@ -125,7 +125,7 @@ def test_what_cannot_be_compared_is_said(results: Results) -> None:
     assert http.get(f"/api/v1/compare/{OPEN}/3?{six}").status_code == 422
 
 
-def test_a_page_without_its_statistics_says_so_and_fills_in(results: Results) -> None:
+def test_a_page_without_statistics_says_so_and_shows_them_once_computed(results: Results) -> None:
     run = results.compared(results.site.anybody, "oak")["methods"][0]["run"]
     results.site.installation.ask(f"DELETE FROM run_analysis WHERE run_id = {run}")
 
@@ -152,7 +152,7 @@ def test_the_page_of_a_result_has_rank_interval_curve_and_errors(results: Result
     assert result["rank"] == {"rank": 2, "of": 3}
 
 
-def test_a_held_out_result_says_what_is_hidden_in_its_place(results: Results) -> None:
+def test_a_held_out_result_says_what_is_hidden(results: Results) -> None:
     page = results.page(results.site.anybody, f"/submissions/{results.submissions[f'{HELD_OUT} elm']}")
 
     assert "rank 2 of 2" in page
@@ -161,7 +161,7 @@ def test_a_held_out_result_says_what_is_hidden_in_its_place(results: Results) ->
     assert "Precision-recall" not in page
 
 
-def test_history_says_what_scoring_again_changed(results: Results) -> None:
+def test_history_says_that_scoring_again_changed_nothing(results: Results) -> None:
     elm = results.submissions[f"{OPEN} elm"]
     [before] = results.owner.submission(elm)["results"]
     answer = results.site.organiser.http.post(f"/api/v1/organise/results/{before['id']}/rescore")

@@ -43,7 +43,7 @@ def truth_of(site: Site) -> Path:
     return found
 
 
-def test_every_service_is_healthy_by_its_own_check(site: Site) -> None:
+def test_every_service_passes_its_own_health_check(site: Site) -> None:
     for name in ("web", "worker-1", "beat"):
         assert eventually(partial(site.project.is_healthy, name), 30), site.project.healthcheck(name)
 
@@ -86,12 +86,12 @@ def test_the_deployment_passes_its_own_check_as_documented(site: Site, command: 
     assert "none failed" in done.stdout
 
 
-def test_without_a_mail_server_letters_are_on_a_volume(site: Site, person: Client) -> None:
+def test_without_a_mail_server_mail_is_written_to_a_volume(site: Site, person: Client) -> None:
     assert person.http.base_url
     assert eventually(lambda: any(site.project.volume("mail").glob("*.eml")))
 
 
-def test_no_service_can_write_but_to_its_volumes_or_has_a_right_of_root(site: Site) -> None:
+def test_services_write_only_to_their_volumes_and_have_no_root_capability(site: Site) -> None:
     for name in ("web", "worker-1", "beat"):
         status = Path(f"/proc/{site.project.pid(name)}/status").read_text()
         assert {line.split()[1] for line in re.findall(r"^Cap(?:Prm|Eff|Bnd).+$", status, re.MULTILINE)} == {
@@ -102,7 +102,7 @@ def test_no_service_can_write_but_to_its_volumes_or_has_a_right_of_root(site: Si
         assert site.project.execute(name, "touch", "/tmp/file").returncode == 0
 
 
-def test_what_one_worker_has_begun_the_other_finishes_whichever_is_killed(site: Site, person: Client) -> None:
+def test_either_worker_finishes_what_the_killed_one_had_begun(site: Site, person: Client) -> None:
     project = site.project
     truth = truth_of(site)
     queued = [person.submit(PHASE, results(cat=count), f"Queued {count}") for count in range(1, 5)]

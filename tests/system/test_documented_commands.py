@@ -121,7 +121,7 @@ def variables(running: Installation, token: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("file", WITH_COMMANDS)
-def test_the_commands_of_a_document_run_as_they_stand(place: Place, file: str) -> None:
+def test_the_commands_of_a_document_run_as_written(place: Place, file: str) -> None:
     commands = [block.text for block in blocks(file) if block.language == "sh" and block.mark != NOT_RUN]
 
     printed = place.run("\n".join(commands))

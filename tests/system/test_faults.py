@@ -109,7 +109,7 @@ def scene(whole: Scene) -> Scene:
     return whole
 
 
-def test_a_run_whose_pool_process_is_killed_while_it_scores_is_scored_by_another(scene: Scene) -> None:
+def test_a_run_whose_pool_process_is_killed_is_scored_by_another(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()
         child = scene.scoring_child()
@@ -153,7 +153,7 @@ def test_a_worker_killed_with_all_its_children_loses_nothing(scene: Scene) -> No
     assert scene.attempts(submission_id, waiting)[0] == 2
 
 
-def test_a_worker_that_was_stopped_longer_than_its_lease_writes_nothing(scene: Scene) -> None:
+def test_a_worker_stopped_for_longer_than_its_lease_writes_nothing(scene: Scene) -> None:
     running = scene.running
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()
@@ -192,7 +192,7 @@ def log_of(running: Installation, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_twenty_runs_outlive_a_broker_that_forgets_everything(scene: Scene) -> None:
+def test_twenty_runs_survive_a_broker_that_forgets_everything(scene: Scene) -> None:
     with stopped(scene.running.pool()):
         submission_ids = [scene.confirm() for _ in range(20)]
         assert {queued(scene, submission_id) for submission_id in submission_ids} == {"queued"}
@@ -210,7 +210,7 @@ def queued(scene: Scene, submission_id: int) -> str:
 
 
 @pytest.mark.slow
-def test_a_submission_is_acknowledged_at_once_while_the_broker_does_not_answer(scene: Scene) -> None:
+def test_a_submission_is_acknowledged_without_waiting_for_a_silent_broker(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         began = time.monotonic()
         submission_ids = [scene.confirm() for _ in range(3)]
@@ -220,7 +220,7 @@ def test_a_submission_is_acknowledged_at_once_while_the_broker_does_not_answer(s
     assert scene.attempts(*submission_ids) == [1] * 3
 
 
-def test_what_was_acknowledged_while_the_database_was_killed_is_scored_once(scene: Scene) -> None:
+def test_submissions_acknowledged_around_a_database_kill_are_scored_once(scene: Scene) -> None:
     names = [f"Load {submission_id}" for submission_id in range(24)]
 
     def confirm(name: str) -> int:
@@ -247,7 +247,7 @@ def acknowledged(scene: Scene, name: str) -> int | None:
 
 
 @pytest.mark.slow
-def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None:
+def test_an_upload_resumes_after_a_kill_of_the_web_server(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     archive = results(cat=5, dog=5)
     half = len(archive) // 2
@@ -274,7 +274,7 @@ def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None
 
 
 @pytest.mark.slow
-def test_a_check_that_was_interrupted_by_the_death_of_its_web_server_is_done_again(scene: Scene) -> None:
+def test_a_check_interrupted_by_the_death_of_its_web_server_is_repeated(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     [[key]] = running.ask("SELECT description_key FROM phase")
     [[others]] = running.ask("SELECT count(*) FROM upload")
@@ -294,7 +294,7 @@ def test_a_check_that_was_interrupted_by_the_death_of_its_web_server_is_done_aga
     assert (checked["state"], checked["valid"]) == ("checked", True)
 
 
-def test_a_message_that_is_delivered_20_times_is_one_scoring(scene: Scene) -> None:
+def test_a_message_delivered_20_times_causes_one_scoring(scene: Scene) -> None:
     celery = celery_of(scene.running.settings)
     with stopped(scene.running.pool()):
         submission_id = scene.confirm()
@@ -306,7 +306,7 @@ def test_a_message_that_is_delivered_20_times_is_one_scoring(scene: Scene) -> No
 
 
 @pytest.mark.slow
-def test_a_submission_whose_web_server_dies_before_it_notifies_is_scored(scene: Scene) -> None:
+def test_a_submission_is_scored_if_the_web_server_dies_before_notifying(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         submission_id = scene.confirm()
         kill(scene.running.pid("web"))
@@ -332,7 +332,7 @@ def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
     assert scene.attempts(submission_id) == [1]
 
 
-def test_a_run_whose_scoring_crashes_three_times_has_failed_and_may_be_sent_again(scene: Scene) -> None:
+def test_a_run_that_crashes_three_times_fails_and_can_be_submitted_again(scene: Scene) -> None:
     method = f"Method {next(METHODS)}"
     with broken(scene.running, PHASE):
         submission_id = scene.confirm(method)
@@ -367,7 +367,7 @@ def logged(scene: Scene, process: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(scene: Scene) -> None:
+def test_a_run_whose_scoring_process_is_killed_three_times_fails(scene: Scene) -> None:
     with in_a_pipe(truth := scene.truth) as pipe:
         submission_id = scene.confirm()
         child = scene.scoring_child()
@@ -382,7 +382,7 @@ def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(sce
 
 
 @pytest.mark.slow
-def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_attempts(scene: Scene) -> None:
+def test_a_run_survives_ground_truth_missing_for_more_than_three_attempts(scene: Scene) -> None:
     with away(scene.truth):
         submission_id = scene.confirm()
         assert eventually(lambda: retries(scene, submission_id) > 3, LONGEST)
@@ -392,7 +392,7 @@ def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_a
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_by_itself_once_what_was_damaged_is_repaired(scene: Scene) -> None:
+def test_a_run_continues_by_itself_once_damage_is_repaired(scene: Scene) -> None:
     with damaged(scene.running.platform.truths, scene.truth.name, "flipped"):
         submission_id = scene.confirm()
         assert eventually(lambda: waits_for(scene, submission_id) == "ground truth", LONGEST)
@@ -416,7 +416,7 @@ def retries(scene: Scene, submission_id: int) -> int:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_with_its_worker_four_times_is_scored(scene: Scene) -> None:
+def test_a_run_whose_worker_is_killed_four_times_is_scored(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()
         for _ in range(4):

@@ -106,7 +106,7 @@ def bytecode(own_servers: OwnServers) -> Path:
         ),
     ],
 )
-def test_ctrl_c_says_one_line_and_leaves_nothing_running(
+def test_ctrl_c_prints_one_line_and_leaves_nothing_running(
     bytecode: Path, stage: Callable[[Start], bool]
 ) -> None:
     with started(bytecode) as start:
@@ -120,7 +120,7 @@ def test_ctrl_c_says_one_line_and_leaves_nothing_running(
         assert eventually(lambda: processes_of(start.data) == [], 10), processes_of(start.data)
 
 
-def test_a_start_prints_addresses_and_two_links_and_no_board(bytecode: Path) -> None:
+def test_a_start_prints_the_addresses_and_two_links(bytecode: Path) -> None:
     with started(bytecode) as start:
         assert eventually(lambda: start.has_said("Ctrl-C stops everything"), START_SECONDS), start.said()
         began = next(number for number, line in enumerate(start.said()) if "ready in" in line)

@@ -20,7 +20,7 @@ def submit(client: Client, method: str, cat: int, dog: int) -> int:
     return number
 
 
-def test_a_team_sees_a_new_mean_only_for_a_step_and_keeps_it(site: SharedSite, tmp_path: Path) -> None:
+def test_a_team_sees_a_new_mean_only_after_a_significant_step(site: SharedSite, tmp_path: Path) -> None:
     site.installation.load(small_kit(tmp_path / "first"), "rungs", disclosure=Disclosure.LADDER)
     rowan = site.participant("rowan")
     submit(rowan, "First", cat=5, dog=5)

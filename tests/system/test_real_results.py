@@ -116,7 +116,7 @@ def test_the_import_prints_the_statistics_of_the_set(scored: Scored) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("challenge", MEASURES)
-def test_every_class_on_the_board_has_the_kit_s_average_precision(
+def test_every_class_on_the_board_has_the_kits_average_precision(
     scored: Scored, challenge: str, method: str
 ) -> None:
     row = scored.rows(scored.site.organiser, challenge)[method]
@@ -136,7 +136,7 @@ def test_every_class_on_the_board_has_the_kit_s_average_precision(
 
 
 @pytest.mark.parametrize("challenge", MEASURES)
-def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_complete_ones(
+def test_a_result_of_18_classes_has_no_mean_and_ranks_after_complete_ones(
     scored: Scored, challenge: str
 ) -> None:
     board = scored.site.anybody.board(f"{challenge}/test", COMPETITION)
@@ -149,7 +149,7 @@ def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_c
 
 
 @pytest.mark.parametrize("challenge", MEASURES)
-def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, challenge: str, tmp_path: Path) -> None:
+def test_every_point_of_every_curve_matches_the_kit(scored: Scored, challenge: str, tmp_path: Path) -> None:
     unpack(DATA / "golden" / "real_curves.tar.xz", tmp_path)
 
     curves = scored.curves(scored.site.organiser, challenge, "yolo2_e150")
@@ -184,7 +184,7 @@ def test_participants_and_the_public_see_three_decimals_of_a_held_out_board(
 
 
 @pytest.mark.parametrize("challenge", MEASURES)
-def test_participants_and_the_public_see_neither_curves_nor_counts_of_a_held_out_phase(
+def test_participants_and_the_public_see_no_curves_or_counts_of_held_out_runs(
     scored: Scored, challenge: str
 ) -> None:
     for reader in (scored.someone, scored.site.anybody):

@@ -90,7 +90,7 @@ def state(client: Client, upload: str) -> str:
     return str(good(client.http.get(f"/api/v1/uploads/{upload}"))["state"])
 
 
-def test_a_valid_archive_that_nobody_confirms_is_removed_after_seven_days(
+def test_an_unconfirmed_valid_archive_is_removed_after_seven_days(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
@@ -111,7 +111,7 @@ def test_a_valid_archive_that_nobody_confirms_is_removed_after_seven_days(
     assert "was removed and cannot be scored" in page.text
 
 
-def test_an_archive_with_problems_and_a_partial_one_are_removed_after_two_days(
+def test_invalid_and_partial_archives_are_removed_after_two_days(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     bad = str(good(oak.send(PHASE, BAD))["id"])
@@ -142,7 +142,7 @@ def test_a_confirmed_archive_is_never_removed(place: Place, platform: Platform, 
     assert oak.http.get(f"/api/v1/uploads/{upload}/archive").content == archive
 
 
-def test_a_remover_that_stood_still_takes_nothing_from_an_equal_archive(
+def test_a_stalled_removal_does_not_delete_an_equal_archive(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     archive = next(ARCHIVES)
@@ -161,7 +161,7 @@ def test_a_remover_that_stood_still_takes_nothing_from_an_equal_archive(
     assert oak.http.get(f"/api/v1/uploads/{confirmed[0]}/archive").content == archive
 
 
-def test_what_is_being_confirmed_is_not_removed(place: Place, platform: Platform, oak: Client) -> None:
+def test_an_upload_being_confirmed_is_not_removed(place: Place, platform: Platform, oak: Client) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
     made_older(place, upload, 8)
     [[person, team]] = place.installation.ask("SELECT user_id, team_id FROM upload WHERE id = %s", upload)
@@ -174,7 +174,7 @@ def test_what_is_being_confirmed_is_not_removed(place: Place, platform: Platform
     assert state(oak, upload) == "expired"
 
 
-def test_what_was_confirmed_before_it_is_locked_is_not_expired(
+def test_an_upload_confirmed_before_it_is_locked_is_not_expired(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
@@ -189,7 +189,7 @@ def test_what_was_confirmed_before_it_is_locked_is_not_expired(
     assert state(oak, upload) == "checked"
 
 
-def test_a_confirmation_that_waits_for_the_sweep_is_refused(
+def test_a_confirmation_that_waited_for_the_sweep_is_refused(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
@@ -205,7 +205,7 @@ def test_a_confirmation_that_waits_for_the_sweep_is_refused(
     assert (refused.status_code, refused.json()["problems"][0]["code"]) == (410, "removed")
 
 
-def test_a_person_may_store_so_much_and_learns_how_to_make_room(place: Place) -> None:
+def test_a_full_personal_storage_is_refused_with_how_to_make_room(place: Place) -> None:
     small_share = place.installation.start_web("small share", max_stored=1000)
     elm = place.installation.participant(small_share, "elm")
     where = elm.create(PHASE, 900)
@@ -218,7 +218,7 @@ def test_a_person_may_store_so_much_and_learns_how_to_make_room(place: Place) ->
     assert elm.send(PHASE, bytes(200)).status_code == 201
 
 
-def test_an_organiser_sees_what_the_storage_holds(place: Place, oak: Client) -> None:
+def test_an_organiser_sees_the_contents_of_the_storage(place: Place, oak: Client) -> None:
     oak.create(PHASE, 500)
     good(oak.confirm(oak.upload(PHASE, next(ARCHIVES)), "Stored for good"))
 
@@ -232,7 +232,7 @@ def test_an_organiser_sees_what_the_storage_holds(place: Place, oak: Client) -> 
     assert oak.http.get("/api/v1/admin/storage").status_code == 403
 
 
-def test_logins_that_have_been_over_for_30_days_are_deleted(place: Place, platform: Platform) -> None:
+def test_sessions_are_deleted_30_days_after_they_ended(place: Place, platform: Platform) -> None:
     ask = place.installation.ask
     place.participant("yew")
     [[logins]] = ask("SELECT count(*) FROM login_session")
@@ -286,7 +286,7 @@ def test_the_sweep_knows_every_column_that_names_a_content() -> None:
     assert columns - others == known - {"GroundTruth.key"}  # which is made of two columns
 
 
-def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
+def test_unreferenced_contents_of_every_store_are_removed_after_a_day(
     place: Place, platform: Platform
 ) -> None:
     ask = place.installation.ask
@@ -333,9 +333,7 @@ def made_old(file: Path) -> None:
     os.utime(file, (changed, changed))
 
 
-def test_one_person_has_one_check_at_a_time_and_others_do_not_wait_for_it(
-    place: Place, platform: Platform
-) -> None:
+def test_one_person_has_one_check_at_a_time_without_delaying_others(place: Place, platform: Platform) -> None:
     ash, fir = place.participant("ash"), place.participant("fir")
     ask = place.installation.ask
     [[key]] = ask(

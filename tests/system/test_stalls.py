@@ -105,7 +105,7 @@ def waits_for_lock(running: Installation) -> bool:
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scene) -> None:
+def test_a_worker_stopped_inside_a_transaction_blocks_nobody(scene: Scene) -> None:
     running = scene.running
     with ExitStack() as standstill:
         with in_a_pipe(running.truth(PHASE)) as pipe:
@@ -129,7 +129,7 @@ def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scen
 
 
 @pytest.mark.slow
-def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene) -> None:
+def test_a_worker_recovers_from_silent_database_connections(scene: Scene) -> None:
     running = scene.running
     server = make_url(str(running.settings.database_url))
     assert server.host
@@ -152,7 +152,7 @@ def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene)
 
 
 @pytest.mark.slow
-def test_a_worker_has_no_connection_whose_reads_have_no_time_limit(scene: Scene) -> None:
+def test_every_connection_of_a_worker_has_a_read_timeout(scene: Scene) -> None:
     assert scene.is_scored(scene.confirm())
     with redis.Redis.from_url(str(scene.running.settings.broker_url)) as broker:
         number = str(make_url(str(scene.running.settings.broker_url)).database)
@@ -162,7 +162,7 @@ def test_a_worker_has_no_connection_whose_reads_have_no_time_limit(scene: Scene)
 
 
 @pytest.mark.slow
-def test_a_sweeper_that_is_stopped_shows_in_health_and_one_that_is_killed_is_started_again(
+def test_a_stopped_sweeper_shows_in_health_and_a_killed_one_is_restarted(
     scene: Scene,
 ) -> None:
     sweeper = awaited(scene.sweeper, PATIENCE)
@@ -175,7 +175,7 @@ def test_a_sweeper_that_is_stopped_shows_in_health_and_one_that_is_killed_is_sta
 
 
 @pytest.mark.slow
-def test_a_sweeper_outlives_a_database_and_a_broker_that_are_away(scene: Scene) -> None:
+def test_a_sweeper_survives_an_outage_of_database_and_broker(scene: Scene) -> None:
     sweeper = awaited(scene.sweeper, PATIENCE)
     with scene.running.servers.broker_down(), scene.running.servers.database_down():
         log = scene.running.settings.data / "logs" / "worker.log"
@@ -187,7 +187,7 @@ def test_a_sweeper_outlives_a_database_and_a_broker_that_are_away(scene: Scene) 
 
 
 @pytest.mark.slow
-def test_a_database_that_is_away_leaves_one_line_of_each_kind_and_no_trace_in_the_log(scene: Scene) -> None:
+def test_a_database_outage_logs_one_line_of_each_kind_and_no_traceback(scene: Scene) -> None:
     running = scene.running
     running.processes.stop("worker")
     running.start_worker("lone worker")
@@ -229,7 +229,7 @@ def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
 
 
 @pytest.mark.slow
-def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene: Scene) -> None:
+def test_workers_of_two_scorer_versions_each_score_their_own_runs(scene: Scene) -> None:
     running = scene.running
     with stopped(running.pool()):
         newer, older = scene.confirm(), scene.confirm()
@@ -258,7 +258,9 @@ def log_of(running: Installation, name: str) -> str:
     return (running.settings.data / "logs" / f"{name}.log").read_text()
 
 
-def test_a_result_that_failed_on_our_side_does_not_count_in_the_quota(scene: Scene, tmp_path: Path) -> None:
+def test_a_result_that_failed_on_the_server_does_not_count_towards_the_quota(
+    scene: Scene, tmp_path: Path
+) -> None:
     scene.running.load(small_kit(tmp_path), "scarce", quota=1)
     # somebody else than in the tests before: what they sent counts wherever the ground truth is the same
     someone = scene.running.participant(str(scene.someone.http.base_url), "larch")

@@ -48,7 +48,7 @@ def sent(store: Storage, upload: uuid.UUID) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(TROUBLES) - {"slow"}))
-def test_work_that_is_interrupted_anywhere_can_be_done_again(service: ObjectProxy, name: str) -> None:
+def test_work_interrupted_at_any_point_can_be_repeated(service: ObjectProxy, name: str) -> None:
     store, upload = store_at(service.endpoint, f"{name}/"), uuid.uuid4()
 
     with service.in_trouble(name, share=0.3):

@@ -130,7 +130,7 @@ class Sender:
                 return
 
 
-def test_the_schema_is_expanded_under_a_running_worker_and_both_versions_go_on_without_loss(
+def test_both_versions_keep_working_while_the_schema_is_expanded(
     site: Site,
 ) -> None:
     before = site.counts()
@@ -164,7 +164,7 @@ def test_the_schema_is_expanded_under_a_running_worker_and_both_versions_go_on_w
     assert site.running.command("admin-link").returncode == 0
 
 
-def test_a_row_of_every_table_is_the_same_after_the_migrations_of_a_later_version(
+def test_rows_of_every_table_survive_the_migrations_of_a_later_version(
     own_servers: OwnServers, later: Path
 ) -> None:
     with installation(own_servers) as running:
@@ -186,7 +186,7 @@ def test_a_row_of_every_table_is_the_same_after_the_migrations_of_a_later_versio
     }
 
 
-def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
+def test_a_migration_that_cannot_get_its_lock_changes_nothing_and_says_so(
     own_servers: OwnServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = own_servers.owners_url(own_servers.fresh_database())
@@ -204,9 +204,7 @@ def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
     own_servers.drop_database(url)
 
 
-def test_a_schema_from_which_something_was_taken_away_is_refused_by_older_versions(
-    own_servers: OwnServers, later: Path
-) -> None:
+def test_older_versions_refuse_a_schema_that_was_contracted(own_servers: OwnServers, later: Path) -> None:
     with installation(own_servers) as running:
         address = running.start_web()
         site = Site(running, address, running.client(address), later)

@@ -54,7 +54,7 @@ async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-def test_a_request_with_a_stale_row_changes_no_byte_of_what_is_being_completed(
+def test_a_stale_request_changes_no_byte_of_an_upload_being_completed(
     platform: Platform, somebody: Actor, half: uuid.UUID
 ) -> None:
     async def race() -> None:

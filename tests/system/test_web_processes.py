@@ -59,7 +59,7 @@ def counted(address: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if 'route="/health"' in line)
 
 
-def test_while_a_web_process_is_replaced_the_others_answer(quiet: Installation) -> None:
+def test_other_web_processes_answer_while_one_is_replaced(quiet: Installation) -> None:
     with serving(quiet) as (pid, address):
         assert eventually(lambda: len(web_processes(pid)) == 2)
         before = web_processes(pid)
@@ -76,7 +76,7 @@ def test_while_a_web_process_is_replaced_the_others_answer(quiet: Installation) 
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_web_processes_know_no_private_storage_and_make_private_files(
+def test_web_processes_do_not_know_the_private_storage_and_create_private_files(
     quiet: Installation, number: int
 ) -> None:
     with serving(quiet, number) as (pid, _):
@@ -89,7 +89,7 @@ def test_web_processes_know_no_private_storage_and_make_private_files(
             assert "Umask:\t0077" in Path(f"/proc/{each}/status").read_text()
 
 
-def test_a_port_that_is_taken_is_reported(quiet: Installation) -> None:
+def test_a_port_in_use_is_reported(quiet: Installation) -> None:
     with serving(quiet) as (_, address):
         port = address.rpartition(":")[2]
         again = quiet.command("serve", HELDOUT_PORT=port)
