@@ -53,7 +53,7 @@ def as_read(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> 
         return Settings.read().model_dump()
 
 
-def test_the_example_explains_every_setting_that_people_set_and_no_other() -> None:
+def test_the_example_explains_exactly_the_settings_that_people_set() -> None:
     lines = EXAMPLE.splitlines()
     named = [name for name, _ in LINE.findall(EXAMPLE)]
     unexplained = [
@@ -75,7 +75,7 @@ def test_the_example_shows_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None
         assert shown == as_read(monkeypatch, left_alone[name]["environment"]), name
 
 
-def test_a_setting_is_passed_to_every_service_that_may_know_it() -> None:
+def test_settings_are_passed_to_every_service_that_may_know_them() -> None:
     chosen = {variable(name): f"the {name}" for name in SET_BY_OPERATORS}
     hidden = {"web": NOT_FOR_WEB, "worker": NOT_FOR_WORKERS, "beat": NOT_FOR_WEB | NOT_FOR_WORKERS}
 
@@ -88,7 +88,7 @@ def test_a_setting_is_passed_to_every_service_that_may_know_it() -> None:
         }.keys() == expected, service
 
 
-def test_a_setting_that_nobody_set_is_not_passed() -> None:
+def test_unset_settings_are_not_passed() -> None:
     passed = {variable(name) for name in SET_BY_OPERATORS} & {
         each for environment in environments().values() for each in environment
     }
@@ -96,7 +96,7 @@ def test_a_setting_that_nobody_set_is_not_passed() -> None:
     assert passed == {"HELDOUT_PUBLIC_URL", "HELDOUT_WEB_PROCESSES"}  # Compose has defaults of its own
 
 
-def test_every_secret_is_the_file_of_a_service_and_of_no_other_than_may_know_it() -> None:
+def test_every_secret_is_a_file_only_for_services_that_may_know_it() -> None:
     services = configuration()["services"]
     known = {
         name: {

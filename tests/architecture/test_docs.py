@@ -65,12 +65,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
     return {page.relative_to(folder).as_posix(): read(page) for page in folder.rglob("*.html")}
 
 
-def test_every_module_has_a_page_and_every_export_a_place_on_the_first(pages: Mapping[str, Page]) -> None:
+def test_every_module_has_a_page_and_the_first_lists_every_export(pages: Mapping[str, Page]) -> None:
     assert {f"{name.replace('.', '/')}.html" for name in modules()} <= set(pages)
     assert set(scoring.__all__) <= pages["scoring.html"].anchors
 
 
-def test_every_protocol_and_task_stands_on_the_page_of_protocols(pages: Mapping[str, Page]) -> None:
+def test_every_protocol_and_task_is_on_the_page_of_protocols(pages: Mapping[str, Page]) -> None:
     page = pages["protocols.html"]
     text = " ".join(page.text.split())
 
@@ -82,12 +82,12 @@ def test_every_protocol_and_task_stands_on_the_page_of_protocols(pages: Mapping[
             assert [each for each in said if each is not None and each not in text] == []
 
 
-def test_no_link_is_dead_and_none_needs_the_network(pages: Mapping[str, Page]) -> None:
+def test_no_link_is_dead_or_needs_the_network(pages: Mapping[str, Page]) -> None:
     assert sum(len(page.links) for page in pages.values()) > 1000
     assert dead_links(pages) == []
 
 
-def test_links_to_pages_and_anchors_that_do_not_exist_are_found(tmp_path: Path) -> None:
+def test_links_to_missing_pages_and_anchors_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<p id="x"><a href="b.html#x">1</a><a href="#y">2</a><a href="#x">3</a>')
     (tmp_path / "b.html").write_text('<a href="a.html">4</a><a href="https://example.org/">5</a>')
     pages = {page.name: read(page) for page in sorted(tmp_path.iterdir())}

@@ -58,7 +58,7 @@ def service_and_words(words: Sequence[str]) -> list[str]:
     return left
 
 
-def test_every_block_says_what_it_is() -> None:
+def test_every_code_block_names_its_language() -> None:
     assert {(block.language, block.mark) for block in blocks()} <= LANGUAGES
 
 
@@ -71,7 +71,7 @@ def test_commands_are_valid_shell(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", [each for each in blocks() if each.mark == NOT_RUN], ids=str)
-def test_commands_that_are_not_run_name_what_exists(block: Block) -> None:
+def test_commands_that_are_not_run_name_existing_commands_and_options(block: Block) -> None:
     services = configuration()["services"].keys()
     for line in lines_of(block):
         for verb, *words in words_after("compose", line):
@@ -92,21 +92,21 @@ def test_commands_that_are_not_run_name_what_exists(block: Block) -> None:
             assert is_secret or (ROOT / path).exists(), line
 
 
-def test_a_command_or_an_option_that_does_not_exist_is_found() -> None:
+def test_a_nonexistent_command_or_option_is_found() -> None:
     for words in (["imports", "/tree"], ["import", "/tree", "--challenge-code", "VOC2007"], ["backup"]):
         with pytest.raises(typer.TyperException):
             check_command(words)
 
 
 @pytest.mark.parametrize("file", DOCUMENTS)
-def test_commands_within_sentences_exist(file: str) -> None:
+def test_commands_in_sentences_exist(file: str) -> None:
     text = (ROOT / file).read_text()
 
     assert set(re.findall(r"`make ([a-z-]+)", text)) <= TARGETS
     assert set(re.findall(r"`heldout-server ([a-z-]+)", text)) <= set(COMMANDS.commands)
 
 
-def test_json_can_be_parsed_and_settings_exist() -> None:
+def test_json_blocks_can_be_parsed_and_settings_exist() -> None:
     known = set(re.findall(r"^#?(HELDOUT_\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     for block in blocks():
         if block.language == "json":
@@ -127,7 +127,7 @@ def test_the_readme_takes_two_minutes() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
-def test_the_rules_for_participants_are_those_of_the_server() -> None:
+def test_the_documented_disclosure_levels_and_quotas_are_those_of_the_server() -> None:
     text = " ".join((ROOT / "docs/take-part.md").read_text().split())
     first, second = HELD_OUT_QUOTAS
 

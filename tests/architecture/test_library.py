@@ -85,7 +85,7 @@ def modules() -> list[str]:
     return sorted(".".join(file.parts).removesuffix(".__init__") for file in files)
 
 
-def test_the_library_imports_its_core_dependencies_and_has_no_others() -> None:
+def test_the_library_imports_exactly_its_core_dependencies() -> None:
     imported = set[str]()
     for path in (ROOT / "scoring").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -100,18 +100,18 @@ def test_the_library_imports_its_core_dependencies_and_has_no_others() -> None:
     assert {plain(name) for package in strangers for name in known[package]} == core_dependencies()
 
 
-def test_every_module_of_the_library_can_be_imported_without_the_server_s_packages() -> None:
+def test_every_library_module_can_be_imported_without_server_packages() -> None:
     imported = alone(IMPORT_ALL)
 
     assert imported.stderr == ""
     assert imported.stdout.split() == modules()
 
 
-def test_without_the_server_s_packages_these_are_really_missing() -> None:
+def test_server_packages_are_missing_when_hidden() -> None:
     assert alone("import fastapi").stderr.endswith("ModuleNotFoundError: No module named 'fastapi'\n")
 
 
-def test_the_commands_work_without_the_server_s_packages(tmp_path: Path) -> None:
+def test_the_commands_work_without_server_packages(tmp_path: Path) -> None:
     tree, sent = kit(tmp_path).root, tmp_path / "sent"
     sent.mkdir()
     (sent / "comp3_det_test_cat.txt").write_text("a_1 0.9 1 1 10 10\n")
@@ -157,7 +157,7 @@ def signature(function: Callable[..., object]) -> str:
     return inspect.getsource(function).partition('"""')[0]
 
 
-def test_every_public_function_of_arrays_says_their_shapes() -> None:
+def test_every_public_function_of_arrays_documents_their_shapes() -> None:
     functions = {name: each for name, each in public_functions().items() if ARRAY.search(signature(each))}
 
     silent = [

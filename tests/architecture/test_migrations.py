@@ -67,11 +67,11 @@ def _needs_squawk() -> None:
         pytest.skip("squawk has no program for this machine")
 
 
-def test_no_migration_locks_a_live_site_out() -> None:
+def test_no_migration_blocks_a_live_site() -> None:
     assert {name: found for name, found in problems(ROOT).items() if found} == {}
 
 
-def test_the_example_of_an_expansion_keeps_to_the_rules(tmp_path: Path) -> None:
+def test_the_example_of_an_expansion_follows_the_rules(tmp_path: Path) -> None:
     checkout = later_version(tmp_path / "later", EXAMPLE.read_text())
 
     assert [found for found in problems(checkout).values() if found] == []
@@ -92,13 +92,13 @@ def test_the_example_of_an_expansion_keeps_to_the_rules(tmp_path: Path) -> None:
         ('op.create_check_constraint("short", "run", "length(receipt) < 9")', "constraint-missing-not-valid"),
     ],
 )
-def test_what_would_hold_a_live_site_up_is_found(tmp_path: Path, statement: str, rule: str) -> None:
+def test_statements_that_would_block_a_live_site_are_found(tmp_path: Path, statement: str, rule: str) -> None:
     checkout = later_version(tmp_path / "later", migration("b1", statement))
 
     assert rule in problems(checkout)["b1"]
 
 
-def test_a_marked_step_may_take_away_what_the_release_before_it_no_longer_uses(tmp_path: Path) -> None:
+def test_a_marked_step_may_drop_what_the_previous_release_no_longer_uses(tmp_path: Path) -> None:
     statement = 'op.drop_column("run", "receipt")'
     checkout = later_version(tmp_path / "later", migration("b1", statement, contract=True))
 

@@ -61,7 +61,7 @@ def link_into(packages: Path, distribution: str) -> None:
             (packages / name).symlink_to(source)
 
 
-def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
+def test_the_wheel_contains_only_the_library(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         top = {name.partition("/")[0] for name in archive.namelist()}
         [metadata] = [name for name in top if name.endswith(".dist-info")]
@@ -73,7 +73,7 @@ def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
     assert not entry_points
 
 
-def test_the_installed_library_scores_an_archive_and_has_no_server(bare: Path, tmp_path: Path) -> None:
+def test_the_installed_library_scores_an_archive_without_the_server(bare: Path, tmp_path: Path) -> None:
     tree, sent = kit(tmp_path).root, tmp_path / "sent"
     sent.mkdir()
     (sent / "comp3_det_test_cat.txt").write_text("a_1 0.9 1 1 10 10\n")
