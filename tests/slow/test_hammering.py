@@ -90,7 +90,7 @@ def stored(running: Installation) -> int:
     return sum(file.stat().st_size for file in running.settings.data.rglob("*") if file.is_file())
 
 
-def test_one_account_that_hammers_is_hardly_noticed(
+def test_others_hardly_notice_one_account_that_hammers_the_server(
     own_servers: OwnServers, tmp_path: Path, duration: timedelta, *, is_short: bool
 ) -> None:
     with installation(own_servers, **DEFAULTS) as running:

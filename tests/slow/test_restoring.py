@@ -98,7 +98,7 @@ def started(threads: list[threading.Thread], stop: threading.Event) -> Iterator[
             thread.join()
 
 
-def test_a_backup_taken_under_load_is_restored_on_a_bare_machine_as_documented(
+def test_a_backup_taken_under_load_restores_to_a_bare_machine_as_documented(
     own_servers: OwnServers, tmp_path: Path
 ) -> None:
     backups = tmp_path / "backups"

@@ -171,7 +171,7 @@ def confirm_until_the_end(person: Client, uploads: list[str]) -> None:
             person.confirm(upload, f"Tree {number}", f"key {number}")
 
 
-def test_the_host_of_the_web_server_dies_in_the_middle_and_nothing_is_lost(site: Site) -> None:
+def test_nothing_is_lost_when_the_host_of_the_web_server_dies(site: Site) -> None:
     see_that_hosts_reach_only_what_they_share(site)
     archive = results(cat=7, dog=7)
     before = site.person.submit(PHASE, results(cat=9, dog=9), "Before")
