@@ -18,7 +18,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.notifier import Notifier, celery_of
 from app.core.rate_limits import RateLimiter, limiter_of
 from app.core.settings import Settings, SettingsError
-from app.models import Artefact, DamagedContent, GroundTruth, Phase, Run, Upload
+from app.models import Artefact, DamagedContent, DataFile, GroundTruth, Phase, Run, Upload
 from app.models import TruthKey as TruthKeyRow
 from app.storage import Catalogue, Storage, key_store, private_store, public_store
 from app.storage.truth_key import TruthKey
@@ -68,6 +68,7 @@ class Platform:
     archives: Storage  # what participants send
     descriptions: Storage  # what participants may know of a phase
     artefacts: Storage  # what workers make for pages to show
+    files: Storage  # what organisers offer for download
     private: Storage | None
     truth_key: TruthKey | None
     notifier: Notifier
@@ -102,7 +103,12 @@ class Platform:
     @property
     def stores_by_name(self) -> dict[str, Storage]:
         """All stores of this process, by name."""
-        public = {"archives": self.archives, "descriptions": self.descriptions, "artefacts": self.artefacts}
+        public = {
+            "archives": self.archives,
+            "descriptions": self.descriptions,
+            "artefacts": self.artefacts,
+            "files": self.files,
+        }
         keys = {"keys": self.truth_key.store} if self.truth_key else {}
         return public | keys | ({"truth": self.private} if self.private else {})
 
@@ -168,6 +174,7 @@ def _description_of(session: Session, store: str, key: str) -> str:
         names = {
             "archives": "stored archive",
             "descriptions": "public description",
+            "files": "file of a data set",
             "keys": "key of ground truth",
         }
         return names.get(store, "artefact")
@@ -217,6 +224,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         artefacts=public_store(
             settings, "artefacts", _catalogue(engine, "artefacts", Artefact.id.is_not(None))
         ),
+        files=public_store(settings, "files", _catalogue(engine, "files", DataFile.key.is_not(None))),
         private=private_store(settings, truths) if truths else None,
         truth_key=truth_key,
         notifier=Notifier(celery_of(settings)),

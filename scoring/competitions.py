@@ -232,6 +232,29 @@ def words_of(info: CompetitionInfo, description: Description) -> tuple[str, ...]
     return next((words for blank, words in about.items() if blank in info.file_name), (info.only_key,))
 
 
+def name_of(dataset: str, number: int) -> str:
+    """What people call a competition: its task, with the training data where this tells two apart.
+
+    >>> name_of("VOC2012", 4), name_of("COCO", 1)
+    ('Detection, any data', 'Detection, boxes')
+    """
+    info = competition_of(dataset, number)
+    if sum(each.title == info.title for each in competitions(dataset)) == 1:
+        return info.title
+    return f"{info.title}, {'any' if info.own_data else 'given'} data"
+
+
+def is_numbered(description: Description) -> bool:
+    """Whether people know the competitions by their numbers: those of PASCAL VOC with its own classes.
+
+    >>> is_numbered(Description("VOC2012", "val", ("car", "cat"), (), ())), is_numbered(Description("COCO", "val", (), (), ()))
+    (False, False)
+    """
+    known = classes_of(description.dataset)
+    is_voc = description.dataset in CHALLENGES and description.dataset.startswith("VOC")
+    return is_voc and known in ((), description.classes)
+
+
 @cache
 def file_name_as_regex(info: CompetitionInfo) -> re.Pattern[str]:
     """A pattern that matches the competition's files for any image set (group `set`) and key (group `key`), where the pattern has them."""

@@ -137,7 +137,7 @@ def validate(
     problems, meter = Problems(), Meter.of(archive, limits)
     images = ImageIndex.of(description, max_lines=limits.max_lines)
     inspection = Inspection(images, problems, severity_of_strays(archive), limits.max_boxes)
-    files = result_files(archive, description, problems=problems, meter=meter, name=name)
+    files = result_files(archive, description, problems=problems, meter=meter, name=name, wanted=competitions)
     found: dict[int, Checked] = {}
     if _check_files(files, found, inspection, limits.max_total_lines):
         _check_competitions(found, competitions, description, inspection)

@@ -58,6 +58,16 @@ function announce() {
   if (region.textContent !== words) region.textContent = words;
 }
 
+// Closes the menus of the header, except one in which somebody has clicked.
+function closeMenus(inside) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (inside && menu.contains(inside)) continue;
+    const hadFocus = menu.contains(document.activeElement);
+    menu.open = false;
+    if (hadFocus && !inside) menu.querySelector("summary").focus();
+  }
+}
+
 document.documentElement.classList.add("scripted");
 addLocalTimes(document);
 addOwnTimes(document);
@@ -68,6 +78,18 @@ if (document.querySelector("[data-countdown]")) {
   setInterval(countDown, 1000);
 }
 document.querySelector(".problems")?.focus();
+for (const button of document.querySelectorAll(".theme button")) {
+  button.ariaPressed = String(button.value === (document.documentElement.dataset.theme ?? "system"));
+}
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") closeMenus();
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  const field = document.getElementById("search");
+  if (!field) return;
+  event.preventDefault();
+  field.focus();
+});
+document.addEventListener("click", (event) => closeMenus(event.target));
 document.addEventListener("htmx:afterSettle", () => {
   addLocalTimes(document);
   addOwnTimes(document);

@@ -26,6 +26,6 @@ def do_next(platform: Platform, queue: Queue) -> bool:
     return attempts.do_next(platform, queue, HANDLERS)
 
 
-def sweep(platform: Platform) -> None:
+def recover_lost_jobs(platform: Platform) -> None:
     """Find lost jobs, and notify workers of due ones."""
-    attempts.sweep(platform, HANDLERS)
+    attempts.recover_lost_jobs(platform, HANDLERS)

@@ -32,18 +32,18 @@ log = structlog.get_logger()
 HEARTBEAT = 15.0  # seconds between heartbeats of a worker
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 STEPS = (
-    handlers.sweep,
+    handlers.recover_lost_jobs,
     rescoring.activate_complete,
     rescoring.queue_outdated,
-    board_figures.sweep,
+    board_figures.queue_outdated,
     published.draw_missing,
     retention.sweep_uploads,
     sessions.delete_expired_sessions,
     retention.sweep_contents,
-    receipts.publish,
-    mail.sweep,
-    personal_data.sweep,
-    similarity.sweep,
+    receipts.publish_plain_receipts,
+    mail.delete_expired_requests,
+    personal_data.delete_unconfirmed_accounts,
+    similarity.delete_pairs_of_withdrawn,
 )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, Subquery, and_, func, not_, or_, s
 from sqlalchemy.orm import Session
 
 import scoring
+from app.boards.columns import further_of, further_values, headline_of
 from app.boards.ranking import FIGURES
 from app.boards.rows import (
     BoardControls,
@@ -26,7 +27,10 @@ from app.boards.rows import (
     arrange,
     check_page,
     check_query,
+    filters_of,
     page_of,
+    scale_of,
+    segments,
     training_of,
     with_classes,
 )
@@ -61,6 +65,7 @@ from app.results.headlines import SCORE
 from app.results.recording import current_results
 from app.submissions.acceptance import is_replaceable
 from app.submissions.methods import MethodView, Training, method_view, training_text
+from scoring.competitions import is_numbered, name_of
 
 
 class Audience(enum.StrEnum):
@@ -224,7 +229,7 @@ def _is_before(moment: datetime | None) -> ColumnElement[bool]:
 
 
 def select_rows(session: Session, on_board: Subquery, audience: Audience) -> list[StoredRow]:
-    """Load the methods on a board. on_board: `current` for now, or `recording.former` for an earlier date."""
+    """Load the methods on a board. on_board: `current_results` for now, or `former_results` for an earlier date."""
     statement = (
         select(
             Run.id, Run.ladder_run_id, Result.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
@@ -314,9 +319,15 @@ def _version(platform: Platform, address: BoardKey) -> tuple[PhaseView, int, Has
 
 def _boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
     image_sets = {each.id: each.image_set for each in challenges.phases_of(session, phase.challenge)}
-    titles = {each.number: each.title for each in scoring.competitions(phase.dataset)}
+    infos = {each.number: each for each in scoring.competitions(phase.dataset)}
     return tuple(
-        BoardLink(image_sets[board.phase_id], board.competition, titles[board.competition], board.protocol)
+        BoardLink(
+            image_sets[board.phase_id],
+            board.competition,
+            infos[board.competition].title,
+            infos[board.competition].own_data,
+            board.protocol,
+        )
         for board in challenges.boards_of(session, list(image_sets))
     )
 
@@ -327,7 +338,7 @@ def _no_board(address: BoardKey) -> NotFoundError:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What the database holds about a board. tables: by run, loaded only if needed; letters: the groups of each run."""
+    """What the database holds about a board. tables: of scores by run, only if needed; letters: the groups of each run."""
 
     phase: PhaseView
     board: StoredBoard
@@ -347,12 +358,19 @@ def board_page(platform: Platform, actor: Actor, address: BoardKey, query: Board
     stored = _load(platform, actor, address, query)
     visibility = visibility_for(actor, stored.phase)
     _check_sight(stored.phase, visibility, query)
-    classes = columns(platform, stored.phase, address.competition, stored.board.versions.protocol)
-    check_query(query, classes)
+    description = challenges.description_of(platform.descriptions, stored.phase.description_key)
+    classes = scoring.columns(description, address.competition, stored.board.versions.protocol)
     info = scoring.competition_of(stored.phase.dataset, address.competition)
+    further = further_of(info.task) if visibility.details and not query.difficult else ()
+    check_query(query, classes, further)
     rows = [_row(row, stored, visibility, query, info, classes) for row in stored.rows]
-    arranged = _with_visible_dates(arrange(rows, classes, query, visibility.decimals), visibility)
-    board = with_classes(_view(stored, visibility, query, info, classes, arranged), query.classes)
+    arranged = _with_visible_dates(arrange(rows, classes, query, visibility.decimals, further), visibility)
+    board = replace(
+        _view(stored, visibility, query, info, classes, arranged),
+        further=further,
+        is_numbered=is_numbered(description),
+    )
+    board = with_classes(board, query.classes)
     check_page(query, board)
     return BoardPage(board, _controls(stored, visibility, query, classes, board))
 
@@ -366,6 +384,7 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
         board = stored_board(session, phase.id, competition, audience, before)
         if board is None:
             raise _no_board(address)
+        task = scoring.competition_of(phase.dataset, competition).task
         on_board = (
             recording.former_results(phase.id, competition, before)
             if before
@@ -379,7 +398,7 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
             rows=rows,
             scores=scores(session, on_board),
             ladder=headlines.load_headlines(session, [row.ladder_run_id for row in rows]),
-            tables=exhibits.score_tables(session, on_board) if query.difficult else {},
+            tables=exhibits.score_tables(session, on_board) if query.difficult or further_of(task) else {},
             letters={} if before else groups.letters_by_run(session, phase.id, competition),
             boards=_boards_of_challenge(session, phase),
         )
@@ -407,8 +426,12 @@ def _view(
         image_set=phase.image_set,
         competition=info.number,
         title=info.title,
+        name=name_of(phase.dataset, info.number),
+        is_numbered=False,
         data_rule=info.own_data_rule,
         measure=next((row.measure for row in stored.rows), ""),
+        headline=headline_of(board.versions.protocol, info.task),
+        further=(),
         protocol=board.versions.protocol,
         shows_newest=is_replaceable(phase),
         decimals=visibility.decimals,
@@ -433,19 +456,32 @@ def _controls(
     stored: _Stored, visibility: Visibility, query: BoardQuery, classes: tuple[str, ...], board: BoardView
 ) -> BoardControls:
     teams = {row.team.id: row.team for row in stored.rows}
+    here = next(
+        each
+        for each in stored.boards
+        if (each.image_set, each.competition) == (board.image_set, board.competition)
+    )
+    tasks, trainings, phases = segments(stored.boards, here)
+    phase = stored.phase
     return BoardControls(
         query=replace(query, page=page_of(board, query)),
         classes=classes,
         teams=tuple(sorted(teams.values(), key=lambda team: team.name.casefold())),
-        competitions=tuple(each for each in stored.boards if each.image_set == board.image_set),
-        phases=tuple(each for each in stored.boards if each.competition == board.competition),
+        tasks=tasks,
+        trainings=trainings,
+        phases=phases,
+        filters=filters_of(query, tuple(teams.values())),
         groups=column_groups(board.classes),
         pages=page_count(len(board.rows)),
         listed=len(board.rows),
         has_classes=visibility.classes,
         has_details=visibility.details,
         has_groups=visibility.details and are_compared(board, query),
-        has_images=stored.phase.draws_images,
+        scale=scale_of(board.rows),
+        intervals_at=phase.closes_at
+        if not visibility.details and phase.details_at_close and not phase.is_over
+        else None,
+        has_images=phase.draws_images,
     )
 
 
@@ -474,6 +510,9 @@ def _row(
     values = {name: visibility.value(score) for name, score in scores.items() if name is not None}
     intervals = {name: visibility.interval(score) for name, score in scores.items()}
     group = stored.letters.get(row.run_id) if visibility.details else None
+    further: tuple[float | None, ...] = ()
+    if visibility.details and not query.difficult:
+        further = further_values(info.task, stored.tables.get(row.run_id, ()))
     if query.difficult:  # needs details, which `_check_sight` has checked
         values = dict(with_difficult(stored.tables.get(row.run_id, ())))
         mean, intervals, group = values.get("mean"), {}, None
@@ -501,6 +540,7 @@ def _row(
         low=low,
         high=high,
         group=group,
+        further=tuple(map(Cell, further)),
     )
 
 

@@ -1,7 +1,7 @@
 """HTML pages: leaderboards, also as CSV, JSON, TeX and BibTeX."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -10,11 +10,12 @@ from pydantic import TypeAdapter
 from app.boards import boards
 from app.boards.exports import bib_of, csv_of, tex_of
 from app.boards.ranking import FIGURES
-from app.boards.rows import BoardFormat, BoardKey, BoardPage, BoardView, one_page
+from app.boards.rows import FEW_CLASSES, BoardFormat, BoardKey, BoardPage, BoardView, one_page
 from app.boards.selections import Format, PageParameters
 from app.core.access import Action, Actor
 from app.core.caching import Splice, conditional_response
 from app.web.dependencies import ACCOUNT, CurrentActor, ThePlatform, rate_limit_key, render_template, requires
+from app.web.theme import splices_of_theme
 
 router = APIRouter()
 
@@ -47,18 +48,28 @@ def board(
         )
     if not actor.is_logged_in:
         page = boards.rendered_board(platform, actor, address, query, ANONYMOUS, reader)
-        return conditional_response(request, page, "text/html", is_private=False)
+        return conditional_response(
+            request, page, "text/html", is_private=False, splices=splices_of_theme(request)
+        )
     page = boards.rendered_board(platform, actor, address, query, SHARED, reader)
-    splice = Splice(ACCOUNT.encode(), account_links(actor).encode())
-    return conditional_response(request, page, "text/html", is_private=True, splice=splice)
+    splices = (*splices_of_theme(request), Splice(ACCOUNT.encode(), account_links(actor).encode()))
+    return conditional_response(request, page, "text/html", is_private=True, splices=splices)
 
 
 def shared_page(page: BoardPage) -> bytes:
     """Render a board's page with a marker in place of the reader's account links."""
-    text = render_template(
-        "leaderboards/board.html", board=one_page(page), controls=page.controls, figures=FIGURES, path=PATH
-    )
+    text = render_template("leaderboards/board.html", path=PATH, **page_context(page))
     return text.encode()
+
+
+def page_context(page: BoardPage) -> dict[str, Any]:
+    """Return what the template of a board's page needs."""
+    return {
+        "board": one_page(page),
+        "controls": page.controls,
+        "figures": FIGURES,
+        "FEW_CLASSES": FEW_CLASSES,
+    }
 
 
 def anonymous_page(page: BoardPage) -> bytes:

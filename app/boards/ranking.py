@@ -21,6 +21,18 @@ def best_of(table: Sequence[Values]) -> list[float | None]:
     ]
 
 
+def second_of(table: Sequence[Values]) -> list[float | None]:
+    """Return the second highest value of each class: the highest below the best.
+
+    >>> second_of([(0.1, None), (0.3, 0.2), (0.3, 0.1)])
+    [0.1, 0.1]
+    """
+    return [
+        max((value for value in column if value is not None and value != top), default=None)
+        for column, top in zip(zip(*table, strict=True), best_of(table), strict=True)
+    ]
+
+
 def medians(table: Sequence[Values]) -> list[float | None]:
     """Return the median over the classes of each row, None for a row with missing values.
 

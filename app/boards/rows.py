@@ -1,14 +1,15 @@
 """Rows of a leaderboard: ranked, filtered and sorted for a query. Pure functions."""
 
 import enum
+import math
 import uuid
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Final
 
-from app.boards.ranking import FIGURES, best_of
+from app.boards.ranking import FIGURES, best_of, second_of
 from app.boards.selections import (
     CLASSES_TOGETHER,
     ROWS_TOGETHER,
@@ -35,6 +36,7 @@ class Cell:
     best: bool = False  # the highest among the rows listed
     low: float | None = None
     high: float | None = None
+    second: bool = False  # the second highest among the rows listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,10 @@ class BoardRow:
     rank: int | None = None  # None without a mean
     mean_best: bool = False
     is_alike: bool = False  # does not differ significantly from the marked method
+    mean_second: bool = False
+    further: tuple[
+        Cell, ...
+    ] = ()  # the protocol's figures beside the mean, in the order of the board's `further`
     figure: float | None = None  # the value that the rows are sorted by, if it is one of `FIGURES`
 
 
@@ -89,8 +95,14 @@ class BoardView:
     image_set: str
     competition: int
     title: str
+    name: str  # the title, with the training data where this tells two boards apart
+    is_numbered: bool  # people know the competition by its number
     data_rule: str
     measure: str
+    headline: str  # the usual name of the mean, such as mAP
+    further: tuple[
+        str, ...
+    ]  # the protocol's figures beside the mean, such as AP50; empty while they are hidden
     protocol: str
     shows_newest: bool  # a newer result of a method replaces the previous one
     decimals: int | None  # of values in [0, 1]; None for all digits
@@ -112,33 +124,72 @@ class BoardView:
 
 @dataclass(frozen=True, slots=True)
 class BoardLink:
-    """Another board of the same challenge."""
+    """Another board of the same challenge. own_data: methods may be trained on any data."""
 
     image_set: str
     competition: int
     title: str
+    own_data: bool
     protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A choice of a segmented control: the board that it leads to."""
+
+    text: str
+    board: BoardLink
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter that is in force. address: the board without it."""
+
+    text: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The ends of the axis on which the intervals of a board are drawn, in [0, 1]."""
+
+    low: float
+    high: float
+
+    def at(self, value: float) -> float:
+        """Return the place of a value, in percent of the axis.
+
+        >>> Scale(0.5, 0.75).at(0.7)
+        80.0
+        """
+        return round(100 * (value - self.low) / (self.high - self.low), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class BoardControls:
     """The controls around the table on a board's page.
 
-    classes, teams: all on the board; competitions, phases: the boards to switch to, including this one; groups, pages: of the
-    requested classes and rows; has_classes, has_details: whether this reader sees them.
+    classes, teams: all on the board; tasks, trainings, phases: the boards to switch to, including this one; filters: in
+    force; groups, pages: of the requested classes and rows; has_classes, has_details: whether this reader sees them.
+    scale: of the intervals, None without any; intervals_at: when intervals will appear, None if they do not or are there.
     """
 
     query: BoardQuery
     classes: tuple[str, ...]
     teams: tuple[BoardTeam, ...]
-    competitions: tuple[BoardLink, ...]
-    phases: tuple[BoardLink, ...]
+    tasks: tuple[Segment, ...]
+    trainings: tuple[Segment, ...]
+    phases: tuple[Segment, ...]
+    filters: tuple[Filter, ...]
     groups: tuple[ColumnGroup, ...]
     pages: int
     listed: int
     has_classes: bool
     has_details: bool
     has_groups: bool  # methods have been or will be compared
+    scale: Scale | None = None
+    intervals_at: datetime | None = None
     has_images: bool = False  # there are lists of easy and hard images
 
 
@@ -151,6 +202,7 @@ class BoardPage:
 
 
 SORTS: Final = ("mean", "method", "team", "date", *FIGURES)
+FEW_CLASSES: Final = 25  # have columns unless the reader hides them; more are behind a switch
 
 NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # ways to say that no other data was used
 
@@ -188,13 +240,18 @@ def ranks_of(values: Sequence[float | None]) -> list[int | None]:
 
 
 def arrange(
-    rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery, decimals: int | None = None
+    rows: Sequence[BoardRow],
+    classes: Sequence[str],
+    query: BoardQuery,
+    decimals: int | None = None,
+    further: Sequence[str] = (),
 ) -> tuple[BoardRow, ...]:
     """Filter the rows of a board, fill in ranks and best values, and sort them as the query asks.
 
     Ranks depend only on the means of the whole board, not on order or filters: the highest mean has rank 1, equal means share
     a rank, and the next rank is skipped. A row without a mean has no rank. Missing values come last in either direction. The
-    best value of a class is the best among the rows listed. decimals: of values in [0, 1], None for all digits.
+    best and second best values of a column are those of the rows listed. decimals: of values in [0, 1], None for all digits;
+    further: the names of the figures beside the mean.
     """
     ranks = ranks_of([row.mean for row in rows])
     figures = _figures(rows, query.sort, decimals)
@@ -204,21 +261,38 @@ def arrange(
         for row, rank, figure in zip(rows, ranks, figures, strict=True)
         if _is_listed(row, query)
     ]
-    best = best_of([[cell.value for cell in row.cells] for row in listed])
-    best_mean = max((row.mean for row in listed if row.mean is not None), default=None)
+    marked = _with_best(
+        [(Cell(row.mean, low=row.low, high=row.high), *row.further, *row.cells) for row in listed]
+    )
     compared = [
         replace(
             row,
-            mean_best=row.mean is not None and row.mean == best_mean,
+            mean_best=mean.best,
+            mean_second=mean.second,
             is_alike=row.method_id != query.method and share_group(marked_group, row.group or ""),
-            cells=tuple(
-                replace(cell, best=cell.value is not None and cell.value == top)
-                for cell, top in zip(row.cells, best, strict=True)
-            ),
+            further=tuple(cells[: len(row.further)]),
+            cells=tuple(cells[len(row.further) :]),
         )
-        for row in listed
+        for row, (mean, *cells) in zip(listed, marked, strict=True)
     ]
-    return _sorted(compared, classes, query)
+    return _sorted(compared, [*further, *classes], query)
+
+
+def _with_best(table: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Mark the best and second best cells of every column."""
+    values = [[cell.value for cell in row] for row in table]
+    ends = list(zip(best_of(values), second_of(values), strict=True))
+    return [
+        [
+            replace(
+                cell,
+                best=cell.value is not None and cell.value == best,
+                second=cell.value is not None and cell.value == second,
+            )
+            for cell, (best, second) in zip(row, ends, strict=True)
+        ]
+        for row in table
+    ]
 
 
 def _figures(rows: Sequence[BoardRow], sort: str, decimals: int | None) -> Sequence[float | None]:
@@ -242,7 +316,7 @@ def _is_listed(row: BoardRow, query: BoardQuery) -> bool:
     )
 
 
-def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery) -> tuple[BoardRow, ...]:
+def _sorted(rows: Sequence[BoardRow], columns: Sequence[str], query: BoardQuery) -> tuple[BoardRow, ...]:
     def key(row: BoardRow) -> str | float | datetime | None:
         match query.sort:
             case "method":
@@ -253,7 +327,9 @@ def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery)
                 return row.date
             case "mean":
                 return row.mean
-        return row.figure if query.sort in FIGURES else row.cells[classes.index(query.sort)].value
+        if query.sort in FIGURES:
+            return row.figure
+        return (*row.further, *row.cells)[columns.index(query.sort)].value
 
     by_date = sorted(rows, key=lambda row: (row.date, row.submission))
     present = [row for row in by_date if key(row) is not None]
@@ -261,11 +337,11 @@ def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery)
     return (*sorted(present, key=key, reverse=query.descending), *missing)  # type: ignore[arg-type]  # all keys have the same type
 
 
-def check_query(query: BoardQuery, classes: Sequence[str]) -> None:
+def check_query(query: BoardQuery, classes: Sequence[str], further: Sequence[str] = ()) -> None:
     """Raise MalformedError if the board does not have the sort order or a class of the query."""
-    if query.sort not in (*SORTS, *classes):
+    if query.sort not in (*SORTS, *further, *classes):
         raise MalformedError(
-            f"cannot sort by {query.sort!r}; expected {', '.join(SORTS)} or a class of the board"
+            f"cannot sort by {query.sort!r}; expected {', '.join((*SORTS, *further))} or a class of the board"
         )
     unknown = [name for name in query.classes if name not in classes]
     if unknown:
@@ -307,8 +383,71 @@ def one_page(page: BoardPage) -> BoardView:
     board, query = page.board, page.controls.query
     first = (page_of(board, query) - 1) * ROWS_TOGETHER
     rows = board.rows[first : first + ROWS_TOGETHER]
+    if not shows_classes(board.classes, query):
+        return replace(board, classes=(), rows=tuple(replace(row, cells=()) for row in rows))
     start = (query.columns - 1) * CLASSES_TOGETHER
     return with_classes(replace(board, rows=rows), board.classes[start : start + CLASSES_TOGETHER])
+
+
+def shows_classes(classes: Sequence[str], query: BoardQuery) -> bool:
+    """Whether the classes have columns: as the reader chose, by default if they are few, chosen, or sorted by."""
+    if query.class_columns is not None:
+        return query.class_columns
+    return len(classes) <= FEW_CLASSES or bool(query.classes) or query.sort in classes
+
+
+def scale_of(rows: Sequence[BoardRow]) -> Scale | None:
+    """Return the axis for the intervals of the means, its ends being multiples of 5 %; None without intervals.
+
+    >>> scale_of([])
+    """
+    ends = [end for row in rows for end in (row.low, row.high, row.mean) if end is not None]
+    if not any(row.low is not None for row in rows):
+        return None
+    low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
+    return Scale(low, max(high, low + 0.05))
+
+
+def segments(
+    boards: Sequence[BoardLink], here: BoardLink
+) -> tuple[tuple[Segment, ...], tuple[Segment, ...], tuple[Segment, ...]]:
+    """Return the choices of task, training data and phase; each leads to the board that differs least from this one."""
+    same_phase = [each for each in boards if each.image_set == here.image_set]
+    tasks = _segments(same_phase, here, lambda each: each.title)
+    same_task = [each for each in same_phase if each.title == here.title]
+    trainings = _segments(same_task, here, lambda each: "Any data" if each.own_data else "Given data")
+    return tasks, trainings, _segments(boards, here, lambda each: each.image_set)
+
+
+def _segments(
+    boards: Sequence[BoardLink], here: BoardLink, text_of: Callable[[BoardLink], str]
+) -> tuple[Segment, ...]:
+    def likeness(each: BoardLink) -> tuple[bool, bool]:
+        return each.title == here.title, each.own_data == here.own_data
+
+    texts = dict.fromkeys(map(text_of, boards))
+    nearest = {text: max((each for each in boards if text_of(each) == text), key=likeness) for text in texts}
+    return tuple(Segment(text, board, text == text_of(here)) for text, board in nearest.items())
+
+
+def filters_of(query: BoardQuery, teams: Sequence[BoardTeam]) -> tuple[Filter, ...]:
+    """Return the filters in force, each with the address of the board without it."""
+    team = next((each.name for each in teams if each.id == query.team), f"team {query.team}")
+    found = (
+        (query.training, "training", f"{query.training} data" if query.training else ""),
+        (query.team, "team", team),
+        (query.since, "since", f"since {query.since}"),
+        (query.until, "until", f"until {query.until}"),
+        (query.as_of, "as_of", f"as of {query.as_of}"),
+        (not query.baselines, "baselines", "without baselines"),
+        (query.difficult, "values", "difficult objects counted"),
+        (query.classes, "class", ", ".join(query.classes)),
+    )
+    return tuple(
+        Filter(text, query.address(**{field: None}, columns=None, page=None))
+        for value, field, text in found
+        if value
+    )
 
 
 def with_classes(board: BoardView, names: Sequence[str]) -> BoardView:

@@ -37,7 +37,8 @@ class BoardQuery:
 
     sort: one of `rows.SORTS` or a class; team: its id; since, until: the days between which results were submitted; as_of:
     show the board at the end of this day; difficult: show values that also count difficult objects; classes: empty for all;
-    columns, page: the group of classes and the page of rows, from 1; method: the id of the method whose row is marked.
+    columns, page: the group of classes and the page of rows, from 1; method: the id of the method whose row is marked;
+    class_columns: whether the classes have columns, None for the default, see `rows.shows_classes`.
     """
 
     sort: str = "mean"
@@ -55,6 +56,7 @@ class BoardQuery:
     method: int | None = None
     intervals: bool = False
     compact: bool = False
+    class_columns: bool | None = None
 
     def address(self, **changes: Any) -> str:
         """Return the query string for this query with some fields changed. Fields at their defaults are left out.
@@ -65,7 +67,9 @@ class BoardQuery:
         given = [
             (name, value) for name, value in (self.fields() | changes).items() if value not in (None, "", ())
         ]
-        return f"?{urlencode(given, doseq=True)}" if given else "?"
+        return (
+            f"?{urlencode(given, doseq=True)}" if given else "?"
+        )  # an empty address would keep the query of the page
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of the form, None for those at their defaults."""
@@ -86,11 +90,18 @@ class BoardQuery:
             "method": self.method,
             "intervals": "show" if self.intervals else None,
             "density": "compact" if self.compact else None,
+            "class_columns": None
+            if self.class_columns is None
+            else ("show" if self.class_columns else "hide"),
         }
 
     def of_all(self) -> "BoardQuery":
         """Return the query for the whole table, without pages and other options of the HTML page."""
-        return replace(self, columns=1, page=1, method=None, compact=False)
+        return replace(self, columns=1, page=1, method=None, compact=False, class_columns=None)
+
+    def as_shown(self) -> "BoardQuery":
+        """Return the query for the rows and columns of the HTML page."""
+        return replace(self, method=None, compact=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,9 @@ class BoardParameters(BaseModel):
     sort: Annotated[
         ClassName | None,
         BlankAsNone,
-        Field(description="mean, method, team, date, median, won, mean-rank or a class"),
+        Field(
+            description="mean, method, team, date, median, won, mean-rank, a figure such as AP50, or a class"
+        ),
     ] = None
     order: Annotated[
         Literal["asc", "desc"] | None,
@@ -178,6 +191,11 @@ class PageParameters(BoardParameters):
         Literal["show"] | None, BlankAsNone, Field(description="show confidence intervals under the values")
     ] = None
     density: Annotated[Literal["compact"] | None, BlankAsNone] = None
+    class_columns: Annotated[
+        Literal["show", "hide"] | None,
+        BlankAsNone,
+        Field(description="whether the classes have columns; by default, if they are few"),
+    ] = None
     format: Annotated[
         Format | None, BlankAsNone, Field(description="export the whole table; html: the page")
     ] = None
@@ -191,6 +209,7 @@ class PageParameters(BoardParameters):
             method=self.method,
             intervals=self.intervals is not None,
             compact=self.density is not None,
+            class_columns=None if self.class_columns is None else self.class_columns == "show",
         )
 
 

@@ -61,8 +61,8 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
-    """How many of the lists of classes in a team's scored results look like probing, and of how many classes.
+class ProbingSigns:
+    """How many prediction files of a team's scored results look like probing, one file per class.
 
     constant: one confidence for everything; partial: few predictions.
     """
@@ -86,7 +86,7 @@ class Exposure:
     contents: int
     incomplete: int
     use: Use
-    lists: Lists
+    lists: ProbingSigns
     bits: float | None
 
 

@@ -156,7 +156,7 @@ def _coco_masks(description: Description) -> Callable[[str], bytes]:
 def _coco(
     description: Description, predict: Callable[[scoring.Image], Mapping[str, Any]]
 ) -> Callable[[str], bytes]:
-    """Predict one detection of the first class in every image; for all classes there would be millions."""
+    """Write one detection of the first class per image; one of every class could make the file too large."""
     category = next(iter(description.class_numbers), 0)
     found = [
         {"image_id": int(image.id), "category_id": category, **predict(image)} for image in description.images

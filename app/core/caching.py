@@ -3,7 +3,7 @@
 import gzip
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -158,14 +158,16 @@ def conditional_response(
     media_type: str,
     *,
     is_private: bool,
-    splice: "Splice | None" = None,
+    splices: "Sequence[Splice]" = (),
     filename: str | None = None,
 ) -> Response:
-    """Return the rendering, or 304 if the browser has it. A splice turns it into a page for one user.
+    """Return the rendering, or 304 if the browser has it. Splices turn it into a page for one user.
 
     filename: the name under which a browser saves it.
     """
-    etag = rendered.etag if splice is None else splice.etag(rendered)
+    etag = rendered.etag
+    for splice in splices:
+        etag = splice.etag(etag)
     headers = {
         "ETag": etag,
         "Cache-Control": "no-store" if is_private else "no-cache",
@@ -177,13 +179,13 @@ def conditional_response(
     if known.strip() == "*" or etag in (each.strip() for each in known.split(",")):
         return Response(status_code=304, headers=headers)
     accepts_gzip = "gzip" in request.headers.get("accept-encoding", "")
-    if splice is None and accepts_gzip:
+    if accepts_gzip and not splices:
         body = rendered.compressed
     else:
         body = gzip.decompress(rendered.compressed)
-        if splice is not None:
+        for splice in splices:
             body = body.replace(splice.marker, splice.content, 1)
-            body = gzip.compress(body, SPLICED_LEVEL, mtime=0) if accepts_gzip else body
+        body = gzip.compress(body, SPLICED_LEVEL, mtime=0) if accepts_gzip else body
     if accepts_gzip:
         headers["Content-Encoding"] = "gzip"
     return Response(body, headers=headers, media_type=media_type)
@@ -196,7 +198,7 @@ class Splice:
     marker: bytes
     content: bytes
 
-    def etag(self, rendered: Rendered) -> str:
-        """The ETag of the page with this content inserted."""
-        digest = sha256(rendered.etag.encode() + b"\0" + self.content).hexdigest()[:24]
+    def etag(self, page: str) -> str:
+        """The ETag of a page with this content inserted. page: its ETag without."""
+        digest = sha256(page.encode() + b"\0" + self.content).hexdigest()[:24]
         return f'W/"{digest}"'

@@ -285,7 +285,7 @@ class RangeError(DomainError):
     title = "Range not satisfiable"
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"The archive has {size} bytes; the requested range is not within them")
+        super().__init__(f"The file has {size} bytes; the requested range is not within them")
         self.size = size
 
 
@@ -405,7 +405,7 @@ class NameFixed(Refusal):
     field = "name"
 
 
-class TrainingStatement(Refusal):
+class TrainingNotStated(Refusal):
     """Each competition requires a statement about the training data. The message says what is missing."""
 
     code = "training-statement"

@@ -101,3 +101,24 @@ def _mail_address(text: str) -> str:
 
 
 MailAddress = Annotated[str, AfterValidator(_mail_address)]
+
+
+MAX_NAME_LENGTH = 120
+KEPT_ENDING = 20  # characters kept at the end of a shortened name, including the ellipsis
+
+
+def shown_name(filename: str) -> str:
+    r"""Return a file's name as stored and shown: without folders and hidden characters, and not too long.
+
+    It never becomes a path; files are stored under their hash.
+
+    >>> shown_name("../../tmp/evil\x1b[2J.tar.gz"), shown_name("")
+    ('evil[2J.tar.gz', 'archive')
+    >>> shown_name("a method " + 200 * "x" + " of may.tar.gz")[-24:]
+    'xxxx…xxxxx of may.tar.gz'
+    """
+    last = filename.replace("\\", "/").rsplit("/", 1)[-1]
+    seen = "".join(letter for letter in last if unicodedata.category(letter)[0] != "C").strip(" .")
+    if len(seen) > MAX_NAME_LENGTH:
+        seen = f"{seen[: MAX_NAME_LENGTH - KEPT_ENDING]}…{seen[1 - KEPT_ENDING :]}"
+    return seen or "archive"

@@ -52,7 +52,7 @@ PAUSE = 10  # seconds before an unresponsive broker is tried again
 
 @dataclass(slots=True)
 class RateLimiter:
-    """Counts on the broker, or in this process while the broker is unavailable, so that requests neither wait nor fail."""
+    """Counts requests in the broker, or in this process while the broker is unavailable, so that no request waits or fails."""
 
     rates: dict[Limited, list[limits.RateLimitItem]]
     shared: FixedWindowRateLimiter

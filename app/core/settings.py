@@ -297,7 +297,9 @@ class Settings(LoginSettings):
     ] = None
     storage: Annotated[
         AbsolutePath | None,
-        Field(description="folder for archives, public descriptions and artefacts; default data/storage"),
+        Field(
+            description="folder for archives, public descriptions, artefacts and data files; default data/storage"
+        ),
     ] = None
     private_storage: Annotated[
         AbsolutePath | None,
@@ -378,6 +380,9 @@ class Settings(LoginSettings):
     max_stored_team: Annotated[
         int, Field(description="bytes that one team's unconfirmed uploads may use", gt=0)
     ] = 20480 * MiB
+    max_data: Annotated[
+        int, Field(description="bytes that the data files of one challenge may use", gt=0)
+    ] = 51200 * MiB
     keep_unconfirmed_days: Annotated[
         int, Field(description="how long a valid, unconfirmed archive is kept", gt=0)
     ] = 7

@@ -98,7 +98,7 @@ def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
         )
 
 
-def exhibits(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
+def exhibit_rows(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
     """Turn the exhibits of a report, such as curves, into rows."""
     for position, exhibit in enumerate(report.exhibits):
         yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=scoring.to_plain(exhibit))
@@ -322,7 +322,7 @@ def _record(platform: Platform, claim: Claim, outcome: _Outcome, comparison: Com
                     run.plain_receipt = report.receipt
                 run.state, run.statistics_key = RunState.SCORED, key
                 run.measure, run.receipt = report.measure, platform.secret.receipt(report.receipt)
-                session.add_all((*score_rows(run.id, report), *exhibits(run.id, report)))
+                session.add_all((*score_rows(run.id, report), *exhibit_rows(run.id, report)))
         _finish(session, job, run)
     return True
 

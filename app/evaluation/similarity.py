@@ -420,7 +420,7 @@ def pairs(
 
 
 def dismiss(platform: Platform, actor: Actor, pair_id: int, dismissal: Dismissal) -> int:
-    """Dismiss a pair, with a reason. Returns the id of its phase. Raises NotFoundError, ConflictError."""
+    """Dismiss a pair of similar results, with a reason. Returns the id of its phase. Raises NotFoundError, ConflictError."""
     return _decide(platform, actor, pair_id, dismissal.reason)
 
 
@@ -455,7 +455,7 @@ def _decide(platform: Platform, actor: Actor, pair_id: int, reason: str | None) 
     return phase_id
 
 
-def sweep(platform: Platform) -> None:
+def delete_pairs_of_withdrawn(platform: Platform) -> None:
     """Delete the sketches and pairs of withdrawn results."""
     with platform.transaction() as session:
         delete_withdrawn(session)

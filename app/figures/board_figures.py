@@ -421,7 +421,7 @@ CURVES: Mapping[str, Axes] = {
 }
 
 
-def sweep(platform: Platform) -> int:
+def queue_outdated(platform: Platform) -> int:
     """Queue drawing for boards whose figures are missing or outdated. Returns the number of boards."""
     with platform.transaction() as session:
         boards = outdated(session, FIGURES_VERSION)

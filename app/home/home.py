@@ -31,6 +31,7 @@ from app.submissions import quotas
 from app.submissions.methods import name_key
 from app.submissions.quotas import QuotaLine
 from scoring import CompetitionInfo, Description, Limits
+from scoring.intake.json_results import has_any_name
 from scoring.protocol_table import TaskDescription
 
 
@@ -145,6 +146,11 @@ class ExpectedFiles:
 
     info: CompetitionInfo
     grammar: str
+
+    @property
+    def has_any_name(self) -> bool:
+        """Whether its prediction file may have any name."""
+        return has_any_name(self.info.file_pattern)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import Response
 
 from app.core.access import Action
@@ -14,6 +14,7 @@ from app.home.home import ChallengeView, competitions_of, timeline_of
 from app.results.standings import MOST_PAGES
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
 from app.web.tables import bibtex
+from app.web.theme import Theme, choose_theme
 
 router = APIRouter()
 
@@ -35,6 +36,13 @@ Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, b
 def home(request: Request, platform: ThePlatform) -> Response:
     """Show what this site is, what is open and what is new."""
     return render_shared(request, "home/home.html", None, lambda: {"home": home_views.home(platform)})
+
+
+@router.post("/theme", dependencies=[requires(Action.READ_PUBLIC)])
+def theme(request: Request, platform: ThePlatform, theme: Annotated[Theme, Form()]) -> Response:
+    """Remember in this browser whether pages are light or dark."""
+    secure = platform.settings.secure_cookies or request.url.scheme == "https"
+    return choose_theme(request, theme, secure=secure)
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])

@@ -59,7 +59,7 @@ class PictureFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FileBatch:
+class PlannedBatch:
     """Images that are made together. fingerprint: of the files and of how they are processed."""
 
     number: int
@@ -164,7 +164,9 @@ def _lock_source(session: Session, phase_id: int, mode: ImageMode, root: Path) -
     session.execute(statement.on_conflict_do_update(index_elements=[PictureSource.phase_id], set_=changed))
 
 
-def _insert(session: Session, phase_id: int, batches: Sequence[FileBatch], copies: Mapping[int, str]) -> None:
+def _insert(
+    session: Session, phase_id: int, batches: Sequence[PlannedBatch], copies: Mapping[int, str]
+) -> None:
     """Insert batches with their images. copies: the storage key of each batch by number."""
     if not batches:
         return
@@ -252,15 +254,15 @@ def image_of(file: str, *, numbered: bool) -> str:
     return str(int(number[0])) if number else stem
 
 
-def filled_batches(files: Sequence[PictureFile], mode: ImageMode, recipe: str) -> Iterator[FileBatch]:
+def filled_batches(files: Sequence[PictureFile], mode: ImageMode, recipe: str) -> Iterator[PlannedBatch]:
     """Split images into batches, each with a fingerprint that changes with its files and with the recipe."""
     for number, first in enumerate(range(0, len(files), BATCH)):
         some = tuple(files[first : first + BATCH])
         facts = [recipe, mode.value, *(list(asdict(each).values()) for each in some)]
-        yield FileBatch(number, some, sha256(json.dumps(facts).encode()).hexdigest())
+        yield PlannedBatch(number, some, sha256(json.dumps(facts).encode()).hexdigest())
 
 
-def _copy(platform: Platform, root: Path, batch: FileBatch) -> str:
+def _copy(platform: Platform, root: Path, batch: PlannedBatch) -> str:
     """Copy the files of a batch to the private store as one pack. Returns its key."""
     with platform.truths.draft() as draft:
         with draft.open("wb") as stream:

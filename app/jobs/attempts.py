@@ -203,7 +203,7 @@ def _give_up(session: Session, job: Job, handler: Handler, error: str) -> None:
     handler.on_give_up(session, job)
 
 
-def sweep(platform: Platform, handlers: Handlers) -> None:
+def recover_lost_jobs(platform: Platform, handlers: Handlers) -> None:
     """Queue lost jobs again or give them up, and wake idle workers if jobs are due."""
     with platform.transaction() as session:
         for job in queue.lost_jobs(session, platform.settings.lease):

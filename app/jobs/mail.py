@@ -181,7 +181,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text of a mail."""
+    """Subject and body of a mail."""
 
     subject: str
     body: str
@@ -473,7 +473,7 @@ def _templates() -> Environment:
     )
 
 
-def sweep(platform: Platform) -> None:
+def delete_expired_requests(platform: Platform) -> None:
     """Delete requests that no longer count towards a limit, and expired links."""
     with platform.transaction() as session:
         delete_expired(session)

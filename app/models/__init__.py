@@ -10,6 +10,7 @@ from app.models.challenges import (
     TruthKey,
     in_order,
 )
+from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import Picture, PictureBatch, PictureSource
 from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
 from app.models.people import (
@@ -41,11 +42,14 @@ from app.models.runs import (
 from app.models.submissions import ExtraSlot, Method, MethodChange, Result, Submission, Upload
 from app.models.table import (
     Approval,
+    Audience,
     Base,
     Decision,
     Disclosure,
+    FileKind,
     ImageMode,
     JobKind,
+    PhaseMoment,
     Queue,
     ResultState,
     Role,
@@ -54,24 +58,32 @@ from app.models.table import (
     UploadState,
 )
 from app.models.teams import Invitation, Member, Team
+from app.models.texts import Announcement, ChallengePage, Site
 
 __all__ = [
+    "Announcement",
     "AnonymousLink",
     "ApiToken",
     "Approval",
     "Artefact",
+    "Audience",
     "AuditRecord",
     "Base",
     "Board",
     "BoardGroups",
     "Challenge",
     "ChallengeOrganiser",
+    "ChallengePage",
     "ClassScore",
     "DamagedContent",
+    "DataDownload",
+    "DataFile",
+    "DataUpload",
     "Decision",
     "Disclosure",
     "Exhibit",
     "ExtraSlot",
+    "FileKind",
     "GroundTruth",
     "Heartbeat",
     "Identity",
@@ -87,6 +99,7 @@ __all__ = [
     "MethodChange",
     "OneTimeLink",
     "Phase",
+    "PhaseMoment",
     "Picture",
     "PictureBatch",
     "PictureSource",
@@ -106,6 +119,7 @@ __all__ = [
     "SecondFactor",
     "Service",
     "SimilarPair",
+    "Site",
     "Sketch",
     "Submission",
     "Team",

@@ -104,7 +104,7 @@ class Submission(Base):
 
 
 class ExtraSlot(Base):
-    """An additional submission slot that an organiser grants a team beyond its quotas."""
+    """One more result in a task than the quota allows, granted to a team by an organiser."""
 
     __tablename__ = "extra_slot"
     __table_args__ = (Index("ix_extra_slot_team", "phase_id", "team_id"),)

@@ -80,6 +80,31 @@ class ImageMode(enum.StrEnum):
     COPY = "copy"  # the private store
 
 
+class FileKind(enum.StrEnum):
+    """What a file of a data set contains."""
+
+    IMAGES = "images"
+    ANNOTATION = "annotation"
+    BOTH = "images, annotation"
+    CODE = "code"
+    OTHER = "other"
+
+
+class Audience(enum.StrEnum):
+    """Who may download a file once it is available; organisers always may."""
+
+    EVERYBODY = "everybody"
+    TERMS = "terms accepted"  # people who are logged in and have accepted the current terms, if there are any
+    TEAMS = "approved teams"  # of these, the members of teams that are approved and not suspended
+
+
+class PhaseMoment(enum.StrEnum):
+    """A date of a phase that a file's availability follows."""
+
+    OPENING = "opening"
+    CLOSING = "closing"
+
+
 class Queue(enum.StrEnum):
     """Queues of jobs, in the order in which their messages are delivered to workers."""
 
@@ -108,6 +133,18 @@ class Service(enum.StrEnum):
     SWEEPER = "sweeper"
 
 
+def enum_type(kind: type[enum.StrEnum], name: str = "") -> Enum:
+    """Return the type of a column; a table with several columns of this kind needs a name for each."""
+    return Enum(
+        kind,
+        native_enum=False,
+        length=20,
+        create_constraint=True,
+        name=name or kind.__name__.lower(),
+        values_callable=lambda kind: [member.value for member in kind],
+    )
+
+
 TYPES: dict[Any, Any] = {
     datetime: DateTime(timezone=True),
     timedelta: Interval(),
@@ -117,14 +154,7 @@ TYPES: dict[Any, Any] = {
     list[str]: JSONB(none_as_null=True),
     list[dict[str, Any]]: JSONB(),
     **{  # enumerations are stored as their values, so that plain SQL is readable
-        kind: Enum(
-            kind,
-            native_enum=False,
-            length=20,
-            create_constraint=True,
-            name=kind.__name__.lower(),
-            values_callable=lambda kind: [member.value for member in kind],
-        )
+        kind: enum_type(kind)
         for kind in (
             Role,
             Approval,
@@ -134,6 +164,8 @@ TYPES: dict[Any, Any] = {
             ResultState,
             Decision,
             ImageMode,
+            FileKind,
+            Audience,
             Queue,
             JobKind,
             Service,

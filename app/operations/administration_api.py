@@ -57,7 +57,7 @@ def dead_messages(platform: ThePlatform, response: Response, before: Before = No
 
 
 @router.post("/messages/{message_id}/retry", status_code=204, dependencies=[JOBS])
-def retry_message(platform: ThePlatform, message_id: int) -> None:
+def retry_job(platform: ThePlatform, message_id: int) -> None:
     """Retry a failed job."""
     attempts.retry(platform, message_id)
 

@@ -102,7 +102,7 @@ async def _depart(request: Request, id_: str, purpose: Purpose, next_page: str) 
     try:
         way = await openid.start_login(request, platform, actor, started)
     except ProviderError as error:
-        return _failed(request, provider, error)
+        return _page_of_failure(request, provider, error)
     response = render(request, "openid/leave.html", provider=provider, provider_address=way.address)
     response.headers["Cache-Control"] = "no-store"
     response.set_cookie(
@@ -117,7 +117,7 @@ async def _depart(request: Request, id_: str, purpose: Purpose, next_page: str) 
     return response
 
 
-def _failed(request: Request, provider: LoginProvider | None, error: DomainError) -> Response:
+def _page_of_failure(request: Request, provider: LoginProvider | None, error: DomainError) -> Response:
     if isinstance(error, ProviderError):
         log.warning("login with a provider failed", provider=provider and provider.id, error=str(error))
     return _outcome(request, provider, AWAY if isinstance(error, ProviderError) else STALE)
@@ -149,7 +149,7 @@ async def arrive(
             request, platform, actor, provider, cookie, browser_of(request)
         )
     except (ProviderError, StaleError) as error:
-        return _failed(request, known, error)
+        return _page_of_failure(request, known, error)
     return await run_in_threadpool(_after, request, known, returned)
 
 
@@ -177,7 +177,7 @@ def new_account(request: Request, platform: ThePlatform) -> Response:
     try:
         found = openid.newcomer(platform, request.cookies.get(COOKIE, ""))
     except StaleError as error:
-        return _failed(request, None, error)
+        return _page_of_failure(request, None, error)
     return _new(request, found, suggested_name(found.name, found.email), {}, 200)
 
 
@@ -196,7 +196,7 @@ def register(request: Request, platform: ThePlatform, name: Annotated[str, Form(
         found = openid.newcomer(platform, cookie)
         returned = openid.register(platform, cookie, NewAccount(name=name), browser_of(request))
     except StaleError as error:
-        return _failed(request, None, error)
+        return _page_of_failure(request, None, error)
     except ValidationError as error:
         return _new(request, found, name, field_errors(error), 422)
     if returned.session_token is None:

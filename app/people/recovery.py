@@ -181,7 +181,7 @@ def _owner_of_login_link(session: Session, token: str) -> User | None:
 
 
 def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | None:
-    """Return the token of a new session, which still needs the second factor; None if the link is used or expired.
+    """Return the token of a new session, which awaits a code if the account has a second factor; None if the link has ended.
 
     The limits of wrong passwords do not apply, because strangers could exhaust them; access to the mail is the proof.
     """

@@ -439,7 +439,7 @@ def mark_changed(session: Session, team_id: int) -> None:
 NAME_TAKEN = "the challenge has a team whose name is the same or looks the same; choose another name"
 
 
-def own_team(session: Session, user_id: int, challenge_id: int) -> int:
+def own_or_new_team(session: Session, user_id: int, challenge_id: int) -> int:
     """Return a person's team in a challenge. Create a team of one, named after the person, if there is none."""
     person = lock_person(session, user_id)
     team_id = team_in(session, user_id, challenge_id)
@@ -539,7 +539,7 @@ def _lock_own_team(session: Session, actor: Actor, team_id: int) -> Team:
 def _remove_person(session: Session, team: Team, user_id: int) -> None:
     remove_member(session, team.id, user_id)
     if has_unconfirmed(session, user_id, team.challenge_id):
-        own = own_team(session, user_id, team.challenge_id)
+        own = own_or_new_team(session, user_id, team.challenge_id)
         move_uploads(session, user_id, team.challenge_id, own)
     _close_if_empty(session, team.id)
 

@@ -248,7 +248,7 @@ def sweep_figure(group: Sequence[SweepView]) -> Figure:
     ]
     drawing = curve_chart(
         f"sweep-{first.swept}", f"Score by {first.label}", f"Score by {first.label}.", lines,
-        Axes(first.label, "score", right=_end(first)),
+        Axes(first.label, "score", right=_axis_end(first)),
     )  # fmt: skip
     columns = (Column(first.label), *(Column(each.name or EVERY) for each in group))
     rows = tuple(
@@ -258,7 +258,7 @@ def sweep_figure(group: Sequence[SweepView]) -> Figure:
     return Figure(drawing, Table(columns, rows))
 
 
-def _end(swept: SweepView) -> float:
+def _axis_end(swept: SweepView) -> float:
     """Return the end of the axis: 1 for thresholds, the largest level for sizes."""
     return 1.0 if swept.swept == "iou" else max(level.level for level in swept.levels)
 

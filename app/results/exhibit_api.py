@@ -15,7 +15,7 @@ router = APIRouter(prefix="/api/v1", tags=["submissions"])
 @router.get("/receipts/{receipt}", dependencies=[requires(Action.READ_SUBMISSION)])
 def receipt(platform: ThePlatform, actor: CurrentActor, receipt: str) -> receipts.ConfirmedReceipt:
     """The result that a receipt belongs to, if you may see it, by comparison with the receipts stored at scoring."""
-    return receipts.confirm(platform, actor, receipt)
+    return receipts.find_by_receipt(platform, actor, receipt)
 
 
 @router.get("/runs/{run_id}/tables", dependencies=[requires(Action.READ_SUBMISSION)])

@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from app.challenges.disclosure import Lists, TermsChange, Use
+from app.challenges.disclosure import ProbingSigns, TermsChange, Use
 from app.models import (
     AuditRecord,
     Board,
@@ -83,7 +83,7 @@ def _terms_change(at: datetime, before: Mapping[str, Any]) -> TermsChange:
 
 def uses(
     session: Session, phase_id: int, after: int, limit: int
-) -> list[tuple[int, str, int, int, int, Use, Lists]]:
+) -> list[tuple[int, str, int, int, int, Use, ProbingSigns]]:
     """Return teams with scored results, after this id: name, archives, contents, incomplete results, use, lists.
 
     Aggregated team by team, because a planner that joins all of them at once reads every result of a long history.
@@ -92,7 +92,9 @@ def uses(
     used, probing = _used(teams, phase_id).lateral(), _probing(teams, phase_id).lateral()
     joined = select(teams, used, probing).select_from(teams).join(used, true()).join(probing, true())
     statement = joined.order_by(teams.c.id)
-    return [(*row[:5], Use(*row[5:8]), Lists(*row[8:])) for row in map(tuple, session.execute(statement))]
+    return [
+        (*row[:5], Use(*row[5:8]), ProbingSigns(*row[8:])) for row in map(tuple, session.execute(statement))
+    ]
 
 
 def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int]:

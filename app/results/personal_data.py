@@ -425,7 +425,7 @@ def _withdraw(platform: Platform, actor: Actor, result_id: int) -> None:
         return
 
 
-def sweep(platform: Platform) -> int:
+def delete_unconfirmed_accounts(platform: Platform) -> int:
     """Delete accounts whose address was not confirmed in time and that nobody is logged in to. Return how many."""
     with platform.transaction() as session:
         due = unconfirmed(session, KEEP_UNCONFIRMED, BATCH)

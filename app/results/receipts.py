@@ -58,7 +58,7 @@ def _is_public_truth() -> ColumnElement[bool]:
     return not_(hiding.exists())
 
 
-def publish(platform: Platform) -> None:
+def publish_plain_receipts(platform: Platform) -> None:
     """Add plain receipts to results whose annotation has become public, a limited number at a time."""
     statement = (
         select(Run.id, Run.statistics_key)
@@ -87,7 +87,7 @@ def publish(platform: Platform) -> None:
                 run.plain_receipt = origin.receipt
 
 
-def confirm(platform: Platform, actor: Actor, receipt: str) -> ConfirmedReceipt:
+def find_by_receipt(platform: Platform, actor: Actor, receipt: str) -> ConfirmedReceipt:
     """Return the result with this receipt, if the reader may see it. Raises NotFoundError."""
     statement = (
         select(Run, Result, GroundTruth.version, Phase.image_set, Challenge.code)

@@ -244,7 +244,7 @@ def is_shown() -> ColumnElement[bool]:
     return and_(is_public(), is_past_embargo(Result.phase_id))
 
 
-def first_of_boards(
+def best_of_each_board(
     session: Session, phase_id: int, visibility: Visibility, limit: int
 ) -> list[RankedMethod]:
     """Return the best public methods of each board of a phase, including all that tie with the last.
@@ -409,7 +409,7 @@ def views(
 def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
     """Return a page of the public methods of a phase by its competitions."""
     visibility = public_visibility(phase)
-    ranked = first_of_boards(session, phase.id, visibility, page * PAGE + 1)
+    ranked = best_of_each_board(session, phase.id, visibility, page * PAGE + 1)
     order = best_first(ranked)
     shown = order[(page - 1) * PAGE : page * PAGE]
     columns = columns_of(phase.dataset, {each.competition for each in ranked})

@@ -522,7 +522,7 @@ def _shown_rows(
 def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:
     """Return a submission as the reader may see it. Raises NotFoundError, also if the reader may not see it."""
     with platform.snapshot() as session:
-        return _submission(platform, session, actor, submission_id)[0]
+        return _visible_submission(platform, session, actor, submission_id)[0]
 
 
 def detailed_page(
@@ -530,7 +530,7 @@ def detailed_page(
 ) -> tuple[SubmissionView, ResultDetail | None]:
     """Return the same with the details of one result; None if they are hidden or nothing has been scored."""
     with platform.snapshot() as session:
-        view, visibility = _submission(platform, session, actor, submission_id)
+        view, visibility = _visible_submission(platform, session, actor, submission_id)
         result = view.result_in_detail(asked.competition)
         if result is None or result.shown.state is not RunState.SCORED or not visibility.details:
             return view, None
@@ -538,7 +538,7 @@ def detailed_page(
         return view, details.detail(session, result.shown.id, values, asked.classes)
 
 
-def _submission(
+def _visible_submission(
     platform: Platform, session: Session, actor: Actor, submission_id: int
 ) -> tuple[SubmissionView, Visibility]:
     found = submission_of(session, actor, submission_id)

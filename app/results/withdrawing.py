@@ -28,7 +28,7 @@ def lock_open_runs(session: Session, result_id: int) -> list[Run]:
 
 
 def lock_result(session: Session, actor: Actor, result_id: int) -> tuple[Result, Method, int] | None:
-    """Lock a result that the reader may withdraw in some state. Return it with its method and its challenge's id."""
+    """Lock a result that the reader could withdraw, whatever its state is now; return it with its method and its challenge's id."""
     theirs = rows_for(
         actor,
         Action.WITHDRAW,

@@ -13,7 +13,7 @@ LARGEST_OBJECT = 5 << 30  # bytes
 def public_store(settings: Settings, name: str, catalogue: Catalogue = NO_CATALOGUE) -> Storage:
     """Return a store that web processes and workers use, with its own folder or prefix.
 
-    Raises SettingsError if one of a pair of keys is missing, or the endpoint is not a URL.
+    Raises SettingsError if only one of access key and secret key is set, or the endpoint is not a URL.
     """
     if settings.s3_bucket is None:
         return FolderStorage(settings.public_storage / name, catalogue=catalogue)

@@ -150,7 +150,7 @@ async def _check_in_slot(platform: Platform, upload_id: uuid.UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """An archive and the description to check it against."""
+    """What a check reads: the archive, its name, the phase's description and the competitions asked for."""
 
     key: str
     filename: str

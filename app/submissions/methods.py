@@ -23,7 +23,7 @@ from app.core.errors import (
     NotFoundError,
     Refusal,
     RefusedError,
-    TrainingStatement,
+    TrainingNotStated,
 )
 from app.core.names import Visible, folded, lookalike_key
 from app.jobs import queue
@@ -206,7 +206,7 @@ def training_refusals(
     """Return what is missing from a statement on training data, for all these competitions together."""
     chosen = tuple(competitions)
     messages = (*_given_data(training, chosen), *_other_data(training, chosen))
-    return tuple(TrainingStatement(message) for message in messages)
+    return tuple(TrainingNotStated(message) for message in messages)
 
 
 def _given_data(training: Training, competitions: Sequence[scoring.CompetitionInfo]) -> Iterable[str]:

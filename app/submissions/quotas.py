@@ -55,7 +55,7 @@ class CountedResult:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The results that count, and the team's free extra slots by task."""
+    """What a team and a person have used: the results that count towards quotas, and the free extra slots by task."""
 
     counted: Sequence[CountedResult] = ()
     slots: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -373,7 +373,7 @@ def team_called(session: Session, challenge_id: int, name_key: str) -> int | Non
 
 
 def team_names(session: Session, challenge_id: int) -> list[str]:
-    """Return the first names of a challenge's teams, for suggestions in a form."""
+    """Return the names of a challenge's teams for suggestions in a form, at most a limited number."""
     statement = (
         select(Team.name).where(Team.challenge_id == challenge_id).order_by(Team.name).limit(MOST_TEAMS)
     )
@@ -424,7 +424,7 @@ def quota_headers(
 
 
 def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> None:
-    """Grant a team results of a task beyond its quotas.
+    """Grant a team more results in a task than its quota allows.
 
     Raises NotFoundError for a phase that the reader does not organise, MalformedError for an unknown team or task.
     """

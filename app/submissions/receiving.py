@@ -2,11 +2,8 @@
 
 import tarfile
 import uuid
-from asyncio import CancelledError
-from collections.abc import AsyncGenerator, AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing
-from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, cast
 
 from sqlalchemy import func, select, update
 from starlette.concurrency import run_in_threadpool
@@ -24,10 +21,11 @@ from app.core.errors import (
     TooLargeError,
     raise_if_refused,
 )
+from app.core.names import shown_name
 from app.models import Phase, Submission, Upload, UploadState
 from app.people import teams
 from app.platform import Platform
-from app.storage import content_key, digest_of, storage_errors
+from app.storage import content_key, digest_of
 from app.submissions import checking, retention
 from app.submissions.retention import ARCHIVES, removable
 from app.submissions.uploads import (
@@ -37,13 +35,11 @@ from app.submissions.uploads import (
     is_single_file,
     mismatch,
     result_path,
-    shown_name,
     visible_uploads,
 )
+from app.web.transfers import pieces_of, within_size
 
 MiB = 1 << 20
-
-IN_MEMORY = 2 * MiB  # for each request; larger pieces go to a temporary file
 
 
 async def send(
@@ -82,7 +78,7 @@ def create_upload(
     upload_id = uuid.uuid4()
     with platform.transaction() as session:
         raise_if_refused(refusals_of_upload(session, actor, found))
-        team_id = teams.own_team(session, actor.user_id, found.challenge_id)
+        team_id = teams.own_or_new_team(session, actor.user_id, found.challenge_id)
         retention.check_storage_quota(platform, session, actor.user_id, team_id, metadata.size)
         session.add(
             Upload(
@@ -117,45 +113,12 @@ async def receive(platform: Platform, upload: UploadView, offset: int, chunks: A
     end = await run_in_threadpool(store.length, upload.id)
     if offset != end:
         raise OffsetError(end)
-    async with aclosing(_pieces_of(_within_size(upload, offset, chunks), store.piece_size)) as pieces:
+    async with aclosing(pieces_of(within_size(chunks, offset, upload.size), store.piece_size)) as pieces:
         try:
             async for piece in pieces:
                 end = await run_in_threadpool(store.append, upload.id, end, piece)
         finally:
             await run_in_threadpool(_note, platform, upload.id)
-
-
-async def _within_size(upload: UploadView, offset: int, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for chunk in chunks:
-        offset += len(chunk)
-        if offset > upload.size:
-            raise TooLargeError(f"{upload.size} bytes were declared, but more arrived")
-        yield chunk
-
-
-async def _pieces_of(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[BinaryIO]:
-    """Gather chunks into files of `size` bytes. What arrived before an error is yielded before it is raised."""
-    broken: BaseException | None = None
-    with SpooledTemporaryFile(max_size=IN_MEMORY) as piece:
-        try:
-            async for chunk in chunks:
-                with storage_errors():
-                    piece.write(chunk)
-                if piece.tell() >= size:
-                    yield _rewound(piece)
-                    piece.seek(0)
-                    piece.truncate()
-        except (Exception, CancelledError) as error:  # noqa: BLE001 - store what arrived before any error
-            broken = error
-        if piece.tell():
-            yield _rewound(piece)
-    if broken is not None:
-        raise broken
-
-
-def _rewound(piece: SpooledTemporaryFile[bytes]) -> BinaryIO:
-    piece.seek(0)
-    return cast("BinaryIO", piece)
 
 
 def _note(platform: Platform, upload_id: uuid.UUID) -> None:

@@ -29,6 +29,8 @@ from app.core.errors import StoredBytesError
 from app.jobs import heartbeats
 from app.models import (
     Artefact,
+    DataFile,
+    DataUpload,
     GroundTruth,
     Phase,
     PictureBatch,
@@ -45,16 +47,24 @@ log = structlog.get_logger()
 
 Item = TypeVar("Item")
 
+ARCHIVES: Final = "archives"
+FILES: Final = "files"
 # the columns that reference the contents of each store; archives are referenced by their uploads
 NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
     ("descriptions", Phase.description_key),
     ("artefacts", Artefact.key),
+    (FILES, DataFile.key),
     ("truth", GroundTruth.key),
     ("truth", Run.statistics_key),
     ("truth", PictureBatch.copy_key),
 )
-ARCHIVES: Final = "archives"
-SWEPT: Final = (ARCHIVES, "descriptions", "artefacts", "truth")  # not "keys": a lost key cannot be recreated
+SWEPT: Final = (
+    ARCHIVES,
+    "descriptions",
+    "artefacts",
+    FILES,
+    "truth",
+)  # not "keys": a lost key cannot be recreated
 WITH_CONTENT: Final = (UploadState.RECEIVED, UploadState.CHECKED)
 EVERY: Final = timedelta(days=1)
 GRACE: Final = timedelta(hours=24)  # for an unreferenced content, whose row may be about to be written
@@ -104,8 +114,8 @@ def sweep_contents(platform: Platform) -> None:
         if name in SWEPT:
             removed = remove_unnamed(platform, name)
             count, size = count + len(removed), size + sum(removed)
-        if name == ARCHIVES:
-            _discard_partials(platform)
+        if name in RECEIVED_IN:
+            _discard_partials(platform, name)
         store.sweep(GRACE)
     if count:
         log.info("unreferenced contents removed", count=count, bytes=size)
@@ -127,16 +137,22 @@ def remove_unnamed(platform: Platform, name: str) -> list[int]:
     return removed
 
 
-def _discard_partials(platform: Platform) -> None:
+# of each store that receives uploads, those that can be resumed
+RECEIVED_IN: Final = {
+    ARCHIVES: select(Upload.id).where(Upload.state == UploadState.RECEIVING),
+    FILES: select(DataUpload.id),
+}
+
+
+def _discard_partials(platform: Platform, name: str) -> None:
     """Remove partial uploads that can no longer be resumed."""
-    before = datetime.now(UTC) - GRACE
-    partials = (each.upload_id for each in platform.archives.partials() if each.changed_at < before)
+    store, before = platform.stores_by_name[name], datetime.now(UTC) - GRACE
+    partials = (each.upload_id for each in store.partials() if each.changed_at < before)
     for some in _batches(partials):
-        statement = select(Upload.id).where(Upload.id.in_(some), Upload.state == UploadState.RECEIVING)
         with platform.transaction() as session:
-            receiving = set(session.scalars(statement))
+            receiving = set(session.scalars(RECEIVED_IN[name]))
         for upload_id in set(some) - receiving:
-            platform.archives.discard(upload_id)
+            store.discard(upload_id)
 
 
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -233,6 +249,8 @@ def sweep_uploads(platform: Platform) -> None:
     with platform.transaction() as session:
         old = Upload.removed_at < func.clock_timestamp() - ROW_AGE
         session.execute(delete(Upload).where(old))
+        unfinished = DataUpload.started_at < func.clock_timestamp() - retention_of(platform).partial
+        session.execute(delete(DataUpload).where(unfinished))
 
 
 def _expire(platform: Platform) -> int:

@@ -4,14 +4,12 @@ import uuid
 from email.utils import format_datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from app.core.access import Action, Actor
 from app.core.errors import (
-    BadRequestError,
     LengthRequiredError,
-    ProtocolVersionError,
     RemovedError,
     UnsupportedTypeError,
 )
@@ -20,36 +18,28 @@ from app.platform import Platform
 from app.submissions import receiving
 from app.submissions import uploads as views
 from app.submissions.uploads import (
-    TUS_EXTENSIONS,
     UploadMetadata,
     UploadPage,
     UploadView,
-    format_metadata,
-    parse_size,
 )
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 from app.web.error_responses import TUS_VERSION
+from app.web.tus import (
+    PIECE_TYPE,
+    TUS,
+    TUS_EXTENSIONS,
+    ContentLength,
+    ContentType,
+    Length,
+    Offset,
+    format_metadata,
+    parse_size,
+)
 
 router = APIRouter(prefix="/api/v1", tags=["uploads"])
 
-PIECE_TYPE = "application/offset+octet-stream"
-
 UPLOAD, READ, CHANGE = map(requires, (Action.UPLOAD, Action.READ_UPLOAD, Action.CHANGE_UPLOAD))
 
-
-def speaks_tus(
-    tus_resumable: Annotated[str | None, Header(description=f"always {TUS_VERSION}")] = None,
-    upload_concat: Annotated[str | None, Header(include_in_schema=False)] = None,
-) -> None:
-    """Refuse clients of another protocol version, or of an extension that is not announced."""
-    if tus_resumable != TUS_VERSION:
-        raise ProtocolVersionError(f"Tus-Resumable must be {TUS_VERSION}, found {tus_resumable}")
-    if upload_concat is not None:
-        message = "this server does not support the extension concatenation; send the archive as one upload"
-        raise BadRequestError(f"Upload-Concat: {message}")
-
-
-TUS = Depends(speaks_tus)
 
 Filename = Annotated[
     str, Query(min_length=1, max_length=255, description="name of the archive, e.g. results.tar.gz")
@@ -57,9 +47,6 @@ Filename = Annotated[
 Competitions = Annotated[
     list[int] | None, Query(description="only for these competitions; files of others are problems then")
 ]
-ContentLength = Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)]
-ContentType = Annotated[str, Header(alias="Content-Type", include_in_schema=False)]
-Length = Annotated[str | None, Header(alias="Upload-Length", description="bytes of the whole archive")]
 Metadata = Annotated[
     str,
     Header(
@@ -67,9 +54,6 @@ Metadata = Annotated[
         description="`filename`, and optionally `sha256` (hexadecimal, of the whole archive) and "
         "`competitions` (such as 3,4), each with its value in Base64",
     ),
-]
-Offset = Annotated[
-    str | None, Header(alias="Upload-Offset", description="how many bytes have been uploaded so far")
 ]
 
 

@@ -1,7 +1,6 @@
 """Pages: uploads."""
 
 import uuid
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, File, Request, UploadFile
@@ -14,12 +13,11 @@ from app.core.rate_limits import Limited
 from app.submissions import receiving, uploads
 from app.submissions.uploads import UploadMetadata
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.transfers import chunks_of
 
 router = APIRouter()
 
 UPLOAD, READ, CHANGE = map(requires, (Action.UPLOAD, Action.READ_UPLOAD, Action.CHANGE_UPLOAD))
-
-PIECE = 1 << 20
 
 Sent = Annotated[UploadFile | str | None, File()]  # text if a program forgot to attach a file
 
@@ -36,13 +34,8 @@ async def send(
     if archive is None or isinstance(archive, str) or not archive.filename:
         raise MalformedError("Choose an archive first")
     metadata = UploadMetadata(archive.filename, archive.size or 0)
-    upload = await receiving.send(platform, actor, (challenge, image_set), metadata, _pieces(archive))
+    upload = await receiving.send(platform, actor, (challenge, image_set), metadata, chunks_of(archive))
     return RedirectResponse(f"/uploads/{upload.id}", status_code=303)
-
-
-async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
-    while piece := await archive.read(PIECE):
-        yield piece
 
 
 @router.get("/uploads", dependencies=[requires(Action.READ_OWN)])

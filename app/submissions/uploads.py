@@ -1,10 +1,8 @@
 """Uploads as shown to their team, on pages and in the API."""
 
-import base64
 import re
-import unicodedata
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Self
@@ -20,14 +18,13 @@ from app.models import Challenge, Phase, Result, ResultState, Submission, Upload
 from app.platform import Platform
 from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
+from app.web.tus import parse_metadata, parse_sha256, parse_size
 from scoring import competitions
 from scoring.competitions import file_name_as_regex
+from scoring.intake.json_results import JSON, PACKED, has_any_name, is_json_name
 
-MAX_NAME_LENGTH = 120
-KEPT_ENDING = 20  # characters kept at the end of a shortened name, including the ellipsis
-SINGLE_FILES = (".txt", ".xml", ".json")
-
-TUS_EXTENSIONS = "creation,creation-with-upload,expiration,termination"
+SINGLE_FILES = (".txt", ".xml", JSON, *PACKED)
+PACKED_NAME_LENGTH = 80  # characters, which fit into the header of a tar archive
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +51,6 @@ class UploadMetadata:
         )
 
 
-def shown_name(filename: str) -> str:
-    r"""Return an archive's name as stored and shown: without folders and hidden characters, and not too long.
-
-    It never becomes a path; files are stored under their hash.
-
-    >>> shown_name("../../tmp/evil\x1b[2J.tar.gz"), shown_name("")
-    ('evil[2J.tar.gz', 'archive')
-    >>> shown_name("a method " + 200 * "x" + " of may.tar.gz")[-24:]
-    'xxxx…xxxxx of may.tar.gz'
-    """
-    last = filename.replace("\\", "/").rsplit("/", 1)[-1]
-    seen = "".join(letter for letter in last if unicodedata.category(letter)[0] != "C").strip(" .")
-    if len(seen) > MAX_NAME_LENGTH:
-        seen = f"{seen[: MAX_NAME_LENGTH - KEPT_ENDING]}…{seen[1 - KEPT_ENDING :]}"
-    return seen or "archive"
-
-
 def is_single_file(filename: str) -> bool:
     """Whether this is a single prediction file, not an archive."""
     return filename.lower().endswith(SINGLE_FILES)
@@ -79,13 +59,20 @@ def is_single_file(filename: str) -> bool:
 def result_path(filename: str, dataset: str, image_set: str) -> str | None:
     """Return the path of a prediction file in an archive; None if no competition of the challenge has such a file.
 
+    JSON may have any name; letters that an archive's paths must not have become underscores.
+
     >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
     ('results/VOC2007/Main/comp3_det_test_car.txt', None)
+    >>> result_path("my results.json.gz", "COCO", "val")
+    'results/COCO/my_results.json.gz'
     """
     for competition in competitions(dataset):
         found = file_name_as_regex(competition).fullmatch(filename)
         if found and found.groupdict().get("set", image_set) == image_set:
             return "/".join(filter(None, ("results", dataset, competition.folder, filename)))
+    if is_json_name(filename) and any(has_any_name(each.file_pattern) for each in competitions(dataset)):
+        plain = re.sub(r"[^A-Za-z0-9.-]", "_", filename)[-PACKED_NAME_LENGTH:]
+        return f"results/{dataset}/{'' if plain[0].isalnum() else 'file'}{plain}"
     return None
 
 
@@ -108,37 +95,6 @@ def _unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
     return f"{filename} is not the name of a prediction file; expected an archive, or one of {expected}"
 
 
-def parse_metadata(header: str) -> dict[str, str]:
-    """Parse `Upload-Metadata`: keys with Base64 values, separated by commas.
-
-    Raises BadRequestError for anything else.
-
-    >>> parse_metadata("filename cmVzdWx0cy56aXA=, is_final")
-    {'filename': 'results.zip', 'is_final': ''}
-    """
-    found: dict[str, str] = {}
-    for pair in filter(None, (part.strip() for part in header.split(","))):
-        key, _, encoded = pair.partition(" ")
-        if key in found:
-            raise BadRequestError(f"Upload-Metadata: the key {key!r} appears twice")
-        try:
-            found[key] = base64.b64decode(encoded, validate=True).decode()
-        except UnicodeDecodeError:
-            raise BadRequestError(f"Upload-Metadata: the value of {key!r} is not UTF-8") from None
-        except ValueError:  # binascii's, or for a letter beyond ASCII
-            raise BadRequestError(f"Upload-Metadata: {encoded!r} is not Base64") from None
-    return found
-
-
-def format_metadata(values: Mapping[str, str]) -> str:
-    """Format values as `Upload-Metadata`.
-
-    >>> format_metadata({"filename": "results.zip"})
-    'filename cmVzdWx0cy56aXA='
-    """
-    return ",".join(f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in values.items())
-
-
 def parse_competitions(text: str) -> tuple[int, ...] | None:
     """Parse competition numbers separated by commas; None for an empty text.
 
@@ -154,31 +110,6 @@ def parse_competitions(text: str) -> tuple[int, ...] | None:
             f"Upload-Metadata: expected numbers of competitions such as '3,4', found {text!r}"
         )
     return tuple(sorted({int(each) for each in text.split(",")}))
-
-
-def parse_sha256(text: str) -> str | None:
-    """Parse a hexadecimal SHA-256 of the whole file; None for an empty text.
-
-    Raises BadRequestError.
-    """
-    if not text:
-        return None
-    if not re.fullmatch("[0-9a-f]{64}", text.lower()):
-        raise BadRequestError(f"Upload-Metadata: sha256 must have 64 hexadecimal digits, found {text!r}")
-    return text.lower()
-
-
-def parse_size(text: str, header: str) -> int:
-    """Parse a number of bytes.
-
-    Raises BadRequestError.
-
-    >>> parse_size("12", "Upload-Length")
-    12
-    """
-    if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
-        raise BadRequestError(f"{header}: expected a number of bytes, found {text!r}")
-    return int(text)
 
 
 PAGE = 50  # uploads

@@ -23,6 +23,8 @@ from app.core.rate_limits import Limited, client_of
 from app.platform import Platform
 from app.web import formats
 from app.web.addresses import address_of
+from app.web.markdown import markdown
+from app.web.theme import Theme, splices_of_theme, theme_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,6 +139,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= formats.FILTERS
+    environment.filters["markdown"] = markdown
     return environment
 
 
@@ -145,7 +148,7 @@ _templates = templates()
 
 def render_template(template: str, **context: Any) -> str:
     """Render a template that depends only on its context."""
-    everywhere = {"actor": Actor(), "settings": None}
+    everywhere = {"actor": Actor(), "settings": None, "theme": ""}
     return _templates.get_template(template).render(everywhere | context)
 
 
@@ -163,6 +166,7 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "path": path,
         "address": platform.settings.address,
         "settings": platform.settings,
+        "theme": "" if (theme := theme_of(request)) is Theme.SYSTEM else theme,
     }
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)
 
@@ -187,5 +191,6 @@ def render_shared(
         return Rendered.of((page if actor.is_logged_in else page.replace(ACCOUNT, account, 1)).encode())
 
     page = platform_of_request(request).cache.version((template, key, actor.is_logged_in), render_once)
-    splice = Splice(ACCOUNT.encode(), account.encode()) if actor.is_logged_in else None
-    return conditional_response(request, page, "text/html", is_private=actor.is_logged_in, splice=splice)
+    own_account = (Splice(ACCOUNT.encode(), account.encode()),) if actor.is_logged_in else ()
+    splices = (*splices_of_theme(request), *own_account)
+    return conditional_response(request, page, "text/html", is_private=actor.is_logged_in, splices=splices)

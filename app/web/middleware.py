@@ -69,7 +69,7 @@ HEALTH_PATHS = ("/health", "/ready", "/metrics")
 ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # served without identifying the caller
 
 # the paths that an admin without a second factor can reach
-ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", *ANONYMOUS_PATHS)
+ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", "/theme", *ANONYMOUS_PATHS)
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -113,7 +113,7 @@ class RequestMiddleware:
         try:
             await self._respond(request, receive, send)
         except ClientDisconnect:
-            _count(scope, state)
+            _count_request(scope, state)
             return
         except asyncio.CancelledError:  # by the server, which is stopping and has waited long enough
             if "status" in state:
@@ -167,7 +167,7 @@ def _check_second_factor(request: Request, actor: Actor) -> None:
         raise SecondFactorRequiredError("Admins need a second factor; set it up first")
 
 
-def _count(scope: Scope, state: MutableMapping[str, Any], status: int | None = None) -> None:
+def _count_request(scope: Scope, state: MutableMapping[str, Any], status: int | None = None) -> None:
     """Count a request once: when its response starts, or when the client has disconnected."""
     if "status" not in state:
         counters.count_request(scope, status, time.monotonic() - state["started"])
@@ -185,7 +185,7 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
             headers["X-Request-Id"] = state["reference"]
             if state["is_tus"]:  # tus requires it in every response, including errors
                 headers["Tus-Resumable"] = TUS_VERSION
-            _count(scope, state, message["status"])
+            _count_request(scope, state, message["status"])
             state["status"] = message["status"]
         await send(message)
 

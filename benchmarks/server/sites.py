@@ -89,7 +89,7 @@ def site(servers: OwnServers, runs: int, board: int = 100) -> Iterator[Site]:
         with running.platform.transaction() as session:
             user = session.scalars(select(User.id).where(User.name == "Oak")).one()
             history = place_of(session, "history")
-            teams.own_team(session, user, history.challenge_id)
+            teams.own_or_new_team(session, user, history.challenge_id)
         found, team = _fill(running, runs, board, user)
         yield Site(runs, running, address, running.client(address), participant, organiser, *found, team)
 

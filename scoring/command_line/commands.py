@@ -14,6 +14,7 @@ from scoring.command_line.requirements import (
     find_results,
     require,
 )
+from scoring.data.ground_truth import GroundTruth
 from scoring.protocol_table import describe_protocols
 from scoring.readers.voc.public_tree import read_public
 from scoring.readers.voc.tree import read_tree
@@ -23,12 +24,26 @@ from scoring.validation import validate
 
 
 def check(options: Namespace) -> Mapping[str, Any]:
-    """Check results of one competition; `problems` is empty where they can be scored."""
+    """Check results of one competition; `problems` is empty where they can be scored.
+
+    For COCO's JSON the competition may be left out: what is in the file decides.
+    """
+    if options.truth.is_file():
+        return _check_coco(options)
     require(options, "competition", "image_set")
     info = competition_in(existing_tree(options.truth), options.competition)
     description = read_public(options.truth, options.image_set)
     results = find_results(options.results, info, description)
     return validate(results, description, competitions=(info.number,)).as_json()
+
+
+def _check_coco(options: Namespace) -> Mapping[str, Any]:
+    """Check results in COCO's JSON against the images and classes of an annotation file."""
+    truth = GroundTruth.from_coco(options.truth, image_set=options.image_set or "all")
+    if not options.results.exists():
+        raise WrongUseError("no-file", f"there is no file '{options.results}'")
+    numbers = None if options.competition is None else (options.competition,)
+    return validate(options.results, truth.description, competitions=numbers).as_json()
 
 
 def count(options: Namespace) -> Mapping[str, Any]:

@@ -15,9 +15,12 @@ from scoring.competitions import (
 )
 from scoring.data.description import Description
 from scoring.errors import Problem, Severity, shown
+from scoring.intake.json_results import has_any_name
 from scoring.similar_names import MAX_COMPARED, similar_word
 
-HARMLESS: Final = frozenset({"macos-file", "ignored-file"})
+MACOS_FILE: Final = "macos-file"
+"""The code of files that macOS adds."""
+HARMLESS: Final = frozenset({MACOS_FILE, "ignored-file"})
 """Codes of files that are ignored with a note."""
 NOT_OFFERED: Final = "not-offered"
 """The code of files of a competition without ground truth."""
@@ -38,7 +41,7 @@ def explain(path: str, description: Description, *, suggest: bool = True) -> Pro
     parts = path.split("/")
     file, name, mask = shown(path), parts[-1], "/".join(parts[-2:])
     if "__MACOSX" in parts or name.startswith("._") or name == ".DS_Store":
-        return Problem("macos-file", "added by macOS; ignored", file)
+        return Problem(MACOS_FILE, "added by macOS; ignored", file)
     if _MASK.fullmatch(mask):
         name = mask
     numbered = _NUMBERED.match(name)
@@ -103,10 +106,13 @@ def no_results(infos: Sequence[CompetitionInfo], description: Description) -> Pr
     >>> print(no_results([competition_of("VOC2012", 7)], Description("VOC2012", "val", (), (), ())))
     no result file of comp7 was found; expected files such as 'results/VOC2012/Layout/comp7_layout_val.xml'
     """
-    expected = f"results/{description.dataset}/{infos[0].file_pattern_of(description.image_set)}"
+    first = infos[0].file_pattern_of(description.image_set)
+    expected = f"results/{description.dataset}/{first}"
     all_of_them = len(infos) == len(offered(description))
     names = "any competition" if all_of_them else " or ".join(info.name for info in infos)
     message = f"no result file of {names} was found; expected files such as '{expected}'"
+    if has_any_name(infos[0].file_pattern):
+        message = f"no result file of {names} was found; expected a JSON file with a list of detections, such as '{first}'"
     return Problem("no-results", message, expected=expected)
 
 

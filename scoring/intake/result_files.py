@@ -1,8 +1,9 @@
 """The result files of an archive, by competition, and batches of them for threads."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,8 @@ from scoring.data.limits import UNLIMITED, Limits
 from scoring.errors import Problem, Problems, Severity, SubmissionError, shown
 from scoring.files import as_path
 from scoring.intake.archive import Member, Meter, walk
-from scoring.intake.file_names import ELSEWHERE, HARMLESS, NOT_OFFERED, explain
+from scoring.intake.file_names import ELSEWHERE, HARMLESS, MACOS_FILE, NOT_OFFERED, explain
+from scoring.intake.json_results import FoundJson, JsonFinder, has_any_name, is_json_name, takes_json
 
 MAX_SUGGESTIONS: Final = 100
 """Files of an archive for which a similar valid name is looked up."""
@@ -24,13 +26,20 @@ _CHALLENGE: Final = re.compile(r"VOC20\d\d", re.IGNORECASE)
 class ResultFile:
     """A file that belongs to a competition; key is the class, action or image that its predictions are of.
 
-    name is the file's name as in the development kit; read must be called before the next file is requested.
+    name is the file's name as in the development kit, of COCO's files the one in the archive; read must be called before the next
+    file is requested.
     """
 
     competition: CompetitionInfo
     key: str
     name: str
     read: Callable[[], bytes]
+
+    @property
+    def kit_name(self) -> str:
+        """The name as in the development kit, also of a file that has another one."""
+        pattern = self.competition.file_pattern
+        return pattern if has_any_name(pattern) else self.name
 
 
 def competition_files(
@@ -51,7 +60,7 @@ def competition_files(
     everything = replace(
         description, not_offered=()
     )  # a caller who names the competition has its ground truth
-    for file in result_files(path, everything, problems=problems, meter=meter):
+    for file in result_files(path, everything, problems=problems, meter=meter, wanted=[number]):
         if file.competition.number == number:
             yield file
 
@@ -67,17 +76,62 @@ def default_limits(path: Path, description: Description) -> Limits:
 
 
 def result_files(
-    path: Path, description: Description, *, problems: Problems, meter: Meter, name: str | None = None
+    path: Path,
+    description: Description,
+    *,
+    problems: Problems,
+    meter: Meter,
+    name: str | None = None,
+    wanted: Collection[int] | None = None,
 ) -> Iterator[ResultFile]:
     """Every file of every competition; any other file becomes a note or a problem.
 
-    name: the archive's name as uploaded, if it differs from that of the path.
+    name: the archive's name as uploaded, if it differs from that of the path; wanted: the numbers of the competitions that
+    were asked for, None for all; a JSON file of any name that could belong to several belongs to one of these.
     """
+    if takes_json(description):
+        yield from _json_files(path, description, problems=problems, meter=meter, name=name, wanted=wanted)
+        return
     finder = Finder(description, problems, severity_of_strays(path))
     for member in walk(path, meter, problems, name=name):
         file = finder.find(member)
         if file is not None:
             yield file
+
+
+def _json_files(
+    path: Path,
+    description: Description,
+    *,
+    problems: Problems,
+    meter: Meter,
+    name: str | None,
+    wanted: Collection[int] | None,
+) -> Iterator[ResultFile]:
+    """The JSON files of a phase whose results are such files of any name, alone or in an archive."""
+
+    def names() -> list[str]:
+        again = Meter.of(path, meter.limits)
+        return [member.name for member in walk(path, again, Problems(), name=name, json=True)]
+
+    severity = severity_of_strays(path)
+    strays = Finder(description, problems, severity)
+    finder = JsonFinder(offered(description), problems, meter, wanted, names)
+    for member in walk(path, meter, problems, name=name, json=True):
+        if (
+            not is_json_name(member.name)
+            or explain(member.name, description, suggest=False).code == MACOS_FILE
+        ):
+            strays.find(member)
+        elif (found := finder.find(member)) is not None:
+            info = found.competition
+            yield ResultFile(info, info.only_key, found.name, partial(_content, found))
+            del found  # and with it the content, before the next file is read
+    finder.end(severity)
+
+
+def _content(found: FoundJson) -> bytes:
+    return found.data
 
 
 def severity_of_strays(path: Path) -> Severity:

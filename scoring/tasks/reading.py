@@ -56,7 +56,7 @@ class ResultReader:
     def _parse(self, contents: Sequence[Content], batch: _Batch) -> Iterator[Keyed[Any]]:
         for file, data in contents:
             batch.keys.add(file.key)
-            batch.hashes[file.name] = hashlib.sha256(data).hexdigest()
+            batch.hashes[file.kit_name] = hashlib.sha256(data).hexdigest()
         found = self.parse_together(
             [data for _, data in contents],
             self.images,

@@ -24,6 +24,24 @@ def test_the_first_tab_leads_past_the_navigation(visit: Visit) -> None:
     expect(page.locator("main")).to_be_focused()
 
 
+def test_a_slash_leads_to_the_search_and_escape_out_of_a_menu(visit: Visit) -> None:
+    page = visit("participant")
+    page.goto("/")
+
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("sample")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/find?q=sample")
+    tab_until(page, "Ada Byron")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="My submissions")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_role("link", name="My submissions")).to_be_hidden()
+    assert tab_until(page, "field-q")[-1] == "field-q"
+
+
 def test_one_sees_which_list_of_choices_has_the_keyboard(visit: Visit) -> None:
     page = visit()
     page.goto("/pictures/sample/val/2012_000001")
@@ -38,8 +56,10 @@ def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visi
     before = [
         "Skip to the content",
         "Heldout",
-        "My submissions",
-        "My uploads",
+        "Challenges",
+        "Leaderboards",
+        "Docs",
+        "search",
         "Ada Byron",
         "Sample challenge",
     ]
@@ -74,9 +94,9 @@ def choose_by_keyboard(page: Page, archive: bytes) -> None:
 def test_a_board_is_sorted_by_keyboard(visit: Visit) -> None:
     page = visit(viewport={"width": 900, "height": 844})
     page.goto("/leaderboards/sample/test/3")
-    headers = ["method", "team", "mean", *map(short, CLASSES), "date"]
+    headers = ["Method", "Team", "mAP ↑ higher is better", *map(short, CLASSES), "Date"]
 
-    assert tab_until(page, "date")[-len(headers) :] == headers
+    assert tab_until(page, "Date")[-len(headers) :] == headers
     for _ in range(headers[::-1].index(short("car"))):
         page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")

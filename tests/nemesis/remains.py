@@ -58,6 +58,7 @@ def _remains(site: Site) -> Remains:
         "archives": (platform.archives, {content_key(*one) for one in confirmed}),
         "artefacts": (platform.artefacts, _column(ask("SELECT key FROM artefact"))),
         "descriptions": (platform.descriptions, _column(ask("SELECT description_key FROM phase"))),
+        "files": (platform.files, _column(ask("SELECT key FROM data_file WHERE key IS NOT NULL"))),
         "ground truth": (
             platform.truths,
             _column(

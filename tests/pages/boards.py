@@ -69,7 +69,7 @@ def board_of(platform: Platform, folder: Path, challenge: str, disclosure: Discl
         user = User(email=f"{challenge}@example.org", name=challenge)
         session.add(user)
         session.flush()
-        team = teams.own_team(session, user.id, phase.challenge_id)
+        team = teams.own_or_new_team(session, user.id, phase.challenge_id)
         truth = session.scalars(select(GroundTruth.id).where(GroundTruth.phase_id == phase.id)).one()
         rows = Rows(platform, phase.id, team, user.id, (truth, truth), competition=4)
     for method in SCORED:

@@ -9,7 +9,7 @@ import scoring
 from app.boards.ranking import FIGURES
 from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState
-from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, Lists, Terms, Use
+from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns, Terms, Use
 from app.challenges.terms import RequiredStep
 from app.core.audit import Record, RecordPage
 from app.core.problems import PROBLEMS
@@ -43,6 +43,7 @@ from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
 from tests.pages.team_samples import of_teams
+from tests.pages.text_samples import of_texts
 from tests.pages.views import (
     METHOD,
     NOW,
@@ -78,6 +79,7 @@ def samples() -> Iterator[Sample]:
     yield from of_comparisons()
     yield from of_figures()
     yield from of_teams()
+    yield from of_texts()
     yield from of_the_rest()
 
 
@@ -335,7 +337,7 @@ def of_the_rest() -> Iterator[Sample]:
         contents=30,
         incomplete=4,
         use=Use(31, 620, 2),
-        lists=Lists(3, 40, 20),
+        lists=ProbingSigns(3, 40, 20),
         bits=6210.6,
     )
     open_phase = {"phase": VAL, "teams": (replace(exposed, bits=None),), "following": None}

@@ -239,16 +239,16 @@ def test_a_sweep_has_figures_drawn_that_are_missing_or_older_than_the_end_of_the
     with platform.transaction() as session:
         session.execute(delete(Job))  # as if it had been lost
 
-    assert board_figures.sweep(platform) == 1
-    assert board_figures.sweep(platform) == 0  # it is asked for
+    assert board_figures.queue_outdated(platform) == 1
+    assert board_figures.queue_outdated(platform) == 0  # it is asked for
     board.deliver()
-    assert board_figures.sweep(platform) == 0
+    assert board_figures.queue_outdated(platform) == 0
     assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 404
 
     hour = func.make_interval(0, 0, 0, 0, 1)
     board.change(opens_at=func.now() - 3 * hour, closes_at=func.now() - 2 * hour, details_at_close=True)
     board.change(closes_at=func.now(), grace=func.make_interval())
-    assert board_figures.sweep(platform) == 1
+    assert board_figures.queue_outdated(platform) == 1
     board.deliver()
 
     assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 200

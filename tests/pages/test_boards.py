@@ -4,13 +4,15 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from app.boards.rows import FEW_CLASSES, shows_classes
+from app.boards.selections import BoardQuery
 from app.models import Disclosure, Phase
 from app.platform import Platform
 from tests.pages.boards import ScoredMethod, add_scored, board_of, group, publish_at, withdraw
@@ -84,6 +86,102 @@ def test_the_best_of_a_class_is_that_of_the_rows_listed(reader: TestClient) -> N
 )
 def test_rows_stand_in_the_order_that_is_asked_for(reader: TestClient, query: str, order: list[str]) -> None:
     assert methods(reader, query) == order
+
+
+def test_the_columns_have_the_usual_names_of_the_protocol(reader: TestClient) -> None:
+    shown, page = board(reader), reader.get(OPEN).text
+
+    assert (shown["headline"], shown["further"], shown["name"]) == ("mAP", [], "Detection, any data")
+    assert "mAP, 95% interval" in page
+    assert "higher is better" in page
+
+
+def test_the_best_is_bold_and_the_second_best_underlined(reader: TestClient) -> None:
+    page = reader.get(f"{OPEN}?baselines=hide").text
+
+    assert '<b>90.0</b><span class="hidden"> best</span>' in page
+    assert '<u>80.0</u><span class="hidden"> second</span>' in page
+    assert {row["method"]: row["cells"][0]["second"] for row in board(reader)["rows"]} == {
+        "=cmd": True,
+        "Beech_50%": False,
+        "Chance": False,
+        "Half": False,
+    }
+
+
+def test_a_challenge_of_its_own_classes_mentions_no_competition(reader: TestClient) -> None:
+    page = reader.get(OPEN).text
+
+    assert "<h1>Detection, any data</h1>" in page
+    assert "competition 4" not in page.lower()
+    assert set(re.findall(r'<nav class="seg" aria-label="([^"]+)"', page)) >= {"Task", "Training data"}
+    choices = dict(re.findall(r'<a href="(/leaderboards/[^"]+)"[^>]*>([^<]+)</a>', page))
+    assert choices["/leaderboards/open/test/3"] == "Given data"
+    assert choices["/leaderboards/open/test/2"] == "Classification"
+
+
+def test_each_filter_in_force_can_be_removed_alone(reader: TestClient) -> None:
+    page = unescape(reader.get(f"{OPEN}?training=given&baselines=hide&sort=cat").text)
+
+    chips = re.findall(r'<a class="pill" href="([^"]+)">.*?</span>([^<]+)<', page)
+
+    assert chips == [
+        ("?sort=cat&baselines=hide", "given data"),
+        ("?sort=cat&training=given", "without baselines"),
+    ]
+    assert "Filter · 2" in page
+    assert 'class="pill"' not in reader.get(OPEN).text
+
+
+def test_the_columns_of_the_classes_can_be_hidden(reader: TestClient) -> None:
+    assert 'title="Sort by cat"' in reader.get(OPEN).text
+    page = reader.get(f"{OPEN}?class_columns=hide").text
+
+    assert 'title="Sort by cat"' not in page
+    assert page.count('<tr id="method-') == 4
+    assert "Show the columns of 2 classes" in page
+    assert len(board(reader)["classes"]) == 2
+
+
+def test_a_board_with_many_classes_shows_them_on_request() -> None:
+    many = tuple(f"class {number}" for number in range(FEW_CLASSES + 1))
+
+    assert not shows_classes(many, BoardQuery())
+    assert shows_classes(many, BoardQuery(class_columns=True))
+    assert shows_classes(many, BoardQuery("class 3"))
+    assert shows_classes(many, BoardQuery(classes=("class 3",)))
+    assert shows_classes(many[:FEW_CLASSES], BoardQuery())
+
+
+def test_the_interval_is_drawn_beside_the_mean(reader: TestClient) -> None:
+    page = reader.get(OPEN).text
+    drawn = re.findall(r'<path d="M([\d.]+) 10H([\d.]+)" /><circle cx="([\d.]+)"', page)
+
+    assert len(drawn) == 3
+    assert all(float(low) < float(mean) < float(high) for low, high, mean in drawn)
+    assert 'data-i="55.0&nbsp;–&nbsp;65.0"' in page
+
+
+def test_intervals_of_an_open_phase_that_will_show_them_are_announced_instead_of_empty_columns(
+    reader: TestClient, platform: Platform, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rows = board_of(platform, tmp_path_factory.mktemp("final"), "final", Disclosure.CLASSES)
+    address, line = "/leaderboards/final/test/4", "Intervals appear with the final results"
+    never = reader.get(address).text
+    with platform.transaction() as session:
+        phase = session.get_one(Phase, rows.phase_id)
+        phase.closes_at, phase.details_at_close = datetime.now(UTC) + timedelta(days=9), True
+    platform.cache.expire_versions()
+
+    page = reader.get(address).text
+
+    assert line in page
+    assert line not in never
+    assert line not in reader.get(OPEN).text
+    for text in (page, never):
+        assert "interval</a>" not in text
+        assert 'class="range"' not in text
+        assert "share a letter" not in text
 
 
 def test_values_that_count_difficult_objects_are_another_board(reader: TestClient) -> None:

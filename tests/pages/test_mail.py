@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from app.core import logs
 from app.core.settings import MailEncryption
 from app.jobs import mail
 from app.jobs.attempts import MAX_FAILURES
@@ -137,6 +138,7 @@ def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_wi
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    logs.configure()  # as every process does
     ask(platform, person)
     with platform.transaction() as session:
         mail.notify(session, MailTemplate.ADDRESS_CHANGED, address="old@example.org")
@@ -183,7 +185,7 @@ def test_nobody_can_have_an_address_mailed_all_night(platform: Platform, person:
     with platform.transaction() as session:
         session.execute(text("UPDATE mail_request SET at = at - interval '2 days'"))
         session.execute(text("UPDATE mail_link SET expires_at = now() - interval '1 second'"))
-    mail.sweep(platform)
+    mail.delete_expired_requests(platform)
     with platform.transaction() as session:
         assert session.execute(text("SELECT count(*) FROM mail_request")).scalar() == 0
         assert session.execute(text("SELECT count(*) FROM mail_link")).scalar() == 0

@@ -197,7 +197,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.program.get(
             f"/api/v1/uploads/{scene.upload('free')}/archive", headers={"Range": "bytes=9999999-"}
         ),
-        416, "range", r"The archive has \d+ bytes; the requested range is not within them",
+        416, "range", r"The file has \d+ bytes; the requested range is not within them",
     ),
     "a single file that is no result": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=car.txt", content=b"x"),

@@ -12,7 +12,7 @@ from app.organising import roles
 from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from app.results import personal_data
-from app.results.personal_data import sweep
+from app.results.personal_data import delete_unconfirmed_accounts
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_confirmation import can_log_in, unconfirmed
@@ -237,13 +237,13 @@ def test_an_account_whose_address_nobody_confirms_ends_after_a_month(
     browser: Browser, platform: Platform
 ) -> None:
     ivy, juniper = unconfirmed(browser(), "ivy@example.org"), registered(browser(), "juniper@example.org")
-    assert sweep(platform) == 0
+    assert delete_unconfirmed_accounts(platform) == 0
     with platform.transaction() as session:
         session.execute(text("UPDATE user_account SET created_at = now() - interval '31 days'"))
-    assert sweep(platform) == 0  # somebody is logged in to it
+    assert delete_unconfirmed_accounts(platform) == 0  # somebody is logged in to it
     ivy.post("/logout")
 
-    assert sweep(platform) == 1
+    assert delete_unconfirmed_accounts(platform) == 1
 
     assert ivy.get("/account").status_code == 303
     assert juniper.get("/account").status_code == 200

@@ -84,3 +84,36 @@ def test_a_change_made_here_is_seen_at_once(
 
     assert "77.7" not in before
     assert "77.7" in after
+
+
+def test_a_shared_page_is_dark_for_those_alone_who_chose_it(
+    pages: tuple[str, str], browser: Callable[[], TestClient]
+) -> None:
+    reader = browser()
+    chosen = reader.post(
+        "/theme",
+        data={"theme": "dark"},
+        headers={"Referer": "http://testserver" + pages[1]},
+        follow_redirects=False,
+    )
+
+    dark, plain = [reader.get(page) for page in pages], [browser().get(page) for page in pages]
+    reader.post("/theme", data={"theme": "system"})
+    again = [reader.get(page) for page in pages]
+
+    assert (chosen.status_code, chosen.headers["Location"]) == (303, pages[1])
+    assert all('<html lang="en" data-theme="dark">' in each.text for each in dark)
+    assert all("data-theme" not in each.text.partition(">")[0] for each in plain)
+    assert [each.text for each in again] == [each.text for each in plain]
+    assert all(one.headers["ETag"] != other.headers["ETag"] for one, other in zip(dark, plain, strict=True))
+
+
+def test_a_theme_is_kept_after_login_and_an_unknown_one_is_refused(browser: Callable[[], TestClient]) -> None:
+    ash = registered(browser(), "dark@example.org")
+    ash.post("/theme", data={"theme": "light"})
+
+    pages = [ash.get(path).text for path in ("/", "/account")]
+    refused = ash.post("/theme", data={"theme": "pink"}, headers={"Accept": "text/html"})
+
+    assert all('<html lang="en" data-theme="light">' in each for each in pages)
+    assert refused.status_code == 422

@@ -49,6 +49,7 @@ def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) ->
         "path": "/?a=b",
         "address": "https://voc.example/",
         "draft": None,
+        "theme": "",
         "settings": Settings(login_providers=(EXAMPLE_ID,)),
     }
     return environment().get_template(page).render({**shared, **context})

@@ -6,8 +6,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import scoring
-from app.boards.ranking import FIGURES
-from app.boards.rows import BoardControls, BoardLink, BoardRow, BoardTeam, BoardView, Cell
+from app.boards.pages import page_context
+from app.boards.rows import (
+    BoardControls,
+    BoardLink,
+    BoardPage,
+    BoardRow,
+    BoardTeam,
+    BoardView,
+    Cell,
+    filters_of,
+    scale_of,
+    segments,
+)
 from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState, PhaseView
 from app.core.access import Actor
@@ -306,6 +317,7 @@ def board(methods: int, **changes: Any) -> BoardView:
             low=0.1,
             high=0.9,
             group=None if place > 8 else "ab"[: 1 + place % 2],
+            further=(Cell(None if place > 2 else 0.7, second=place == 1),),
             is_alike=place % 2 == 1,
             figure=None if place == methods - 1 else 0.5,
         )
@@ -317,8 +329,12 @@ def board(methods: int, **changes: Any) -> BoardView:
         image_set="test",
         competition=3,
         title="Detection",
+        name="Detection, given data",
+        is_numbered=True,
         data_rule="trained on trainval only",
         measure="AP (11 points)",
+        headline="mAP",
+        further=("AP50",),
         protocol="voc2007",
         shows_newest=False,
         decimals=3,
@@ -343,21 +359,26 @@ def board(methods: int, **changes: Any) -> BoardView:
 def drawn_board(board: BoardView, query: BoardQuery | None = None, **changes: Any) -> dict[str, Any]:
     """A board with what its page has beside it."""
     asked = query or BoardQuery(sort=board.sort, descending=board.descending)
-    link = BoardLink(board.image_set, board.competition, board.title, board.protocol)
+    link = BoardLink(board.image_set, board.competition, board.title, own_data=False, protocol=board.protocol)
+    boards = (link, replace(link, competition=4, own_data=True), replace(link, image_set="val"))
+    tasks, trainings, phases = segments(boards, link)
     known = BoardControls(
         query=asked,
         classes=board.classes,
         teams=tuple({row.team.id: row.team for row in board.rows}.values()),
-        competitions=(link, replace(link, competition=4)),
-        phases=(link, replace(link, image_set="val")),
+        tasks=tasks,
+        trainings=trainings,
+        phases=phases,
+        filters=filters_of(asked, ()),
         groups=column_groups(board.classes),
         pages=1,
         listed=len(board.rows),
         has_classes=True,
         has_details=True,
         has_groups=bool(board.rows),
+        scale=scale_of(board.rows),
     )
-    return {"board": board, "controls": replace(known, **changes), "figures": FIGURES}
+    return page_context(BoardPage(board, replace(known, **changes)))
 
 
 def organised(phase: PhaseView = PHASE, **changes: Any) -> OrganiserPhase:

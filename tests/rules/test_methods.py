@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 import scoring
-from app.core.errors import DescriptionTooShort, NameFixed, TrainingStatement
+from app.core.errors import DescriptionTooShort, NameFixed, TrainingNotStated
 from app.submissions.methods import (
     Annotation,
     MethodEdit,
@@ -79,7 +79,7 @@ def test_everything_that_a_statement_lacks_is_named(
     training: Training, numbers: tuple[int, ...], fields: list[str]
 ) -> None:
     found = training_refusals(training, competitions(*numbers))
-    assert {each.code for each in found} <= {TrainingStatement.code}
+    assert {each.code for each in found} <= {TrainingNotStated.code}
     assert len(found) == len(fields)
     for refusal, field in zip(found, fields, strict=True):
         assert field in refusal.message

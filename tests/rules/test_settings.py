@@ -181,6 +181,6 @@ def test_each_store_has_a_place_of_its_own(tmp_path: Path) -> None:
     in_buckets = in_folders.model_copy(update={"s3_bucket": "public", "s3_private_bucket": "truth"})
 
     for settings in (in_folders, in_buckets):
-        public = [public_store(settings, name) for name in ("archives", "descriptions", "artefacts")]
-        assert len({private_store(settings), key_store(settings), *public}) == 5
+        public = [public_store(settings, name) for name in ("archives", "descriptions", "artefacts", "files")]
+        assert len({private_store(settings), key_store(settings), *public}) == 6
     assert private_store(Settings.read()) is None

@@ -3,13 +3,8 @@ import base64
 import pytest
 
 from app.core.errors import BadRequestError
-from app.submissions.uploads import (
-    format_metadata,
-    parse_competitions,
-    parse_metadata,
-    parse_sha256,
-    parse_size,
-)
+from app.submissions.uploads import parse_competitions
+from app.web.tus import format_metadata, parse_metadata, parse_sha256, parse_size
 
 
 def encoded(content: bytes) -> str:

@@ -1,9 +1,14 @@
 """What belongs to a phase, by its name and its competitions."""
 
+from dataclasses import replace
+
 import pytest
 
-from app.submissions.downloads import parse_range
-from app.submissions.uploads import mismatch
+from app.submissions.uploads import mismatch, result_path
+from app.web.transfers import parse_range
+from scoring.data.limits import Limits
+from scoring.errors import Problems
+from scoring.intake.archive.names import Names
 from tests.rules.test_submissions import phase
 
 
@@ -32,6 +37,23 @@ def test_a_single_file_of_another_name_is_told_the_names_that_there_are() -> Non
 
 def test_a_file_of_another_image_set_is_not_of_this_phase() -> None:
     assert mismatch(phase(), "comp3_det_val_car.txt", ()) is not None
+
+
+@pytest.mark.parametrize(
+    "filename",
+    ["good.json", "good.json.gz", "my results (2).JSON", f"{'long' * 26}….json", "._ä/é.json", "-.json.xz"],
+)
+def test_json_of_any_name_belongs_to_a_phase_of_coco_under_a_name_that_an_archive_may_have(
+    filename: str,
+) -> None:
+    path = result_path(filename, "COCO", "test")
+
+    assert mismatch(replace(phase(), dataset="COCO"), filename, ()) is None
+    assert path is not None
+    assert Names(Limits(), Problems()).accept(path, folder=False) == path
+    assert len(path.rpartition("/")[2].encode()) <= 100
+    assert path.lower().endswith((".json", ".json.gz", ".json.xz"))
+    assert "is not the name of a prediction file" in (mismatch(phase(), filename, ()) or "")
 
 
 @pytest.mark.parametrize("header", ["bytes=10-", "bytes=5-4", "bytes=-0"])

@@ -26,8 +26,8 @@ from app.operations.supervisor import Child, Supervisor, supervised
 from app.organising.importing import Imported, TreeImport, import_tree
 from app.platform import Platform, platform_of
 from app.storage import FolderStorage, Storage, content_key
-from app.submissions.uploads import format_metadata
 from app.web.error_responses import TUS_VERSION
+from app.web.tus import format_metadata
 from tests.people import confirm_address
 from tests.second_factors import token_of_admin
 from tests.system.process_trees import pool_of

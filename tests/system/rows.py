@@ -179,7 +179,7 @@ def made(platform: Platform) -> Rows:
         user = User(email=f"{name}@example.org", name=name)
         session.add_all((challenge, user))
         session.flush()
-        team_id = teams.own_team(session, user.id, challenge.id)
+        team_id = teams.own_or_new_team(session, user.id, challenge.id)
         phase = Phase(
             challenge_id=challenge.id,
             image_set="test",

@@ -39,7 +39,7 @@ from tests.system.installations import (
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually, plain
 from tests.working import do_all
-from worker.handlers import sweep
+from worker.handlers import recover_lost_jobs
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
@@ -166,7 +166,7 @@ def test_a_restored_site_shows_the_same_boards_and_continues_its_work(
 
 def has_scored_all(running: Installation) -> bool:
     """Do what a worker and its sweeper do, once; whether no run is left."""
-    sweep(running.platform)
+    recover_lost_jobs(running.platform)
     do_all(running.platform, Queue.RUNS)
     return not running.ask("SELECT FROM run WHERE state IN ('queued', 'running')")
 

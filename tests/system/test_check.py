@@ -86,7 +86,7 @@ def test_each_problem_is_named_with_what_to_do(site: SharedSite, tmp_path: Path)
     assert code == 1
     assert {name for name, result in found.items() if result == "failed"} - OTHERS == {
         "database role", "broker", "store of archives", "store of descriptions", "store of artefacts",
-        "ground truth", "mail", "free disk", "secrets", "public address",
+        "store of files", "ground truth", "mail", "free disk", "secrets", "public address",
     }  # fmt: skip
     for sentence in ("heldout_owner owns", "cannot be reached", "Not a directory", "HELDOUT_PUBLIC_URL"):
         assert sentence in words

@@ -1,5 +1,6 @@
 """A challenge from COCO's JSON: imported, entered with one JSON file, shown on its board."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,9 @@ def test_one_json_file_is_scored_and_shown(site: SharedSite, tmp_path: Path) -> 
     [row] = board["rows"]
     assert [cell["value"] for cell in row["cells"]] == pytest.approx([1, 0])
     assert row["mean"] == pytest.approx(0.5)
+    assert (board["headline"], board["further"]) == ("AP", ["AP50", "AP75", "APS", "APM", "APL", "AR100"])
+    assert [cell["value"] for cell in row["further"]] == pytest.approx([0.5, 0.5, None, 0.5, None, 0.5])
+    assert good(participant.http.get("/api/v1/leaderboards/coco/test/1?sort=AP50"))["sort"] == "AP50"
     page = participant.http.get(f"/submissions/{submission}").text
     assert "Average precision of boxes, IoU 0.50:0.95" in page
     assert "All figures" in page
@@ -98,6 +102,28 @@ def test_masks_in_an_archive_have_their_own_board(site: SharedSite, tmp_path: Pa
 
     assert participant.means("coco-masks/test", 2) == {"Masks": pytest.approx(1)}
     assert participant.means("coco-masks/test", 1) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("good.json", json.dumps(detections()).encode()),
+        ("good (1).json.gz", gzip.compress(json.dumps(detections()).encode())),
+        ("all.tar.gz", packed({"sub/my_results.json": json.dumps(detections()).encode()})),
+    ],
+)
+def test_results_of_any_name_are_checked_and_scored(
+    site: SharedSite, tmp_path: Path, name: str, content: bytes
+) -> None:
+    challenge = f"coco-named-{len(name)}"
+    site.installation.load(written(tmp_path, instances(masks=False)), challenge, disclosure=Disclosure.FULL)
+    participant = site.participant("yew")
+
+    upload = good(participant.send(f"{challenge}/test", content, name))
+    assert upload["valid"], upload["report"]
+    participant.final(good(participant.confirm(upload["id"], "Any"))["id"])
+
+    assert participant.means(f"{challenge}/test", 1) == {"Any": pytest.approx(0.5)}
 
 
 def test_problems_of_loading_are_reported(site: SharedSite, tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_job_that_kills_its_worker_each_time_is_given_up(alone: Installation, 
             do_next(platform, die)
         assert not do_next(platform, die)  # it is leased
         alone.ask("UPDATE job SET lease_until = now() - interval '1 s'")
-        attempts.sweep(platform, doing(die))
+        attempts.recover_lost_jobs(platform, doing(die))
         alone.ask("UPDATE job SET not_before = now()")
 
     assert states(alone) == [(1, MAX_LOST_LEASES, True)]

@@ -36,8 +36,7 @@ from app.storage import FolderStorage
 from app.submissions import checking
 from app.submissions.acceptance import COUNTED_STATES
 from tests.system.rows import Rows, made, small_board
-from worker.handlers import do_next
-from worker.handlers import sweep as sweep_jobs
+from worker.handlers import do_next, recover_lost_jobs
 from worker.sweeper import check_recovery, sweep
 
 pytestmark = pytest.mark.system
@@ -159,11 +158,11 @@ def test_an_expired_run_is_queued_again_and_its_old_claim_cannot_write(board: Ro
     run_id = board.run_of(board.result())
     old = claim_job(board)
     assert old
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
     assert run(board, run_id).state is RunState.RUNNING
 
     change_job(board, "lease_until = now() - interval '1 second'", run_id)
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
 
     lost = job(board, run_id)
     assert run(board, run_id).state is RunState.QUEUED
@@ -183,7 +182,7 @@ def test_a_run_that_lost_its_worker_ten_times_fails_at_no_cost(board: Rows) -> N
         change_job(board, "not_before = NULL", run_id)
         assert claim(board)
         change_job(board, "lease_until = now() - interval '1 second'", run_id)
-        sweep_jobs(board.platform)
+        recover_lost_jobs(board.platform)
         states.append(run(board, run_id).state)
 
     failed = run(board, run_id)
@@ -205,7 +204,7 @@ def test_a_run_that_waits_for_infrastructure_never_fails(board: Rows) -> None:
     assert claim(board)
 
     change_job(board, "lease_until = now() - interval '1 second'", run_id)
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
 
     assert run(board, run_id).state is RunState.QUEUED
 
@@ -216,7 +215,7 @@ def test_a_lease_in_the_far_future_is_ignored_after_a_clock_change(board: Rows, 
     claim(board)
 
     change_job(board, f"lease_until = now() + interval '{ahead}'", run_id)
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
 
     assert run(board, run_id).state is RunState.QUEUED
 
@@ -226,7 +225,7 @@ def test_a_small_clock_correction_keeps_leases(board: Rows) -> None:
     claim(board)
 
     change_job(board, "lease_until = now() + interval '4 seconds'", run_id)
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
 
     assert run(board, run_id).state is RunState.RUNNING
 
@@ -249,10 +248,10 @@ def test_a_locked_run_does_not_block_claims_or_sweeps_of_others(board: Rows) -> 
         stalled.execute(text("SELECT 1 FROM job WHERE run_id IN (:a, :b) FOR UPDATE"), {"a": held, "b": lost})
 
         assert claim(board) == (free, 1)
-        sweep_jobs(board.platform)
+        recover_lost_jobs(board.platform)
 
     assert run(board, lost).state is RunState.RUNNING
-    sweep_jobs(board.platform)
+    recover_lost_jobs(board.platform)
     assert run(board, lost).state is RunState.QUEUED
 
 

@@ -66,10 +66,10 @@ def test_a_worker_adds_the_plain_receipt_once_the_annotation_is_public(
     oak.final(number)
     keyed = shown(oak, number)["receipt"]
 
-    receipts.publish(site.installation.platform)
+    receipts.publish_plain_receipts(site.installation.platform)
     before = shown(oak, number)["plain_receipt"]
     site.installation.ask(PUBLISH, "released")
-    receipts.publish(site.installation.platform)
+    receipts.publish_plain_receipts(site.installation.platform)
 
     after = shown(oak, number)
     assert before is None
@@ -89,7 +89,7 @@ def test_no_plain_receipt_is_added_while_another_phase_hides_the_annotation(
     oak.final(number)
     site.installation.ask(PUBLISH, "made-public")
 
-    receipts.publish(site.installation.platform)
+    receipts.publish_plain_receipts(site.installation.platform)
 
     assert shown(oak, number)["plain_receipt"] is None
 

@@ -293,6 +293,7 @@ def test_unreferenced_contents_of_every_store_are_removed_after_a_day(
     stores = {
         "descriptions": platform.descriptions,
         "artefacts": platform.artefacts,
+        "files": platform.files,
         "truth": platform.truths,
     }
     left = {name: store.put(f"left in {name}".encode(), uuid.uuid4()) for name, store in stores.items()}
@@ -312,7 +313,7 @@ def test_unreferenced_contents_of_every_store_are_removed_after_a_day(
     retention.sweep_contents(platform)  # looks at nothing: it has done so today
     storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
-    assert is_left == {"descriptions": False, "artefacts": False, "truth": True}
+    assert is_left == {"descriptions": False, "artefacts": False, "files": False, "truth": True}
     assert not platform.truths.exists(left["truth"])
     assert platform.truths.exists(young)
     for name, column in retention.NAMING:

@@ -116,4 +116,4 @@ def test_a_team_with_results_survives_its_last_member(board: Rows) -> None:
     assert len(shown(board)) == 1
     with board.platform.transaction() as session:
         challenge_id = session.get_one(Phase, board.phase_id).challenge_id
-        assert memberships.own_team(session, board.user_id, challenge_id) != board.team_id
+        assert memberships.own_or_new_team(session, board.user_id, challenge_id) != board.team_id

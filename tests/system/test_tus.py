@@ -14,7 +14,7 @@ from tusclient.exceptions import TusCommunicationError, TusUploadFailed
 from tusclient.uploader.uploader import Uploader
 
 from app.storage import content_key
-from app.submissions.uploads import format_metadata
+from app.web.tus import format_metadata
 from tests.system.conftest import SharedSite
 from tests.system.installations import LONGEST, Client, Installation, good, installation, is_healthy
 from tests.system.kits import results, small_kit

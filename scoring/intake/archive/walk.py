@@ -1,6 +1,8 @@
 """The files of an archive of any supported kind."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from tarfile import BLOCKSIZE
 from typing import BinaryIO, Final
@@ -34,12 +36,16 @@ _ENDINGS: Final[Mapping[str, str]] = {
     ".zip": ".zip",
 }
 _SUPPORTED: Final = "supported are .tar.gz, .tgz, .tar, .tar.xz and .zip"
+_SUPPORTED_WITH_JSON: Final = "supported are .json, .json.gz, .tar.gz, .tgz, .tar, .tar.xz and .zip"
 
 
-def walk(path: Path, meter: Meter, problems: Problems, *, name: str | None = None) -> Iterator[Member]:
+def walk(
+    path: Path, meter: Meter, problems: Problems, *, name: str | None = None, json: bool = False
+) -> Iterator[Member]:
     """Every file of an archive or a plain folder, in order; each must be read before the next is requested.
 
-    name: the archive's name as uploaded, if it differs from that of the path. A member with an invalid name or type becomes
+    name: the archive's name as uploaded, if it differs from that of the path; json: a JSON file, compressed or not, counts as an
+    archive of this one file. A member with an invalid name or type becomes
     a problem and is left out. Raises SubmissionError when the archive as a whole cannot be trusted, PathError when it cannot be opened.
     """
     names = Names(meter.limits, problems)
@@ -49,22 +55,55 @@ def walk(path: Path, meter: Meter, problems: Problems, *, name: str | None = Non
     with named(path):
         opened = path.open("rb")
     with opened as file:
-        kind = meter.kind = _kind(file, name or path.name)
+        name = name or path.name
+        kind = meter.kind = _kind(file, name, json=json)
         if kind == ".zip":
             yield from zips.members(file, meter, names)
             return
         codec = _CODECS.get(kind)
         stream = Stream(Plain(file) if codec is None else Unpacked(file, codec), meter)
+        if json and _is_json(stream.peek(BLOCKSIZE)):
+            meter.count_member()
+            yield Member(_unpacked_name(name), partial(_read_whole, stream, name))
+            return
         if codec is not None:
             _check_that_it_is_tar(stream.peek(BLOCKSIZE), codec)
         yield from tarballs.members(stream, meter, names)
 
 
-def _kind(file: BinaryIO, name: str) -> str:
+def is_archive(path: Path) -> bool:
+    """Whether a file begins as an archive of a supported type does, or as a compressed file. Raises PathError."""
+    with named(path), path.open("rb") as file:
+        head = file.read(BLOCKSIZE)
+    return tarballs.is_header(head) or any(head.startswith(magic) for magic in _MAGIC)
+
+
+def _is_json(head: bytes) -> bool:
+    """Whether a file that is no tar archive begins as JSON does."""
+    return not tarballs.is_header(head) and head.removeprefix(BOM_UTF8).lstrip()[:1] in (b"[", b"{")
+
+
+def _unpacked_name(name: str) -> str:
+    """The name of a JSON file without the ending of its compression, and always one of a JSON file."""
+    stem = shown(name.rpartition("/")[2])
+    for ending in (".gz", ".xz"):
+        stem = stem.removesuffix(ending)
+    return stem if stem.lower().endswith(".json") else f"{stem}.json"
+
+
+def _read_whole(stream: Stream, name: str) -> bytes:
+    data = stream.read(stream.meter.limits.max_file_bytes + 1)
+    stream.meter.allow_member(name, len(data))
+    return data
+
+
+def _kind(file: BinaryIO, name: str, *, json: bool) -> str:
     """The kind of archive by its first bytes. Raises SubmissionError if the extension of its name is of another kind."""
     head = file.read(BLOCKSIZE)
     file.seek(0)
-    kind = _kind_by_magic(head)
+    if json and _is_json(head):
+        return ".json"
+    kind = _kind_by_magic(head, _SUPPORTED_WITH_JSON if json else _SUPPORTED)
     said = next((kind for ending, kind in _ENDINGS.items() if name.lower().endswith(ending)), kind)
     if said != kind:
         message = (
@@ -74,7 +113,7 @@ def _kind(file: BinaryIO, name: str) -> str:
     return kind
 
 
-def _kind_by_magic(head: bytes) -> str:
+def _kind_by_magic(head: bytes, supported: str) -> str:
     if not head:
         raise SubmissionError(Problem("empty", "the archive is empty: 0 bytes"))
     for magic, kind in _MAGIC.items():
@@ -85,10 +124,10 @@ def _kind_by_magic(head: bytes) -> str:
     for magic, other in _ELSEWHERE.items():
         if head.startswith(magic):
             raise SubmissionError(
-                Problem("unsupported-type", f"the archive's type is {other}; {_SUPPORTED}", found=other)
+                Problem("unsupported-type", f"the archive's type is {other}; {supported}", found=other)
             )
     raise SubmissionError(
-        Problem("unsupported-type", f"not an archive of a known type; {_SUPPORTED}", found=shown(head[:8]))
+        Problem("unsupported-type", f"not an archive of a known type; {supported}", found=shown(head[:8]))
     )
 
 

@@ -76,6 +76,20 @@ def read_records(data: bytes) -> Iterator[Table | Records]:
     _parse(head + data[reader.place :])  # what stands around the entries
 
 
+def first_record(data: bytes) -> Any:
+    """The first entry of a list, or of the list `annotations` of an object; None where the list is empty. Raises JsonError.
+
+    >>> first_record(b'[{"image_id": 3, "score": 0.5}, {}]'), first_record(b"[]")
+    ({'image_id': 3, 'score': 0.5}, None)
+    """
+    begin = _BEGIN.match(data)
+    if begin is None:
+        entries = _whole(data)
+        return entries[0] if entries else None
+    reader = _Reader(data, begin.end())
+    return None if reader.is_at_end() else reader.decoded()[0]
+
+
 def join_tables(blocks: Sequence[Table | Records]) -> Table | None:
     """All blocks as one table; None where one is none, or has other columns, or there is no block.
 
@@ -149,12 +163,12 @@ class _Reader:
 
     def read(self) -> Iterator[Table | Records]:
         form, separator = self._form()
-        while not self._is_at_end():
+        while not self.is_at_end():
             before = self.count
             if form is not None:
                 yield from self._tables(form, separator)
             if self.count == before:
-                found = Records(self.count, self._decoded())
+                found = Records(self.count, self.decoded())
                 self.count += len(found)
                 yield found
 
@@ -169,7 +183,8 @@ class _Reader:
             if block.ends:
                 return
 
-    def _is_at_end(self) -> bool:
+    def is_at_end(self) -> bool:
+        """Whether the bracket behind the last entry follows."""
         rest = re.compile(rb"\s*\]").match(self.data, self.place)
         if rest is not None:
             self.place = rest.end() - 1
@@ -203,7 +218,7 @@ class _Reader:
             )
             place = end
 
-    def _decoded(self) -> list[Any]:
+    def decoded(self) -> list[Any]:
         """The next records, as the JSON parser reads them: those of a megabyte, and at least one."""
         size = _BLOCK
         while True:

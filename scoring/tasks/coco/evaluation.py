@@ -14,6 +14,7 @@ from scoring.readers.coco_json.detections import CocoResults, read_coco_detectio
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
 from scoring.readers.coco_json.to_data import Source, read_source
 from scoring.results import Result
+from scoring.tasks.coco.results_source import read_results_source
 from scoring.tasks.coco.scoring import kind_of, scores_of, tabulate
 from scoring.tasks.coco.truth import Loaded
 
@@ -35,7 +36,7 @@ def evaluate_coco(
 
     truth: `images`, `categories` and `annotations`; results: a list of `image_id`, `category_id`, `score` and `bbox` or
     `segmentation`, or an object with such a list as `annotations`; both as the path of a file, its content, or what a JSON
-    parser makes of it. Figures equal those of pycocotools 2.0.11 to 1e-12;
+    parser makes of it; results also as a compressed file or an archive with one such file. Figures equal those of pycocotools 2.0.11 to 1e-12;
     what it calls -1 is None. The result has no curves and no matches: `evaluate` keeps these. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
     Raises SubmissionError with every problem of the first file that has one, or where the two seem to be swapped, PathError where there is no file, LookupError
     for "lvis" and other annotation, and for an unknown protocol.
@@ -52,7 +53,7 @@ def evaluate_coco(
             f"COCO's JSON is scored by {' or '.join(RULES)}, not by {protocol!r}; other protocols: scoring.evaluate"
         )
     name, annotation = read_source(truth, "instances.json")
-    file, content = read_source(results, "detections.json")
+    file, content = read_results_source(results, masks=masks)
     try:
         with ThreadPoolExecutor(1) as pool:
             hashed = pool.submit(hashlib.sha256, content)
