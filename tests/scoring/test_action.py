@@ -16,7 +16,7 @@ PEOPLE = annotation(thing("person"), thing("dog"), thing("person"))
 
 
 def truth(folder: Path, dataset: str = "VOC2012", **labels: str) -> GroundTruth:
-    """Two persons in m_1, of the Main set, and one in x_1, which is not; the labels are lines of the actions' files."""
+    """Two persons in m_1 of the Main set and one in x_1 outside it; the labels are lines of the actions' files."""
     tree = Kit(folder / dataset).main({"m_2": annotation(), "m_1": PEOPLE}, {"dog": "-1 1", "person": "-1 1"})
     tree.write("Annotations/x_1.xml", annotation(thing("person")))
     for action, lines in labels.items():

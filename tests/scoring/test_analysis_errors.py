@@ -1,4 +1,4 @@
-"""What is wrong with wrong detections, against rules written down once more, box by box."""
+"""Kinds of detection errors, compared to a naive implementation."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Examples to look at, on sets where one can say which they are."""
+"""Examples to look at, on small sets where the expected ones are known."""
 
 import numpy as np
 import pytest

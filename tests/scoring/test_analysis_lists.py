@@ -1,4 +1,4 @@
-"""Hard images, similarity of methods and the random baseline."""
+"""Hard images, the similarity of methods, and the random baseline."""
 
 from pathlib import Path
 from statistics import fmean, median

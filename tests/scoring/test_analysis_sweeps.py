@@ -1,4 +1,4 @@
-"""Sweeps over overlap and size against scoring again with the naive rules."""
+"""Sweeps over overlap and size, compared to scoring with the naive rules."""
 
 import math
 from dataclasses import replace

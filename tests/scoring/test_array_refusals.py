@@ -1,4 +1,4 @@
-"""What is no fitting array is refused with one sentence, whatever it is."""
+"""Arguments that do not fit are refused in one sentence, whatever they are."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +49,7 @@ PERSON: dict[str, Any] = {"image": ["a"], "person": [1], "owner": [0], "kind": [
 
 
 class Tensor:
-    """Offers nothing but `__array__`."""
+    """A tensor that offers only `__array__`."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -59,7 +59,7 @@ class Tensor:
 
 
 class Found:
-    """As `supervision.Detections` is."""
+    """Detections with the attributes of `supervision.Detections`."""
 
     def __init__(self, confidence: Any, boxes: Any = BOX) -> None:
         self.xyxy, self.confidence, self.class_id = boxes, confidence, [0] * len(boxes)
@@ -91,7 +91,7 @@ def scored() -> Result:
 
 
 def untyped(value: object) -> Any:
-    """A value that the types forbid."""
+    """A value that type checkers would reject."""
     return value
 
 

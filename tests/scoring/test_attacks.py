@@ -1,4 +1,4 @@
-"""Every upload of the corpus of attacks is accepted or refused as expected, in words that help, soon and in little memory."""
+"""Every upload of the attack corpus is quickly accepted or refused as expected, with a helpful message, in little memory."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def uploads(attacks: Path) -> list[Upload]:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found in an upload, and in how many seconds."""
+    """The validation of an upload and how many seconds it took."""
 
     upload: Upload
     validation: Validation

@@ -12,7 +12,7 @@ def content(number: int, size: int) -> Content:
 
 
 def sizes_of(*sizes: int) -> list[list[int]]:
-    """The sizes of files, batch by batch."""
+    """The sizes of the files in each batch."""
     contents = [content(number, size) for number, size in enumerate(sizes)]
     made = list(batches(iter(contents)))
     assert [each for batch in made for each in batch] == contents

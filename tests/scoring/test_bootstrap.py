@@ -1,4 +1,4 @@
-"""The bootstrap of every task: where all images are alike, every replicate is the score itself."""
+"""The bootstrap of every task: if all images are identical, every replicate equals the score."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ SCENE = annotation(
 
 
 def tree_of(folder: Path, dataset: str = "VOC2012") -> Kit:
-    """Five images alike, and one without anything, which no prediction names."""
+    """Five identical images and an empty one without predictions."""
     images = dict.fromkeys(ALIKE, SCENE)
     labels = {"cat": "1 1 1 1 1", "dog": "1 1 1 1 1", "person": "1 1 1 1 1"}
     return Kit(folder / dataset).main(images, labels)
@@ -55,7 +55,7 @@ def bounds(
 
 
 def assert_certain(report: Result, table: IntervalTable) -> None:
-    """Every score is known exactly, and the rows are those of the report."""
+    """Assert that every interval has no width and that the rows are those of the result."""
     values = [each.value for each in report.classes if each.predictions] + [report.headline]
     assert values
     assert [row.value for row in table.rows] == values
@@ -155,7 +155,7 @@ def test_layouts_of_boxed_persons_have_zero_width_intervals(tmp_path: Path) -> N
 
 @pytest.fixture
 def segmented(tmp_path: Path) -> tuple[Path, GroundTruth]:
-    """Five masks alike, with a cat, a dog, and something void; the prediction finds half of the cat."""
+    """Five identical masks with a cat, a dog and some void; the prediction finds half of the cat."""
     kit = tree_of(tmp_path)
     kit.write("ImageSets/Segmentation/test.txt", "".join(f"{name}\n" for name in ALIKE))
     place = put(tmp_path, "Segmentation") / "results" / "VOC2012" / "Segmentation" / "comp5_test_cls"

@@ -1,4 +1,4 @@
-"""What the four numbers of a box mean, and that ground truth, detections and protocols agree about it."""
+"""Ground truth, detections and protocols agree on what the four numbers of a box mean."""
 
 from collections.abc import Callable
 from dataclasses import replace

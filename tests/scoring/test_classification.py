@@ -18,12 +18,12 @@ DOG = "a_1 0.9\na_2 0.8\n"
 
 
 def truth(folder: Path) -> GroundTruth:
-    """A cat in the first of two images and a difficult one in the second, a dog in both."""
+    """A dog in each of two images, a cat in the first and a difficult cat in the second."""
     return read_tree(kit(folder / "kit").root, "test")
 
 
 def labelled(folder: Path, **labels: str) -> GroundTruth:
-    """Images without objects, and these labels for each class."""
+    """Images without objects and with these labels for each class."""
     count = len(next(iter(labels.values())).split())
     return read_tree(
         Kit(folder / "VOC2012").main({f"i{n}": annotation() for n in range(count)}, labels).root, "test"

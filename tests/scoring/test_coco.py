@@ -1,4 +1,4 @@
-"""Annotation in COCO's JSON as ground truth of protocols that are not COCO's."""
+"""Annotation in COCO's JSON as ground truth for other protocols."""
 
 from typing import Any
 

@@ -84,7 +84,7 @@ def test_a_result_prints_all_figures_and_its_frame_has_those_of_each_class() -> 
 def test_real_detectors_score_as_in_the_official_program(
     detector: str, real_truth: ReadTruth, unpacked: Unpack
 ) -> None:
-    """In every twentieth image; `tests/slow` has all of them, and another detector."""
+    """Uses every twentieth image; `tests/slow` uses all of them and another detector."""
     truth, found = real_detections(detector, real_truth, unpacked, every=20)
 
     result = evaluate_coco(as_json(truth), as_json(found))

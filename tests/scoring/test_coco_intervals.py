@@ -1,4 +1,4 @@
-"""The bootstrap of COCO's figures, against scoring the images of a replicate anew."""
+"""The bootstrap of COCO's figures, compared to scoring the images of a replicate again."""
 
 import json
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_a_replicate_with_every_image_once_gives_the_scores_themselves(seed: int
 
 
 def test_a_replicate_scores_what_its_drawn_images_score() -> None:
-    """Against scoring the drawn images anew, each as often as it was drawn, under new numbers; without ties."""
+    """Scores the drawn images again, each as often as it was drawn, under new ids and without ties."""
     instances, found = draw_coco_set(301)
     found = [each | {"score": each["score"] + place * 1e-9} for place, each in enumerate(found)]
     truth = truth_of(instances)

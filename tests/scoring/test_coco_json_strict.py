@@ -40,7 +40,7 @@ CHANGES = [
 
 
 def entries(text: bytes) -> list[object] | None:
-    """What the reader finds in a list; None if it is no JSON."""
+    """The entries that the reader finds in a list; None if it is not JSON."""
     try:
         blocks = [block.rows() if isinstance(block, Table) else block for block in read_records(text)]
     except JsonError:

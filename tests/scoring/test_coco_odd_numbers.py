@@ -1,4 +1,4 @@
-"""COCO's JSON with numbers and lists that nobody means, and large or empty sets."""
+"""COCO's JSON with nonsensical numbers and lists, and large or empty sets."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""COCO's two competitions: one JSON file in an archive, checked without and scored with the ground truth."""
+"""COCO's two competitions: one JSON file in an archive, checked without the ground truth and scored with it."""
 
 import json
 from dataclasses import replace
@@ -62,7 +62,7 @@ def ap_of_101_points(curve: Any) -> float:
 
 
 def small() -> tuple[Plain, list[Plain]]:
-    """Two images, two classes, a crowd; a detection of each."""
+    """Two images with two classes and a crowd, and a detection of each."""
     box = [10.25, 20.5, 30.7, 40.1]
     truth = {
         "images": [{"id": 7, "width": 100, "height": 80}, {"id": 3, "width": 100, "height": 80}],

@@ -1,4 +1,4 @@
-"""One form in JSON for all results: what is written can be read, and nothing else can."""
+"""One JSON format for all results: whatever is written can be read, and nothing else can."""
 
 import json
 from dataclasses import dataclass, field

@@ -34,7 +34,7 @@ Run = Callable[..., tuple[int, dict[str, Any]]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Carries out a command in this process: exit code and what was printed."""
+    """Run a command in this process; returns its exit code and what it printed."""
 
     def carried_out(*words: object) -> tuple[int, dict[str, Any]]:
         code = main([str(word) for word in words])

@@ -9,7 +9,7 @@ from scoring.command_line.main import main
 
 
 def interrupt_whoever_reads(path: Path) -> None:
-    """Send Ctrl-C to whoever waits for the rest of what this pipe says."""
+    """Send Ctrl-C to the process that is reading from this pipe."""
     with path.open("wb", buffering=0) as pipe:
         pipe.write(bytes(1 << 17))  # more than a pipe holds: the file is open, and somebody reads
         os.kill(os.getpid(), signal.SIGINT)

@@ -20,7 +20,7 @@ SETUP = Setup("detection", "voc2012", "0f")
 
 
 def run_of(score: float | None, drawn: Floats, seed: int = 1) -> Replicates:
-    """A run of one class, whose headline is that class."""
+    """A run of one class whose headline is the score of that class."""
     return Replicates(SETUP, Draws(9, len(drawn), seed), ("cat",), (score, score), np.tile(drawn, (2, 1)))
 
 

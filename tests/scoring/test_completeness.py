@@ -1,4 +1,4 @@
-"""Which results are complete: known from the public description alone."""
+"""The public description alone tells which results are complete."""
 
 from pathlib import Path
 

@@ -25,7 +25,7 @@ MATRIX = np.array([[5, 1, 0, 2], [0, 0, 0, 3], [0, 0, 0, 0], [1, 0, 0, 6]])
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Bytes, Bytes]:
-    """A truth with void, and a prediction, of the same size; pixel by pixel or in large blots."""
+    """A truth with void and a prediction of the same size, random by pixel or in large blocks."""
     shape = draw(st.tuples(st.integers(1, 12), st.integers(1, 12)))
     zoom = draw(st.sampled_from([1, 5]))
     truth = draw(arrays(np.uint8, shape, elements=st.sampled_from([0, 1, 2, 3, 255])))
@@ -41,7 +41,7 @@ def counted(truth: Bytes, prediction: Bytes) -> Counts:
 
 
 def counted_plainly(truth: Bytes, prediction: Bytes) -> list[list[int]]:
-    """One pixel after the other, as the kit's words say."""
+    """Pixels counted one by one, as the kit describes it."""
     counts = [[0] * LABELS for _ in range(LABELS)]
     for true, given_label in zip(truth.ravel().tolist(), prediction.ravel().tolist(), strict=True):
         if true != 255:

@@ -1,4 +1,4 @@
-"""How often 95 % intervals cover the expected score, in simulated sets with rare and with frequent classes."""
+"""How often 95 % intervals cover the expected score in simulated sets with rare and frequent classes."""
 
 from dataclasses import dataclass
 from statistics import fmean
@@ -27,7 +27,7 @@ DRAWS = Draws(IMAGES, 200)
 
 @dataclass(frozen=True)
 class Simulated:
-    """The average precisions of a set's classes, with their mean, and the intervals of both."""
+    """The average precision of each class of a set, their mean, and the intervals of both."""
 
     scores: list[float]
     rows: tuple[Interval, ...]
@@ -36,7 +36,7 @@ class Simulated:
 def simulated_class(
     rng: np.random.Generator, ease: Floats, positives: int, skill: float
 ) -> tuple[RankedPredictions, Integers]:
-    """Objects in images of their own, four of five found, and three times as many false positives."""
+    """Objects in separate images, four of five found, and three times as many false positives."""
     objects = rng.choice(IMAGES, positives, replace=False)
     found = objects[rng.random(positives) < 0.8]
     image = np.concatenate([found, rng.integers(0, IMAGES, rng.poisson(3 * positives))])

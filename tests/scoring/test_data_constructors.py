@@ -1,4 +1,4 @@
-"""Arrays become typed data, or are refused with one sentence."""
+"""Arrays become typed data or are refused in one sentence."""
 
 from typing import Any
 

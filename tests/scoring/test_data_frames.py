@@ -1,4 +1,4 @@
-"""Frames of every library and values of every image become typed data, or are refused with one sentence."""
+"""Frames of all libraries and dictionaries of images become typed data or are refused in one sentence."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ BOXES = [[1, 1, 10, 10], [2, 2, 9, 9], [3, 3, 8, 8]]
 
 
 class Tensor:
-    """What a tensor of another library looks like: on a device, and with a gradient."""
+    """A tensor of another library, on a device and with a gradient."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -61,7 +61,7 @@ def pandas_frame(columns: dict[str, list[Any]]) -> Any:
 
 
 class Exchanged:
-    """A frame of a library that has nothing but the interchange protocol."""
+    """A frame that supports only the interchange protocol."""
 
     def __init__(self, columns: dict[str, list[Any]]) -> None:
         self.frame = pandas_frame(columns)
@@ -100,7 +100,7 @@ def test_an_exchanged_frame_with_gaps_or_other_types_is_refused() -> None:
 
 
 class Columns:
-    """A frame that says nothing of the columns that it has."""
+    """A frame that does not list its columns."""
 
     def __getitem__(self, name: str) -> Any:
         return frame()[name]
@@ -111,7 +111,7 @@ def test_a_frame_does_not_have_to_list_its_columns() -> None:
 
 
 class Bits:
-    """A column of truth values of a bit each, as Arrow has them, and the frame that it is in."""
+    """A bit-packed boolean column, as in Arrow, and the frame it is in."""
 
     null_count, dtype = 0, (20, 1, "b", "=")
 

@@ -1,4 +1,4 @@
-"""The analyses of one result, and what it has found in each image."""
+"""The analyses of one result and its outcomes in each image."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +37,7 @@ def truth_in(folder: Path) -> GroundTruth:
 
 
 def scored(folder: Path, number: int, **files: str) -> tuple[Result, GroundTruth, Files]:
-    """A result of VOC2012 with its archive and the file of its matches."""
+    """A result of VOC2012 with its archive and its matches file."""
     truth, sent, kept = truth_in(folder), folder / "sent" / "results" / "VOC2012" / "Main", folder / "kept"
     sent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():

@@ -23,7 +23,7 @@ def truth(folder: Path) -> GroundTruth:
 
 
 def results(folder: Path, **classes: str) -> Path:
-    """A plain folder of result files for competition 3."""
+    """A folder of result files for competition 3."""
     main = folder / "results" / "VOC2012" / "Main"
     main.mkdir(parents=True)
     for name, lines in classes.items():

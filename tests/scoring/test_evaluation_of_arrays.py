@@ -1,4 +1,4 @@
-"""Predictions in memory are scored as those in an archive are, whatever the task."""
+"""Predictions in memory score the same as those in an archive, whatever the task."""
 
 import tracemalloc
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ def detections(**changed: Any) -> Detections:
 
 
 def of_voc(known: GroundTruth) -> GroundTruth:
-    """The same as a challenge of 2012, so that it has competitions with files."""
+    """The same ground truth as a challenge of 2012, which has competitions with files."""
     return GroundTruth.of(replace(known.lists, dataset="VOC2012", image_set="val"), known.tables)
 
 

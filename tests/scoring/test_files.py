@@ -1,4 +1,4 @@
-"""Paths that a caller of the library names."""
+"""Paths passed to the library by its callers."""
 
 import errno
 import json

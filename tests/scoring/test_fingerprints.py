@@ -1,4 +1,4 @@
-"""Which archives say the same, and which lists say next to nothing."""
+"""Which archives contain the same predictions, and which lists contain hardly any."""
 
 from collections.abc import Mapping
 from pathlib import Path

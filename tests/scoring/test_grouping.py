@@ -19,12 +19,12 @@ def differences(draw: st.DrawFn) -> Flags:
 
 
 def pairs_that_differ(pairs: int) -> Flags:
-    """Methods 0 and 1 differ, 2 and 3, and so on; all others do not: 2**pairs maximal groups."""
+    """Only methods 0 and 1, 2 and 3 and so on differ, which gives 2**pairs maximal groups."""
     return np.kron(np.eye(pairs), 1 - np.eye(2)).astype(np.bool_)
 
 
 def maximal_groups(different: Flags) -> list[tuple[int, ...]]:
-    """Every set without a difference that is not part of a larger one."""
+    """Every set of methods without a difference that is not part of a larger one."""
     methods = range(len(different))
     sets = [
         set(group)

@@ -1,4 +1,4 @@
-"""Confidence intervals from bootstrap replicates; those at 95 % cover the expected score in 93 to 97 % of simulations."""
+"""Confidence intervals from bootstrap replicates: at 95 % they cover the expected score in 93 to 97 % of simulations."""
 
 from statistics import fmean
 
@@ -30,7 +30,7 @@ SETUP = Setup("detection", "voc2012", "0f")
 
 
 def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredictions, Integers]:
-    """Three objects to ten images, four of five found; a false positive an image; some images harder than others."""
+    """Three objects in ten images, four of five found, one false positive per image, and some harder images."""
     ease = rng.normal(0, 0.5, images)
     positives = rng.poisson(0.3, images)
     objects = np.repeat(np.arange(images), positives)

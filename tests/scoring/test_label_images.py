@@ -39,7 +39,7 @@ def labels(*some: int) -> Bytes:
 
 
 def results(folder: Path, **files: bytes) -> Path:
-    """An archive's folder with a mask for each image, these instead of what they should be; b"" for none."""
+    """The folder of an archive with a valid mask for each image, or the given bytes in its place (b"" for no file)."""
     place = folder / "results" / "VOC2012" / "Segmentation" / "comp5_test_cls"
     place.mkdir(parents=True)
     for name, size in SIZES.items():

@@ -37,7 +37,7 @@ def predictions(found: list[tuple[int, float]]) -> ClassConfidences:
 
 
 def known(found: list[int], rows: list[int] | None = None) -> ClassLabels:
-    """The labels of subjects; rows: which of them have one, and in which order."""
+    """The labels of subjects; rows: the subjects that have one, in order."""
     chosen = np.array(range(SUBJECTS) if rows is None else rows, np.int32)
     return ClassLabels(SUBJECTS, chosen, chosen + 100, np.array(found, np.int8)[chosen])
 

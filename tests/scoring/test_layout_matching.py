@@ -29,7 +29,7 @@ from tests.scoring.oracles import area
 IMAGES = ("a_1", "a_2", "a_3")
 NUMBERS = (2, 3)
 
-# Small whole and half pixels, so that ties, identical boxes and overlaps of exactly one half are frequent.
+# Small whole and half pixels make ties, identical boxes and overlaps of exactly one half frequent.
 corner = st.integers(0, 8).map(lambda number: number / 2)
 side = st.integers(-1, 8).map(lambda number: number / 2)
 box = st.tuples(corner, corner, side, side).map(lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3]))
@@ -46,7 +46,7 @@ confidence = st.sampled_from([-1.0, 0.0, -0.0, 0.25, 0.5])
 
 @st.composite
 def people_and_layouts(draw: st.DrawFn) -> tuple[dict[Key, Person], list[Given]]:
-    """Persons of a Layout set, and layouts that often are theirs."""
+    """Persons of a Layout set and layouts that often match them."""
     keys = st.tuples(image, st.sampled_from(NUMBERS))
     people = draw(st.dictionaries(keys, person, min_size=1, max_size=4))
     layouts = []
@@ -59,7 +59,7 @@ def people_and_layouts(draw: st.DrawFn) -> tuple[dict[Key, Person], list[Given]]
 
 @st.composite
 def images_and_layouts(draw: st.DrawFn) -> tuple[dict[str, list[Person]], list[Given]]:
-    """Images of a Layout set, and layouts that often are those of a person in it."""
+    """Images of a Layout set and layouts that often match a person in them."""
     people = draw(st.dictionaries(image, st.lists(person, max_size=3), min_size=1))
     layouts = []
     for image_ in draw(st.lists(st.sampled_from(sorted(people)), max_size=8)):

@@ -18,7 +18,7 @@ PERFECT = [Given("a_1", 0.5, TWO, 2), Given("a_2", 0.25, TWO, 1)]
 
 
 def results(folder: Path, content: bytes | str, name: str = "comp7_layout_val.xml") -> Path:
-    """A plain folder with one result file."""
+    """A folder with one result file."""
     file = folder / "results" / "VOC2012" / "Layout" / name
     file.parent.mkdir(parents=True)
     file.write_bytes(content if isinstance(content, bytes) else content.encode())

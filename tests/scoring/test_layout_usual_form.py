@@ -1,4 +1,4 @@
-"""What is read by expressions is what is read element by element; anything odd is left to the latter."""
+"""The fast reader with regular expressions agrees with the exact one, to which it leaves unusual files."""
 
 from dataclasses import fields
 

@@ -20,7 +20,7 @@ IMAGES = [f"i_{number:02}" for number in range(12)]
 
 @pytest.mark.parametrize(("protocol", "number"), [("voc2012", 3), ("voc2008", 3), ("voc2007", None)])
 def test_layouts_from_arrays_equal_those_from_annotations(protocol: str, number: int | None) -> None:
-    """Persons are objects 3 and 1 of their images, the second difficult, of one image the parts are missing."""
+    """Persons are objects 3 and 1 of their images; the second is difficult, and one image has no parts."""
     head, hand = Part("head", Box(2, 2, 9, 9)), Part("hand", Box(20, 20, 29, 29))
     person, dog = AnnotatedObject("person", Box(1, 1, 40, 40)), AnnotatedObject("dog", Box(5, 5, 9, 9))
     found = Layouts.from_list(

@@ -1,4 +1,4 @@
-"""Numbers in lines of detections are read to the last bit."""
+"""Numbers in lines of detections are read exactly to the last bit."""
 
 import struct
 from random import Random

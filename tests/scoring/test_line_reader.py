@@ -1,4 +1,4 @@
-"""Reading lines where the table reader cannot tell what they hold."""
+"""Reading lines that the table reader cannot parse."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""LVIS: not every class is annotated in every image, and classes are rare, common or frequent."""
+"""LVIS: classes are rare, common or frequent, and not all are annotated in every image."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def as_json(value: Any) -> bytes:
 
 
 def small() -> tuple[Plain, list[Plain]]:
-    """Two images; a cat in one, and no cat in the other; of dogs and birds nothing is known in the second."""
+    """Two images with a cat in one only; whether the second contains dogs or birds is unknown."""
     box = [1, 1, 40, 40]
     cat = {"id": 1, "image_id": 1, "category_id": 1, "bbox": box, "area": 1600}
     truth = {
@@ -194,7 +194,7 @@ def test_the_command_line_scores_lvis(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_detections_of_an_unannotated_class_leave_other_classes_alone() -> None:
-    """Detections of a class with a larger number than any annotated one are told apart."""
+    """A class whose number is larger than that of any annotated class does not collide with another."""
     truth, found = small()
     truth["images"][1]["neg_category_ids"] = []
     truth["images"][0]["neg_category_ids"] = [3]

@@ -19,7 +19,7 @@ def pixels(masks: Masks, number: int, size: int) -> list[bool]:
 
 
 def draw_polygon(random: np.random.Generator, size: tuple[int, int]) -> list[float]:
-    """A closed line that crosses itself, the edges of the image and corners of pixels."""
+    """A closed polygon that crosses itself, the image borders and pixel corners."""
     corners = random.random(2) * size + random.normal(
         0, random.choice([1, 20, 80]), (random.integers(3, 14), 2)
     )

@@ -1,4 +1,4 @@
-"""COCO's mask and box AP wholly from arrays, held against pycocotools."""
+"""COCO's mask and box AP computed from arrays alone, compared to pycocotools."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ CAT = np.array([[0, 1, 1], [0, 1, 0]])
 
 
 def pixels(segmentation: Any) -> NDArray[np.uint8]:
-    """A mask of 90 x 120 pixels as pycocotools draws it."""
+    """A mask of 90 x 120 pixels drawn by pycocotools."""
     if isinstance(segmentation, list):
         return decoded(official_mask.merge(official_mask.frPyObjects(segmentation, 90, 120)))
     is_told = isinstance(segmentation["counts"], list)
@@ -39,7 +39,7 @@ def names(truth: Plain) -> dict[str, Any]:
 
 
 def told(truth: Plain) -> dict[str, Any]:
-    """What an object has beside its image, its class and its outline."""
+    """The fields of an object besides its image, class and outline."""
     objects = truth["annotations"]
     return {
         "crowd": [each["iscrowd"] for each in objects],

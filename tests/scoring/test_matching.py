@@ -11,7 +11,7 @@ from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Prediction, Thing
 
-# Small whole and half pixels, so that ties, identical boxes and overlaps of exactly one half are frequent.
+# Small whole and half pixels make ties, identical boxes and overlaps of exactly one half frequent.
 corner = st.integers(0, 12).map(lambda number: number / 2)
 side = st.integers(-2, 8).map(lambda number: number / 2)
 box = st.tuples(corner, corner, side, side).map(lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3]))

@@ -1,4 +1,4 @@
-"""How alike two archives are, and that their sketches tell it beforehand."""
+"""How similar two archives are, and how well their sketches predict it."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Files of competitions that a phase does not offer, and of many files with wrong names."""
+"""Files of competitions that a phase does not offer, and files with wrong names."""
 
 from dataclasses import replace
 from pathlib import Path

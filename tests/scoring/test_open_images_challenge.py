@@ -1,4 +1,4 @@
-"""The Open Images Challenge from its files: hierarchy, image-level labels, detections."""
+"""The Open Images Challenge read from its files: hierarchy, image-level labels, detections."""
 
 import json
 from typing import Any
@@ -48,7 +48,7 @@ def truth(boxes: str, labels: str | None = None, *, expanded: bool = True) -> Gr
 
 
 def values(truth: GroundTruth, found: Detections) -> dict[str, float | None]:
-    """The AP of each class by the challenge's row."""
+    """The AP of each class by the challenge's protocol."""
     rules = PROTOCOLS["oid_challenge_detection_metrics"].rules_of(DETECTION)
     ground_truth = load(truth)
     entered = []

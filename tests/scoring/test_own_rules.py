@@ -1,4 +1,4 @@
-"""Protocols with rules of one's own: a result carries its rules, and official names are kept for official rules."""
+"""Protocols with custom rules: a result carries its rules, and official names are reserved for official rules."""
 
 import json
 import pickle
@@ -57,7 +57,7 @@ def boxes() -> GroundTruth:
 
 
 def found_boxes(*, half: int = 3) -> Detections:
-    """A cat in the first six images, of which some have a box that is too small."""
+    """A cat in the first six images, some of them with a box that is too small."""
     corners = [HALF if place < half else BOX for place in range(6)]
     return Detections.from_arrays(IMAGES[:6], ["cat"] * 6, np.linspace(0.9, 0.4, 6), corners)
 
@@ -264,7 +264,7 @@ def test_an_official_name_is_refused_whichever_rule_differs(changed: dict[str, A
 
 
 def test_a_protocol_made_before_names_were_reserved_is_refused_when_used() -> None:
-    """As in a program that makes a row before it imports anything that knows the official ones."""
+    """As in a program that creates a protocol before it imports the official ones."""
     row = CASES["detection"].row()
     object.__setattr__(row, "name", "voc2012")
 

@@ -38,7 +38,7 @@ def test_the_public_tree_gives_the_description_of_the_ground_truth(
 ) -> None:
     root = unpacked("synthetic_seed2012.tar.xz") / tree
 
-    # whoever has no annotation cannot know which competitions lack it; the server's description says so
+    # without annotation, the competitions that lack it are unknown; the server's description lists them
     assert read_public(root, image_set) == replace(read_tree(root, image_set).description, not_offered=())
 
 

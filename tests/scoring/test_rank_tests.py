@@ -75,14 +75,14 @@ def test_methods_with_gaps_are_left_out_and_named() -> None:
 
 
 def naive_ranks(values: Sequence[float]) -> list[float]:
-    """The mean of the places at which a value may stand."""
+    """The mean of the ranks that a value may have."""
     falling = sorted(values, reverse=True)
     places = [[place for place, each in enumerate(falling, 1) if each == value] for value in values]
     return [sum(each) / len(each) for each in places]
 
 
 def naive_friedman(ranks: Sequence[Sequence[float]]) -> float:
-    """As Conover writes it; by method, a rank for each class."""
+    """Friedman's statistic as Conover writes it, from the ranks of each method by class."""
     methods, classes = len(ranks), len(ranks[0])
     squares = sum(rank * rank for row in ranks for rank in row)
     constant = classes * methods * (methods + 1) ** 2 / 4
@@ -172,7 +172,7 @@ def critical_of_one_difference() -> float:
 
 
 def naive_holm(p_values: Sequence[float]) -> list[float]:
-    """The largest of all p-values up to it, each times the number of hypotheses not yet rejected before it."""
+    """The running maximum of the sorted p-values, each multiplied by the number of hypotheses left."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
     return [
         min(1.0, max(p_values[order[k]] * (len(order) - k) for k in range(order.index(place) + 1)))

@@ -1,4 +1,4 @@
-"""The bootstrap against scoring again with images repeated."""
+"""The bootstrap, compared to scoring with repeated images."""
 
 import hashlib
 import tracemalloc
@@ -55,7 +55,7 @@ def some_things(rng: np.random.Generator) -> list[Thing]:
 
 
 def some_predictions(rng: np.random.Generator, things: list[Thing]) -> list[Prediction]:
-    """Around the things and elsewhere, with many ties."""
+    """Predictions near the objects and elsewhere, with many ties."""
     predictions = []
     for _ in range(rng.integers(0, 25)):
         confidence = float(rng.integers(0, 6) / 8)
@@ -71,7 +71,7 @@ def some_predictions(rng: np.random.Generator, things: list[Thing]) -> list[Pred
 def scored_again(
     predictions: list[Prediction], things: list[Thing], times: list[int], oracle: Oracle
 ) -> float:
-    """Every image as often as it was drawn, each copy an image of its own with its objects and its lines."""
+    """The score with every image repeated as often as it was drawn, along with its objects and lines."""
     copies = {image: [image * 100 + copy for copy in range(times[image])] for image in range(IMAGES)}
     lines = [
         Prediction(copy, each.confidence, each.box) for each in predictions for copy in copies[each.image]

@@ -1,4 +1,4 @@
-"""What a caller does with a result: look at a class, print, plot, keep."""
+"""What callers do with a result: look at a class, print, plot, store."""
 
 from importlib import import_module
 from pathlib import Path

@@ -19,7 +19,7 @@ rankings = st.lists(st.tuples(label, confidences), max_size=40)
 
 
 def ranked(rows: list[tuple[int, float | None]]) -> RankedPredictions:
-    """A ranking of images with these labels and confidences; none where an image is missing."""
+    """A ranking of images with these labels and confidences; None for an image that is missing."""
     known = ClassLabels(
         len(rows),
         np.arange(len(rows), dtype=np.int32),

@@ -38,7 +38,7 @@ IMAGES = ("z_9", "a_1", "a_2")
 
 
 def truth_of(folder: Path, **images: Bytes) -> GroundTruth:
-    """A kit with two images in its Main set, and a third one that is in the Segmentation set only."""
+    """A kit with two images in its Main set and a third one only in the Segmentation set."""
     tree = kit(folder / "kit").write(
         "ImageSets/Segmentation/test.txt", "".join(f"{name}\n" for name in IMAGES)
     )

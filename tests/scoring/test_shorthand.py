@@ -1,4 +1,4 @@
-"""The measures of plain arrays are those of scikit-learn, and of the kits where a rule says so."""
+"""The measures of plain arrays equal those of scikit-learn, or of the kits if a rule says so."""
 
 from typing import Any
 

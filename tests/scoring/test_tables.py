@@ -1,4 +1,4 @@
-"""Annotations as arrays."""
+"""Annotations stored as arrays."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ BOX = Box(1, 1, 10, 10)
 
 
 class Unsearchable(tuple[str, ...]):
-    """Names that are not searched for one by one: with a thousand classes that is slow."""
+    """Names that raise an error on a linear search, which is slow with a thousand classes."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The rows named after TensorFlow's configurations against its evaluators."""
+"""The protocols named after TensorFlow's configurations, compared to its evaluators."""
 
 import math
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def objects_of(truth: Truth, label: int) -> ClassObjects:
 def evaluate_ours(
     protocol: str, truth: Truth, found: Boxes, confidence: Floats, classes: Sequence[str] = CLASSES
 ) -> Figures:
-    """What our row reports; a class without detections has no file."""
+    """The figures by our protocol; a class without detections has no file."""
     ground_truth = {name: objects_of(truth, label) for label, name in enumerate(classes)}
     rows = [np.flatnonzero(found.label == label) for label in range(len(classes))]
     entered = [
@@ -61,7 +61,7 @@ def assert_equal(ours: Figures, theirs: Figures) -> None:
 
 
 def random_boxes(rng: np.random.Generator, count: int, classes: int, *, inverted: bool) -> Boxes:
-    """Boxes on a coarse grid, where an IoU or a share of exactly one half is frequent."""
+    """Boxes on a coarse grid, which makes an IoU or a share of exactly one half frequent."""
     low = rng.integers(0, 7, (count, 2)) / 2
     size = rng.integers(-1 if inverted else 0, 7, (count, 2)) / 2
     image = rng.integers(0, IMAGES, count).astype(np.int32)
@@ -121,7 +121,7 @@ REAL: Final = list(zip(EVALUATORS, ("darknet_hli", "yolo2_e150", "darknet_hli", 
 def real_set(
     detector: str, unpacked: Unpack, real_truth: ReadTruth
 ) -> tuple[tuple[str, ...], Truth, Boxes, Floats]:
-    """A detector's boxes in VOC2007 test as they are, all classes after each other."""
+    """A detector's unchanged boxes in VOC2007 test, class after class."""
     truth = real_truth("voc2007_annotations_imagesets.tar.xz", "VOC2007", "test")
     lists, objects = truth.lists, truth.tables.objects
     everything = np.ones((len(lists.images), len(lists.classes)), np.bool_)

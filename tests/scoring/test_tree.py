@@ -18,7 +18,7 @@ PERSON = thing("person", parts=part("head") + part("hand", (3, 3, 4, 4)))
 
 
 def full(folder: Path) -> Kit:
-    """All five tasks, with images that only the Layout and the Action set know, as VOC2012 has them."""
+    """All five tasks, with images that are only in the Layout and Action sets, as in VOC2012."""
     tree = kit(folder)
     tree.write("Annotations/b_1.xml", annotation(thing("dog"), PERSON)).write(
         "Annotations/b_2.xml", annotation(PERSON)

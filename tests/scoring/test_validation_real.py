@@ -1,4 +1,4 @@
-"""Results of real detectors, and the bad ones that came with the golden scores."""
+"""Results of real detectors, and the invalid ones that came with the golden scores."""
 
 from pathlib import Path
 

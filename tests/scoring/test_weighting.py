@@ -1,4 +1,4 @@
-"""Measures for many weightings at once, against the measure itself on repeated images."""
+"""Measures for many weightings at once, compared to the measure itself on repeated images."""
 
 import math
 
