@@ -1,4 +1,4 @@
-"""What a worker's connection to the broker counts as not done yet, when the broker does not answer."""
+"""Messages that a worker could not acknowledge because the broker did not answer."""
 
 from collections.abc import Iterator
 from typing import Any

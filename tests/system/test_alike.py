@@ -1,4 +1,4 @@
-"""Results that are alike are pointed out to organisers, and to nobody else."""
+"""Similar results are pointed out only to organisers."""
 
 from itertools import count
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.system.kits import results, small_kit
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 CHALLENGES = count(1)
-PATIENCE = 180  # seconds: what follows from the results of other tests is done before
+PATIENCE = 180  # seconds: follow-up jobs of other tests' results are done first
 
 
 @pytest.fixture

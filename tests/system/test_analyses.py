@@ -1,4 +1,4 @@
-"""What is analysed of a run after it has been scored, and who sees it."""
+"""The analyses of a run after it has been scored, and who sees them."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def archive(**lines: str) -> bytes:
     )
 
 
-# finds the first five cats, each twice, and takes the dogs for cats; finds every dog
+# finds the first five cats twice each, detects dogs as cats, and finds every dog
 CONFUSED = archive(
     cat="".join(
         line(image, 0.9, CAT) + line(image, 0.8, CAT) + line(image, 0.7, DOG) for image in IMAGES[:5]

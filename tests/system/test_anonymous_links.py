@@ -1,4 +1,4 @@
-"""Anonymous links: what reviewers read, and what becomes of a link that is revoked or revealed."""
+"""Anonymous links: what reviewers see, and what happens to a link that is revoked or revealed."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def submission(phase: str, oak: Client) -> Any:
 
 
 def new_link(someone: Client, submission: Any) -> tuple[int, str]:
-    """The number of a new link, and its address below the site."""
+    """The id and the path of a new link."""
     made = good(someone.http.post(f"/api/v1/results/{submission['results'][0]['id']}/links"))
     return made["id"], made["path"]
 

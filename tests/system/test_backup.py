@@ -1,4 +1,4 @@
-"""A drill: an installation is backed up while it works, restored elsewhere, and goes on there."""
+"""A drill: an installation is backed up while it runs, restored elsewhere, and continues there."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ ARCHIVE = results(cat=5, dog=5)
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An installation with a scored result, one that waits, one that is being scored, and an upload that arrives."""
+    """An installation with a scored, a queued and a running result, and an upload still arriving."""
 
     running: Installation
     person: Client
@@ -63,7 +63,7 @@ class Site:
     folder: Path  # where backups go
 
     def contents(self) -> set[str]:
-        """What its stores hold, as a backup names it."""
+        """The contents of its stores as named in a backup."""
         platform = self.running.platform
         stores = {
             "archives": platform.archives,
@@ -122,7 +122,7 @@ def sums(folder: Path) -> dict[str, str]:
 
 
 def quiet(_: str) -> None:
-    """Report to nobody."""
+    """Discard progress reports."""
 
 
 def test_a_backup_has_all_contents_and_lists_what_it_leaves_out(old: Site, taken: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_restored_site_shows_the_same_boards_and_continues_its_work(
 
 
 def has_scored_all(running: Installation) -> bool:
-    """Do what a worker and its sweeper do, once; whether no run is left."""
+    """Do the work of a worker and its sweeper once; returns whether no run is left."""
     recover_lost_jobs(running.platform)
     do_all(running.platform, Queue.RUNS)
     return not running.ask("SELECT FROM run WHERE state IN ('queued', 'running')")
@@ -294,7 +294,7 @@ def empty(own_servers: OwnServers) -> Iterator[Installation]:
 
 
 def refusal(running: Installation, folder: Path) -> str:
-    """Why a backup is not restored."""
+    """The reason why a backup is not restored."""
     with pytest.raises(BackupError) as refused:
         backup.restore(running.platform, folder, quiet)
     return str(refused.value)

@@ -1,4 +1,4 @@
-"""Boards are answered from memory, and nobody sees an old one, or another person's name."""
+"""Boards are served from memory, and nobody sees an outdated one or another person's name."""
 
 import re
 
@@ -28,7 +28,7 @@ def test_a_client_with_the_current_board_gets_not_modified(
     site: SharedSite, oak: Client, address: str
 ) -> None:
     servers = [site.installation.client(each).http for each in site.addresses]
-    # each of them may believe a version for a second
+    # each server may use a cached version for a second
     assert eventually(
         lambda: len({server.get(address, headers=HTML).headers["ETag"] for server in servers}) == 1, 5
     )

@@ -1,4 +1,4 @@
-"""The real Caddy with our Caddyfile in front of the web server: what participants send through it, and who it keeps away."""
+"""The real Caddy with our Caddyfile in front of the web server: uploads through it, and clients it protects from."""
 
 import hashlib
 import shutil
@@ -33,7 +33,7 @@ MiB = 1 << 20
 ARCHIVE = 200 * MiB
 PART = 64 * MiB
 PHASE = "fronts/test"
-NOBODY = "192.0.2.1/32"  # an address that is nobody's
+NOBODY = "192.0.2.1/32"  # an address that belongs to nobody
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def web(running: Installation) -> str:
 
 @pytest.fixture(scope="module")
 def front(web: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Caddy that speaks plain HTTP and trusts no other proxy."""
+    """The address of a Caddy that serves plain HTTP and trusts no other proxy."""
     with caddy(tmp_path_factory.mktemp("caddy"), web, HELDOUT_OUTER_PROXIES=NOBODY) as address:
         yield address
 
@@ -62,7 +62,7 @@ def oak(running: Installation, front: str) -> Client:
 
 @contextmanager
 def caddy(folder: Path, web: str, *, scheme: str = "http", **variables: str) -> Iterator[str]:
-    """The address of Caddy with deploy/Caddyfile, which ends with the block."""
+    """The address of a Caddy with deploy/Caddyfile, stopped at the end of the block."""
     plain, secure = free_port(), free_port()
     address = f"{scheme}://localhost:{secure if scheme == 'https' else plain}"
     environment = {
@@ -97,7 +97,7 @@ def registration(email: str) -> dict[str, str]:
 
 
 def noise(size: int) -> Iterator[bytes]:
-    """So many bytes that compress badly, a MiB at a time."""
+    """This many incompressible bytes, one MiB at a time."""
     piece = hashlib.shake_256(b"noise").digest(MiB)
     for _ in range(size // MiB):
         yield piece
@@ -136,7 +136,7 @@ def test_an_interrupted_tus_upload_resumes_where_it_stopped(oak: Client) -> None
     offset = oak.offset(where)
     while offset < ARCHIVE:
         rest = b"".join(noise(PART + MiB))[offset % MiB :][: min(PART, ARCHIVE - offset)]
-        oak.append(where, rest, offset)  # refused as long as the broken request still holds the upload
+        oak.append(where, rest, offset)  # refused while the broken request still holds the upload
         offset = oak.offset(where)
 
     upload = good(oak.http.get(where.replace("/files", "")))
@@ -220,7 +220,7 @@ def test_slow_clients_and_idle_connections_hardly_slow_others_down(oak: Client, 
         return statistics.median(times)
 
     def measured() -> dict[str, float]:
-        """The least of three medians, because other tests run beside this one."""
+        """The smallest of three medians, because other tests run at the same time."""
         paths = ("/health", "/leaderboards/fronts/test/3")
         return {path: min(median_of(path) for _ in range(3)) for path in paths}
 
@@ -229,12 +229,12 @@ def test_slow_clients_and_idle_connections_hardly_slow_others_down(oak: Client, 
         connected = [
             stack.enter_context(socket.create_connection(("localhost", port), timeout=5)) for _ in range(600)
         ]
-        senders, readers = connected[:50], connected[50:100]  # and 500 that say nothing
+        senders, readers = connected[:50], connected[50:100]  # and 500 idle ones
         for each in senders:
             each.sendall(b"POST /login HTTP/1.1\r\nHost: localhost\r\nX-Slow")
         for each in readers:
             each.sendall(download)
-        time.sleep(2)  # what is sent until nobody reads any more is work like any other
+        time.sleep(2)  # everything sent until nobody reads any more counts as normal work
         beside = measured()
         assert eventually(lambda: all(_was_closed(each) for each in senders), 20)
 

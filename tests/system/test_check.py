@@ -1,4 +1,4 @@
-"""`heldout-server check` passes where everything works, and names what does not."""
+"""`heldout-server check` passes if everything works and names what does not."""
 
 import re
 from contextlib import ExitStack
@@ -32,7 +32,7 @@ from tests.system.test_startup import as_root, small_disk
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 NOWHERE = "127.0.0.1:1"
-OTHERS = {"jobs"}  # what other tests of this site have left to deliver, or have had given up
+OTHERS = {"jobs"}  # jobs that other tests of this site left to do or caused to be given up
 ALONE = {
     f"HELDOUT_{name}": None
     for name in ("DATABASE_URL", "MIGRATION_DATABASE_URL", "BROKER_URL", "PRIVATE_STORAGE")
@@ -41,9 +41,9 @@ ALONE = {
 
 
 def outcomes(site: SharedSite, *words: str, **changed: str | None) -> tuple[int, dict[str, str], str]:
-    """The exit code of a check, the result of each line, and all its words."""
+    """The exit code of a check, the result of each line, and its whole output."""
     port = site.addresses[0].rpartition(":")[2]
-    usual = {"HELDOUT_PORT": port, "HELDOUT_SWEEP_SECONDS": "60"}  # a busy machine is not a fault
+    usual = {"HELDOUT_PORT": port, "HELDOUT_SWEEP_SECONDS": "60"}  # a busy machine is not an error
     done = site.installation.command("check", *words, **{**usual, **changed})
     assert "Traceback" not in done.stderr, done.stderr
     rows = re.findall(r"^│ (\S[^│]*?) +│ (ok|failed) +│", done.stdout, re.MULTILINE)
@@ -129,7 +129,7 @@ def test_every_damaged_and_missing_file_is_named(own_servers: OwnServers, tmp_pa
 
 
 def contents_checked(running: Installation, **changed: object) -> Check:
-    """What is said of the contents by a process with these settings."""
+    """The check of the contents by a process with these settings."""
     platform = platform_of(running.settings.model_copy(update=changed))
     found = stored_files(platform)
     platform.engine.dispose()
@@ -137,7 +137,7 @@ def contents_checked(running: Installation, **changed: object) -> Check:
 
 
 def looked_at(site: SharedSite, part: Part, **changed: object) -> dict[str, Check]:
-    """The checks of a part that has these settings, by name."""
+    """The checks of a service with these settings, by name."""
     port = int(site.addresses[0].rpartition(":")[2])
     settings = site.installation.settings.model_copy(
         update={"port": port, "sweep_seconds": 60, "migration_database_url": None, **changed}

@@ -1,4 +1,4 @@
-"""A challenge from COCO's JSON: imported, entered with one JSON file, shown on its board."""
+"""A challenge from COCO's JSON: imported, submitted to with one JSON file, shown on its board."""
 
 import gzip
 import json
@@ -36,7 +36,7 @@ def instances(*, masks: bool) -> Any:
 
 
 def detections() -> list[Any]:
-    """Every person, and no dog."""
+    """Detections of every person and no dog."""
     return [{"image_id": image, "category_id": 1, "bbox": BOX, "score": 0.9} for image in IMAGES]
 
 

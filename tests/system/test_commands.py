@@ -17,13 +17,13 @@ TABLES = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'p
 
 @pytest.fixture(scope="module")
 def quiet(own_servers: OwnServers) -> Iterator[Installation]:
-    """A database and folders, without web server and worker."""
+    """A database and folders without a web server or worker."""
     with installation(own_servers) as running:
         yield running
 
 
 def refused(running: Installation, *words: str) -> str:
-    """What a command says that ends with 1; never the inside of the program."""
+    """The output of a command that exits with 1, which never contains a traceback."""
     done = running.command(*words)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -133,7 +133,7 @@ def test_importing_a_corrected_tree_names_the_rescore_command_which_works(
 
 @pytest.fixture(scope="module")
 def swollen() -> bytes:
-    """A perfect result for cats beside 65 MiB of zeros, which the usual limits take for an attack."""
+    """A perfect result for cats beside 65 MiB of zeros, which the default limits refuse as an attack."""
     cats = "".join(line(image, 0.9, CAT) for image in IMAGES).encode()
     folder = f"results/{DATASET}/Main"
     return packed({f"{folder}/comp3_det_test_cat.txt": cats, f"{folder}/.DS_Store": bytes(65 << 20)})
@@ -224,7 +224,7 @@ def test_the_admin_link_works_once_and_leads_to_the_second_factor(site: SharedSi
 
 @contextmanager
 def newcomer(site: SharedSite, email: str) -> Iterator[httpx2.Client]:
-    """The browser of somebody who has just registered."""
+    """The browser of a newly registered person."""
     html, form = {"Accept": "text/html"}, {"email": email, "name": "New", "password": "a long password"}
     with httpx2.Client(base_url=site.addresses[0], timeout=LONGEST, headers=html) as browser:
         assert browser.post("/register", data=form).status_code == 303

@@ -1,4 +1,4 @@
-"""The page of a result, and methods compared, on a running installation."""
+"""Result pages and comparisons of methods on a running installation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ OPEN, HELD_OUT = "compared/test", "unlike/test"
 
 
 def archive(cats: int, false: int = 0) -> bytes:
-    """Finds the first so many cats, after so many that are not there, and all dogs."""
+    """An archive that finds the first n cats after some false positives, and all dogs."""
     cat = [line(image, 0.95, (40, 30, 49, 39)) for image in IMAGES[:false]]
     cat += [line(image, 0.9, CAT) for image in IMAGES[:cats]]
     dog = [line(image, 0.9, DOG) for image in IMAGES]
@@ -29,7 +29,7 @@ def archive(cats: int, false: int = 0) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Two public methods and a private one on an open phase, and the public ones on a held-out one."""
+    """Two public methods and a private one on an open phase, and the public ones on a held-out phase."""
 
     site: SharedSite
     owner: Client
@@ -175,5 +175,5 @@ def test_history_says_that_scoring_again_changed_nothing(results: Results) -> No
     assert [row["changes"] for row in result["history"]] == [[], []]
     assert result["history"][1]["run"] == before["shown"]["id"]
     assert "nothing that is shown" in results.page(results.owner, f"/submissions/{elm}")
-    # the tests after this one compare it
+    # later tests compare it
     assert eventually(lambda: results.compared(results.owner, "oak", "elm")["is_computed"], LONGEST)
