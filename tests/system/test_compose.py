@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml, started with their commands, users and variables, serve and score."""
+"""The services of docker-compose.yml, started with their own commands, users and variables, serve and score."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def person(site: Site) -> Iterator[Client]:
 
 
 def truth_of(site: Site) -> Path:
-    """The file of the ground truth; statistics of scored runs lie beside it."""
+    """The ground truth file, next to the statistics of scored runs."""
     [(key,)] = site.ask("SELECT public_id FROM ground_truth")
     [found] = site.project.volume("truth").rglob(f"*{key.hex}*")
     return found
@@ -61,7 +61,7 @@ def test_the_web_server_can_neither_find_nor_read_ground_truth(site: Site) -> No
 
     assert re.search(
         "No such file|Permission denied", found("web")
-    )  # an image has the folder, closed and empty
+    )  # the image has this folder, inaccessible and empty
     assert found("worker-1") == ""
     assert "Permission denied" in completed(thief.start_command(), LONGEST).stderr
     for pid in tree_of(project.pid("web")):
@@ -109,7 +109,7 @@ def test_either_worker_finishes_what_the_killed_one_had_begun(site: Site, person
     assert {person.final(each)["results"][0]["state"] for each in queued} == {"scored"}
 
     for killed, other in (WORKERS, WORKERS[::-1]):
-        # what follows from a score reads the ground truth, too, and would hold both processes of the worker
+        # follow-up jobs read the ground truth, too, and would occupy both processes of the worker
         assert eventually(lambda: not site.ask(FOLLOW_UPS), LONGEST)
         with in_a_pipe(truth) as pipe:
             os.chown(pipe.path, truth.parent.stat().st_uid, -1)

@@ -1,4 +1,4 @@
-"""Connections to a database that is silent for a while, or silently lost."""
+"""Connections to a database that are silent for a while or silently lost."""
 
 import threading
 import time
@@ -30,7 +30,7 @@ def test_a_worker_waits_until_a_silent_database_answers(own_servers: OwnServers,
     with ThreadPoolExecutor(2) as together:
         with silent_database(own_servers):
             waiting = [together.submit(use, platform) for _ in range(2)]
-            time.sleep(7)  # twice as long as a new connection is waited for
+            time.sleep(7)  # twice the timeout of a new connection
 
         assert [each.result() for each in waiting] == [1, 1]
     platform.engine.dispose()
@@ -69,7 +69,7 @@ def settings(own_servers: OwnServers) -> Settings:
 
 
 def fill_pool(platform: Platform) -> None:
-    """Have some connections in the pool."""
+    """Open some connections in the pool."""
     together = threading.Barrier(POOLED)
 
     def hold(_: int) -> None:

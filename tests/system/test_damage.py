@@ -1,4 +1,4 @@
-"""Stored bytes that have changed: never scored, never blamed on a participant, and scored once they are repaired."""
+"""Damaged contents are never scored or blamed on a participant, and are scored once repaired."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ METHODS = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A web server, somebody who takes part, an admin, and no worker: a test does its work."""
+    """A web server, a participant and an admin, but no worker: the test does its work."""
 
     running: Installation
     someone: Client
@@ -41,14 +41,14 @@ class Scene:
         return self.running.platform
 
     def submit(self, phase: str = PHASE, archive: bytes = ARCHIVE) -> tuple[int, str]:
-        """A submission that waits, and the key of its archive."""
+        """A queued submission and the key of its archive."""
         upload = self.someone.upload(phase, archive)
         submission = good(self.someone.confirm(upload, f"Method {next(METHODS)}"))["id"]
         [[sha256, upload_id]] = self.running.ask("SELECT sha256, id FROM upload WHERE id = %s", upload)
         return int(submission), content_key(sha256, upload_id)
 
     def key(self, phase: str, what: str) -> str:
-        """A key that belongs to a phase."""
+        """A content key of a phase."""
         challenge = phase.partition("/")[0]
         [[key]] = self.running.ask(
             f"SELECT {what} FROM phase p JOIN challenge e ON p.challenge_id = e.id"
@@ -58,7 +58,7 @@ class Scene:
         return str(key)
 
     def matches(self, submission: int) -> str:
-        """The key of the statistics of a scored submission."""
+        """The key of a scored submission's statistics."""
         [[key]] = self.running.ask(
             "SELECT statistics_key FROM run r JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s",
             submission,
@@ -66,23 +66,23 @@ class Scene:
         return str(key)
 
     def work(self) -> None:
-        """What workers do until nothing can be claimed any more."""
+        """Do the work of workers until nothing can be claimed any more."""
         description_of.cache_clear()
         do_all(self.platform, Queue.RUNS)
 
     def sweep(self) -> None:
-        """What sweepers do ten minutes later."""
+        """Do the work of sweepers ten minutes later."""
         self.running.ask("UPDATE damaged_content SET checked_at = checked_at - interval '11 minutes'")
         attempts.check_damaged(self.platform)
         self.work()
 
     def shown(self, submission: int) -> tuple[str, str, str | None]:
-        """The state of the only result of a submission and of its run, and what it waits for."""
+        """The states of a submission's only result and its run, and what it waits for."""
         [result] = self.someone.submission(submission)["results"]
         return result["state"], result["shown"]["state"], result["shown"]["damaged"]
 
     def check_that_it_waits(self, submission: int, what: str) -> None:
-        """Nothing is recorded or counted, and everybody who should know it does."""
+        """Assert that nothing is recorded or counted and that everybody concerned is informed."""
         assert self.shown(submission) == ("pending", "queued", what)
         for table in ("class_score", "exhibit"):
             recorded = self.running.ask(
@@ -146,7 +146,7 @@ def test_a_result_with_a_damaged_archive_is_scored_once_it_is_repaired(scene: Sc
         scene.check_that_it_waits(submission, "stored archive")
 
     scene.work()
-    assert scene.shown(submission)[1] == "queued"  # nobody has looked yet
+    assert scene.shown(submission)[1] == "queued"  # nothing has read it yet
     scene.sweep()
     assert scene.mean(submission) == 0.5
     assert good(scene.admin.http.get("/api/v1/admin/storage"))["damaged"] == []

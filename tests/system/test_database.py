@@ -1,4 +1,4 @@
-"""What the database itself holds: the models' schema, and roles that may not do more than they need."""
+"""The database has the models' schema, and its roles can do only what they need."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def migrated(own_servers: OwnServers) -> Iterator[Installation]:
 
 @pytest.fixture
 def application(migrated: Installation) -> Iterator[psycopg.Connection]:
-    """A connection of the role that web and workers have."""
+    """A connection with the role of web servers and workers."""
     with psycopg.connect(plain(str(migrated.settings.database_url)), autocommit=True) as connection:
         yield connection
 

@@ -28,14 +28,14 @@ PLANT = "DROP TABLE IF EXISTS oak; CREATE TABLE oak AS SELECT 1 AS id"
 
 @pytest.fixture
 def empty() -> Iterator[Path]:
-    """A place for an installation, with a name as people's folders have them."""
+    """A folder for an installation, with a name as users' folders have."""
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
         yield Path(folder) / 'Müller "data"'
 
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[Path]:
-    """An installation that ran before; the tests share it, because making one takes a second."""
+    """An installation that has run before, shared by the tests because creating one takes a second."""
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
         data = Path(folder) / 'Müller "data"'
         with running(data):
@@ -45,7 +45,7 @@ def data() -> Iterator[Path]:
 
 @pytest.fixture
 def copy(data: Path, empty: Path) -> Path:
-    """An installation that ran before, for a test that spoils it."""
+    """A copy of an installation that has run before, for a test that damages it."""
     shutil.copytree(data, empty)
     return empty
 
@@ -57,14 +57,14 @@ def running(data: Path) -> Iterator[Servers]:
 
 
 def ask(servers: Servers, statement: str) -> Any:
-    """What the database says to the role that owns it."""
+    """Run a query as the role that owns the database."""
     with psycopg.connect(plain(servers.migration_database_url), autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else None
 
 
 def refusal(data: Path) -> str:
-    """Why a start is refused."""
+    """The reason why a start is refused."""
     with pytest.raises((InstallationError, NotReadyError)) as refused, running(data):
         pass
     return str(refused.value)
@@ -242,7 +242,7 @@ def test_neither_role_is_a_superuser_and_the_application_role_owns_nothing(own_s
 
 
 def test_the_servers_are_durable_and_listen_only_on_loopback(data: Path) -> None:
-    with running(data) as servers:  # as it starts them; those of other tests do not wait for the disk
+    with running(data) as servers:  # with its own settings; the servers of other tests run without fsync
         assert ask(servers, "SHOW fsync") == [("on",)]
         assert ask(servers, "SHOW listen_addresses") == [("127.0.0.1",)]
         with redis.Redis.from_url(servers.broker_url) as queue:
@@ -269,7 +269,7 @@ def test_no_secret_can_be_read_by_others(own_servers: OwnServers) -> None:
 
 @contextmanager
 def _installation(data: Path) -> Iterator[tuple[subprocess.Popen[str], list[int], str]]:
-    """An installation in another process: that process, descriptors of its children, its database's URL."""
+    """An installation in another process: that process, pidfds of its children, its database's URL."""
     program = [sys.executable, "-m", "tests.system.installation", str(data)]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
     try:

@@ -41,7 +41,7 @@ METHODS = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A web server, a worker, and somebody with an archive whose mean is a half."""
+    """A web server, a worker, and a participant with an archive whose mean is 0.5."""
 
     running: Installation
     someone: Client
@@ -52,21 +52,21 @@ class Scene:
         return self.running.truth(PHASE)
 
     def confirm(self, method: str | None = None) -> int:
-        """A new submission, acknowledged."""
+        """A new, acknowledged submission."""
         return int(good(self.someone.confirm(self.upload, method or f"Method {next(METHODS)}"))["id"])
 
     def scoring_child(self, worker: str = "worker") -> int:
-        """The process that scores just now."""
+        """The process that is scoring at the moment."""
         return awaited(lambda: next(iter(working_children(self.running.pid(worker))), None))
 
     def reasons_of_retries(self, submission_id: int) -> list[tuple[int, str]]:
-        """Which attempts to score a submission ended early, and why, as its organisers are told."""
+        """The failed attempts to score a submission and their reasons, as organisers see them."""
         organiser = self.running.organiser(str(self.someone.http.base_url))
         [result] = organiser.submission(submission_id)["results"]
         return [(each["attempt"], each["reason"]) for each in result["shown"]["retries"]]
 
     def attempts(self, *submission_ids: int) -> list[int]:
-        """How often the run of each submission was tried, after all is over and everything is right."""
+        """The number of attempts for each submission, after asserting that all were scored correctly."""
         for submission_id in submission_ids:
             self.someone.final(submission_id)
         found = self.running.ask(RESULTS, list(submission_ids))
@@ -101,7 +101,7 @@ def whole(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def scene(whole: Scene) -> Scene:
-    """The installation once it has recovered from the test before."""
+    """The installation once it has recovered from the previous test."""
     running = whole.running
     assert eventually(lambda: is_healthy(whole.someone.http), LONGEST)
     assert eventually(lambda: len(running.pool()) == running.settings.workers, LONGEST)
@@ -117,7 +117,7 @@ def test_a_run_whose_pool_process_is_killed_is_scored_by_another(scene: Scene) -
 
         kill_all([holder])
 
-        assert eventually(lambda: not is_alive(child))  # scoring ends with the process that started it
+        assert eventually(lambda: not is_alive(child))  # scoring stops with the process that started it
         pipe.put_back()
     assert scene.attempts(submission_id) == [2]
     assert scene.reasons_of_retries(submission_id) == [(1, "the worker was lost")]
@@ -131,7 +131,7 @@ def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> 
         child = scene.scoring_child()
         assert eventually(
             lambda: has_open(child, truth)
-        )  # it waits in the pipe, and cannot end before it is killed
+        )  # it waits for the pipe and cannot finish before it is killed
         pipe.put_back()
 
         kill_all([child])
@@ -224,7 +224,7 @@ def test_submissions_acknowledged_around_a_database_kill_are_scored_once(scene: 
     names = [f"Load {submission_id}" for submission_id in range(24)]
 
     def confirm(name: str) -> int:
-        """Ask until there is a response, as a program does; the key makes that harmless."""
+        """Retry until there is a response, as a program does; the idempotency key makes that safe."""
         return awaited(lambda: acknowledged(scene, name))
 
     with ThreadPoolExecutor(4) as crowd:
@@ -361,7 +361,7 @@ def test_a_run_that_crashes_three_times_fails_and_can_be_submitted_again(scene: 
 
 
 def logged(scene: Scene, process: str) -> list[dict[str, Any]]:
-    """The events that a process has logged."""
+    """The events logged by a process."""
     lines = (scene.running.settings.data / "logs" / f"{process}.log").read_text().splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
 
@@ -402,14 +402,14 @@ def test_a_run_continues_by_itself_once_damage_is_repaired(scene: Scene) -> None
 
 
 def waits_for(scene: Scene, submission_id: int) -> str | None:
-    """What has to be repaired before a submission is scored."""
+    """The content that has to be repaired before a submission is scored."""
     [result] = scene.someone.submission(submission_id)["results"]
     what: str | None = result["shown"]["damaged"]
     return what
 
 
 def retries(scene: Scene, submission_id: int) -> int:
-    """How often the run of a submission was put back to the queue."""
+    """How often the run of a submission was put back into the queue."""
     statement = "SELECT postponements FROM job j JOIN run r ON j.run_id = r.id JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s"
     [[count]] = scene.running.ask(statement, submission_id)
     return int(count)

@@ -1,4 +1,4 @@
-"""Pages whose cost must not grow with what was ever scored: how the database would run their statements on a long history."""
+"""Pages whose cost must not grow with the number of scored results: their query plans on a long history."""
 
 import re
 from collections.abc import Iterator
@@ -27,13 +27,13 @@ from tests.system.servers import OwnServers
 
 pytestmark = pytest.mark.system
 
-RUNS = 2000  # that were scored before
+RUNS = 2000  # results scored before
 MOST_LOOKS = 6  # at routers
 
 
 @pytest.fixture(scope="module")
 def history(own_servers: OwnServers) -> Iterator[Rows]:
-    """A phase of 40 teams with 50 results each on its only board, and what the planner knows of them."""
+    """A phase of 40 teams with 50 results each on its only board, with planner statistics."""
     with installation(own_servers) as running:
         rows = made(running.platform)
         owner = running.settings.model_copy(update={"database_url": running.settings.migration_database_url})
@@ -85,7 +85,7 @@ def test_the_organisers_overview_stops_counting_at_its_limit(
 
     assert (phase.results, phase.stopped_counting) == (10, True)
     assert found["result"] <= RUNS / 20, found
-    # a plan that is kept for any state cannot use the index of scored results, and none knows then that few are counted
+    # a generic plan for any state can neither use the index of scored results nor know that few are counted
     assert any("result.state = 'scored'" in each and "LIMIT 10" in each for each in statements), statements
 
 

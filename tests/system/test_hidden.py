@@ -19,7 +19,7 @@ from tests.system.process_trees import tree_of
 pytestmark = pytest.mark.system
 
 PHASE = "hidden/test"
-HALF_AT_ELEVEN_LEVELS = 6 / 11  # recall reaches 0.5, so that six of the eleven levels have a precision of 1
+HALF_AT_ELEVEN_LEVELS = 6 / 11  # recall reaches 0.5, so six of the eleven levels have a precision of 1
 ADDRESSES = sorted(
     {
         route.path
@@ -73,7 +73,7 @@ def test_no_web_process_has_a_file_of_the_private_storage_open(site: SharedSite,
 
 def open_files(pid: int) -> Iterator[str]:
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed in the meantime
+        with suppress(FileNotFoundError):  # closed meanwhile
             yield str(descriptor.readlink())
 
 
@@ -97,7 +97,7 @@ def test_no_route_serves_a_file_of_the_private_storage(
 
 
 def filled(address: str, word: str) -> str:
-    """An address with a word in the place of everything that varies."""
+    """An address with a word in place of each parameter."""
     parts = address.split("/")
     return "/".join(word if part.startswith("{") else part for part in parts)
 
@@ -271,7 +271,7 @@ def test_classes_of_an_incomplete_result_are_hidden_if_the_phase_says_so(
         )
     )
     [stricter] = good(site.organiser.http.get(f"/api/v1/organise/phases/{phase}/exposure"))
-    assert stricter["bits"] == exposed["bits"]  # the classes were shown before
+    assert stricter["bits"] == exposed["bits"]  # the classes were disclosed before
     page = site.anybody.http.get("/challenges/strict", headers={"Accept": "text/html"}).text
     assert "At most 21 bits of the hidden labels can have been disclosed to any team" in page
 
@@ -294,7 +294,7 @@ def test_the_public_description_contains_no_boxes_or_labels(site: SharedSite, su
 
 
 def times(body: Any) -> Iterator[datetime]:
-    """Every time in a response, wherever it stands."""
+    """Every time anywhere in a response."""
     if isinstance(body, str) and re.match(r"\d{4}-\d\d-\d\dT", body):
         yield datetime.fromisoformat(body)
     elif isinstance(body, dict | list):
@@ -303,7 +303,7 @@ def times(body: Any) -> Iterator[datetime]:
 
 
 def fractions(body: Any) -> Iterator[float]:
-    """Every number with a point in a response, wherever it stands."""
+    """Every decimal number anywhere in a response."""
     if isinstance(body, float):
         yield body
     elif isinstance(body, dict | list):
@@ -324,7 +324,7 @@ def test_a_phase_that_discloses_nothing_looks_the_same_for_any_annotation(
     for code, without in (
         ("blind", 0),
         ("bleak", 8),
-    ):  # dogs without which the other method is the better one
+    ):  # without these dogs the other method is better
         tree = small_kit(tmp_path / code, without=without)
         rules = {"disclosure": Disclosure.AT_CLOSE, "closes_in": timedelta(days=3)}
         site.installation.load(tree, code, **rules)
@@ -356,6 +356,6 @@ def test_a_phase_that_discloses_nothing_looks_the_same_for_any_annotation(
 
 
 def said(reader: Client, page: str, code: str) -> tuple[int, str]:
-    """The status and the words of a page, without the name of the challenge and numbers."""
+    """The status and the text of a page, without the challenge's name and without numbers."""
     response = reader.http.get(page, headers={"Accept": "text/html"})
     return response.status_code, NAMELESS.sub("#", response.text.replace(code, "challenge"))

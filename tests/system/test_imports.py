@@ -1,4 +1,4 @@
-"""What an import does to a phase that is there already, and which competitions it offers."""
+"""How an import changes an existing phase, and which competitions it offers."""
 
 import shutil
 import uuid
@@ -161,7 +161,7 @@ def add_masks(tree: Path) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interrupted:
-    """A store of descriptions; something else happens while the first description is being stored."""
+    """A store of descriptions in which something else happens while the first description is being stored."""
 
     store: Storage
     events: list[Callable[[], object]]

@@ -1,4 +1,4 @@
-"""Ctrl-C while `make run` starts: one line, whatever was being done, and nothing is left running."""
+"""Ctrl-C at any time while `make run` starts prints one line and leaves nothing running."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ LINES = ("stopped before anything was started", "stopping; the next start contin
 
 
 class Start:
-    """`heldout-server run` as a shell starts it: a process group of its own, which Ctrl-C reaches as a whole."""
+    """`heldout-server run` as started by a shell: in its own process group, all of which receives Ctrl-C."""
 
     def __init__(self, data: Path, bytecode: Path, *options: str) -> None:
         self.data = data
@@ -50,11 +50,11 @@ class Start:
         return any(words in line for line in self.said())
 
     def imports(self, library: str) -> bool:
-        """Whether the program has come so far in importing what it needs."""
+        """Whether the program has reached this point of its imports."""
         return library in Path(f"/proc/{self.process.pid}/maps").read_text()
 
     def interrupt(self) -> int:
-        """Press Ctrl-C; the exit code."""
+        """Press Ctrl-C and return the exit code."""
         os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(30)
 
@@ -71,7 +71,7 @@ def started(bytecode: Path, *options: str) -> Iterator[Start]:
 
 
 def processes_of(data: Path) -> list[str]:
-    """The command lines of processes that know this folder, or have a file of it open."""
+    """The command lines of processes that mention this folder or have a file in it open."""
     found = []
     for process in Path("/proc").iterdir():
         with suppress(OSError):

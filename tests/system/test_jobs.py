@@ -1,4 +1,4 @@
-"""A job is done at least once, whatever dies in between."""
+"""Every job is done at least once, whichever process dies."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ ORGANISER = Actor()
 
 @pytest.fixture(scope="module")
 def alone(own_servers: OwnServers) -> Iterator[Installation]:
-    """An installation without a worker; a test delivers by itself."""
+    """An installation without a worker; tests do its jobs themselves."""
     with installation(own_servers) as running:
         yield running
 
@@ -40,7 +40,7 @@ def platform(alone: Installation) -> Platform:
 
 
 def do_next(platform: Platform, handle: Callable[[Platform, Mapping[str, Any]], None]) -> bool:
-    """Do the next job that follows from a score, of whatever kind."""
+    """Do the next follow-up job, of whatever kind."""
     return attempts.do_next(platform, Queue.FOLLOW_UPS, doing(handle))
 
 
@@ -66,7 +66,7 @@ def test_mail_does_not_wait_for_figures(platform: Platform) -> None:
 
 
 def states(alone: Installation) -> list[tuple[int, int, bool]]:
-    """Of every job its run, attempts, and whether it was given up."""
+    """The run and the attempts of every job, and whether it was given up."""
     return alone.ask("SELECT (payload->>'run_id')::int, attempt, dead_at IS NOT NULL FROM job ORDER BY id")
 
 
@@ -106,7 +106,7 @@ def test_a_job_that_always_fails_is_given_up_and_does_not_block_others(
     while do_next(patient, handle):
         pass
     assert seen == [1, 2]
-    assert states(alone) == [(666, 1, False)]  # it is tried again, after a pause
+    assert states(alone) == [(666, 1, False)]  # it is retried after a pause
     for _ in range(MAX_FAILURES):
         alone.ask("UPDATE job SET not_before = now()")
         do_next(patient, handle)
@@ -128,7 +128,7 @@ def test_a_job_waits_for_storage_however_long_it_is_unavailable(
     message(platform, 1)
     for _ in range(2 * MAX_FAILURES):
         assert do_next(platform, handle)
-        assert not do_next(platform, handle)  # not at once
+        assert not do_next(platform, handle)  # not immediately
         alone.ask("UPDATE job SET not_before = now()")
     assert do_next(platform, lambda *_: None)
 
@@ -137,7 +137,7 @@ def test_a_job_waits_for_storage_however_long_it_is_unavailable(
 
 def test_a_job_that_kills_its_worker_each_time_is_given_up(alone: Installation, platform: Platform) -> None:
     class DeathError(BaseException):
-        """Stands for a process that is gone."""
+        """Stands for the death of a process."""
 
     def die(*_: object) -> None:
         raise DeathError
@@ -192,7 +192,7 @@ def test_intervals_follow_a_score_even_if_their_worker_is_killed(
         first = oak.final(oak.submit("late/test", results(cat=5, dog=5), "Acorn"))
         run = first["results"][0]["shown"]["id"]
         expected = awaited(lambda: bounds(running, run))
-        # what else follows from the score reads the statistics, too, and would hold the only process of the worker
+        # other follow-up jobs read the statistics, too, and would occupy the only process of the worker
         assert eventually(lambda: not running.ask("SELECT FROM job"), LONGEST)
 
         [[key]] = running.ask("SELECT statistics_key FROM run WHERE id = %s", run)
@@ -230,7 +230,7 @@ def test_a_job_added_while_its_key_is_being_done_is_done_afterwards(platform: Pl
     def handle(*_: object) -> None:
         if not seen:
             of_board(platform, "7/3")
-            seen.append(do_next(platform, handle))  # another worker, meanwhile
+            seen.append(do_next(platform, handle))  # meanwhile, another worker
         else:
             seen.append(True)
 
@@ -245,7 +245,7 @@ def test_transactions_adding_jobs_with_the_same_key_do_not_block_each_other(plat
     with platform.transaction() as session:
         queue.add(session, JobKind.BOARD, key="7/3", payload={})
         session.flush()
-        of_board(platform, "7/3")  # a second connection, while the first is not committed
+        of_board(platform, "7/3")  # a second connection while the first has not committed
 
         assert do_next(platform, lambda *_: None)
 

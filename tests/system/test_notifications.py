@@ -17,7 +17,7 @@ PHASE = "notified/test"
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """An installation in which nobody looks for lost runs: everything is done because of a notification."""
+    """An installation without sweeps for lost runs: everything happens because of a notification."""
 
     running: Installation
     organiser: Client

@@ -1,4 +1,4 @@
-"""Who takes which run when, and what is said about the wait."""
+"""The order in which workers claim runs, and the wait that participants are shown."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -58,7 +58,7 @@ def board(small_board: Platform) -> Rows:
 
 
 def claim(board: Rows, scorer: str = OURS) -> tuple[int, int] | None:
-    """The run that is claimed next, and which attempt it is."""
+    """Claim the next run; returns its id and attempt."""
     claimed = claim_job(board, scorer)
     return (claimed.run, claimed.attempt) if claimed else None
 
@@ -72,13 +72,13 @@ def claim_job(board: Rows, scorer: str = OURS) -> Claim | None:
 
 
 def change(board: Rows, assignment: str, run_id: int) -> None:
-    """Change a run behind the application's back."""
+    """Update a run directly in the database."""
     with board.platform.transaction() as session:
         session.execute(text(f"UPDATE run SET {assignment} WHERE id = :run"), {"run": run_id})
 
 
 def change_job(board: Rows, assignment: str, run_id: int) -> None:
-    """Change the job of a run behind the application's back."""
+    """Update the job of a run directly in the database."""
     with board.platform.transaction() as session:
         session.execute(text(f"UPDATE job SET {assignment} WHERE run_id = :run"), {"run": run_id})
 
@@ -264,7 +264,7 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
     again = board.run_of(board.result(team_id=suspended))
     with board.platform.transaction() as session:
         rescore = Rescore(phase_id=board.phase_id, ground_truth_id=board.truths[0], scorer=OURS)
-        rescore.abandoned_at = func.now()  # so that no sweep switches the board of other tests
+        rescore.abandoned_at = func.now()  # so that no sweep switches the boards of other tests
         session.add(rescore)
         session.flush()
         session.get_one(Run, again).rescore_id = rescore.id
@@ -286,7 +286,9 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
 def test_a_claim_reads_one_row_of_the_queue_index(board: Rows) -> None:
     runs = {"result": board.result(), "truth": board.truths[0], "scorer": OURS, "team": board.team_id}
     owner = create_engine(str(board.platform.settings.migration_database_url), poolclass=NullPool)
-    with owner.connect() as connection:  # of the owner, who alone can analyse a table; nothing is committed
+    with (
+        owner.connect() as connection
+    ):  # as the owner, the only role that can analyse a table; nothing is committed
         connection.execute(
             text(
                 "WITH queued AS (INSERT INTO run (result_id, ground_truth_id, protocol, scorer, state, attempt, team_id)"
@@ -304,7 +306,7 @@ def test_a_claim_reads_one_row_of_the_queue_index(board: Rows) -> None:
 
 
 def explained(connection: Connection, statement: Select[int]) -> str:
-    """How the database would run a statement."""
+    """The query plan of a statement."""
     compiled = statement.compile(connection, compile_kwargs={"literal_binds": True})
     return "\n".join(connection.scalars(text(f"EXPLAIN {compiled}")))
 
@@ -316,7 +318,9 @@ def test_only_the_kind_of_an_error_is_stored(board: Rows) -> None:
 
     error = job(board, run_id).error
     assert error is not None
-    assert error.isidentifier()  # words of an error may speak of hidden annotation, which no row may hold
+    assert (
+        error.isidentifier()
+    )  # error messages may quote hidden annotation, which must not be stored in rows
 
 
 def test_the_estimated_wait_is_divided_among_live_slots(board: Rows) -> None:
@@ -340,7 +344,7 @@ def test_the_estimated_wait_is_divided_among_live_slots(board: Rows) -> None:
         60,
         120,
         120,
-    ]  # full minutes, so that nobody can tell how long a run took
+    ]  # full minutes, so that nobody learns how long a run took
 
 
 def test_a_worker_not_seen_for_a_minute_counts_as_dead(board: Rows) -> None:
@@ -399,7 +403,9 @@ def test_an_upload_that_finds_all_check_slots_busy_can_be_checked_later(
         with pytest.raises(CheckBusyError, match="Many archives are being checked"):
             await checking.check(platform, upload)
         platform.checks.release_on_behalf_of("another")
-        with pytest.raises(StorageUnavailableError):  # it came to its bytes, which no row of this test has
+        with pytest.raises(
+            StorageUnavailableError
+        ):  # it got as far as reading bytes, which this test does not store
             await checking.check(platform, upload)
         assert platform.checks.borrowed_tokens == 0
 
@@ -430,7 +436,7 @@ def test_a_store_that_was_always_available_ends_no_pause(board: Rows) -> None:
 
 
 def test_a_crashing_run_waits_longer_each_time_and_finally_fails(board: Rows) -> None:
-    run_id = board.run_of(board.result())  # its archive has no bytes: an error of ours
+    run_id = board.run_of(board.result())  # its archive has no bytes, which counts as an error on the server
     patient = replace(
         board.platform, settings=board.platform.settings.model_copy(update={"retry_seconds": 600})
     )
@@ -442,7 +448,7 @@ def test_a_crashing_run_waits_longer_each_time_and_finally_fails(board: Rows) ->
 
     ended = run(board, run_id)
     assert (ended.state, ended.attempt) == (RunState.FAILED, 3)
-    assert waits == [None, None, None]  # it is not due again at once
+    assert waits == [None, None, None]  # it is not due again immediately
     assert ended.failure_message == (
         "scoring failed 3 times because of an error on our side; this does not count, and the organisers see it"
     )

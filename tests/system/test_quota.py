@@ -1,4 +1,4 @@
-"""What counts against a quota."""
+"""What counts towards a quota."""
 
 import pytest
 

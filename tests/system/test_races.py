@@ -30,7 +30,7 @@ def phase(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def at_once(clients: list[Client], ask: Callable[[Client], httpx2.Response]) -> list[httpx2.Response]:
-    """The answers to what all clients ask in the same moment."""
+    """The responses to simultaneous requests of all clients."""
     start = Barrier(len(clients))
 
     def wait_and_ask(client: Client) -> httpx2.Response:
@@ -42,7 +42,7 @@ def at_once(clients: list[Client], ask: Callable[[Client], httpx2.Response]) -> 
 
 
 def crowd_of(site: SharedSite, someone: Client) -> list[Client]:
-    """The same person many times, at both web servers in turn."""
+    """Many clients of the same person, alternating between both web servers."""
     token = someone.http.headers["Authorization"].removeprefix("Bearer ")
     running, addresses = site.installation, site.addresses
     return [running.client(addresses[number % 2], token) for number in range(TIMES)]

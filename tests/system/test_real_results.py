@@ -27,14 +27,14 @@ INCOMPLETE = "yolov1_choasup"
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Two challenges with three real results each, and what the commands printed that loaded them."""
+    """Two challenges with three real results each, and the output of the commands that loaded them."""
 
     site: SharedSite
     someone: Client
     printed: Mapping[str, str]
 
     def rows(self, reader: Client, challenge: str) -> dict[str, dict[str, Any]]:
-        """A board's rows by method; the cells by class."""
+        """The rows of a board by method, with cells by class."""
         board = reader.board(f"{challenge}/test", COMPETITION)
         return {
             row["method"]: row
@@ -43,7 +43,7 @@ class Scored:
         }
 
     def curves(self, reader: Client, challenge: str, method: str) -> dict[str, dict[str, Any]]:
-        """The curves of a method's run by class."""
+        """The curves of a method's run, by class."""
         submission_id = self.rows(reader, challenge)[method]["submission"]
         [result] = reader.submission(submission_id)["results"]
         curves = good(reader.http.get(f"/api/v1/runs/{result['shown']['id']}/curves"))
@@ -85,7 +85,7 @@ def scored(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Scored
 
 
 def repacked(archive: Path) -> bytes:
-    """The files of an archive as a `.tar.gz`."""
+    """The files of an archive repacked as `.tar.gz`."""
     with tarfile.open(archive) as tar:
         return packed({member.name: content(tar, member) for member in tar if member.isfile()})
 
@@ -125,7 +125,7 @@ def test_every_class_on_the_board_has_the_kits_average_precision(
     entered = {name: value for name, value in row["values"].items() if value is not None}
     assert len(row["values"]) == 20
     assert len(entered) == (18 if method == INCOMPLETE else 20)
-    if recorded is None:  # the kit was not asked about this one under the elder measure
+    if recorded is None:  # not scored by the kit under the older measure
         assert method == INCOMPLETE
         return
     assert set(entered) == set(recorded["classes"])

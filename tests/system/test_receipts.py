@@ -29,7 +29,7 @@ def confirmed(reader: Client, receipt: str) -> Any:
 
 
 def computed(tree: Path, archive: bytes, folder: Path) -> str:
-    """The plain receipt, as anyone computes it who has archive and annotation."""
+    """The plain receipt, as anyone with the archive and the annotation can compute it."""
     path = folder / "results.tar.gz"
     path.write_bytes(archive)
     truth = scoring.read_tree(tree, "test")
@@ -52,7 +52,7 @@ def test_readers_of_a_result_can_have_its_receipt_compared(site: SharedSite, tmp
     assert receipt not in (plain, sha256(plain.encode()).hexdigest())
     assert shown(oak, number)["plain_receipt"] is None
     assert [confirmed(reader, receipt).status_code for reader in (elm, site.anybody)] == [404, 404]
-    assert confirmed(oak, plain).status_code == 404  # nothing is computed from what a client sends
+    assert confirmed(oak, plain).status_code == 404  # receipts are only compared, never computed for a client
     assert confirmed(oak, "0" * 64).status_code == 404
 
 

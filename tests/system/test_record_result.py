@@ -1,4 +1,4 @@
-"""What stands on a board, whichever transaction commits first."""
+"""Which results are on a board, whichever transaction commits first."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,7 +25,7 @@ def board(small_board: Platform) -> Rows:
 
 
 def switch(board: Rows) -> None:
-    """Score the phase again under the newest ground truth, and switch."""
+    """Rescore the phase under the newest ground truth and switch the board."""
     rescoring.rescore_phase(board.platform, None, board.phase_id)
     for result_id in list(board.standing()):
         [(run_id, truth)] = board.unfinished(result_id)
@@ -152,7 +152,7 @@ def test_a_result_withdrawn_during_scoring_never_appears_on_the_board(board: Row
     result_id = board.result(is_public=False)
 
     withdrawing.withdraw(board.platform, team_of(board), result_id, None)
-    board.score(result_id, 0.5)  # as a worker would that has not noticed
+    board.score(result_id, 0.5)  # as a worker that has not noticed would
 
     assert board.standing() == {}
     assert board.unfinished(result_id) == []

@@ -1,4 +1,4 @@
-"""Where the annotation is open, a newer result of a method takes the place of the one before."""
+"""With open annotation, a newer result of a method replaces the previous one."""
 
 import io
 import tarfile

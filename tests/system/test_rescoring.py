@@ -24,7 +24,7 @@ AFTER = {
     "Acorn": 0.75,
     "Beech": 1.0,
     "Cedar": 0.15,
-}  # half of the dogs are gone, none of those that were found
+}  # half of the dogs are removed, none of those that were detected
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Scene:
         return f"{self.challenge}/test"
 
     def correct(self) -> int:
-        """Import the corrected tree; its version."""
+        """Import the corrected tree and return its version."""
         return self.site.installation.load(self.corrected, self.challenge).version
 
     def board(self) -> dict[str, Any]:
@@ -51,14 +51,14 @@ class Scene:
         return self.someone.means(self.phase)
 
     def soon_shows(self, means: dict[str, float]) -> bool:
-        """Whether the board comes to show these: what was read shortly before is shown for a second."""
+        """Whether the board soon shows these means, because a cached board may be shown for a second."""
         return eventually(lambda: self.means() == means)
 
     def rescore(self) -> int:
         return int(good(self.site.organiser.http.post(f"/api/v1/organise/{self.phase}/rescore"))["rescore"])
 
     def overview(self) -> dict[str, Any]:
-        """What organisers see of the phase."""
+        """The phase as organisers see it."""
         [found] = [
             dict(one)
             for one in good(self.site.organiser.http.get("/api/v1/organise"))
@@ -67,7 +67,7 @@ class Scene:
         return found
 
     def progress(self, rescore: int) -> tuple[int, int]:
-        """How many runs of a re-scoring are scored, of how many."""
+        """The number of scored runs of a rescoring, and of all its runs."""
         [[scored, every]] = self.site.installation.ask(
             "SELECT count(*) FILTER (WHERE state = 'scored'), count(*) FROM run WHERE rescore_id = %s",
             rescore,
@@ -80,7 +80,7 @@ class Scene:
 
     @contextmanager
     def one_run_held(self) -> Iterator[int]:
-        """A re-scoring of which all runs get scored but the last, until the end of the block; its number."""
+        """Start a rescoring whose last run waits until the end of the block; returns its id."""
         with run_locked(self.site.installation) as lock:
             with stopped(self.site.installation.pool()):
                 number = self.rescore()

@@ -1,4 +1,4 @@
-"""Scoring one result again that was refused or has failed."""
+"""Rescoring a single result that was refused or failed."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def board(small_board: Platform) -> Rows:
 
 
 def ended(board: Rows, state: RunState) -> int:
-    """A result without a result."""
+    """A refused or failed result."""
     result = board.result()
     with board.platform.transaction() as session:
         session.execute(delete(Job))
@@ -46,7 +46,7 @@ def state_of(board: Rows, result: int) -> str:
 
 
 def change(board: Rows, result: int, assignment: str) -> None:
-    """Change a result behind the application's back."""
+    """Update a result directly in the database."""
     with board.platform.transaction() as session:
         session.execute(text(f"UPDATE result SET {assignment} WHERE id = :result"), {"result": result})
 

@@ -1,4 +1,4 @@
-"""What is removed when, what is never removed, and who checks while somebody else waits."""
+"""What is removed when, what is never removed, and whose check waits for another."""
 
 import io
 import os
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.system
 
 PHASE = "kept/test"
 DAY = 86_400  # seconds
-ARCHIVES = (results(cat=number, dog=1) for number in range(1, 12))  # each with a content of its own
+ARCHIVES = (results(cat=number, dog=1) for number in range(1, 12))  # each with different content
 BAD = b"no archive"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A web server without a worker, so that nothing is swept but by the tests."""
+    """A web server without a worker, so that only tests sweep."""
 
     installation: Installation
     address: str
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Stalled(FolderStorage):
-    """The store of a process that stands still before it deletes."""
+    """A store whose process stalls before it deletes."""
 
     stand_still: Callable[[], None] = field(kw_only=True)
 
@@ -55,7 +55,7 @@ class Stalled(FolderStorage):
 def place(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with installation(own_servers) as running:
         running.load(small_kit(tmp_path_factory.mktemp("kept")), "kept", quota=9)
-        other = {"max_files": 30_000}  # for a description of its own
+        other = {"max_files": 30_000}  # for its own description
         running.load(small_kit(tmp_path_factory.mktemp("free")), "free", quota=9, limits=other)
         yield Place(running, running.start_web())
 
@@ -71,7 +71,7 @@ def oak(place: Place) -> Client:
 
 
 def made_older(place: Place, upload: str, days: int) -> None:
-    """Let an upload be some days old."""
+    """Make an upload some days old."""
     place.installation.ask(
         "UPDATE upload SET started_at = started_at - %s * interval '1 day',"
         " received_at = received_at - %s * interval '1 day', checked_at = checked_at - %s * interval '1 day'"
@@ -82,7 +82,7 @@ def made_older(place: Place, upload: str, days: int) -> None:
 
 
 def key_of(client: Client, upload: str) -> str:
-    """Under which key the archive of an upload is stored."""
+    """The key under which the archive of an upload is stored."""
     return content_key(good(client.http.get(f"/api/v1/uploads/{upload}"))["sha256"], uuid.UUID(upload))
 
 
@@ -149,7 +149,7 @@ def test_a_stalled_removal_does_not_delete_an_equal_archive(
     made_older(place, oak.upload(PHASE, archive), 8)
     confirmed: list[str] = []
 
-    def stands_still() -> None:  # until somebody has sent the same bytes again
+    def stands_still() -> None:  # until the same bytes have been uploaded again
         confirmed.append(oak.upload(PHASE, archive))
         good(oak.confirm(confirmed[0], "The same again"))
 
@@ -255,7 +255,7 @@ def test_files_that_belong_to_no_upload_are_removed_once_they_are_old(
     kept = key_of(oak, oak.upload(PHASE, next(ARCHIVES)))
     arriving = uuid.UUID(oak.create(PHASE, 4).rpartition("/")[2])
     store.append(arriving, 0, io.BytesIO(b"late"))
-    committed = store.commit(arriving, 4)  # by a request that writes it down in a moment
+    committed = store.commit(arriving, 4)  # by a request that is about to record it
     unknown = store.put(b"left by a crash", uuid.uuid4())
     unowned, young = store.put(b"of nobody"), store.put(b"just stored")
     for key in (kept, committed, unknown, unowned):
@@ -283,7 +283,7 @@ def test_the_sweep_knows_every_column_that_names_a_content() -> None:
 
     known = {str(column) for _, column in retention.NAMING}
 
-    assert columns - others == known - {"GroundTruth.key"}  # which is made of two columns
+    assert columns - others == known - {"GroundTruth.key"}  # which consists of two columns
 
 
 def test_unreferenced_contents_of_every_store_are_removed_after_a_day(
@@ -307,10 +307,10 @@ def test_unreferenced_contents_of_every_store_are_removed_after_a_day(
 
     retention.sweep_contents(
         replace(platform, private=None, truth_key=None)
-    )  # the sweeper that knows no ground truth
+    )  # the sweeper without access to ground truth
     is_left = {name: stores[name].exists(key) for name, key in left.items()}
     retention.sweep_contents(platform)
-    retention.sweep_contents(platform)  # looks at nothing: it has done so today
+    retention.sweep_contents(platform)  # does nothing: it has already run today
     storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
     assert is_left == {"descriptions": False, "artefacts": False, "files": False, "truth": True}
@@ -354,7 +354,7 @@ def test_one_person_has_one_check_at_a_time_without_delaying_others(place: Place
 
 
 def checks(place: Place) -> tuple[int, int]:
-    """How many checks are under way, and how many uploads wait for one or have it."""
+    """How many checks are running, and how many uploads wait for a check or are being checked."""
     [row] = place.installation.ask(
         "SELECT count(*) FILTER (WHERE check_until > now()), count(*) FROM upload WHERE state = 'received'"
     )

@@ -1,4 +1,4 @@
-"""Commands find the installation that runs in the data folder, or say how."""
+"""Commands find the installation running in the data folder or explain how to name one."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ def command(running: Installation, *words: str, **changed: str | None) -> "subpr
 def test_a_command_finds_the_installation_running_in_the_data_folder(
     quiet: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # and not in the checkout
+    monkeypatch.chdir(tmp_path)  # not in the checkout
     words = ("import", str(small_kit(tmp_path)), "--challenge", "noted", "--phase", "test")
 
     with lock_data_folder(quiet.settings.data), published_settings(quiet.settings):

@@ -1,4 +1,4 @@
-"""The benchmark of the server runs, and writes its tables where docs/administer/costs.md has a place for them."""
+"""The benchmark of the server runs and writes its tables between the markers in docs/administer/costs.md."""
 
 from pathlib import Path
 

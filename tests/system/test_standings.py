@@ -1,4 +1,4 @@
-"""What home and the overview of a challenge show of results, and in which order."""
+"""The results on the home page and on a challenge's overview, and their order."""
 
 from datetime import timedelta
 

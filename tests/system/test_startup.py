@@ -1,4 +1,4 @@
-"""A start that cannot be ends in a message that says what to change, never in a trace."""
+"""A failed start ends with a message that says what to change, never with a traceback."""
 
 import os
 import pwd
@@ -33,7 +33,7 @@ def data() -> Iterator[Path]:
 
 
 def start(data: Path, *before: str, command: tuple[str, ...] = ("run", "--once"), **variables: object) -> str:
-    """What `heldout-server run`, or another command, says when it does not start."""
+    """The output of `heldout-server run`, or another command, that fails to start."""
     environment = {
         "PATH": os.defpath,
         "HELDOUT_DATA": str(data),

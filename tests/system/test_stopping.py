@@ -1,4 +1,4 @@
-"""A web server that is asked to stop under load ends what it has begun, or says when to come back."""
+"""A web server stopped under load finishes running requests or tells clients when to retry."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,14 +29,14 @@ def running(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def held(running: Installation) -> Iterator[Pipe]:
-    """Every check waits for the description of the phase."""
+    """Make every check wait for the description of the phase."""
     [[key]] = running.ask("SELECT description_key FROM phase")
     with in_a_pipe(stored_file(running.platform.descriptions, key)) as pipe:
         yield pipe
 
 
 def is_stopped(address: str) -> bool:
-    """Whether the web server takes no new connections."""
+    """Whether the web server accepts no new connections."""
     try:
         httpx2.get(f"{address}/health", timeout=0.2)
     except httpx2.HTTPError:

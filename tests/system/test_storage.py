@@ -1,4 +1,4 @@
-"""What every store promises, tried on a folder and on a real S3 server."""
+"""The contract of every store, tested on a folder and on a real S3 server."""
 
 import hashlib
 import hmac
@@ -193,7 +193,7 @@ def test_one_of_many_writers_at_an_offset_wins_each_piece(store: Storage) -> Non
 
 
 class Held(io.BytesIO):
-    """A stream whose reader waits until it is let go."""
+    """A stream whose reader waits until it is released."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(content)
@@ -226,7 +226,7 @@ def test_a_commit_racing_an_append_stores_content_that_fits_its_key(store: Stora
 def write_and_commit(
     opened: Callable[[], Storage], upload: uuid.UUID, size: int, letter: bytes
 ) -> str | None:
-    """Add pieces wherever the upload ends until it is whole, then commit; without regard to anybody else."""
+    """Append pieces at the end of the upload until it is complete, then commit, ignoring other writers."""
     store = opened()
     for _ in range(1000):
         try:

@@ -1,4 +1,4 @@
-"""The whole server with every store in S3: an upload becomes a result, and survives a time without the service."""
+"""The whole server with every store in S3: uploads become results and survive an outage of the service."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

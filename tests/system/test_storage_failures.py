@@ -1,4 +1,4 @@
-"""Stores in trouble: a service that is down, keys that do not fit, a full disk, a process that stands still."""
+"""Failing stores: a service that is down, wrong keys, a full disk, a stopped process."""
 
 import errno
 import fcntl
@@ -72,7 +72,7 @@ def test_an_s3_connection_cut_during_an_append_loses_and_doubles_nothing(objects
         key = store.put(large)
 
         class Cutting(io.BytesIO):
-            """A piece of an upload, in the middle of which the service is cut off."""
+            """A piece of an upload in the middle of which the service is disconnected."""
 
             def read(self, size: int | None = -1) -> bytes:
                 if self.tell() > MiB:
@@ -84,7 +84,7 @@ def test_an_s3_connection_cut_during_an_append_loses_and_doubles_nothing(objects
         link.serve_new_connections()
         with store.open(key) as stream:
             assert stream.read(100) == CONTENT[:100]
-            link.go_away()  # what is under way in buffers is less than the content
+            link.go_away()  # the buffers on the way hold less than the content
             with pytest.raises(StorageUnavailableError):
                 stream.read()
         link.serve_new_connections()
@@ -187,7 +187,7 @@ def test_a_store_that_vanishes_is_answered_with_503_until_it_is_back(
     aside = archives.rename(archives.with_name("unmounted"))
     try:
         refused = someone.append(where, b"first", 0)
-        assert eventually(lambda: not httpx2.get(f"{address}/ready").is_success)  # it is tried once a second
+        assert eventually(lambda: not httpx2.get(f"{address}/ready").is_success)  # retried once a second
         unready = httpx2.get(f"{address}/ready")
         checked = running.command("check")
         words = " ".join(checked.stdout.replace("│", " ").split())
@@ -205,7 +205,7 @@ def test_a_store_that_vanishes_is_answered_with_503_until_it_is_back(
 
 
 def fill_the_disk(root: str, upload: str) -> str:
-    """Append 3 MiB where a file may have 1 MiB; what is said, and how far the upload has come."""
+    """Append 3 MiB where files are limited to 1 MiB; returns the error and the upload's offset."""
     store = FolderStorage(Path(root))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MiB, MiB))
     try:
@@ -280,7 +280,7 @@ def test_an_upload_that_fills_the_disk_gets_507_and_can_continue_later(
 
 @contextmanager
 def largest_file(pids: list[int], size: int) -> Iterator[None]:
-    """As if the disk of these processes were full: no file may grow beyond `size`."""
+    """Simulate a full disk for these processes: no file may grow beyond `size`."""
     before = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in pids}
     for pid, (_, hard) in before.items():
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))

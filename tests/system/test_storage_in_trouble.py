@@ -1,4 +1,4 @@
-"""A store on an S3 service that answers wrongly: each failure is one of storage, and nothing is lost or doubled by it."""
+"""A store on a misbehaving S3 service: every failure is a storage error, and nothing is lost or doubled."""
 
 import io
 import uuid
@@ -32,7 +32,7 @@ def service(objects: ObjectStore) -> Iterator[ObjectProxy]:
 
 
 def insist(attempt: Callable[[], Answer]) -> Answer:
-    """What comes of it once it does not fail; only failures of storage are tried again."""
+    """Retry after storage errors until the call succeeds, and return its result."""
     for _ in range(PATIENCE):
         with suppress(StorageUnavailableError):
             return attempt()
@@ -40,7 +40,7 @@ def insist(attempt: Callable[[], Answer]) -> Answer:
 
 
 def sent(store: Storage, upload: uuid.UUID) -> None:
-    """Send both halves, each from where the store says that it is."""
+    """Send both halves, each at the offset reported by the store."""
     while (offset := insist(lambda: store.length(upload))) < len(ARCHIVE):
         end = len(HALVES[0]) if offset < len(HALVES[0]) else len(ARCHIVE)
         with suppress(StorageUnavailableError, OffsetError):

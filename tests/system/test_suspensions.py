@@ -1,4 +1,4 @@
-"""What becomes of the public results of a team that is suspended, and of its name on boards."""
+"""What happens to the public results of a suspended team and to its name on boards."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def admin(board: Rows) -> Actor:
 
 
 def shown(board: Rows, audience: Audience = Audience.PUBLIC) -> list[tuple[str, bool]]:
-    """The teams on the board, and whether they are marked as suspended."""
+    """The teams on the board and whether they are marked as suspended."""
     with board.platform.transaction() as session:
         rows = boards.select_rows(
             session, recording.current_results(board.phase_id, board.competition), audience

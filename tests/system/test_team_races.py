@@ -1,4 +1,4 @@
-"""Races of people over teams, at two web servers: exactly the allowed number succeed. And where uploads go with their person."""
+"""Races between people over teams at two web servers: exactly the allowed number succeed. Also which uploads move with a person."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def challenge(site: SharedSite) -> str:
 
 
 def people(site: SharedSite, number: int) -> list[Client]:
-    """Different people, at both web servers in turn."""
+    """Clients of different people, alternating between both web servers."""
     running = site.installation
     tokens = (
         create_program_token(running.platform, f"racer{next(NUMBERS)}@example.org", "Racer")
@@ -51,7 +51,7 @@ def accept(person: Client, token: str) -> httpx2.Response:
 
 
 def codes(responses: Sequence[httpx2.Response]) -> Counter[str]:
-    """How often each problem was met; "" for a success."""
+    """How often each problem code was returned, with "" for a success."""
     return Counter("" if each.is_success else str(each.json()["code"]) for each in responses)
 
 
@@ -135,7 +135,7 @@ def test_unconfirmed_uploads_move_with_the_person_and_confirmed_ones_stay(
     oak = good(create(ada, "moving", "Oak"))["id"]
     good(accept(bob, invite(ada, oak)))
 
-    assert good(ada.http.get(f"/api/v1/uploads/{early}"))["id"] == early  # it came along
+    assert good(ada.http.get(f"/api/v1/uploads/{early}"))["id"] == early  # it moved along
     assert len(good(ada.http.get("/api/v1/teams"))) == 1
     confirmed = bob.upload(phase, archives[1])
     number = good(bob.confirm(confirmed, "Acorn"))["id"]

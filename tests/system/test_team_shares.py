@@ -1,4 +1,4 @@
-"""What one team may take of the server, whoever of it asks."""
+"""The limits of a team's share of the server, whichever member asks."""
 
 import uuid
 from dataclasses import replace
@@ -32,7 +32,7 @@ def person(board: Rows) -> int:
 
 
 def received(board: Rows, user_id: int, team_id: int) -> uuid.UUID:
-    """An archive of a mebibyte that waits to be checked."""
+    """An archive of 1 MiB waiting to be checked."""
     with board.platform.transaction() as session:
         upload = Upload(phase_id=board.phase_id, team_id=team_id, user_id=user_id, filename="results.zip")
         upload.id, upload.size, upload.received = uuid.uuid4(), MiB, MiB

@@ -1,4 +1,4 @@
-"""Resumable uploads by tus: its own client on a real server that dies, and every response that the protocol promises."""
+"""Resumable uploads by tus: the official client with a real server that dies, and every response of the protocol."""
 
 import hashlib
 import random
@@ -82,7 +82,7 @@ def test_a_tus_client_resumes_after_the_web_process_is_killed(
 
 
 def kill_when_some_arrived(running: Installation, someone: Client) -> None:
-    """Kill -9 as soon as a first piece is stored, with most of the request still to come."""
+    """Kill -9 as soon as a first piece is stored, with most of the request still outstanding."""
     pid = running.pid("web")
     store = running.platform.archives
 
@@ -113,7 +113,7 @@ def test_an_interrupted_put_is_resumed_by_tus(someone: Client) -> None:
     upload = listed()
     where = f"/api/v1/uploads/{upload['id']}"
 
-    def resumed() -> bool:  # the server may not have noticed yet that the first client is gone
+    def resumed() -> bool:  # the server may not have noticed yet that the first client has disconnected
         offset = someone.offset(where)
         return someone.append(where, GOOD[offset:], offset).status_code == 204
 

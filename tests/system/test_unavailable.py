@@ -1,4 +1,4 @@
-"""What an installation answers while its database or its broker is away, on real processes."""
+"""The responses of real processes while their database or broker is unavailable."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.system.test_stalls import waits_for_lock
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
-PAGE = "/challenges/away/test/competitions/3"  # reads the database each time, unlike home
+PAGE = "/challenges/away/test/competitions/3"  # reads the database each time, unlike the home page
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_pages_and_health_answer_while_the_database_is_silent(running: Installat
             alive = visitor.get("/health")
             assert time.monotonic() - before < 10
             assert alive.status_code == 200
-            # it may know how the database was a second ago
+            # the state of the database may be cached for a second
             assert eventually(lambda: health(address)["database"]["status"] == "unreachable")
             assert {one.result().status_code for one in waiting} == {503}
             assert time.monotonic() - before < 40
@@ -104,7 +104,7 @@ def test_a_waiting_statement_is_not_mistaken_for_a_silent_database(
             connection.execute("LOCK TABLE upload IN ACCESS EXCLUSIVE MODE")
             waiting = together.submit(someone.http.get, "/uploads")
             assert eventually(lambda: waits_for_lock(running))
-            time.sleep(4)  # longer than a new connection is waited for
+            time.sleep(4)  # longer than the timeout of a new connection
             others = [visitor.get(PAGE).status_code for _ in range(8)]
         waited = waiting.result()
 

@@ -1,4 +1,4 @@
-"""Two requests that write to one upload at the same time, forced into the order that does harm."""
+"""Two simultaneous writes to one upload, forced into the harmful order."""
 
 import asyncio
 import hashlib

@@ -36,7 +36,7 @@ def oak(site: SharedSite) -> Client:
 
 @pytest.fixture(scope="module")
 def small_web(site: SharedSite) -> str:
-    """A web server that takes small archives only."""
+    """A web server that accepts only small archives."""
     return site.installation.start_web("small web", max_upload=LIMIT)
 
 
@@ -292,7 +292,7 @@ def test_requests_from_pages_of_another_site_are_refused(site: SharedSite) -> No
 
 @pytest.fixture
 def description(site: SharedSite) -> Path:
-    """The file by which archives of the phase are checked."""
+    """The description file by which archives of the phase are checked."""
     [[key]] = site.installation.ask(
         "SELECT description_key FROM phase p JOIN challenge e ON p.challenge_id = e.id WHERE e.code = 'pieces'"
     )
@@ -317,7 +317,7 @@ def test_a_temporarily_unreadable_archive_is_checked_later(
     site: SharedSite, oak: Client, description: Path
 ) -> None:
     with away(description):
-        description.mkdir()  # something is there, and cannot be read
+        description.mkdir()  # a file exists but cannot be read
         refused = oak.send(PHASE, GOOD)
         description.rmdir()
 

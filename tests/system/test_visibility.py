@@ -1,4 +1,4 @@
-"""Who sees a result: its team until it is made public, everybody afterwards, nobody once it is withdrawn."""
+"""Who sees a result: its team until it is published, everybody afterwards, nobody once it is withdrawn."""
 
 from itertools import count
 from typing import Any
@@ -32,7 +32,7 @@ def elm(site: SharedSite) -> Client:
 
 
 def scored(someone: Client, phase: str, *, make_public: bool) -> Any:
-    """A submission of a new method once it is scored."""
+    """A scored submission of a new method."""
     upload = someone.upload(phase, results(cat=5, dog=5))
     response = someone.confirm(upload, f"Method {next(NAMES)}", make_public=make_public)
     return someone.final(int(good(response)["id"]))

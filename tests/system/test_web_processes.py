@@ -29,7 +29,7 @@ def quiet(own_servers: OwnServers) -> Iterator[Installation]:
 
 @contextmanager
 def serving(running: Installation, web_processes: int = 2) -> Iterator[tuple[int, str]]:
-    """The command's process id and address, once it answers; its variables name the private storage, too."""
+    """The pid and the address of the command once it answers; its variables also name the private storage."""
     update = {"port": free_port(), "web_processes": web_processes, "metrics_token": TOKEN}
     settings = running.settings.model_copy(update=update)
     command = [str(Path(sys.executable).with_name("heldout-server")), "serve"]
@@ -52,7 +52,7 @@ def web_processes(pid: int) -> list[int]:
 
 
 def counted(address: str) -> float:
-    """How many requests for the state of the installation all its web processes have answered."""
+    """The number of requests for the installation's state answered by all its web processes."""
     text = httpx2.get(f"{address}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30).text
     assert "heldout_healthy" in text, text
     lines = [line for line in text.splitlines() if line.startswith("heldout_http_requests_total")]
@@ -83,7 +83,7 @@ def test_web_processes_do_not_know_the_private_storage_and_create_private_files(
         assert eventually(lambda: len(web_processes(pid)) == number)
         for each in web_processes(pid):
             variables = Path(f"/proc/{each}/environ").read_text()
-            assert "MALLOC_ARENA_MAX=2" in variables  # or memory of large pages is never returned
+            assert "MALLOC_ARENA_MAX=2" in variables  # otherwise memory of large pages is never returned
             assert "HELDOUT_DATABASE_URL" in variables
             assert [name for name in NOT_FOR_WEB if variable(name) in variables] == []
             assert "Umask:\t0077" in Path(f"/proc/{each}/status").read_text()
