@@ -1,4 +1,4 @@
-"""The programs that measure speed run, and what they race against comes to the same numbers."""
+"""The benchmarks run and agree with the implementations they are compared to."""
 
 import re
 import subprocess

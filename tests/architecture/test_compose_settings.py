@@ -1,4 +1,4 @@
-"""docker-compose.yml passes every setting to the services that use it, and .env.example explains those that people set."""
+"""docker-compose.yml passes every setting to the services that use it, and .env.example explains those that operators set."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from tests.shared import ROOT
 
 EXAMPLE = (ROOT / ".env.example").read_text()
 LINE = re.compile(rf"^#({PREFIX}\w+)=(.*)$", re.MULTILINE)
-SERVICES = {"web", "worker", "beat"}  # `migrate` needs its database alone
+SERVICES = {"web", "worker", "beat"}  # `migrate` needs only its database
 OF_CADDY = {"HELDOUT_SITE", "HELDOUT_TLS", "HELDOUT_OUTER_PROXIES"}
 OF_COMPOSE = OF_CADDY | {"HELDOUT_HTTP", "HELDOUT_HTTPS", "HELDOUT_CERTIFICATES", "HELDOUT_FRONT_NETWORK"}
 FIXED = {
@@ -39,13 +39,13 @@ SET_BY_OPERATORS = Settings.model_fields.keys() - FIXED.keys() - SECRETS
 
 
 def environments(settings: str = "") -> dict[str, dict[str, str]]:
-    """The variables of each service that takes settings."""
+    """The variables of each service that has settings."""
     services = configuration(settings)["services"]
     return {name: services[name]["environment"] for name in SERVICES}
 
 
 def as_read(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that a service makes of its variables, without its secrets."""
+    """The settings that a service reads from its variables, without its secrets."""
     with monkeypatch.context() as patched:
         for name, value in environment.items():
             if not name.endswith(FILE_SUFFIX):
@@ -93,7 +93,7 @@ def test_unset_settings_are_not_passed() -> None:
         each for environment in environments().values() for each in environment
     }
 
-    assert passed == {"HELDOUT_PUBLIC_URL", "HELDOUT_WEB_PROCESSES"}  # Compose has defaults of its own
+    assert passed == {"HELDOUT_PUBLIC_URL", "HELDOUT_WEB_PROCESSES"}  # Compose has its own defaults
 
 
 def test_every_secret_is_a_file_only_for_services_that_may_know_it() -> None:

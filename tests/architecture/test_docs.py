@@ -1,4 +1,4 @@
-"""The documentation that `make docs` builds: every module and protocol has its place, and no link is dead."""
+"""The documentation built by `make docs` contains every module and protocol and has no dead links."""
 
 import posixpath
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Page(HTMLParser):
-    """What a page can be linked at, where its links lead, and its text."""
+    """The anchors of a page, the targets of its links, and its text."""
 
     anchors: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Page(HTMLParser):
 
 
 def dead_links(pages: Mapping[str, Page]) -> list[str]:
-    """Links to a page or an anchor that does not exist, and all that lead out of these pages."""
+    """Links to missing pages or anchors, and all external links."""
     dead = []
     for name, page in pages.items():
         for link in page.links:

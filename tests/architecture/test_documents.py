@@ -1,4 +1,4 @@
-"""What the documents show can be pasted: commands that no test runs exist, with the options, services and files they name."""
+"""Commands in the documentation that no test runs exist, with the options, services and files they name."""
 
 import json
 import re
@@ -20,19 +20,19 @@ from tests.documents import DOCUMENTS, NOT_RUN, Block, blocks
 from tests.shared import ROOT
 
 LANGUAGES = {("sh", ""), ("sh", NOT_RUN), ("python", ""), ("json", ""), ("ini", ""), ("text", "")}
-OURS = {"web", "worker", "beat", "migrate"}  # services whose commands are those of heldout-server
+OURS = {"web", "worker", "beat", "migrate"}  # services that run heldout-server
 COMMANDS = typer.main.get_group(heldout_server)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
 def lines_of(block: Block) -> list[str]:
-    """The commands of a block, one on each line."""
+    """The commands of a block, one per line."""
     joined = block.text.replace("\\\n", " ").splitlines()
     return [line for line in joined if line and not line.startswith("#")]
 
 
 def words_after(program: str, line: str) -> Iterator[list[str]]:
-    """What each call of a program in a line is given."""
+    """The arguments of each call of a program in a line."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     for is_separator, words in groupby(lexer, lambda word: set(word) <= set("();<>|&")):
@@ -42,8 +42,8 @@ def words_after(program: str, line: str) -> Iterator[list[str]]:
 
 
 def check_command(words: Sequence[str]) -> None:
-    """Raises TyperException for a command of heldout-server that does not exist, or does not take these words."""
-    there = ["/" if word.startswith("/") else word for word in words]  # paths are the reader's
+    """Raises TyperException if heldout-server has no such command or the command does not accept these words."""
+    there = ["/" if word.startswith("/") else word for word in words]  # paths belong to the reader
     with typer.Context(COMMANDS) as above:
         name, command, rest = COMMANDS.resolve_command(above, there)
         assert command is not None
@@ -51,7 +51,7 @@ def check_command(words: Sequence[str]) -> None:
 
 
 def service_and_words(words: Sequence[str]) -> list[str]:
-    """The service of a `docker compose run` or `exec`, and what runs in it."""
+    """The service of a `docker compose run` or `exec`, and the command run in it."""
     left = list(words)
     while left[0].startswith("-"):
         left = left[2:] if left[0] in {"-v", "-e"} else left[1:]

@@ -1,4 +1,4 @@
-"""`import scoring` costs little, and brings no library that only files need."""
+"""`import scoring` is fast and does not import libraries that only files need."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ print(before, "polars" in sys.modules, report.headline is not None)
 
 
 def run(program: str, *arguments: object) -> str:
-    """What a program prints; its coverage is not measured, which would import modules of its own."""
+    """The output of a program, without measuring coverage, which would import further modules."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
     variables = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=variables).stdout

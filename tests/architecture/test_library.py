@@ -1,4 +1,4 @@
-"""What the scoring library promises to those who use it without the server."""
+"""The promises of the scoring library to those who use it without the server."""
 
 import ast
 import importlib
@@ -67,13 +67,13 @@ def with_what_they_need(distributions: Iterable[str]) -> set[str]:
 
 
 def packages_of(distributions: set[str]) -> set[str]:
-    """The names under which they are imported."""
+    """The names under which distributions are imported."""
     known = importlib.metadata.packages_distributions()
     return {package for package, names in known.items() if distributions & {plain(name) for name in names}}
 
 
 def alone(program: str, *words: object) -> "subprocess.CompletedProcess[str]":
-    """Run it as if only the core dependencies were installed."""
+    """Run a program as if only the core dependencies were installed."""
     there = packages_of(with_what_they_need(core_dependencies())) | {"scoring"}
     missing = {*importlib.metadata.packages_distributions(), "app", "sample", "worker"} - there
     command = [sys.executable, "-c", ALONE + program, ",".join(missing), *map(str, words)]
@@ -128,12 +128,14 @@ def test_the_commands_work_without_server_packages(tmp_path: Path) -> None:
 
 
 def public_functions() -> dict[str, Callable[..., object]]:
-    """What `scoring` exports, the constructors of its classes, and what measures, compares, analyses and reads."""
+    """All functions that `scoring` exports, the constructors of its classes, and the functions of its public modules."""
     exported = {name: getattr(scoring, name) for name in scoring.__all__}
     found: dict[str, Callable[..., object]] = {}
     found |= {name: each for name, each in exported.items() if inspect.isfunction(each)}
     for owner in filter(inspect.isclass, exported.values()):
-        constructors = inspect.getmembers(owner, inspect.ismethod)  # of a class, bound means to the class
+        constructors = inspect.getmembers(
+            owner, inspect.ismethod
+        )  # on a class, bound means bound to the class
         found |= {f"{owner.__name__}.{name}": each for name, each in constructors if not name.startswith("_")}
     for module in map(importlib.import_module, modules()):
         for name, function in inspect.getmembers(module, inspect.isfunction):
@@ -153,7 +155,7 @@ def test_every_public_function_and_constructor_shows_an_example() -> None:
 
 
 def signature(function: Callable[..., object]) -> str:
-    """What stands before the docstring, with annotations as they are written."""
+    """The source of a function before its docstring, with annotations as written."""
     return inspect.getsource(function).partition('"""')[0]
 
 

@@ -1,4 +1,4 @@
-"""What the documents say of the library is run here."""
+"""Run the examples in the documentation of the library."""
 
 import inspect
 import json
@@ -33,7 +33,7 @@ THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_with_everything_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cat in one image and a dog in the other, and two methods, one of which sees a cat in both."""
+    """A cat in one image, a dog in the other, and two methods, one of which detects a cat in both."""
     images = {"a_1": annotation(thing("cat")), "a_2": annotation(thing("dog", (5, 5, 30, 30)))}
     tree = Kit(tmp_path / "VOCdevkit" / "VOC2012", "val").main(images, {"cat": "1 -1", "dog": "-1 1"})
     tree.write("ImageSets/Segmentation/val.txt", "a_1\na_2\n")

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md and the documentation promise about the code, checked in the code itself."""
+"""Promises of CONTRIBUTING.md and the documentation about the code, checked in the code itself."""
 
 import re
 import tomllib

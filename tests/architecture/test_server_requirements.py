@@ -1,4 +1,4 @@
-"""What requirements.lock brings is enough to run a server, without the tools for working on it."""
+"""requirements.lock is enough to run a server without developer tools."""
 
 import importlib.metadata
 import re

@@ -1,4 +1,4 @@
-"""The wheel: the scoring library and nothing else, which works where nothing of the server is installed."""
+"""The wheel contains only the scoring library and works without the server's packages."""
 
 import importlib.metadata
 import json
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, so that nothing is left in the checkout, and without a network."""
+    """A wheel built without a network from a copy, so that nothing is left in the checkout."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for folder in ("scoring", "app", "worker", "sample"):
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -34,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with the wheel and the libraries that it names."""
+    """The interpreter of an environment with the wheel and its dependencies."""
     environment = tmp_path_factory.mktemp("bare")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"

@@ -1,4 +1,4 @@
-"""Each check finds the history that it is there for, and nothing in a good one."""
+"""Each check finds its own violation and nothing in a good history."""
 
 from dataclasses import replace
 
@@ -110,7 +110,7 @@ def test_each_bad_history_is_found_by_exactly_its_check(what: str) -> None:
     assert checks == {check} | ALONG.get(what, set())
 
 
-# what follows from the same fault by another check's rule
+# also found by another check for the same fault
 ALONG = {
     "one that is there for another method": {"invented", "wrong"},
     "one that is not on the board": {"vanished"},

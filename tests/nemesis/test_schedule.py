@@ -1,4 +1,4 @@
-"""The schedule of faults: the same for the same seed, and never two faults of one thing at a time."""
+"""The schedule of faults is the same for the same seed and never breaks one thing twice at a time."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""The baselines: what their archives hold, and that their levels differ."""
+"""The baselines: the contents of their archives and the differences between their scores."""
 
 import io
 import tarfile
@@ -16,7 +16,7 @@ from sample import ACTIONS, CLASSES, Baseline, draw_baselines, draw_challenge
 from sample.annotations import Box, presence
 from sample.truth import Truth, read_truth
 
-Prediction = tuple[float, bool | None]  # confidence; true positive, false positive or ignored
+Prediction = tuple[float, bool | None]  # confidence, and true positive, false positive or ignored
 
 
 class Drawn(NamedTuple):
@@ -40,7 +40,7 @@ def members(archive: Path) -> dict[str, bytes]:
 
 
 def average_precision(predictions: Sequence[Prediction], positives: int) -> float:
-    """Mean, over the positives, of the precision down to each; exact enough to distinguish the levels."""
+    """The mean over positives of the precision down to each, accurate enough to distinguish the baselines."""
     matched = total = 0
     precisions = 0.0
     for _, is_match in sorted(predictions, key=lambda prediction: -prediction[0]):
@@ -60,7 +60,7 @@ def overlap(one: Sequence[float], box: Box) -> float:
 
 
 def lines_of(archive: Path) -> Iterator[tuple[str, list[list[str]]]]:
-    """Class or action of each file of an archive, and its lines as words."""
+    """The class or action of each file of an archive, and its lines split into words."""
     for name, content in members(archive).items():
         yield (
             name.rsplit("_", 1)[1].removesuffix(".txt"),

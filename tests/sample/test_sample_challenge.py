@@ -1,4 +1,4 @@
-"""The drawn challenge: repeatable, complete, and true about its own pictures."""
+"""The drawn challenge is repeatable and complete, and its annotation fits its pictures."""
 
 from collections import Counter
 from pathlib import Path

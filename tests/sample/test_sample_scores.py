@@ -1,4 +1,4 @@
-"""The baselines through the whole of scoring: every archive is valid, and a better one scores higher."""
+"""The baselines scored end to end: every archive is valid, and a better baseline scores higher."""
 
 from itertools import pairwise
 from pathlib import Path

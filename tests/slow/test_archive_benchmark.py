@@ -1,4 +1,4 @@
-"""The benchmark of archives runs: their way to the server, through the queue, and again in a re-scoring."""
+"""The benchmark of archives runs: uploading, the queue, and rescoring."""
 
 import os
 

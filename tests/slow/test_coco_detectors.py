@@ -1,4 +1,4 @@
-"""COCO's figures of real detectors in all images of VOC2007, as the official program has them."""
+"""COCO's figures of real detectors in all images of VOC2007 equal those of the official program."""
 
 import os
 

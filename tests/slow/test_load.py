@@ -1,4 +1,4 @@
-"""The load test runs: a very short night with two people."""
+"""The load test runs with two people for a very short time."""
 
 from pathlib import Path
 

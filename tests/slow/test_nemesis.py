@@ -1,4 +1,4 @@
-"""Two minutes with the nemesis for each kind of store, or one in a short form: nothing that was acknowledged is lost, doubled or wrong."""
+"""Two minutes of random faults (one in short runs) with each kind of store lose, double or corrupt nothing acknowledged."""
 
 from pathlib import Path
 
