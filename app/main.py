@@ -13,7 +13,7 @@ from app.boards import pages as boards_pages
 from app.boards import team_api as boards_team_api
 from app.boards import team_pages as boards_team_pages
 from app.challenges import api as challenges_api
-from app.challenges import example_pages, text_api, text_pages
+from app.challenges import data_api, data_pages, example_pages, news_pages, text_api, text_pages
 from app.challenges import pages as challenges_pages
 from app.core import logs
 from app.core.problems import problem_responses
@@ -45,6 +45,8 @@ from app.organising import (
     disclosure_pages,
     phase_api,
     phase_pages,
+    question_api,
+    question_pages,
     role_api,
     role_pages,
     similarity_api,
@@ -98,6 +100,7 @@ API = (
     home_api.router,
     challenges_api.router,
     text_api.router,
+    data_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,
@@ -105,6 +108,7 @@ API = (
     phase_api.router,
     administration_api.router,
     role_api.router,
+    question_api.router,
     audit_api.router,
     documentation_api.router,
     health_api.router,
@@ -121,12 +125,15 @@ PAGES = (
     personal_data_pages.router,
     challenges_pages.router,
     text_pages.router,
+    news_pages.router,
     login_pages.router,
     second_factor_pages.router,
     openid_pages.router,
     role_pages.router,
+    question_pages.router,
     upload_pages.router,
     example_pages.router,
+    data_pages.router,
     storage_pages.router,
     result_pages.router,
     boards_team_pages.router,

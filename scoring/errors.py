@@ -1,4 +1,4 @@
-"""Problems of an archive, which keep it from being scored, and notes, which do not."""
+"""Problems of an archive, which keep it from being scored, and warnings and notes, which do not."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,9 +12,10 @@ SHOWN = 120  # characters of a name or a value from outside
 
 
 class Severity(StrEnum):
-    """A PROBLEM keeps an archive from being scored, a NOTE does not."""
+    """A PROBLEM keeps an archive from being scored; a WARNING says that it may not be what is meant, a NOTE needs no change."""
 
     PROBLEM = "problem"
+    WARNING = "warning"
     NOTE = "note"
 
 
@@ -81,6 +82,28 @@ class Problems:
         """Add a note, which does not keep the archive from being scored."""
         self.add(note, Severity.NOTE)
 
+    def warn(self, warning: Problem) -> None:
+        """Add a warning, which does not keep the archive from being scored."""
+        self.add(warning, Severity.WARNING)
+
+    def replace(self, code: str, cause: Problem) -> None:
+        """Name the cause of all problems of a code once, in place of these."""
+        listed = self._listed[Severity.PROBLEM]
+        listed[:] = [each for each in listed if each.code != code]
+        del self._counts[Severity.PROBLEM][code]
+        counts = self._listed_of[Severity.PROBLEM]
+        for key in [key for key in counts if key[0] == code]:
+            del counts[key]
+        self.add(cause)
+
+    def count(self, code: str) -> int:
+        """How many problems of a code there are, listed or not."""
+        return self._counts[Severity.PROBLEM][code]
+
+    def first(self, code: str) -> Problem | None:
+        """The first listed problem of a code."""
+        return next((each for each in self.listed if each.code == code), None)
+
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add each problem."""
         for problem in problems:
@@ -105,6 +128,11 @@ class Problems:
         return tuple(self._listed[Severity.NOTE])
 
     @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """The warnings, in the order in which they were found."""
+        return tuple(self._listed[Severity.WARNING])
+
+    @property
     def total(self) -> int:
         """How many problems there are, listed or not."""
         return self._counts[Severity.PROBLEM].total()
@@ -112,8 +140,8 @@ class Problems:
     @property
     def unlisted(self) -> Mapping[str, int]:
         """How many more there are of each code than are listed, codes in alphabetical order."""
-        total = self._counts[Severity.PROBLEM] + self._counts[Severity.NOTE]
-        listed = Counter(each.code for each in self.listed + self.notes)
+        total = sum(self._counts.values(), Counter[str]())
+        listed = Counter(each.code for each in self.listed + self.warnings + self.notes)
         return {code: count - listed[code] for code, count in sorted(total.items()) if count > listed[code]}
 
 

@@ -15,7 +15,7 @@ from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
 from scoring.errors import Problem, Problems
 from scoring.files import as_path
 from scoring.intake.archive import Meter
-from scoring.intake.checking import Checked, Inspection
+from scoring.intake.checking import Checked, Inspection, add_warnings
 from scoring.intake.file_names import missing_files, no_results
 from scoring.intake.fingerprints import fingerprint
 from scoring.intake.result_files import (
@@ -62,7 +62,8 @@ class FoundCompetition:
 class Validation:
     """The outcome of a validation.
 
-    unlisted: how many more problems and notes of a code there are than are listed; members and unpacked: the files and
+    unlisted: how many more problems and notes of a code there are than are listed; warnings: signs that valid results are not
+    what is meant, see `scoring.intake.plausibility`, none in reports written before they were added; members and unpacked: the files and
     bytes read of the archive, without folders.
     """
 
@@ -72,6 +73,7 @@ class Validation:
     unlisted: Mapping[str, int]
     members: int
     unpacked: int
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -105,6 +107,7 @@ class Validation:
             unlisted=dict(plain["unlisted"]),
             members=plain["members"],
             unpacked=plain["unpacked"],
+            warnings=tuple(Problem(**each) for each in plain.get("warnings", ())),
         )
 
 
@@ -145,13 +148,20 @@ def validate(
     summaries: tuple[FoundCompetition, ...] = ()
     for checked in wanted:
         TASKS[checked.info.task].check_all(checked, inspection)
+        add_warnings(checked, inspection)
         summary = _summary(checked, description)
         summaries += (summary,)
         _add_missing_files(checked.info, summary, description, problems)
     for one, other in combinations(summaries, 2):
         _check_not_split(one, other, inspection)
     return Validation(
-        summaries, problems.listed, problems.notes, problems.unlisted, meter.files, meter.unpacked
+        summaries,
+        problems.listed,
+        problems.notes,
+        problems.unlisted,
+        meter.files,
+        meter.unpacked,
+        problems.warnings,
     )
 
 

@@ -65,6 +65,7 @@ from app.results.headlines import SCORE
 from app.results.recording import current_results
 from app.submissions.acceptance import is_replaceable
 from app.submissions.methods import MethodView, Training, method_view, training_text
+from app.submissions.questions import QuestionView, answers_of, questions_of
 from scoring.competitions import is_numbered, name_of
 
 
@@ -346,6 +347,8 @@ class _Stored:
     scores: dict[int, dict[str | None, StoredScore]]
     ladder: dict[int, StoredScore]
     tables: dict[int, list[dict[str, Any]]]
+    questions: tuple[QuestionView, ...]
+    answers: dict[int, dict[int, str]]
     letters: dict[int, str]
     boards: tuple[BoardLink, ...]
 
@@ -362,9 +365,11 @@ def board_page(platform: Platform, actor: Actor, address: BoardKey, query: Board
     classes = scoring.columns(description, address.competition, stored.board.versions.protocol)
     info = scoring.competition_of(stored.phase.dataset, address.competition)
     further = further_of(info.task) if visibility.details and not query.difficult else ()
-    check_query(query, classes, further)
+    check_query(query, classes, further, stored.questions)
     rows = [_row(row, stored, visibility, query, info, classes) for row in stored.rows]
-    arranged = _with_visible_dates(arrange(rows, classes, query, visibility.decimals, further), visibility)
+    arranged = _with_visible_dates(
+        arrange(rows, classes, query, visibility.decimals, further, stored.questions), visibility
+    )
     board = replace(
         _view(stored, visibility, query, info, classes, arranged),
         further=further,
@@ -399,6 +404,8 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
             scores=scores(session, on_board),
             ladder=headlines.load_headlines(session, [row.ladder_run_id for row in rows]),
             tables=exhibits.score_tables(session, on_board) if query.difficult or further_of(task) else {},
+            questions=questions_of(session, phase.challenge_id),
+            answers=answers_of(session, [row.method.id for row in rows]),
             letters={} if before else groups.letters_by_run(session, phase.id, competition),
             boards=_boards_of_challenge(session, phase),
         )
@@ -438,6 +445,7 @@ def _view(
         beyond_public=visibility.beyond_public,
         withheld=withheld(phase, visibility),
         classes=classes,
+        questions=stored.questions,
         rows=rows,
         sort=query.sort,
         descending=query.descending,
@@ -470,7 +478,7 @@ def _controls(
         tasks=tasks,
         trainings=trainings,
         phases=phases,
-        filters=filters_of(query, tuple(teams.values())),
+        filters=filters_of(query, tuple(teams.values()), stored.questions),
         groups=column_groups(board.classes),
         pages=page_count(len(board.rows)),
         listed=len(board.rows),
@@ -541,6 +549,7 @@ def _row(
         high=high,
         group=group,
         further=tuple(map(Cell, further)),
+        answers=tuple(stored.answers.get(row.method.id, {}).get(each.id) for each in stored.questions),
     )
 
 

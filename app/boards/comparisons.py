@@ -21,10 +21,11 @@ from app.core.errors import MalformedError, NotFoundError
 from app.models import Board, ClassScore, Method, Phase, Result, Run, Team
 from app.people.teams import is_public
 from app.platform import Platform
-from app.results import analyses, exhibits, headlines, submissions
+from app.results import analyses, exhibits, groups, headlines, submissions
 from app.results.analyses import AnalysisView, ClassErrors, analysis_view
 from app.results.details import classes_to_draw, curves_figure, errors_figure, view_of
 from app.results.exhibits import ClassValue
+from app.results.groups import BoardFamily
 from app.results.headlines import SCORE
 from app.results.recording import is_on_board
 from app.results.standings import rank_column
@@ -32,7 +33,7 @@ from app.results.submissions import class_value
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
 from app.web.charts.shapes import Column, Drawing, Figure, Table
 from scoring.analysis.image_outcomes import ImageOutcomes, read_outcomes
-from scoring.statistics.comparison import Comparison, compare
+from scoring.statistics.comparison import Comparison, HolmFamily, compare
 from scoring.statistics.kept_replicates import read_replicates
 from scoring.statistics.rank_tests import holm
 from scoring.statistics.resampling import Replicates
@@ -84,10 +85,13 @@ class Statistics:
     """The results of a paired bootstrap. The first method is the reference.
 
     pairs: the means of all pairs of methods; classes: each class against the reference; images: those whose numbers of errors
-    differ most, largest difference first.
+    differ most, largest difference first. tests: how many the p-values of means are corrected for: one for each pair of the
+    board's public methods, or of these methods alone if the others have not been compared yet (is_of_board false).
     """
 
     replicates: int
+    tests: int
+    is_of_board: bool
     pairs: tuple[PairDifference, ...]
     classes: tuple[ClassDifferences, ...]
     images: tuple[ImageDifference, ...]
@@ -192,23 +196,28 @@ def obstacle_of(setups: Sequence[tuple[int, str, str]]) -> str | None:
     return None
 
 
-def statistics_of(compared: Sequence[Compared]) -> Statistics:
+def statistics_of(compared: Sequence[Compared], family: HolmFamily | None = None) -> Statistics:
     """Compute the paired differences of at least two methods.
 
-    Holm's correction is applied over all pairs of means, and separately over all classes of all methods against the first.
+    family: the tests of all pairs of the board's methods, whose correction the means get, so that a p-value does not depend on
+    what else was chosen; without it, Holm's correction over the chosen pairs. The classes of all methods against the first
+    are a family of their own.
     Only classes that every method has predictions for are compared; images are compared only if these are all classes of every
     method and all have the same images. Raises ValueError if the replicates are not paired.
     """
     replicates = _of_common_classes([each for each, _ in compared])
     pairs = list(combinations(range(len(replicates)), 2))
     by_pair = {pair: compare(replicates[pair[1]], replicates[pair[0]]) for pair in pairs}
-    means = _corrected([by_pair[pair][-1] for pair in pairs])
+    tested = [by_pair[pair][-1] for pair in pairs]
+    means = _corrected(tested) if family is None else [_in_family(each, family) for each in tested]
     against_first = [by_pair[0, place][:-1] for place in range(1, len(replicates))]
     flat = _corrected([each for column in against_first for each in column])
     names = replicates[0].names
     columns = [flat[start : start + len(names)] for start in range(0, len(flat), len(names) or 1)]
     return Statistics(
         replicates=replicates[0].draws.replicates,
+        tests=len(pairs) if family is None else family.tests,
+        is_of_board=family is not None,
         pairs=tuple(
             PairDifference(one, other, mean) for (one, other), mean in zip(pairs, means, strict=True)
         ),
@@ -232,6 +241,13 @@ def _of_common_classes(replicates: Sequence[Replicates]) -> list[Replicates]:
         return replace(each, names=tuple(common), scores=scores, values=each.values[rows])
 
     return [restricted(each) for each in replicates]
+
+
+def _in_family(each: Comparison, family: HolmFamily) -> Difference:
+    corrected = None if each.p_value is None else family.corrected(each.p_value)
+    return Difference(
+        each.difference.value, each.difference.low, each.difference.high, each.p_value, corrected
+    )
 
 
 def _corrected(compared: Sequence[Comparison]) -> list[Difference]:
@@ -427,6 +443,7 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
         stored = analyses.diagnoses(session, [run.run for run in runs]) if visibility.details else {}
         compared = _methods(session, visibility, runs, stored)
         candidates, has_more = _candidates(session, actor, phase, address.competition, chosen, visibility)
+        family = groups.family_of(session, phase.id, address.competition) if visibility.details else None
     obstacle = obstacle_of([run.setup for run in runs])
     is_ready = obstacle is None and len(stored) == len(runs) >= FEWEST
     return ComparisonView(
@@ -438,7 +455,7 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
         measure=next((run.measure for run in runs), ""),
         methods=compared,
         classes=tuple(dict.fromkeys(each.name for method in compared for each in method.classes)),
-        statistics=_statistics(platform, [run.run for run in runs]) if is_ready else None,
+        statistics=_statistics(platform, [run.run for run in runs], family) if is_ready else None,
         is_computed=is_ready or not visibility.details or obstacle is not None or len(runs) < FEWEST,
         obstacle=obstacle,
         withheld=withheld(phase, visibility),
@@ -513,8 +530,8 @@ def _candidates(
     return tuple(shown), len(everyone) > MAX_CANDIDATES
 
 
-def _statistics(platform: Platform, run_ids: Sequence[int]) -> Statistics:
-    """Compute the statistics of runs, or take them from the cache; runs never change, so neither do these."""
+def _statistics(platform: Platform, run_ids: Sequence[int], family: BoardFamily | None) -> Statistics:
+    """Compute the statistics of runs, or take them from the cache; they depend on these and on the runs of the board."""
 
     def make() -> bytes:
         with platform.transaction() as session:
@@ -523,9 +540,11 @@ def _statistics(platform: Platform, run_ids: Sequence[int]) -> Statistics:
             (read_replicates(kept[run].replicates), read_outcomes(kept[run].image_outcomes))
             for run in run_ids
         ]
-        return json.dumps(scoring.to_plain(statistics_of(compared))).encode()
+        return json.dumps(
+            scoring.to_plain(statistics_of(compared, family.family if family else None))
+        ).encode()
 
-    rendered = platform.cache.rendered(("comparison", *run_ids), make)
+    rendered = platform.cache.rendered(("comparison", family.version if family else "", *run_ids), make)
     return scoring.from_plain(Statistics, json.loads(gzip.decompress(rendered.compressed)))
 
 

@@ -16,7 +16,7 @@ def csv_of(page: BoardPage, site: str) -> bytes:
     header = [
         "rank", "group", "method", "team", "training", "baseline", "date", *([board.sort] if board.sort in FIGURES else []),
         *(f"{name}{end}" for name in names for end in (("", " low", " high") if with_intervals else ("",))),
-        "address",
+        *(each.title for each in board.questions), "address",
     ]  # fmt: skip
     return tables.csv_of(
         header, [_csv_row(row, board, site, with_intervals=with_intervals) for row in board.rows]
@@ -30,7 +30,7 @@ def _csv_row(row: BoardRow, board: BoardView, site: str, *, with_intervals: bool
     return [
         row.rank, row.group or "", row.method, row.team.name, row.training or "", "yes" if row.is_baseline else "",
         row.date.date().isoformat(), *([row.figure] if board.sort in FIGURES else []), *values,
-        f"{site}/submissions/{row.submission}",
+        *(answer or "" for answer in row.answers), f"{site}/submissions/{row.submission}",
     ]  # fmt: skip
 
 

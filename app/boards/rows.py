@@ -13,6 +13,7 @@ from app.boards.ranking import FIGURES, best_of, second_of
 from app.boards.selections import (
     CLASSES_TOGETHER,
     ROWS_TOGETHER,
+    AnswerFilter,
     BoardQuery,
     ColumnGroup,
     TrainingData,
@@ -20,8 +21,11 @@ from app.boards.selections import (
     page_count,
 )
 from app.core.errors import MalformedError
-from app.results.groups import MOST_RUNS, share_group
+from app.jobs.sandbox import MOST_LETTERED
+from app.models import QuestionKind
+from app.results.groups import share_group
 from app.submissions.methods import Training
+from app.submissions.questions import QuestionView
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class BoardRow:
     further: tuple[
         Cell, ...
     ] = ()  # the protocol's figures beside the mean, in the order of the board's `further`
+    answers: tuple[str | None, ...] = ()  # to the board's `questions`
     figure: float | None = None  # the value that the rows are sorted by, if it is one of `FIGURES`
 
 
@@ -109,6 +114,7 @@ class BoardView:
     beyond_public: bool  # the reader is an organiser and sees more than participants
     withheld: str | None  # what is hidden from the reader, and until when
     classes: tuple[str, ...]
+    questions: tuple[QuestionView, ...]  # that the challenge asks about methods
     rows: tuple[BoardRow, ...]
     sort: str  # one of `SORTS` or a class
     descending: bool
@@ -202,6 +208,8 @@ class BoardPage:
 
 
 SORTS: Final = ("mean", "method", "team", "date", *FIGURES)
+ANSWER: Final = "answer-"  # before the id of a question that rows are sorted by
+FREE_TEXT: Final = (QuestionKind.TEXT, QuestionKind.LINK)
 FEW_CLASSES: Final = 25  # have columns unless the reader hides them; more are behind a switch
 
 NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # ways to say that no other data was used
@@ -245,13 +253,14 @@ def arrange(
     query: BoardQuery,
     decimals: int | None = None,
     further: Sequence[str] = (),
+    questions: Sequence[QuestionView] = (),
 ) -> tuple[BoardRow, ...]:
     """Filter the rows of a board, fill in ranks and best values, and sort them as the query asks.
 
     Ranks depend only on the means of the whole board, not on order or filters: the highest mean has rank 1, equal means share
     a rank, and the next rank is skipped. A row without a mean has no rank. Missing values come last in either direction. The
     best and second best values of a column are those of the rows listed. decimals: of values in [0, 1], None for all digits;
-    further: the names of the figures beside the mean.
+    further: the names of the figures beside the mean; questions: those that the rows answer.
     """
     ranks = ranks_of([row.mean for row in rows])
     figures = _figures(rows, query.sort, decimals)
@@ -259,7 +268,7 @@ def arrange(
     listed = [
         replace(row, rank=rank, figure=figure)
         for row, rank, figure in zip(rows, ranks, figures, strict=True)
-        if _is_listed(row, query)
+        if _is_listed(row, query) and _answers_pass(row, query, questions)
     ]
     marked = _with_best(
         [(Cell(row.mean, low=row.low, high=row.high), *row.further, *row.cells) for row in listed]
@@ -275,7 +284,34 @@ def arrange(
         )
         for row, (mean, *cells) in zip(listed, marked, strict=True)
     ]
+    if query.sort.startswith(ANSWER):
+        return _sorted_by_answer(compared, questions, query)
     return _sorted(compared, [*further, *classes], query)
+
+
+def _answers_pass(row: BoardRow, query: BoardQuery, questions: Sequence[QuestionView]) -> bool:
+    found = {each.id: (each, answer) for each, answer in zip(questions, row.answers, strict=True)}
+    return all(
+        each.accepts(found[each.question][1], is_text=found[each.question][0].kind in FREE_TEXT)
+        for each in query.answers
+    )
+
+
+def _sorted_by_answer(
+    rows: Sequence[BoardRow], questions: Sequence[QuestionView], query: BoardQuery
+) -> tuple[BoardRow, ...]:
+    """Sort by the answers to a question: numbers by size, text by letters; rows without an answer come last."""
+    [place] = (k for k, each in enumerate(questions) if f"{ANSWER}{each.id}" == query.sort)
+    is_number = questions[place].kind is QuestionKind.NUMBER
+
+    def key(row: BoardRow) -> tuple[float, str]:
+        answer = row.answers[place] or ""
+        return (float(answer), "") if is_number else (0.0, answer.casefold())
+
+    by_date = sorted(rows, key=lambda row: (row.date, row.submission))
+    present = [row for row in by_date if row.answers[place] is not None]
+    missing = [row for row in by_date if row.answers[place] is None]
+    return (*sorted(present, key=key, reverse=query.descending), *missing)
 
 
 def _with_best(table: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
@@ -337,12 +373,21 @@ def _sorted(rows: Sequence[BoardRow], columns: Sequence[str], query: BoardQuery)
     return (*sorted(present, key=key, reverse=query.descending), *missing)  # type: ignore[arg-type]  # all keys have the same type
 
 
-def check_query(query: BoardQuery, classes: Sequence[str], further: Sequence[str] = ()) -> None:
-    """Raise MalformedError if the board does not have the sort order or a class of the query."""
-    if query.sort not in (*SORTS, *further, *classes):
-        raise MalformedError(
-            f"cannot sort by {query.sort!r}; expected {', '.join((*SORTS, *further))} or a class of the board"
-        )
+def check_query(
+    query: BoardQuery,
+    classes: Sequence[str],
+    further: Sequence[str] = (),
+    questions: Sequence[QuestionView] = (),
+) -> None:
+    """Raise MalformedError if the board does not have the sort order, a class or a filter of the query."""
+    columns = [f"{ANSWER}{each.id}" for each in questions if each.is_column]
+    if query.sort not in (*SORTS, *further, *classes, *columns):
+        expected = ", ".join((*SORTS, *further, *columns))
+        raise MalformedError(f"cannot sort by {query.sort!r}; expected {expected} or a class of the board")
+    filters = {each.id: each.kind for each in questions if each.is_filter}
+    for each in query.answers:
+        if each.question not in filters or (each.bound and filters[each.question] is not QuestionKind.NUMBER):
+            raise MalformedError(f"this board has no filter {each.name!r}")
     unknown = [name for name in query.classes if name not in classes]
     if unknown:
         raise MalformedError(f"this board has no class {unknown[0]!r}")
@@ -372,10 +417,12 @@ def training_of(training: Training, *, any_data: bool) -> TrainingData | None:
 
 
 def are_compared(board: BoardView, query: BoardQuery) -> bool:
-    """Whether the methods of a board are compared with each other: only on the current board, by the official values."""
-    ranked = sum(row.rank is not None for row in board.rows)
+    """Whether methods have letters or will get them: only on the current board, by the official values, and where they are few.
+
+    This does not depend on filters, and neither do the letters.
+    """
     has_letters = any(row.group for row in board.rows)
-    return has_letters or (query.as_of is None and not query.difficult and 1 < ranked <= MOST_RUNS)
+    return has_letters or (query.as_of is None and not query.difficult and 1 < board.methods <= MOST_LETTERED)
 
 
 def one_page(page: BoardPage) -> BoardView:
@@ -430,8 +477,17 @@ def _segments(
     return tuple(Segment(text, board, text == text_of(here)) for text, board in nearest.items())
 
 
-def filters_of(query: BoardQuery, teams: Sequence[BoardTeam]) -> tuple[Filter, ...]:
+def _words_of(each: AnswerFilter, question: QuestionView) -> str:
+    relation = {"-from": "at least ", "-to": "at most "}.get(each.bound, "")
+    unit = f" {question.unit}" if question.unit else ""
+    return f"{question.text}: {relation}{each.value}{unit}"
+
+
+def filters_of(
+    query: BoardQuery, teams: Sequence[BoardTeam], questions: Sequence[QuestionView] = ()
+) -> tuple[Filter, ...]:
     """Return the filters in force, each with the address of the board without it."""
+    asked = {each.id: each for each in questions}
     team = next((each.name for each in teams if each.id == query.team), f"team {query.team}")
     found = (
         (query.training, "training", f"{query.training} data" if query.training else ""),
@@ -442,6 +498,7 @@ def filters_of(query: BoardQuery, teams: Sequence[BoardTeam]) -> tuple[Filter, .
         (not query.baselines, "baselines", "without baselines"),
         (query.difficult, "values", "difficult objects counted"),
         (query.classes, "class", ", ".join(query.classes)),
+        *((each.value, each.name, _words_of(each, asked[each.question])) for each in query.answers),
     )
     return tuple(
         Filter(text, query.address(**{field: None}, columns=None, page=None))

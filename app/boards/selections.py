@@ -1,13 +1,15 @@
 """The query parameters of a board: methods, columns, rows, a date."""
 
 import enum
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 
 class TrainingData(enum.StrEnum):
@@ -31,6 +33,44 @@ ASCENDING: Final = frozenset({"method", "team", "mean-rank"})  # sort orders tha
 MOST_CHOSEN: Final = 100  # classes in one URL
 
 
+ANSWER_NAME: Final = re.compile(r"answer-([0-9]{1,18})(-from|-to)?")
+MOST_ANSWERS: Final = 40  # filters in one URL
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class AnswerFilter:
+    """A filter by the answers to a question.
+
+    bound: "-from" or "-to" for a number that is not smaller or not larger, empty for text that contains this, or exactly
+    this answer.
+    """
+
+    question: int
+    bound: str
+    value: str
+
+    @property
+    def name(self) -> str:
+        """Its name in addresses."""
+        return f"answer-{self.question}{self.bound}"
+
+    def accepts(self, answer: str | None, *, is_text: bool) -> bool:
+        """Whether an answer passes. is_text: the answers are free text or addresses.
+
+        >>> AnswerFilter(7, "-to", "30").accepts("12.5", is_text=False), AnswerFilter(7, "", "net").accepts("ResNet-50", is_text=True)
+        (True, True)
+        """
+        if answer is None:
+            return False
+        if self.bound:
+            return (
+                (float(answer) >= float(self.value))
+                if self.bound == "-from"
+                else float(answer) <= float(self.value)
+            )
+        return self.value.casefold() in answer.casefold() if is_text else self.value == answer
+
+
 @dataclass(frozen=True, slots=True)
 class BoardQuery:
     """Which rows and classes of a board to show, in which order and how.
@@ -38,7 +78,8 @@ class BoardQuery:
     sort: one of `rows.SORTS` or a class; team: its id; since, until: the days between which results were submitted; as_of:
     show the board at the end of this day; difficult: show values that also count difficult objects; classes: empty for all;
     columns, page: the group of classes and the page of rows, from 1; method: the id of the method whose row is marked;
-    class_columns: whether the classes have columns, None for the default, see `rows.shows_classes`.
+    class_columns: whether the classes have columns, None for the default, see `rows.shows_classes`; answers: filters by
+    the answers to the challenge's questions.
     """
 
     sort: str = "mean"
@@ -57,6 +98,7 @@ class BoardQuery:
     intervals: bool = False
     compact: bool = False
     class_columns: bool | None = None
+    answers: tuple[AnswerFilter, ...] = ()
 
     def address(self, **changes: Any) -> str:
         """Return the query string for this query with some fields changed. Fields at their defaults are left out.
@@ -93,6 +135,7 @@ class BoardQuery:
             "class_columns": None
             if self.class_columns is None
             else ("show" if self.class_columns else "hide"),
+            **{each.name: each.value for each in self.answers},
         }
 
     def of_all(self) -> "BoardQuery":
@@ -113,6 +156,13 @@ class ColumnGroup:
     last: str
 
 
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
 def _none_if_blank(value: Any) -> Any:
     return None if value == "" else value
 
@@ -124,15 +174,19 @@ ClassName = Annotated[str, Field(max_length=100)]
 
 
 class BoardParameters(BaseModel):
-    """The query parameters of a board: which rows and classes, in which order."""
+    """The query parameters of a board: which rows and classes, in which order.
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    Filters by the answers to the challenge's questions are parameters, too: `answer-7=yes`, `answer-8-from=10`,
+    `answer-8-to=30`, with the id of the question.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     sort: Annotated[
         ClassName | None,
         BlankAsNone,
         Field(
-            description="mean, method, team, date, median, won, mean-rank, a figure such as AP50, or a class"
+            description="mean, method, team, date, median, won, mean-rank, a figure such as AP50, answer-7 for a question, or a class"
         ),
     ] = None
     order: Annotated[
@@ -178,6 +232,30 @@ class BoardParameters(BaseModel):
             baselines=self.baselines is None,
             difficult=self.values is not None,
             classes=tuple(sorted(set(self.classes))),
+            answers=self._answers(),
+        )
+
+    @model_validator(mode="after")
+    def _answers_fit(self) -> Self:
+        found = self._answers()
+        if len(found) > MOST_ANSWERS or any(len(each.value) > 100 for each in found):
+            message = f"at most {MOST_ANSWERS} filters by answers, of at most 100 characters each"
+            raise ValueError(message)
+        for each in found:
+            if each.bound and not _is_finite(each.value):
+                message = f"{each.name}: expected a number, found {each.value!r}"
+                raise ValueError(message)
+        return self
+
+    def _answers(self) -> tuple[AnswerFilter, ...]:
+        """Return the filters by answers, which have names of their own in every challenge."""
+        matches = ((ANSWER_NAME.fullmatch(name), value) for name, value in (self.model_extra or {}).items())
+        return tuple(
+            sorted(
+                AnswerFilter(int(match[1]), match[2] or "", value.strip())
+                for match, value in matches
+                if match and isinstance(value, str) and value.strip()
+            )
         )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, SQLColumnExpression, false, func, 
 from sqlalchemy.orm import Session, aliased
 
 import scoring
+from app.challenges.availability import are_available, dates_of_images
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import NotFoundError
 from app.models import Board, Challenge, Disclosure, GroundTruth, Phase, PictureSource, Quota, in_order
@@ -55,6 +56,7 @@ class PhaseView:
     embargo: bool = False  # only a result's team and organisers see it until the phase is over
     not_offered: tuple[int, ...] = ()  # competitions without ground truth
     has_images: bool = False  # images were imported
+    images_available: bool = True  # no file that offers them has to wait for its date
     shows_images: bool = False  # images are public
     draws_images: bool = False  # annotation and predictions drawn over images are public
 
@@ -132,7 +134,14 @@ _SHARED_QUOTAS: Final = (
     .scalar_subquery()
 )
 PHASES: Final = (
-    select(Phase, Challenge, func.clock_timestamp(), PictureSource.is_public, _SHARED_QUOTAS)
+    select(
+        Phase,
+        Challenge,
+        func.clock_timestamp(),
+        PictureSource.is_public,
+        _SHARED_QUOTAS,
+        dates_of_images(Phase.id),
+    )
     .join(Challenge)
     .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
     .order_by(Challenge.id.desc(), Phase.image_set)
@@ -156,8 +165,10 @@ def _view(
     moment: datetime,
     images: bool | None,  # noqa: FBT001 - None: no images
     others_quotas: list[list[dict[str, Any]]] | None,
+    dates: list[dict[str, Any]] | None,  # of files with its images
 ) -> PhaseView:
-    is_open = phase.disclosure is Disclosure.FULL and images is not None
+    is_available = are_available(dates, moment)
+    is_open = phase.disclosure is Disclosure.FULL and images is not None and is_available
     is_shared = phase.disclosure is not Disclosure.FULL and others_quotas is not None
     shared = [Quota(**quota) for quotas in others_quotas or () for quota in quotas] if is_shared else []
     return PhaseView(
@@ -184,7 +195,8 @@ def _view(
         state=state_of(phase, moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
         has_images=images is not None,
-        shows_images=bool(images) or is_open,
+        images_available=is_available,
+        shows_images=(bool(images) and is_available) or is_open,
         draws_images=is_open,
     )
 

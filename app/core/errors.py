@@ -236,6 +236,22 @@ class RemovedError(DomainError):
     title = "Gone"
 
 
+class FileDeletedError(DomainError):
+    """An organiser has deleted this file of the data set. The data page of the challenge lists what is offered now."""
+
+    code = "file-deleted"
+    status = 410
+    title = "Gone"
+
+
+class DataQuotaError(DomainError):
+    """The files of a challenge use all the space that this server gives to one. Delete some, or ask an admin for more."""
+
+    code = "data-quota"
+    status = 413
+    title = "Content too large"
+
+
 class StoredBytesError(DomainError):
     """Your unconfirmed uploads use all the space that one person has. Delete or confirm some of them."""
 
@@ -415,12 +431,51 @@ class TrainingNotStated(Refusal):
 
 
 class DescriptionTooShort(Refusal):
-    """A method needs a description of at least 500 characters before it becomes public."""
+    """A method needs a description before it becomes public, of as many characters as its challenge asks for."""
 
     code = "description-too-short"
     status = 409
     title = "Description too short"
     field = "description"
+
+
+class AnswerMissing(Refusal):
+    """A method has to answer the required questions of its challenge before it becomes public."""
+
+    code = "answer-missing"
+    status = 409
+    title = "Answer missing"
+    field = "answers"
+
+
+class AnswerInvalid(Refusal):
+    """An answer does not fit its question. The message says what was expected and what was found."""
+
+    code = "answer-invalid"
+    status = 422
+    title = "Answer does not fit"
+    field = "answers"
+
+
+class QuestionAnswered(Refusal):
+    """Methods have answered the question, so it can no longer change in a way that their answers would not fit.
+
+    Delete it with its answers and ask another.
+    """
+
+    code = "question-answered"
+    status = 409
+    title = "Question has answers"
+    field = "kind"
+
+
+class TooManyQuestions(Refusal):
+    """A challenge asks at most 20 questions about its methods."""
+
+    code = "too-many-questions"
+    status = 409
+    title = "Too many questions"
+    field = "text"
 
 
 class NoLink(Refusal):

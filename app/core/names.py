@@ -4,6 +4,7 @@ import re
 import unicodedata
 from functools import cache
 from typing import Annotated, Final
+from urllib.parse import quote
 
 from confusable_homoglyphs.confusables import confusables_data
 from pydantic import AfterValidator
@@ -122,3 +123,13 @@ def shown_name(filename: str) -> str:
     if len(seen) > MAX_NAME_LENGTH:
         seen = f"{seen[: MAX_NAME_LENGTH - KEPT_ENDING]}…{seen[1 - KEPT_ENDING :]}"
     return seen or "archive"
+
+
+def attachment(filename: str) -> str:
+    """Return a `Content-Disposition` that saves a file under this name, whatever characters it contains.
+
+    >>> print(attachment('a "b" ü.zip'))
+    attachment; filename="a _b_ _.zip"; filename*=UTF-8''a%20%22b%22%20%C3%BC.zip
+    """
+    plain = re.sub(r"[^A-Za-z0-9 ._()+-]", "_", filename)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"

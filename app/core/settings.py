@@ -314,6 +314,12 @@ class Settings(LoginSettings):
     s3_region: Annotated[str, Field(description="region of the service")] = "us-east-1"
     s3_access_key: Annotated[str | None, Field(description="access key for that bucket")] = None
     s3_secret_key: Annotated[str | None, Field(description="secret key for that bucket")] = None
+    s3_redirects: Annotated[
+        bool,
+        Field(
+            description="send downloads of data files to the bucket, whose endpoint people have to reach; otherwise through this server"
+        ),
+    ] = True
     s3_private_bucket: Annotated[
         str | None,
         Field(description="bucket for ground truth; set for workers and commands, never for the web"),

@@ -389,6 +389,7 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
     first = [each.name for each in ranked.methods if share_group(each.letters, ranked.methods[0].letters)]
     description = (
         f"Mean ranks of {plural(len(ranked.methods), 'method')} over {_count(board)}, 1 the best, on a line from left to right."
+        " This is a test across the classes; letters and p-values of leaderboards and comparisons are tests across the images."
         f" The critical difference of Nemenyi's test at the level 0.05 is {ranked.critical_difference:.2f}; bars join methods that it"
         f" cannot distinguish. Not distinguishable from the first: {', '.join(first[:MOST_RANKED])}.{_left_out(board, len(shown))}"
     )

@@ -12,10 +12,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges import challenges, terms
+from app.challenges import challenges, news, terms
 from app.challenges.challenges import PhaseState, PhaseView, description_of, find_phase, offered_competitions
 from app.challenges.disclosure import Use, disclosures_so_far, most_bits
 from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
+from app.challenges.news import AnnouncementView
 from app.challenges.terms import RequiredStep, required_step
 from app.core.access import Actor
 from app.core.errors import NotFoundError
@@ -126,6 +127,7 @@ class HomeView:
     newest: tuple[RecentSubmission, ...]
     published: tuple[PublishedLine, ...] = ()  # historical challenges, not scored here
     pictures: PhasePictures | None = None  # of an open phase with public images
+    news: tuple[AnnouncementView, ...] = ()  # the newest of all challenges
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +375,7 @@ def find_methods(session: Session, words: str, limit: int) -> tuple[FoundMethod,
 
 
 ARRIVALS = 8  # submissions on the front page
+ANNOUNCED = 3  # announcements on it
 MOST_LOOKED_AT = 4  # open phases that are searched for one with public images
 USES_FRESH = 60.0  # seconds for which the number of disclosed bits is cached
 LONGEST_EXAMPLE = 1200  # characters
@@ -384,6 +387,7 @@ def home(platform: Platform) -> HomeView:
         stored = challenges.all_challenges(session)
         phases = challenges.all_phases(session)
         newest = standings.recent_submissions(session, phases, ARRIVALS)
+        announced = news.newest(session, None, ANNOUNCED).rows
     open_ = by_deadline(phases, PhaseState.OPEN)
     return HomeView(
         challenges=_summaries(stored, phases),
@@ -393,6 +397,7 @@ def home(platform: Platform) -> HomeView:
         newest=newest,
         pictures=_pictures(platform, open_),
         published=published.lines(platform),
+        news=announced,
     )
 
 

@@ -122,11 +122,8 @@ class PictureRules(BaseModel):
 
 def can_see_images(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
     """Whether a reader may see the images of a phase, without annotation."""
-    return (
-        phase.disclosure is Disclosure.FULL
-        or source.is_public
-        or actor.organises_challenge(phase.challenge_id)
-    )
+    is_public = phase.disclosure is Disclosure.FULL or source.is_public
+    return (is_public and phase.images_available) or actor.organises_challenge(phase.challenge_id)
 
 
 def draws_annotation(phase: PhaseView, source: PictureSource) -> bool:
@@ -141,12 +138,14 @@ def draws_annotation(phase: PhaseView, source: PictureSource) -> bool:
 def can_see_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
     """Whether a reader may see annotation and predictions drawn over the images."""
     if phase.disclosure is Disclosure.FULL:
-        return True
+        return phase.images_available or actor.organises_challenge(phase.challenge_id)
     return source.draws_truth and actor.organises_challenge(phase.challenge_id)
 
 
 def withheld(phase: PhaseView) -> str:
     """Explain why nothing is drawn over the images of a phase."""
+    if not phase.images_available:
+        return f"The images of {phase.image_set} are not available now; the data page of the challenge says when they are"
     return f"Annotation and predictions are not drawn because the annotation of {phase.image_set} is held out"
 
 

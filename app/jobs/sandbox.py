@@ -17,7 +17,7 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from structlog.contextvars import bind_contextvars, get_contextvars
@@ -110,11 +110,15 @@ def analyse(
     return json.dumps({"diagnosis": to_plain(diagnosis), **encoded}).encode()
 
 
+MOST_LETTERED: Final = 20  # runs; the letters of more could not be read
+
+
 def groups(replicates: tuple[tuple[int, bytes], ...]) -> bytes:
-    """Compare the headline scores of runs, and return their compact letter display as JSON, by run id.
+    """Compare the headline scores of runs, and return their compact letter display and the tests of all pairs as JSON.
 
     replicates: the id of each run and its stored replicates. Only the largest group of runs with the same ground truth,
-    protocol and classes is compared; the other runs, and those without a headline score, get no letters.
+    protocol and classes is compared; the other runs, and those without a headline score, get no letters. letters: by run id,
+    none where more than `MOST_LETTERED` runs are compared; family: a `HolmFamily`.
     """
     drawn = {str(run): read_replicates(content) for run, content in replicates}
     comparable = {run: each for run, each in drawn.items() if each.scores[-1] is not None}
@@ -124,8 +128,10 @@ def groups(replicates: tuple[tuple[int, bytes], ...]) -> bytes:
     try:
         found = standings(paired)
     except ValueError:  # too few replicates have a value for every method
-        return b"{}"
-    return json.dumps({each.name: each.letters for each in found.methods}).encode()
+        return json.dumps({"letters": {}, "family": {}}).encode()
+    has_letters = len(found.methods) <= MOST_LETTERED
+    letters = {each.name: each.letters for each in found.methods} if has_letters else {}
+    return json.dumps({"letters": letters, "family": to_plain(found.family)}).encode()
 
 
 def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str]]) -> bytes:

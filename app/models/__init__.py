@@ -39,7 +39,16 @@ from app.models.runs import (
     SimilarPair,
     Sketch,
 )
-from app.models.submissions import ExtraSlot, Method, MethodChange, Result, Submission, Upload
+from app.models.submissions import (
+    Answer,
+    ExtraSlot,
+    Method,
+    MethodChange,
+    Question,
+    Result,
+    Submission,
+    Upload,
+)
 from app.models.table import (
     Approval,
     Audience,
@@ -50,6 +59,7 @@ from app.models.table import (
     ImageMode,
     JobKind,
     PhaseMoment,
+    QuestionKind,
     Queue,
     ResultState,
     Role,
@@ -63,6 +73,7 @@ from app.models.texts import Announcement, ChallengePage, Site
 __all__ = [
     "Announcement",
     "AnonymousLink",
+    "Answer",
     "ApiToken",
     "Approval",
     "Artefact",
@@ -106,6 +117,8 @@ __all__ = [
     "ProviderLogin",
     "Publication",
     "PublishedChallenge",
+    "Question",
+    "QuestionKind",
     "Queue",
     "Quota",
     "RecoveryCode",

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Text, UniqueConstraint, cast, func
+from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Text, UniqueConstraint, cast, func, text
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -54,6 +54,8 @@ class Challenge(Base):
     title: Mapped[str]
     dataset: Mapped[str]  # the kit's folder: results/<dataset>/Main
     approves_teams: Mapped[bool] = mapped_column(default=False)  # whether held-out phases require approval
+    # characters that the description of a public method needs
+    shortest_description: Mapped[int] = mapped_column(default=500, server_default=text("500"))
     created_at: Mapped[datetime] = now_column()
 
 

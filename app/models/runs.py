@@ -166,7 +166,7 @@ class AnonymousLink(Base):
 
 
 class BoardGroups(Base):
-    """The compact letter display of a board's public methods, from a paired bootstrap over images."""
+    """The comparison of all pairs of a board's public methods, by a paired bootstrap over images."""
 
     __tablename__ = "board_groups"
     __table_args__ = (
@@ -177,7 +177,10 @@ class BoardGroups(Base):
     phase_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     competition: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     version: Mapped[str]  # of the runs that were compared
-    letters: Mapped[dict[str, Any]]  # by run id; only for people who see details
+    # the compact letter display by run id, empty where there are many; only for people who see details
+    letters: Mapped[dict[str, Any]]
+    # the tests of all pairs, as `scoring.statistics.comparison.HolmFamily`; only for people who see details
+    family: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
     as_of: Mapped[datetime]  # when the runs were read
 
 

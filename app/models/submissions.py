@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Challenge, Phase
 from app.models.people import User
-from app.models.table import Base, ResultState, UploadState, key_column, now_column
+from app.models.table import Base, QuestionKind, ResultState, UploadState, key_column, now_column
 from app.models.teams import Team
 
 
@@ -48,6 +48,34 @@ class MethodChange(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id))
     changed_at: Mapped[datetime] = now_column()
     before: Mapped[dict[str, Any]]  # the changed fields with their old values
+
+
+class Question(Base):
+    """A question that a challenge asks about its methods."""
+
+    __tablename__ = "question"
+    id: Mapped[int] = key_column()
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id), index=True)
+    position: Mapped[int] = mapped_column(default=0)  # questions are shown in this order
+    text: Mapped[str]
+    kind: Mapped[QuestionKind]
+    unit: Mapped[str] = mapped_column(default="")  # of numbers
+    choices: Mapped[list[str]] = mapped_column(default=list)  # the possible answers of a choice
+    is_required: Mapped[bool] = mapped_column(default=False)  # for public methods
+    is_column: Mapped[bool] = mapped_column(default=False)  # of boards
+    is_filter: Mapped[bool] = mapped_column(default=False)  # of boards
+    created_at: Mapped[datetime] = now_column()
+
+
+class Answer(Base):
+    """A method's answer to a question of its challenge."""
+
+    __tablename__ = "answer"
+    method_id: Mapped[int] = mapped_column(ForeignKey(Method.id), primary_key=True)
+    question_id: Mapped[int] = mapped_column(
+        ForeignKey(Question.id, ondelete="CASCADE"), primary_key=True, index=True
+    )
+    text: Mapped[str]  # yes, no, a choice, a decimal number, text, or an address
 
 
 class Upload(Base):

@@ -34,6 +34,16 @@ class Disclosure(enum.StrEnum):
     AT_CLOSE = "at close"  # nothing
 
 
+class QuestionKind(enum.StrEnum):
+    """What a question about a method is answered with."""
+
+    YES_NO = "yes or no"
+    CHOICE = "choice"
+    NUMBER = "number"
+    TEXT = "text"
+    LINK = "link"
+
+
 class UploadState(enum.StrEnum):
     """The state of an upload; in the last two, its bytes have been removed."""
 
@@ -159,6 +169,7 @@ TYPES: dict[Any, Any] = {
             Role,
             Approval,
             Disclosure,
+            QuestionKind,
             UploadState,
             RunState,
             ResultState,

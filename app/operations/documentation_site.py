@@ -66,6 +66,7 @@ NAVIGATION: Final = (
             Entry("/docs/take-part", "Take part", "docs/take-part.md"),
             Entry("/docs/formats", "Formats"),
             Entry("/docs/protocols", "Protocols"),
+            Entry("/docs/statistics", "Statistics", "docs/statistics.md"),
             Entry("/docs/organise", "Organise", "docs/organise.md"),
             Entry("/docs/security", "Security", "SECURITY.md"),
         ),

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
@@ -16,10 +16,12 @@ from app.jobs import sandbox
 from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import BoardGroups, RunAnalysis
 from app.platform import Platform
-from scoring import Replicates
+from scoring import Replicates, from_plain
+from scoring.statistics.comparison import HolmFamily
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
 
 MOST_RUNS: Final = 1000  # compared in pairs, the best of a board
+TEST: Final = "paired bootstrap, Holm"
 _LETTER = re.compile(r"[A-Za-z][0-9]*")
 
 
@@ -42,14 +44,30 @@ def share_group(marks: str, others: str) -> bool:
 
 
 def version_of(run_ids: Iterable[int]) -> str:
-    """Return the version of a comparison from its runs, which never change."""
-    return sha256(repr(sorted(run_ids)).encode()).hexdigest()[:16]
+    """Return the version of a comparison from its test and its runs, which never change."""
+    return sha256(f"{TEST} {sorted(run_ids)!r}".encode()).hexdigest()[:16]
 
 
 def letters_by_run(session: Session, phase_id: int, competition: int) -> dict[int, str]:
     """Return the letters of a board's compared runs. Only for readers who see details."""
     found = session.get(BoardGroups, (phase_id, competition))
     return {int(run): marks for run, marks in found.letters.items()} if found else {}
+
+
+@dataclass(frozen=True, slots=True)
+class BoardFamily:
+    """The tests of all pairs of a board's methods. version: of the runs that were compared."""
+
+    version: str
+    family: HolmFamily
+
+
+def family_of(session: Session, phase_id: int, competition: int) -> BoardFamily | None:
+    """Return the tests of all pairs of a board, None if its methods have not been compared. Only for readers who see details."""
+    found = session.get(BoardGroups, (phase_id, competition))
+    if found is None or not found.family.get("tests"):
+        return None
+    return BoardFamily(found.version, from_plain(HolmFamily, found.family))
 
 
 def stored_version(session: Session, phase_id: int, competition: int) -> str | None:
@@ -71,10 +89,10 @@ def replicates(session: Session, run_ids: Collection[int]) -> Iterator[tuple[int
 
 
 def store(
-    session: Session, board: tuple[int, int], version: str, letters: Mapping[str, str], as_of: datetime
+    session: Session, board: tuple[int, int], version: str, compared: Mapping[str, Any], as_of: datetime
 ) -> None:
-    """Store the letters of a board (phase, competition), unless the stored ones are from later data."""
-    values = {"version": version, "letters": dict(letters), "as_of": as_of}
+    """Store the comparison of a board (phase, competition), see `sandbox.groups`, unless the stored one is from later data."""
+    values = {"version": version, "letters": {}, "family": {}, **compared, "as_of": as_of}
     statement = insert(BoardGroups).values(phase_id=board[0], competition=board[1], **values)
     session.execute(
         statement.on_conflict_do_update(
@@ -86,7 +104,7 @@ def store(
 
 
 def compute(platform: Platform, board: tuple[int, int], run_ids: Sequence[int], as_of: datetime) -> None:
-    """Compute and store the letters of the runs on a board (phase, competition), read at `as_of`.
+    """Compare all pairs of the runs on a board (phase, competition), read at `as_of`, and store it.
 
     Does nothing if the same runs have been compared; runs without replicates follow once they have them. Raises the errors of
     storage and the child process.
@@ -96,12 +114,12 @@ def compute(platform: Platform, board: tuple[int, int], run_ids: Sequence[int], 
         version = version_of(analysed)
         if stored_version(session, *board) == version:
             return
-    letters = _compare(platform, analysed) if len(analysed) > 1 else {}
+    compared = _compare(platform, analysed) if len(analysed) > 1 else {}
     with platform.transaction() as session:
-        store(session, board, version, letters, as_of)
+        store(session, board, version, compared, as_of)
 
 
-def _compare(platform: Platform, run_ids: Sequence[int]) -> dict[str, str]:
+def _compare(platform: Platform, run_ids: Sequence[int]) -> dict[str, Any]:
     with platform.transaction() as session:
         drawn = [
             (run, headline_of(read_replicates(content))) for run, content in replicates(session, run_ids)
@@ -110,8 +128,8 @@ def _compare(platform: Platform, run_ids: Sequence[int]) -> dict[str, str]:
     headlines = tuple((run, pack_replicates(each)) for run, each in drawn[:MOST_RUNS])
     settings = platform.settings
     limits = ChildLimits(seconds=settings.delivery_seconds, memory=settings.child_memory, nice=10)
-    letters: dict[str, str] = json.loads(run_in_subprocess(limits, sandbox.groups, headlines))
-    return letters
+    compared: dict[str, Any] = json.loads(run_in_subprocess(limits, sandbox.groups, headlines))
+    return compared
 
 
 def headline_of(drawn: Replicates) -> Replicates:

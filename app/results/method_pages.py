@@ -15,6 +15,7 @@ from app.results import methods as views
 from app.results.methods import MethodPage
 from app.submissions import methods
 from app.submissions.methods import MethodEdit
+from app.submissions.questions import FIELD, answers_sent
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import SentForm, field_errors, values_of
 from app.web.tables import bibtex
@@ -57,7 +58,8 @@ def _citation(page: MethodPage, address: str) -> str | None:
 def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
     """Show the form to change a method's description."""
     page = views.own_method_page(platform, actor, method_id)
-    return _form(request, page, asdict(page.method), {})
+    answers = {f"{FIELD}{each.question.id}": each.answer or "" for each in page.answers}
+    return _form(request, page, asdict(page.method) | answers, {})
 
 
 def _form(
@@ -77,14 +79,18 @@ def edit(
     sent: SentForm,
 ) -> Response:
     """Change a method's description."""
-    form = values_of(sent, MethodEdit)
+    edited = values_of(sent, MethodEdit) | {"answers": answers_sent(sent.items())}
+    form = {**dict(sent), **edited}
     try:
-        methods.edit(platform, actor, method_id, MethodEdit.model_validate(form))
+        methods.edit(platform, actor, method_id, MethodEdit.model_validate(edited))
     except ValidationError as error:
         page = views.own_method_page(platform, actor, method_id)
         return _form(request, page, form, field_errors(error), 422)
     except RefusedError as error:
-        problems = {one.field or "description": one.message for one in error.refusals}
+        problems: dict[str, str] = {}
+        for one in error.refusals:
+            field = one.field or "description"
+            problems[field] = f"{problems[field]}; {one.message}" if field in problems else one.message
         return _form(request, views.own_method_page(platform, actor, method_id), form, problems, 409)
     return RedirectResponse(f"/methods/{method_id}", status_code=303)
 

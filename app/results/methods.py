@@ -10,8 +10,9 @@ from app.people.teams import MemberView, members_of
 from app.platform import Platform
 from app.results import standings
 from app.results.standings import ResultView
-from app.submissions import methods
+from app.submissions import methods, questions
 from app.submissions.methods import Change, MethodView
+from app.submissions.questions import AnsweredQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class MethodPage:
     submissions: tuple[int, ...]
     results: tuple[ResultView, ...]  # on boards
     changes: tuple[Change, ...]
+    answers: tuple[AnsweredQuestion, ...]  # to the challenge's questions
+    shortest_description: int  # characters that a public method's description needs
     is_ours: bool
     can_rename: bool
     unpublishable: str | None  # why it cannot be made public yet
@@ -61,9 +64,11 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             ),
             submissions=methods.submissions_of(session, actor, method),
             changes=methods.changes_of(session, method),
+            answers=questions.answered(session, method),
+            shortest_description=challenge.shortest_description,
             is_ours=is_ours,
             can_rename=is_ours and not methods.has_score(session, method_id),
-            unpublishable=methods.unpublishable_reason(method),
+            unpublishable=methods.unpublishable_reason(session, method),
         )
 
 

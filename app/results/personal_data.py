@@ -21,6 +21,7 @@ from app.core.settings import LoginSettings
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
 from app.models import (
+    Answer,
     ApiToken,
     AuditRecord,
     Base,
@@ -32,6 +33,8 @@ from app.models import (
     Member,
     Method,
     Phase,
+    Question,
+    QuestionKind,
     Queue,
     Result,
     ResultState,
@@ -238,6 +241,9 @@ def erase_team(session: Session, team_id: int, name: str) -> None:
     session.execute(renamed.values(name=name, name_key=lookalike_key(name), affiliation=""))
     methods = update(Method).where(Method.team_id == team_id)
     session.execute(methods.values(**dict.fromkeys(NAMES_PEOPLE, ""), revision=Method.revision + 1))
+    theirs = select(Method.id).where(Method.team_id == team_id)
+    free_text = select(Question.id).where(Question.kind.in_((QuestionKind.TEXT, QuestionKind.LINK)))
+    session.execute(delete(Answer).where(Answer.method_id.in_(theirs), Answer.question_id.in_(free_text)))
 
 
 def _owned() -> Iterator[Column[Any]]:

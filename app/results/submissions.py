@@ -318,7 +318,7 @@ def submission_view(
         is_organised=is_organised,
         is_member=is_member,
         can_make_public=method.public_at is None and is_member,
-        unpublishable=unpublishable_reason(method),
+        unpublishable=None,
         is_final=all(is_final(row.result.state, row.run.state) for row in visible),
         withheld=withheld(phase, visibility, is_complete=all(row.result.is_complete for row in visible)),
         beyond_public=visibility.beyond_public,
@@ -556,7 +556,8 @@ def _visible_submission(
     )
     waiting = [row.run.id for row in rows if row.run.state is RunState.QUEUED]
     views = _run_views(session, visibility, rows, places.places_of(platform, session, waiting))
-    return submission_view(actor, phase, found, rows, views, standing), visibility
+    view = submission_view(actor, phase, found, rows, views, standing)
+    return replace(view, unpublishable=unpublishable_reason(session, method)), visibility
 
 
 def _run_views(

@@ -133,10 +133,11 @@ class Storage(ABC):
     and StorageFullError when it is out of space. Reading bytes that have changed raises StorageDamagedError; storing the
     right ones again repairs the content. Stores at the same location compare equal, so that reads can be cached.
 
-    piece_size: how many bytes each `append` should add; the last one may add fewer.
+    piece_size: how many bytes each `append` should add; the last one may add fewer. largest_content: in bytes; None for any.
     """
 
     piece_size: int = field(default=MiB, kw_only=True)
+    largest_content: int | None = field(default=None, kw_only=True)
     catalogue: Catalogue = field(default=Catalogue(), compare=False, kw_only=True)
 
     @property
@@ -194,6 +195,13 @@ class Storage(ABC):
         """
         stream = self._open(key, start)
         return stream if start else io.BufferedReader(_Verified(stream, key, self.catalogue), MiB)
+
+    def presigned(self, key: str, filename: str, lifetime: timedelta) -> str | None:  # noqa: ARG002 - for stores that can
+        """Return an address from which anyone can download a content for a while, saved under this name.
+
+        None if the store has no server of its own.
+        """
+        return None
 
     @abstractmethod
     def materialise(self, key: str) -> AbstractContextManager[Path]:

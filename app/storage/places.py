@@ -65,7 +65,9 @@ def _in_bucket(
         )
     account = Account(settings.s3_endpoint, settings.s3_region, *keys)
     try:
-        return S3Storage(Bucket(bucket, prefix, client_of(account)), catalogue=catalogue)
+        return S3Storage(
+            Bucket(bucket, prefix, client_of(account)), largest_content=LARGEST_OBJECT, catalogue=catalogue
+        )
     except ValueError:
         raise SettingsError(
             f"HELDOUT_S3_ENDPOINT: found {settings.s3_endpoint!r}, expected https://host:port"

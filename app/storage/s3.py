@@ -22,6 +22,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from app.core.errors import ConflictError, OffsetError, StorageFullError, StorageUnavailableError
+from app.core.names import attachment
 from app.storage.base import Content, Partial, Storage, checked_key, is_intact, is_upload_id, storage_errors
 
 if TYPE_CHECKING:
@@ -112,6 +113,18 @@ class Bucket:
                 return self.client.head_object(**self._at(name))["ContentLength"]
         except FileNotFoundError:
             return None
+
+    def presigned(self, name: str, disposition: str, lifetime: timedelta) -> str:
+        """Return an address from which an object can be downloaded for a while; a browser saves it, whatever its type."""
+        response = {
+            "ResponseContentDisposition": disposition,
+            "ResponseContentType": "application/octet-stream",
+            "ResponseCacheControl": "no-store",
+        }
+        with _s3_errors():
+            return self.client.generate_presigned_url(
+                "get_object", Params={**self._at(name), **response}, ExpiresIn=int(lifetime.total_seconds())
+            )
 
     def delete(self, name: str) -> None:
         """Delete an object if it exists."""
@@ -229,6 +242,10 @@ class S3Storage(Storage):
         """Delete the pieces, the seal last: after a crash in between, the upload still accepts no bytes."""
         for each in self.bucket.objects(f"incoming/{upload_id}/"):
             self.bucket.delete(each.name)
+
+    def presigned(self, key: str, filename: str, lifetime: timedelta) -> str | None:
+        """Return a signed address at the service, without a request to it."""
+        return self.bucket.presigned(_content(key), attachment(filename), lifetime)
 
     @contextmanager
     def materialise(self, key: str) -> Iterator[Path]:

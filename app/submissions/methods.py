@@ -4,7 +4,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, exists, func, select, true
@@ -30,6 +30,18 @@ from app.jobs import queue
 from app.models import Challenge, Method, MethodChange, Result, ResultState, Run, RunState, Submission, Team
 from app.people.teams import is_erased, is_public
 from app.platform import Platform
+from app.submissions.questions import (
+    LONGEST_ANSWER,
+    MOST_QUESTIONS,
+    Answers,
+    QuestionView,
+    answers_after,
+    answers_of,
+    missing_answers,
+    questions_of,
+    shortest_description,
+    store_answers,
+)
 from app.web.forms import OrBlank
 
 _ADDRESS = TypeAdapter(HttpUrl)
@@ -75,7 +87,20 @@ Title = Annotated[str, Field(max_length=200, description="what the abbreviation 
 Contributors = Annotated[str, Field(max_length=500, description="who developed it")]
 Affiliation = Annotated[str, Field(max_length=300, description="where they work")]
 Description = Annotated[
-    str, Field(max_length=4000, description="how it works; at least 500 characters once it is public")
+    str,
+    Field(
+        max_length=4000,
+        description="how it works; once it is public, at least as long as the challenge asks for, usually 500 characters",
+    ),
+]
+GivenAnswers = Annotated[
+    dict[int, Annotated[str, Field(max_length=LONGEST_ANSWER)]],
+    Field(
+        max_length=MOST_QUESTIONS,
+        description="answers to the challenge's questions by their ids, see its `questions`: 'yes' or 'no', a choice, a"
+        " number, text or an address; an empty answer removes one",
+        examples=[{"7": "12.5"}],
+    ),
 ]
 PaperAddress = Annotated[
     Address, Field(description="address of a paper", examples=["https://example.org/paper"])
@@ -100,6 +125,7 @@ class NewMethod(BaseModel):
     is_baseline: Annotated[bool, Field(description="marked as a baseline on the board; for organisers")] = (
         False
     )
+    answers: GivenAnswers = {}
 
 
 class MethodEdit(BaseModel):
@@ -114,6 +140,7 @@ class MethodEdit(BaseModel):
     description: Description | None = None
     paper_url: PaperAddress | None = None
     code_url: CodeAddress | None = None
+    answers: GivenAnswers | None = None
 
 
 class Training(BaseModel):
@@ -174,7 +201,11 @@ NAMES_PEOPLE = (
     "paper_url",
     "code_url",
 )  # fields that reveal who made a method
-SHORTEST_DESCRIPTION = 500  # characters for a public method, as the VOC server required
+SHORTEST_DESCRIPTION = (
+    500  # characters for a public method, as the VOC server required; organisers may choose another
+)
+TEXTS = tuple(NewMethod.model_fields.keys() - {"answers"})  # columns of a method
+ANSWER = "answer: "  # how a change calls an answer, before the text of the question
 METHOD_NAME = (
     "uq_method_challenge_id_name_key"  # the constraint that decides when two methods claim one name at once
 )
@@ -245,38 +276,48 @@ def _numbers(competitions: Sequence[scoring.CompetitionInfo], verb: str = "") ->
     return f"competitions {numbers} {verb}".rstrip()
 
 
-def publication_refusal(description: str, *, is_baseline: bool) -> Refusal | None:
+def publication_refusal(
+    description: str, *, is_baseline: bool, shortest: int = SHORTEST_DESCRIPTION
+) -> Refusal | None:
     """Return why a method cannot be public yet: others must learn how it works. Organisers' baselines may be brief.
+
+    shortest: how many characters a description needs.
 
     >>> publication_refusal("A linear classifier.", is_baseline=False).message
     'a public method needs a description of at least 500 characters; this one has 20'
     """
-    if is_baseline or len(description) >= SHORTEST_DESCRIPTION:
+    if is_baseline or len(description) >= shortest:
         return None
-    message = (
-        f"a public method needs a description of at least {SHORTEST_DESCRIPTION} characters; this one has "
-        f"{len(description)}"
-    )
+    message = f"a public method needs a description of at least {shortest} characters; this one has {len(description)}"
     return DescriptionTooShort(message)
 
 
-def unpublishable(description: str, *, is_baseline: bool, is_public: bool) -> str | None:
-    """Return why a private method cannot be made public, as its page shows it; None if it can or already is."""
-    refusal = None if is_public else publication_refusal(description, is_baseline=is_baseline)
-    return refusal.message if refusal else None
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What a challenge asks of its public methods."""
+
+    shortest: int = SHORTEST_DESCRIPTION
+    questions: tuple[QuestionView, ...] = ()
+
+    def refusals(self, method: NewMethod, answers: Answers) -> tuple[Refusal, ...]:
+        """Return why a method cannot be public yet."""
+        missing = None if method.is_baseline else missing_answers(self.questions, answers)
+        too_short = publication_refusal(
+            method.description, is_baseline=method.is_baseline, shortest=self.shortest
+        )
+        return tuple(each for each in (too_short, missing) if each is not None)
 
 
-def edit_refusals(
-    before: NewMethod, after: NewMethod, *, is_public: bool, has_score: bool
-) -> tuple[Refusal, ...]:
-    """Return why an edit is refused: the name of a scored method is fixed, and a public description has a minimum length."""
-    found: list[Refusal | None] = []
-    if after.name != before.name and has_score:
-        message = f"{before.name} has a score, so its name can no longer change"
-        found.append(NameFixed(message))
-    if is_public:
-        found.append(publication_refusal(after.description, is_baseline=after.is_baseline))
-    return tuple(each for each in found if each is not None)
+def requirements_of(session: Session, challenge_id: int) -> Requirements:
+    """Return what a challenge asks of its public methods."""
+    return Requirements(shortest_description(session, challenge_id), questions_of(session, challenge_id))
+
+
+def edit_refusals(before: NewMethod, after: NewMethod, *, has_score: bool) -> tuple[Refusal, ...]:
+    """Return why an edit is refused: the name of a scored method is fixed."""
+    if after.name == before.name or not has_score:
+        return ()
+    return (NameFixed(f"{before.name} has a score, so its name can no longer change"),)
 
 
 def changed_fields(before: NewMethod, after: NewMethod) -> Mapping[str, str]:
@@ -285,15 +326,33 @@ def changed_fields(before: NewMethod, after: NewMethod) -> Mapping[str, str]:
     >>> changed_fields(NewMethod(name="Net", title="A net"), NewMethod(name="Net", title="The net"))
     {'title': 'A net'}
     """
-    values = after.model_dump()
-    return {field: value for field, value in before.model_dump().items() if value != values[field]}
+    values = after.model_dump(include=set(TEXTS))
+    return {
+        field: value
+        for field, value in before.model_dump(include=set(TEXTS)).items()
+        if value != values[field]
+    }
+
+
+def changed_answers(questions: Iterable[QuestionView], before: Answers, after: Answers) -> Mapping[str, str]:
+    """Return the answers that differ as they were before, by the text of their question."""
+    return {
+        f"{ANSWER}{each.title}": before.get(each.id, "")
+        for each in questions
+        if before.get(each.id) != after.get(each.id)
+    }
 
 
 def without_people(changes: Iterable[Change]) -> tuple[Change, ...]:
     """Return the earlier descriptions without the fields that reveal who made a method."""
     kept = (
         replace(
-            change, before={name: text for name, text in change.before.items() if name not in NAMES_PEOPLE}
+            change,
+            before={
+                name: text
+                for name, text in change.before.items()
+                if name not in NAMES_PEOPLE and not name.startswith(ANSWER)
+            },
         )
         for change in changes
     )
@@ -401,19 +460,24 @@ def method_view(method: Method) -> MethodView:
     )  # fmt: skip
 
 
-def unpublishable_reason(method: Method) -> str | None:
-    """Return why a method cannot be made public as it is."""
-    return unpublishable(
-        method.description, is_baseline=method.is_baseline, is_public=method.public_at is not None
-    )
+def unpublishable_reason(session: Session, method: Method) -> str | None:
+    """Return why a private method cannot be made public as it is; None if it can or already is."""
+    if method.public_at is not None:
+        return None
+    return "; ".join(each.message for each in _publication_refusals(session, method)) or None
+
+
+def _publication_refusals(session: Session, method: Method) -> tuple[Refusal, ...]:
+    answers = answers_of(session, [method.id]).get(method.id, {})
+    return requirements_of(session, method.challenge_id).refusals(texts(method), answers)
 
 
 def texts(method: Method) -> NewMethod:
     """Return a method's description. Newer rules are not applied to what was accepted earlier."""
-    return NewMethod.model_construct(**{field: getattr(method, field) for field in NewMethod.model_fields})
+    return NewMethod.model_construct(**{field: getattr(method, field) for field in TEXTS})
 
 
-def set_texts(method: Method, new: Mapping[str, str]) -> None:
+def set_texts(method: Method, new: Mapping[str, Any]) -> None:
     """Change a method's description."""
     for field, value in new.items():
         setattr(method, field, value)
@@ -433,21 +497,27 @@ def create_or_update_method(
     is_same = found is not None and is_ours and folded(found.name) == folded(new.name)
     method = lock_method(session, actor, Action.CHANGE_METHOD, found.id) if found and is_same else None
     before = texts(method) if method else new
-    changed = {field: value for field, value in new.model_dump(exclude={"name"}).items() if value}
+    changed = {field: value for field, value in new.model_dump(exclude={"name", "answers"}).items() if value}
     after = before.model_copy(update=changed)
     is_public = make_public or (method is not None and method.public_at is not None)
+    requirements = requirements_of(session, challenge_id)
+    known = answers_of(session, [method.id]).get(method.id, {}) if method else {}
+    answers, invalid = answers_after(requirements.questions, known, new.answers)
     reasons = (
-        name_refusal(new.name, found.name, is_ours=is_ours) if found and not is_same else None,
-        publication_refusal(after.description, is_baseline=after.is_baseline) if is_public else None,
+        *([name_refusal(new.name, found.name, is_ours=is_ours)] if found and not is_same else []),
+        *invalid,
+        *(requirements.refusals(after, answers) if is_public else ()),
     )
-    if any(reasons):
-        return None, tuple(each for each in reasons if each is not None)
+    if reasons:
+        return None, reasons
     if method is None:
         method = Method(challenge_id=challenge_id, team_id=team_id, revision=0, public_at=None)
-        set_texts(method, new.model_dump())
+        set_texts(method, new.model_dump(include=set(TEXTS)))
         session.add(method)
+        session.flush()
+        store_answers(session, method.id, {}, answers)
     else:
-        _change(session, actor, method, before, after)
+        _change(session, actor, method, after, answers)
     if make_public:
         _publish(session, actor, method)
     session.flush()
@@ -462,12 +532,17 @@ def edit(platform: Platform, actor: Actor, method_id: int, edit: MethodEdit) -> 
             if method is None:
                 raise NotFoundError(f"your team has no method {method_id}")
             before = texts(method)
-            changed = edit.model_dump(exclude_none=True)
+            changed = edit.model_dump(exclude_none=True, exclude={"answers"})
             after = before.model_copy(update=changed)
-            reasons = [*_edit_refusals(session, method, before, after)]
+            requirements = requirements_of(session, method.challenge_id)
+            known = answers_of(session, [method_id]).get(method_id, {})
+            answers, invalid = answers_after(requirements.questions, known, edit.answers or {})
+            reasons = [*_edit_refusals(session, method, before, after), *invalid]
+            if method.public_at is not None:
+                reasons += requirements.refusals(after, answers)
             if reasons:
                 raise RefusedError(reasons)
-            _change(session, actor, method, before, after)
+            _change(session, actor, method, after, answers)
             view = method_view(method)
     except IntegrityError as error:
         if violated_constraint(error) != METHOD_NAME:
@@ -480,26 +555,24 @@ def edit(platform: Platform, actor: Actor, method_id: int, edit: MethodEdit) -> 
 def _edit_refusals(
     session: Session, method: Method, before: NewMethod, after: NewMethod
 ) -> tuple[Refusal, ...]:
-    found = edit_refusals(
-        before,
-        after,
-        is_public=method.public_at is not None,
-        has_score=has_score(session, method.id),
-    )
+    found = edit_refusals(before, after, has_score=has_score(session, method.id))
     other = method_like(session, method.challenge_id, after.name)
     if other is None or other.id == method.id:
         return found
     return (*found, name_refusal(after.name, other.name, is_ours=other.team_id == method.team_id))
 
 
-def _change(session: Session, actor: Actor, method: Method, before: NewMethod, after: NewMethod) -> None:
-    """Store a new description, and keep the earlier one of a public method."""
-    changed = changed_fields(before, after)
-    if not changed:
+def _change(session: Session, actor: Actor, method: Method, after: NewMethod, answers: Answers) -> None:
+    """Store a new description and answers, and keep the earlier ones of a public method."""
+    changed = changed_fields(texts(method), after)
+    known = answers_of(session, [method.id]).get(method.id, {})
+    earlier = changed_answers(questions_of(session, method.challenge_id), known, answers)
+    if not changed and not earlier:
         return
     if method.public_at is not None:
-        session.add(MethodChange(method_id=method.id, user_id=actor.user_id, before=dict(changed)))
+        session.add(MethodChange(method_id=method.id, user_id=actor.user_id, before={**changed, **earlier}))
     set_texts(method, {field: getattr(after, field) for field in changed})
+    store_answers(session, method.id, known, answers)
     method.revision += 1
     queue.add_boards(session, Result.method_id == method.id)
 
@@ -513,9 +586,9 @@ def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
         method = lock_method(session, actor, Action.PUBLISH, method_id)
         if method is None:
             raise NotFoundError(f"your team has no method {method_id}")
-        refusal = publication_refusal(method.description, is_baseline=method.is_baseline)
-        if refusal is not None and method.public_at is None:
-            raise RefusedError([refusal])
+        refusals = _publication_refusals(session, method)
+        if refusals and method.public_at is None:
+            raise RefusedError(list(refusals))
         _publish(session, actor, method)
     platform.cache.expire_versions()
 

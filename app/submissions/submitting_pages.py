@@ -18,6 +18,7 @@ from app.core.errors import (
 from app.core.rate_limits import Limited
 from app.submissions import submitting, uploads
 from app.submissions.methods import Annotation, NewMethod, Training
+from app.submissions.questions import answers_sent
 from app.submissions.quotas import quota_text
 from app.submissions.submitting import NewSubmission
 from app.submissions.uploads import UploadView
@@ -46,7 +47,8 @@ def _to_submission(upload_id: uuid.UUID, sent: FormData) -> NewSubmission:
     return NewSubmission.model_validate(
         {
             "upload": upload_id,
-            "method": values_of(sent, NewMethod) | {"name": sent.get("method", "")},
+            "method": values_of(sent, NewMethod)
+            | {"name": sent.get("method", ""), "answers": answers_sent(sent.items())},
             "training": values_of(sent, Training),
             "competitions": sent.getlist("competition"),
             "make_public": bool(sent.get("make_public")),

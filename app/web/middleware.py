@@ -1,6 +1,7 @@
 """Request middleware: identifies the caller, applies limits and checks, adds headers, answers errors."""
 
 import asyncio
+import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, MutableMapping
@@ -28,6 +29,7 @@ from app.core.errors import (
     SecondFactorRequiredError,
     TooLargeError,
 )
+from app.core.settings import Settings
 from app.platform import Platform
 from app.web.addresses import parts_of
 from app.web.dependencies import SESSION_COOKIE, client_of_request
@@ -63,6 +65,9 @@ class ConcurrencyLimiter:
 MAX_SMALL_BODY = 1 << 20  # largest body that is not an archive, in bytes
 BODY_SECONDS = 60  # timeout for the next chunk of a body
 FORM_OVERHEAD = 1 << 16  # bytes that a form may add to its file
+# the addresses to which organisers send files of a data set, and those where people download them
+ORGANISED_DATA = re.compile(r"(/api/v1)?/organise/(challenges/[^/]+/data|data-uploads)(/|$)")
+DATA_FILE = re.compile(r"/challenges/[^/]+/data/\d+|/api/v1/challenges/[^/]+/data/\d+/content")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 HEALTH_PATHS = ("/health", "/ready", "/metrics")
@@ -137,8 +142,9 @@ class RequestMiddleware:
             state.actor = caller.actor
             state.awaits_code = caller.awaits_code
             _check_second_factor(request, caller.actor)
-            limit = check_request(request, caller.actor, settings.max_upload, settings.host_names)
-            if limit > MAX_SMALL_BODY and not _is_small(request):  # slow to arrive, and has its own limit
+            limit = check_request(request, caller.actor, settings)
+            is_large = limit > MAX_SMALL_BODY and not _is_small(request)
+            if is_large or DATA_FILE.fullmatch(request.url.path):  # slow to arrive or to leave
                 await turn.aclose()
             await self.app(request.scope, bounded(receive, limit), send)
 
@@ -192,12 +198,12 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
     return send_with_headers
 
 
-def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozenset[str]) -> int:
+def check_request(request: Request, actor: Actor, settings: Settings) -> int:
     """Check the headers of a request and return the largest body, in bytes, that it may have.
 
     Raises CrossSiteError, BadRequestError, TooLargeError, and LoginRequiredError for an archive from an anonymous client.
     """
-    _refuse_other_host(request.headers.get("host", ""), hosts)
+    _refuse_other_host(request.headers.get("host", ""), settings.host_names)
     if request.method not in SAFE_METHODS and not actor.by_token and _is_cross_site(request.headers):
         raise CrossSiteError(
             "This request was sent from another website; open the form on this site and send it from there"
@@ -207,7 +213,11 @@ def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozen
     if not length.isascii() or not length.isdigit():
         raise BadRequestError("Content-Length is not a number")
     takes_archives = _takes_archives(request.url.path)
-    limit = max_upload + FORM_OVERHEAD if takes_archives and actor.is_logged_in else MAX_SMALL_BODY
+    limit = MAX_SMALL_BODY
+    if ORGANISED_DATA.match(request.url.path) and actor.is_organiser:
+        limit = settings.max_data + FORM_OVERHEAD
+    elif takes_archives and actor.is_logged_in:
+        limit = settings.max_upload + FORM_OVERHEAD
     if int(length) > limit:
         if takes_archives and not actor.is_logged_in:
             raise LoginRequiredError("Log in before you send an archive, or send an API token")
@@ -266,6 +276,8 @@ def bounded(receive: Receive, limit: int) -> Receive:
 
 
 def _takes_archives(path: str) -> bool:
+    if ORGANISED_DATA.match(path):
+        return False
     return path.endswith(("/uploads", "/submit")) or path.startswith("/api/v1/uploads/")
 
 
@@ -273,7 +285,7 @@ def _limit_message(limit: int) -> str:
     """The message about the limit, without the overhead of a form."""
     subject, size = ("A request to this address", limit)
     if limit != MAX_SMALL_BODY:
-        subject, size = ("An archive", limit - FORM_OVERHEAD)
+        subject, size = ("A file", limit - FORM_OVERHEAD)
     return f"{subject} may have at most {size} bytes ({size >> 20} MiB)"
 
 

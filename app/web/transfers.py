@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, BinaryIO, Final, cast
-from urllib.parse import quote
 
 from fastapi import Header, Response, UploadFile
 from fastapi.responses import StreamingResponse
 
 from app.core.errors import RangeError, TooLargeError
+from app.core.names import attachment
 from app.storage import Storage, storage_errors
 
 MiB = 1 << 20
@@ -136,13 +136,3 @@ def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
     if start > end:
         raise ValueError(f"bytes {start} to {end}")
     return start, end
-
-
-def attachment(filename: str) -> str:
-    """Return a `Content-Disposition` that saves a file under this name, whatever characters it contains.
-
-    >>> print(attachment('a "b" ü.zip'))
-    attachment; filename="a _b_ _.zip"; filename*=UTF-8''a%20%22b%22%20%C3%BC.zip
-    """
-    plain = re.sub(r"[^A-Za-z0-9 ._()+-]", "_", filename)
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"

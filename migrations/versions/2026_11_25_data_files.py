@@ -50,7 +50,12 @@ def upgrade() -> None:
         sa.Column(
             "until_moment",
             sa.Enum(
-                "opening", "closing", name="until_moment", native_enum=False, create_constraint=True, length=20
+                "opening",
+                "closing",
+                name="until_moment",
+                native_enum=False,
+                create_constraint=True,
+                length=20,
             ),
             nullable=True,
         ),

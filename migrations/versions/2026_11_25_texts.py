@@ -25,7 +25,10 @@ def upgrade() -> None:
         sa.Column("changed_by", sa.BigInteger(), nullable=True),
         sa.CheckConstraint("version > 0", name=op.f("ck_challenge_page_version_positive")),
         sa.ForeignKeyConstraint(
-            ["challenge_id"], ["challenge.id"], name=op.f("fk_challenge_page_challenge_id"), ondelete="CASCADE"
+            ["challenge_id"],
+            ["challenge.id"],
+            name=op.f("fk_challenge_page_challenge_id"),
+            ondelete="CASCADE",
         ),
         sa.ForeignKeyConstraint(
             ["changed_by"], ["user_account.id"], name=op.f("fk_challenge_page_changed_by")

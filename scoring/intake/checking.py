@@ -3,12 +3,15 @@
 import codecs
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scoring.competitions import CompetitionInfo
 from scoring.data.arrays import Floats
 from scoring.errors import Problem, Problems, Severity
+from scoring.intake.json_results import has_any_name
+from scoring.intake.plausibility import Signs, box_form, foreign_images, mostly_foreign, warnings_of
 from scoring.readers.image_index import ImageIndex
+from scoring.readers.lines.grammar import INVERTED_BOX, UNKNOWN_IMAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Checked:
     outside: boxes that extend beyond their image; inverted: boxes that end before they begin; repeated: lines for an image
     or person that has another line; missing: images or persons without a line, by file; grey: label images of grey values;
     recoloured: label images with another palette than that of the development kits; digests: of the predictions of each key,
-    see `fingerprints`; constant and partial: classes as in `FoundCompetition`; painted: the number of images that each
+    see `fingerprints`; constant and partial: classes as in `FoundCompetition`; signs: what warnings are made of; painted: the number of images that each
     label is in.
     """
 
@@ -57,6 +60,7 @@ class Checked:
     digests: dict[str, str] = field(default_factory=dict)
     constant: set[str] = field(default_factory=set)
     partial: set[str] = field(default_factory=set)
+    signs: Signs = field(default_factory=Signs)
     painted: Counter[int] = field(default_factory=Counter)
 
     def join(self, other: "Checked") -> None:
@@ -72,14 +76,37 @@ class Checked:
         self.digests |= other.digests
         self.constant |= other.constant
         self.partial |= other.partial
+        self.signs.join(other.signs)
         self.painted += other.painted
 
     def add_list(self, key: str, confidence: Floats, *, is_partial: bool) -> None:
         """Note whether the list of a class or action has a single confidence for everything, and whether it is partial."""
+        self.signs.counts[key] = len(confidence)
         if len(confidence) > 1 and confidence.min() == confidence.max():
             self.constant.add(key)
+            self.signs.constant[key] = len(confidence), float(confidence[0])
         if is_partial:
             self.partial.add(key)
+
+
+def add_warnings(checked: Checked, inspection: Inspection) -> None:
+    """Add what public facts say against the results of a competition; where they are refused for it, the cause in one problem."""
+    signs, problems, info = checked.signs, inspection.problems, checked.info
+    description = inspection.images.description
+    images, total = len(description.images), signs.foreign + checked.lines
+    unknown = problems.first(UNKNOWN_IMAGE)
+    if unknown is not None and mostly_foreign(signs.foreign, total):
+        problems.replace(UNKNOWN_IMAGE, foreign_images(unknown, signs.foreign, total, images))
+    if signs.are_corners:
+        form = box_form(signs, info.name, sides=has_any_name(info.file_pattern))
+        inverted = problems.first(INVERTED_BOX)
+        if inverted is None:
+            problems.warn(form)
+        else:
+            where = {name: getattr(inverted, name) for name in ("file", "line", "text")}
+            problems.replace(INVERTED_BOX, replace(form, **where))
+    for warning in warnings_of(signs, info.name, images=images, classes=len(description.classes)):
+        problems.warn(warning)
 
 
 def is_blank(data: bytes) -> bool:

@@ -1,10 +1,11 @@
 """Comparison of methods by paired bootstrap replicates."""
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from scoring.data.arrays import Flags, Floats
 from scoring.data.checking import assert_is
 from scoring.statistics.distributions import normal_p_value
 from scoring.statistics.grouping import Group, homogeneous_groups, letters
-from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, interval, quantile
+from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, interval
+from scoring.statistics.rank_tests import holm
 from scoring.statistics.resampling import Replicates
 
 TEST_WIDENING: Final = 1.12
@@ -21,6 +23,7 @@ TEST_WIDENING: Final = 1.12
 With 1.05, as for intervals, 8 to 9 % of simulated families of ten classes (10 or 50 objects each) had a class in which equal methods
 differ significantly after Holm's correction at 5 %.
 """
+_NEAR: Final = 1e-9  # relative; the same replicates, kept and read again, give the same p-value
 _SMALLEST_ERROR: Final = 1e-9  # below it are rounding errors of replicates, also of those kept in 32 bits
 
 
@@ -148,14 +151,45 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class HolmFamily:
+    """Holm's correction over all tests of a family, as a function of the uncorrected p-value.
+
+    tests: how many; steps: ascending pairs of an uncorrected p-value and its corrected one, rounded up to four decimals, so that
+    a family of half a million tests has at most ten thousand steps. Whatever is decided by the family takes the rounded values.
+
+    >>> family = HolmFamily.of([0.01, 0.04, 0.03])
+    >>> family.corrected(0.01), family.corrected(0.04), family.corrected(0.02), family.corrected(0.5)
+    (0.03, 0.06, 0.06, 1.0)
+    """
+
+    tests: int
+    steps: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def of(cls, p_values: Sequence[float]) -> Self:
+        """The family of these tests."""
+        largest = {_rounded_up(high): low for low, high in sorted(zip(p_values, holm(p_values), strict=True))}
+        return cls(len(p_values), tuple((low, high) for high, low in largest.items()))
+
+    def corrected(self, p_value: float) -> float:
+        """The corrected p-value of a test; one that is not of the family gets that of the next larger one."""
+        place = bisect_left(self.steps, (p_value * (1 - _NEAR), 0.0))
+        return self.steps[place][1] if place < len(self.steps) else 1.0
+
+
+def _rounded_up(p_value: float) -> float:
+    return min(math.ceil(p_value * 10_000 - 1e-7) / 10_000, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Standings:
     """Methods by score, best first, and groups of methods that do not differ, as indices in this order.
 
-    critical_value: a difference is significant if it exceeds its standard deviation times this.
+    family: the tests of all pairs; a difference is significant if its corrected p-value is below 1 - level.
     """
 
     level: float
-    critical_value: float
+    family: HolmFamily
     methods: tuple[Standing, ...]
     groups: tuple[Group, ...]
 
@@ -165,17 +199,15 @@ def standings(
 ) -> Standings:
     """Test all pairs of methods, by the headline or by one class, on paired replicates.
 
-    A difference is significant if, in units of its standard deviation over the replicates, it exceeds the `level`
-    quantile of the largest deviation among all pairs from their means; so with probability `level` no pair of equal
-    methods is found different. Source: Westfall and Young, "Resampling-Based Multiple Testing", 1993 (single-step
-    maximum).
+    A difference is significant if its p-value, see `p_value_of_difference`, is below 1 - `level` after Holm's correction
+    over all pairs; so with probability `level` no pair of equal methods is found different.
 
     Raises ValueError for replicates that are not paired, for a method without a score, and if fewer than `FEWEST`
     replicates have a value for every method.
 
     >>> from scoring.statistics.resampling import Draws, Setup
     >>> setup, noise = Setup("detection", "voc2012", "0f"), np.arange(100) % 3 / 100
-    >>> drawn = {"oak": (0.5, noise), "elm": (0.7, -noise), "ash": (0.51, -noise)}
+    >>> drawn = {"oak": (0.5, noise), "elm": (0.7, noise[::-1]), "ash": (0.51, -noise)}
     >>> methods = {
     ...     name: Replicates(setup, Draws(9, 100), (), (score,), (score + each)[None])
     ...     for name, (score, each) in drawn.items()
@@ -185,22 +217,20 @@ def standings(
     """
     assert_is(methods, Mapping, "of replicates by the name of their method")
     if not methods:
-        return Standings(level, 0.0, (), ())
+        return Standings(level, HolmFamily(0, ()), (), ())
     for one, other in pairwise(methods.values()):
         _check_paired(one, other)
     scores = {name: _score(name, replicates, class_name) for name, replicates in methods.items()}
     order = sorted(methods, key=lambda name: -scores[name])
     drawn = np.array([methods[name].values[_row(methods[name], class_name)] for name in order])
-    drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
-    if drawn.shape[1] < FEWEST:
-        raise ValueError(
-            f"only {drawn.shape[1]} replicates have a value for every method; {FEWEST} are needed"
-        )
-    critical_value, different = _significant(np.array([scores[name] for name in order]), drawn, level)
+    common = int(np.count_nonzero(~np.isnan(drawn).any(axis=0)))
+    if common < FEWEST:
+        raise ValueError(f"only {common} replicates have a value for every method; {FEWEST} are needed")
+    family, different = _significant([scores[name] for name in order], drawn, level)
     groups = homogeneous_groups(different)
     marks = letters(groups, len(order))
     rows = tuple(Standing(name, scores[name], mark) for name, mark in zip(order, marks, strict=True))
-    return Standings(level, critical_value, rows, groups)
+    return Standings(level, family, rows, groups)
 
 
 def _row(replicates: Replicates, class_name: str | None) -> int:
@@ -214,21 +244,18 @@ def _score(name: str, replicates: Replicates, class_name: str | None) -> float:
     return score
 
 
-def _significant(scores: Floats, drawn: Floats, level: float) -> tuple[float, Flags]:
-    """The critical value, and which pairs differ significantly: bool (methods, methods)."""
+def _significant(scores: Sequence[float], drawn: Floats, level: float) -> tuple[HolmFamily, Flags]:
+    """The tests of all pairs, and which differ significantly: bool (methods, methods)."""
+    tested = {}
+    for one, other in combinations(range(len(scores)), 2):
+        p_value = p_value_of_difference(scores[one] - scores[other], drawn[one] - drawn[other])
+        if p_value is not None:
+            tested[one, other] = p_value
+    family = HolmFamily.of(list(tested.values()))
     different = np.zeros((len(scores), len(scores)), np.bool_)
-    largest = np.zeros(drawn.shape[1])
-    deviations = {}
-    for pair in combinations(range(len(scores)), 2):
-        difference = drawn[pair[0]] - drawn[pair[1]]
-        centred = difference - _mean(difference)
-        deviations[pair] = math.sqrt(_mean(centred * centred))
-        if deviations[pair] > 0:
-            np.maximum(largest, np.abs(centred) / deviations[pair], out=largest)
-    critical_value = quantile(level, np.sort(largest))
-    for (one, other), deviation in deviations.items():
-        different[one, other] = abs(scores[one] - scores[other]) > critical_value * deviation
-    return critical_value, different | different.T
+    for (one, other), p_value in tested.items():
+        different[one, other] = different[other, one] = family.corrected(p_value) < 1 - level
+    return family, different
 
 
 def _mean(values: Floats) -> float:

@@ -139,5 +139,5 @@ def group(rows: Rows, letters: dict[str, str]) -> None:
         statement = select(Method.name, Result.published_run_id).join(Method, Result.method_id == Method.id)
         runs = dict(session.execute(statement.where(Result.phase_id == rows.phase_id)).all())
         found = {str(runs[name]): marks for name, marks in letters.items()}
-        groups.store(session, (rows.phase_id, rows.competition), "1", found, datetime.now(UTC))
+        groups.store(session, (rows.phase_id, rows.competition), "1", {"letters": found}, datetime.now(UTC))
     rows.platform.cache.expire_versions()

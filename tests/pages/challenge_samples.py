@@ -23,6 +23,7 @@ from app.home.home import (
 from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
 from tests.pages.method_views import RESULT
+from tests.pages.text_samples import WRITTEN
 from tests.pages.views import NOW, PHASE, VAL
 
 CLOSED = replace(
@@ -45,7 +46,11 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     newest = submissions_of(several, 8)
     yield (
         "home/home.html",
-        {"home": HomeView(challenges, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), pictures)},
+        {
+            "home": HomeView(
+                challenges, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), pictures, (WRITTEN,)
+            )
+        },
     )
     yield "home/home.html", {"home": HomeView(challenges, (), (UPCOMING,), None, ())}
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))

@@ -48,6 +48,8 @@ def comparison(count: int = 3, **changes: Any) -> ComparisonView:
     rows = tuple(ClassDifferences(name, (DIFFERENCE, UNSURE, NOTHING)[:others]) for name in CLASSES)
     statistics = Statistics(
         1000,
+        45,
+        count % 2 == 1,
         (PairDifference(0, 1, DIFFERENCE), PairDifference(0, others, UNSURE)),
         rows,
         (ImageDifference("000001", 7, tuple(range(count)), tuple(range(count))),),

@@ -7,8 +7,9 @@ from app.people.teams import MemberView
 from app.results.methods import MethodPage
 from app.results.standings import ResultView
 from app.submissions.methods import Change, MethodView
+from app.submissions.questions import AnsweredQuestion
 from tests.pages.drawn import EVIL
-from tests.pages.views import METHOD, NOW
+from tests.pages.views import METHOD, NOW, QUESTIONS
 
 RESULT = ResultView(
     challenge="VOC2007",
@@ -41,6 +42,8 @@ def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
         submissions=(7, 12),
         results=(RESULT, replace(RESULT, mean=None)),
         changes=(Change(NOW, {"title": EVIL, "paper_url": ""}),),
+        answers=tuple(AnsweredQuestion(each, None if each.id == 8 else EVIL) for each in QUESTIONS),
+        shortest_description=500,
         is_ours=True,
         can_rename=True,
         unpublishable=None,

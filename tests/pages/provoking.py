@@ -228,6 +228,46 @@ def second_team(scene: Scene) -> Any:
     return scene.program.post("/api/v1/challenges/free/teams", json={"name": "Another"})
 
 
+def asked(scene: Scene, question: dict[str, Any], times: int = 1) -> Any:
+    """What an admin's program is told that asks a question about the methods of a challenge, perhaps several times."""
+    headers = {"Authorization": f"Bearer {token_of_admin(scene.platform, 'admin@localhost', 'Admin')}"}
+    address = "/api/v1/organise/challenges/free/questions"
+    return [scene.stranger.post(address, json=question, headers=headers) for _ in range(times)][-1]
+
+
+def public_method_without_an_answer(scene: Scene) -> Any:
+    asked(scene, {"text": "Runtime", "kind": "number", "is_required": True})
+    method = {"name": "Maple2", "description": "x" * 500}
+    try:
+        body = {"upload": scene.upload("free"), "method": method, "training": STATEMENT, "make_public": True}
+        return scene.program.post("/api/v1/submissions", json=body)
+    finally:
+        scene.run_sql("DELETE FROM question")
+
+
+def other_kind_of_an_answered_question(scene: Scene) -> Any:
+    question = asked(scene, {"text": "Runtime", "kind": "number"}).json()["id"]
+    made = scene.confirm(scene.upload("free"), "Maple").json()
+    if "method" in made:
+        method = made["method"]["id"]
+    else:
+        [method] = scene.one("SELECT id FROM method WHERE name = 'Maple'")
+    scene.program.patch(f"/api/v1/methods/{method}", json={"answers": {str(question): "3"}})
+    headers = {"Authorization": f"Bearer {token_of_admin(scene.platform, 'admin@localhost', 'Admin')}"}
+    address = f"/api/v1/organise/challenges/free/questions/{question}"
+    try:
+        return scene.stranger.put(address, json={"text": "Runtime", "kind": "text"}, headers=headers)
+    finally:
+        scene.run_sql("DELETE FROM question")
+
+
+def question_too_many(scene: Scene) -> Any:
+    try:
+        return asked(scene, {"text": "Runtime", "kind": "number"}, 21)
+    finally:
+        scene.run_sql("DELETE FROM question")
+
+
 def suspended_team(scene: Scene) -> Any:
     """Confirm for a team that is suspended meanwhile."""
     upload = scene.upload("free")

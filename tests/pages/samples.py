@@ -19,21 +19,24 @@ from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
 from app.home.home import ExpectedFiles
 from app.jobs.queue import DeadJob
-from app.models import Disclosure, JobKind, Quota, ResultState, Role, RunState, UploadState
+from app.models import Disclosure, JobKind, QuestionKind, Quota, ResultState, Role, RunState, UploadState
 from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.disclosing import DisclosureView
 from app.organising.phases import PhaseSheet
+from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser
 from app.results.analyses import AnalysisView
 from app.results.submissions import SubmissionRow
+from app.submissions.questions import PRESETS
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse, SlotView
 from app.submissions.retention import Retention
 from app.submissions.uploads import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.challenge_samples import of_challenges
 from tests.pages.comparison_views import of_comparisons
+from tests.pages.data_samples import of_data
 from tests.pages.documentation_samples import of_documentation
 from tests.pages.drawn import EVIL
 from tests.pages.figure_samples import of_figures
@@ -48,6 +51,7 @@ from tests.pages.views import (
     METHOD,
     NOW,
     PHASE,
+    QUESTIONS,
     VAL,
     board,
     confirmation,
@@ -67,6 +71,7 @@ Sample = tuple[str, dict[str, Any]]  # a template and its context
 def samples() -> Iterator[Sample]:
     """Each page with contexts that walk through its branches."""
     yield from of_challenges()
+    yield from of_data()
     yield from of_documentation()
     yield from of_accounts()
     yield from of_people()
@@ -76,6 +81,7 @@ def samples() -> Iterator[Sample]:
     yield from of_pictures()
     yield from of_submissions()
     yield from of_boards()
+    yield from of_questions()
     yield from of_comparisons()
     yield from of_figures()
     yield from of_teams()
@@ -231,6 +237,21 @@ def of_submissions() -> Iterator[Sample]:
         "submissions/mine.html",
         {"rows": (row, failed, scored), "older": "/x", "quota": {PHASE: (QUOTA_LINE,)}, "is_first": False},
     )
+
+
+def of_questions() -> Iterator[Sample]:
+    page = QuestionsView("VOC2007", EVIL, 500, (), PRESETS)
+    asked = tuple(OrganisedQuestion(each, each.id - 7) for each in QUESTIONS)
+    context: dict[str, Any] = {"kinds": list(QuestionKind), "form": {}, "problems": {}, "changed": None}
+    yield "questions/questions.html", {"page": page, **context}
+    wrong = {"form": {"text": EVIL}, "problems": {"text": EVIL, "choices": EVIL}}
+    for changed in (None, 7):
+        yield (
+            "questions/questions.html",
+            {"page": replace(page, questions=asked), **context, **wrong, "changed": changed},
+        )
+    rule = {"form": {"shortest": EVIL}, "problems": {"shortest": EVIL}, "changed": 0}
+    yield "questions/questions.html", {"page": page, **context, **rule}
 
 
 def of_boards() -> Iterator[Sample]:

@@ -15,7 +15,7 @@ from app.boards.rows import FEW_CLASSES, shows_classes
 from app.boards.selections import BoardQuery
 from app.models import Disclosure, Phase
 from app.platform import Platform
-from tests.pages.boards import ScoredMethod, add_scored, board_of, group, publish_at, withdraw
+from tests.pages.boards import DIGITS, ScoredMethod, add_scored, board_of, group, publish_at, withdraw
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
 from tests.system.rows import Rows
@@ -223,7 +223,17 @@ def test_a_board_can_be_had_as_a_spreadsheet_that_runs_nothing(reader: TestClien
     assert [row["method"] for row in table] == ["'=cmd", "Beech_50%", "Chance", "Half"]
     assert [float(row["cat"]) for row in table] == [row["cells"][0]["value"] for row in board(reader)["rows"]]
     assert "cat low" not in table[0]
-    assert "cat low" in reader.get(f"{OPEN}?format=csv&intervals=show").text
+
+
+def test_a_spreadsheet_has_each_interval_beside_its_score(reader: TestClient) -> None:
+    response = reader.get(f"{OPEN}?format=csv&intervals=show")
+    table = {row["method"]: row for row in csv.DictReader(io.StringIO(response.text))}
+
+    beech = [
+        float(table["Beech_50%"][f"{name}{end}"]) for name in ("mean", "dog") for end in (" low", "", " high")
+    ]
+    assert beech == pytest.approx([0.55 + DIGITS, 0.6 + DIGITS, 0.65 + DIGITS] * 2)
+    assert [table["Half"][name] for name in ("dog low", "dog", "dog high")] == ["", "", ""]
 
 
 def test_a_board_can_be_had_for_papers(reader: TestClient) -> None:

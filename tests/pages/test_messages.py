@@ -19,7 +19,10 @@ from tests.pages.provoking import (
     name_of_another_team,
     new_name_of_a_scored_method,
     one_result,
+    other_kind_of_an_answered_question,
     other_request_under_a_key,
+    public_method_without_an_answer,
+    question_too_many,
     registration_where_it_is_closed,
     removed_upload,
     retired_name,
@@ -93,7 +96,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an archive that is too large": (
         lambda scene: scene.program.put("/api/v1/challenges/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
-        413, "too-large", "An archive may have at most 1048576 bytes (1 MiB)",
+        413, "too-large", "A file may have at most 1048576 bytes (1 MiB)",
     ),
     "a body without its fields": (
         lambda scene: scene.program.post("/api/v1/submissions", json={}),
@@ -150,6 +153,22 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a public method that nobody can understand": (
         lambda scene: scene.confirm(scene.upload("free"), "Linden", make_public=True),
         409, "description-too-short", "a public method needs a description of at least 500 characters; this one has 0",
+    ),
+    "an answer to a question that nobody asked": (
+        lambda scene: scene.program.patch(
+            f"/api/v1/methods/{scene.confirm(scene.upload('free'), 'Maple').json()['method']['id']}", json={"answers": {"999": "1"}}
+        ),
+        422, "answer-invalid", "this challenge has no question 999",
+    ),
+    "a public method that leaves a required question open": (
+        public_method_without_an_answer, 409, "answer-missing",
+        "a public method of this challenge answers these questions, too: Runtime",
+    ),
+    "another kind of a question with answers": (
+        other_kind_of_an_answered_question, 409, "question-answered", "methods have answered this question, .*",
+    ),
+    "a question too many": (
+        question_too_many, 409, "too-many-questions", "a challenge asks at most 20 questions",
     ),
     "a team that is suspended": (
         suspended_team, 403, "team-suspended", "the team .* is suspended: shared accounts.*",

@@ -88,10 +88,13 @@ def test_only_the_newest_methods_are_listed_and_private_ones_for_no_stranger(
         session.execute(update(Method).where(Method.id == hidden).values(public_at=None))
     monkeypatch.setattr(standings, "PAGE", 2)
 
-    [matrix] = matrices(registered(browser(), "curious@example.org"), team)
+    stranger = registered(browser(), "curious@example.org")
+    [matrix] = matrices(stranger, team)
+    listed = stranger.get(f"/api/v1/teams/{team}").json()["results"]
 
     assert [*means(matrix)] == ["Beech_50%", "Chance"]
     assert matrix["has_more"]
+    assert [row["method"] for row in listed] == ["Chance", "Beech_50%", "=cmd"]
     assert "newest methods" in browser().get(f"/teams/{team}").text
 
 

@@ -23,11 +23,12 @@ from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState, PhaseView
 from app.core.access import Actor
 from app.evaluation.rescoring import RescoreView, UndecidedRun
-from app.models import Disclosure, Quota, ResultState, Role, RunState, UploadState
+from app.models import Disclosure, QuestionKind, Quota, ResultState, Role, RunState, UploadState
 from app.organising.overview import OrganiserPhase
 from app.results.exhibits import ClassValue
 from app.results.submissions import RunView, SubmissionResult, SubmissionView
 from app.submissions.methods import MethodView
+from app.submissions.questions import QuestionView
 from app.submissions.uploads import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
 
@@ -283,6 +284,23 @@ def confirmation() -> dict[str, Any]:
     }
 
 
+QUESTIONS = tuple(
+    QuestionView(
+        place, f"{kind.value} {EVIL}", kind, "ms" if kind == "number" else "", choices, True, True, True
+    )
+    for place, (kind, choices) in enumerate(
+        (
+            (QuestionKind.NUMBER, ()),
+            (QuestionKind.TEXT, ()),
+            (QuestionKind.LINK, ()),
+            (QuestionKind.YES_NO, ()),
+            (QuestionKind.CHOICE, (EVIL, "other")),
+        ),
+        7,
+    )
+)
+
+
 def board(methods: int, **changes: Any) -> BoardView:
     rows = tuple(
         BoardRow(
@@ -319,6 +337,7 @@ def board(methods: int, **changes: Any) -> BoardView:
             group=None if place > 8 else "ab"[: 1 + place % 2],
             further=(Cell(None if place > 2 else 0.7, second=place == 1),),
             is_alike=place % 2 == 1,
+            answers=("12.5", None if place else EVIL, "https://example.org/card", "yes", EVIL),
             figure=None if place == methods - 1 else 0.5,
         )
         for place in range(methods)
@@ -341,6 +360,7 @@ def board(methods: int, **changes: Any) -> BoardView:
         beyond_public=False,
         withheld=EVIL,
         classes=tuple(CLASSES),
+        questions=QUESTIONS,
         rows=rows,
         sort="mean",
         descending=True,

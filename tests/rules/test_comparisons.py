@@ -1,5 +1,7 @@
 """What a comparison of methods is made of."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from app.core.errors import MalformedError
 from app.web.charts.dots import Range, symmetric
 from app.web.charts.shapes import Circle
 from scoring.analysis.image_outcomes import ImageOutcomes
+from scoring.statistics.comparison import standings
 from scoring.statistics.resampling import Draws, Replicates, Setup
 from tests.pages.comparison_views import comparison
 
@@ -73,6 +76,24 @@ def test_p_values_are_corrected_for_all_classes_of_all_methods_together() -> Non
     assert found.classes[0].differences[0].holm is not None
     assert found.classes[0].differences[0].holm < 0.001
     assert found.classes[1].differences[0].holm == 1.0
+
+
+def test_letters_and_p_values_are_of_one_test_whatever_is_chosen() -> None:
+    scores = (0.5, 0.503, 0.52, 0.6, 0.61)
+    methods = [compared(score, score, score, seed=seed) for seed, score in enumerate(scores)]
+    board = standings({str(place): each for place, (each, _) in enumerate(methods)})
+    letters = {each.name: each.letters for each in board.methods}
+
+    everything = statistics_of(methods, board.family)
+    for one, other in combinations(range(len(scores)), 2):
+        alone = statistics_of([methods[one], methods[other]], board.family)
+        [pair] = alone.pairs
+        [same] = [each for each in everything.pairs if (each.one, each.other) == (one, other)]
+        assert pair.difference.holm == same.difference.holm
+        assert pair.difference.holm is not None
+        share = bool(set(letters[str(one)]) & set(letters[str(other)]))
+        assert share == (pair.difference.holm >= 0.05)
+        assert (alone.tests, alone.is_of_board) == (10, True)
 
 
 def test_only_classes_that_all_have_entered_are_compared_and_then_no_images() -> None:

@@ -36,7 +36,7 @@ def drawn(score: float | None, noise: float = 0.01, truth: str = "0f") -> bytes:
 def test_methods_that_are_far_apart_have_letters_of_their_own() -> None:
     kept = ((11, drawn(0.5)), (12, drawn(0.501)), (13, drawn(0.9)))
 
-    letters = json.loads(sandbox.groups(kept))
+    letters = json.loads(sandbox.groups(kept))["letters"]
 
     assert share_group(letters["11"], letters["12"])
     assert not share_group(letters["12"], letters["13"])
@@ -45,11 +45,21 @@ def test_methods_that_are_far_apart_have_letters_of_their_own() -> None:
 def test_runs_without_a_headline_or_of_another_ground_truth_are_not_compared() -> None:
     kept = ((1, drawn(0.5)), (2, drawn(0.6)), (3, drawn(None)), (4, drawn(0.7, truth="other")))
 
-    assert json.loads(sandbox.groups(kept)).keys() == {"1", "2"}
-    assert json.loads(sandbox.groups(kept[2:3])) == {}
+    assert json.loads(sandbox.groups(kept))["letters"].keys() == {"1", "2"}
+    assert json.loads(sandbox.groups(kept[2:3]))["letters"] == {}
 
 
 def test_replicates_without_values_give_no_groups() -> None:
     kept = tuple((run, drawn(0.5, noise=np.nan)) for run in (1, 2))
 
-    assert json.loads(sandbox.groups(kept)) == {}
+    assert json.loads(sandbox.groups(kept)) == {"letters": {}, "family": {}}
+
+
+def test_many_methods_are_tested_but_get_no_letters() -> None:
+    kept = tuple((run, drawn(0.3 + run / 100)) for run in range(sandbox.MOST_LETTERED + 1))
+
+    found = json.loads(sandbox.groups(kept))
+    few = json.loads(sandbox.groups(kept[:-1]))
+
+    assert (found["letters"], found["family"]["tests"]) == ({}, 210)
+    assert len(few["letters"]) == sandbox.MOST_LETTERED

@@ -1,14 +1,19 @@
 """Names of methods, statements on training data, and texts that may change."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
 import scoring
-from app.core.errors import DescriptionTooShort, NameFixed, TrainingNotStated
+from app.core.errors import AnswerMissing, DescriptionTooShort, NameFixed, TrainingNotStated
+from app.models import QuestionKind
 from app.submissions.methods import (
     Annotation,
     MethodEdit,
     NewMethod,
+    Requirements,
     Training,
     changed_fields,
     edit_refusals,
@@ -17,8 +22,8 @@ from app.submissions.methods import (
     publication_refusal,
     training_refusals,
     training_text,
-    unpublishable,
 )
+from app.submissions.questions import QuestionView
 
 LONG = "Features of the whole image, and one linear classifier for each class. " * 8
 GIVEN = Training(given_data_only=True)
@@ -97,33 +102,43 @@ def test_a_public_method_is_described(length: int, *, is_refused: bool) -> None:
     assert publication_refusal("x" * length, is_baseline=True) is None
 
 
-def test_a_page_says_why_a_private_method_cannot_be_public() -> None:
-    assert "at least 500" in (unpublishable("short", is_baseline=False, is_public=False) or "")
-    assert unpublishable("short", is_baseline=False, is_public=True) is None
-    assert unpublishable(LONG, is_baseline=False, is_public=False) is None
+def test_a_challenge_chooses_how_long_descriptions_are() -> None:
+    assert publication_refusal("short", is_baseline=False, shortest=5) is None
+    assert publication_refusal("short", is_baseline=False, shortest=6) is not None
+    assert publication_refusal("", is_baseline=False, shortest=0) is None
 
 
 METHOD = NewMethod(name="Net", description=LONG)
+RUNTIME = QuestionView(1, "Runtime", QuestionKind.NUMBER, "ms", (), True, True, True)
 
 
 @pytest.mark.parametrize(
-    ("change", "is_public", "has_score", "codes"),
+    ("change", "has_score", "codes"),
     [
-        ({"title": "A net"}, True, True, []),
-        ({"name": "Web"}, False, False, []),
-        ({"name": "Web"}, False, True, [NameFixed.code]),
-        ({"description": "short"}, False, True, []),
-        ({"description": "short"}, True, False, [DescriptionTooShort.code]),
-        (
-            {"name": "Web", "description": ""}, True, True,
-            [NameFixed.code, DescriptionTooShort.code],
-        ),
+        ({"title": "A net"}, True, []),
+        ({"name": "Web"}, False, []),
+        ({"name": "Web"}, True, [NameFixed.code]),
     ],
-)  # fmt: skip
-def test_what_was_seen_stays(
-    change: dict[str, str], codes: list[str], *, is_public: bool, has_score: bool
+)
+def test_what_was_seen_stays(change: dict[str, str], codes: list[str], *, has_score: bool) -> None:
+    found = edit_refusals(METHOD, METHOD.model_copy(update=change), has_score=has_score)
+    assert [each.code for each in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("change", "answers", "codes"),
+    [
+        ({}, {1: "12"}, []),
+        ({}, {}, [AnswerMissing.code]),
+        ({"description": "short"}, {2: "yes"}, [DescriptionTooShort.code, AnswerMissing.code]),
+        ({"description": "", "is_baseline": True}, {}, []),
+    ],
+)
+def test_a_public_method_meets_all_requirements_of_its_challenge(
+    change: dict[str, Any], answers: dict[int, str], codes: list[str]
 ) -> None:
-    found = edit_refusals(METHOD, METHOD.model_copy(update=change), is_public=is_public, has_score=has_score)
+    required = Requirements(500, (RUNTIME, replace(RUNTIME, id=2, is_required=False)))
+    found = required.refusals(METHOD.model_copy(update=change), answers)
     assert [each.code for each in found] == codes
 
 

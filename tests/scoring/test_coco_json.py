@@ -126,21 +126,21 @@ def test_text_that_is_not_a_list_of_detections_is_refused(text: str, sentence: s
 
 
 WRONG: list[tuple[Any, str]] = [
-    (7, "detections[1]: expected an object, found 7"),
-    ({"score": None}, "detections[1]: expected a number as 'score', found None"),
-    ({"score": True}, "detections[1]: expected a number as 'score', found True"),
-    ({"score": "1"}, "detections[1]: expected a number as 'score', found '1'"),
-    ({"score": 1e400}, "detections[1]: expected a number as 'score', found inf"),
-    ({"score": 10**400}, "detections[1]: expected a number as 'score'"),
-    ({"image_id": 99}, "detections[1]: 'image_id' is 99, which is none of the 2 images"),
-    ({"image_id": "12"}, "detections[1]: expected a whole number as 'image_id', found '12'"),
-    ({"image_id": 12.5}, "detections[1]: expected a whole number as 'image_id', found 12.5"),
-    ({"image_id": 10**30}, "detections[1]: expected a whole number as 'image_id'"),
-    ({"category_id": 99}, "detections[1]: 'category_id' is 99, which is none of the 2 categories"),
-    ({"bbox": [1, 2, 3]}, "detections[1]: expected four numbers, left, top, width and height"),
-    ({"bbox": [1, 2, -3, 4]}, "detections[1]: expected four numbers, left, top, width and height"),
-    ({"bbox": [1, 2, 3, 1e30]}, "detections[1]: expected four numbers, left, top, width and height"),
-    ({"bbox": "x"}, "detections[1]: expected four numbers, left, top, width and height"),
+    (7, "expected an object, found 7"),
+    ({"score": None}, "expected a number as 'score', found None"),
+    ({"score": True}, "expected a number as 'score', found True"),
+    ({"score": "1"}, "expected a number as 'score', found '1'"),
+    ({"score": 1e400}, "expected a number as 'score', found inf"),
+    ({"score": 10**400}, "expected a number as 'score'"),
+    ({"image_id": 99}, "'image_id' is 99, which is none of the 2 images"),
+    ({"image_id": "12"}, "expected a whole number as 'image_id', found '12'"),
+    ({"image_id": 12.5}, "expected a whole number as 'image_id', found 12.5"),
+    ({"image_id": 10**30}, "expected a whole number as 'image_id'"),
+    ({"category_id": 99}, "'category_id' is 99, which is none of the 2 categories"),
+    ({"bbox": [1, 2, 3]}, "expected four numbers, left, top, width and height"),
+    ({"bbox": [1, 2, -3, 4]}, "expected four numbers, left, top, width and height"),
+    ({"bbox": [1, 2, 3, 1e30]}, "expected four numbers, left, top, width and height"),
+    ({"bbox": "x"}, "expected four numbers, left, top, width and height"),
 ]
 
 
@@ -150,7 +150,9 @@ def test_an_invalid_detection_is_reported_and_the_others_are_read(change: Any, s
 
     found, [problem] = read(json.dumps([FOUND, wrong, FOUND]).replace("Infinity", "1e400").encode())
 
-    assert problem.startswith(sentence)
+    place, _, said = problem.partition(": ")
+    assert place.startswith("[1]")
+    assert said.startswith(sentence)
     assert len(found.detections) == 2
 
 
@@ -161,7 +163,8 @@ def test_a_missing_field_is_reported(field: str) -> None:
     for entries in ([short], [FOUND, short]):
         _, [problem] = read(json.dumps(entries).encode())
 
-        assert problem == f"detections[{len(entries) - 1}]: '{field}' is missing"
+        image = "" if field == "image_id" else " (image 12)"
+        assert problem == f"[{len(entries) - 1}]{image}: '{field}' is missing"
 
 
 def test_an_id_may_be_written_as_a_float() -> None:
@@ -176,7 +179,7 @@ def test_a_key_with_digits_or_signs_in_it_is_a_different_key(key: str) -> None:
 
     _, [problem] = read(f"[{TEXT}, {other}]".encode())
 
-    assert problem == "detections[1]: 'score' is missing"
+    assert problem == "[1] (image 12): 'score' is missing"
 
 
 MASKS = read_instances(
@@ -228,7 +231,7 @@ def test_an_invalid_mask_is_reported_and_the_others_are_read(segmentation: Any, 
 
     found, [problem] = read(json.dumps(entries).encode(), masks=True, truth=MASKS)
 
-    assert problem.startswith(f"detections[1]: {sentence}")
+    assert problem.startswith(f"[1] (image 12): {sentence}")
     assert found.masks is not None
     assert found.masks.area.tolist() == [50, 50]
 
@@ -236,7 +239,7 @@ def test_an_invalid_mask_is_reported_and_the_others_are_read(segmentation: Any, 
 def test_boxes_are_not_accepted_as_masks() -> None:
     _, [problem] = read(json.dumps([FOUND]).encode(), masks=True, truth=MASKS)
 
-    assert problem == "detections[0]: 'segmentation' is missing"
+    assert problem == "[0] (image 12): 'segmentation' is missing"
 
 
 @pytest.mark.parametrize(
@@ -247,19 +250,19 @@ def test_boxes_are_not_accepted_as_masks() -> None:
         (b"[]", ["expected an object with 'images', 'categories' and 'annotations'"]),
         (b'{"images": NaN}', ["this is not JSON: NaN is no number"]),
         (b"{}", [f"expected a list called '{name}'" for name in ("images", "categories", "annotations")]),
-        (instances(images=[*IMAGES, IMAGES[0]]), ["images[2]: 'id' is 12 like one before"]),
+        (instances(images=[*IMAGES, IMAGES[0]]), ["images[2] (id 12): 'id' is 12 like one before"]),
         (
             instances(categories=[*CATEGORIES, {"id": 9, "name": " car"}]),
-            ["categories[2]: 'name' is 'car' like one"],
+            ["categories[2] (id 9): 'name' is 'car' like one"],
         ),
-        (instances(categories=[{"id": 7}]), ["categories[0]: 'name' is missing"]),
-        (instances(annotations=[BOX, BOX]), ["annotations[1]: 'id' is 1 like one before"]),
+        (instances(categories=[{"id": 7}]), ["categories[0] (id 7): 'name' is missing"]),
+        (instances(annotations=[BOX, BOX]), ["annotations[1] (id 1, image 12): 'id' is 1 like one before"]),
         (
             instances(annotations=[BOX | {"image_id": 1, "bbox": 0}, BOX | {"area": None, "id": 2}]),
             [
-                "annotations[0]: 'image_id' is 1, which",
-                "annotations[1]: expected a number as 'area', found None",
-                "annotations[0]: expected four numbers",
+                "annotations[0] (id 1, image 1): 'image_id' is 1, which",
+                "annotations[1] (id 2, image 12): expected a number as 'area', found None",
+                "annotations[0] (id 1, image 1): expected four numbers",
             ],
         ),
     ],
@@ -294,13 +297,13 @@ def test_list_elements_that_are_not_objects_are_read() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"area": 1e301}, "annotations[1]: expected a number as 'area', found 1e+301"),
-        ({"area": 10**400}, "annotations[1]: expected a number as 'area'"),
-        ({"area": 10**400, "note": ""}, "annotations[1]: expected a number as 'area'"),
-        ({"bbox": [1, 2, 3, 10**400], "note": ""}, "annotations[1]: expected four numbers"),
-        ({"bbox": [1, 2, -3, 4]}, "annotations[1]: expected four numbers"),
-        ({"bbox": [1, 2, 3, 10**400]}, "annotations[1]: expected four numbers"),
-        ({"bbox": [1, 2, 3, True]}, "annotations[1]: expected four numbers"),
+        ({"area": 1e301}, "annotations[1] (id 2, image 12): expected a number as 'area', found 1e+301"),
+        ({"area": 10**400}, "annotations[1] (id 2, image 12): expected a number as 'area'"),
+        ({"area": 10**400, "note": ""}, "annotations[1] (id 2, image 12): expected a number as 'area'"),
+        ({"bbox": [1, 2, 3, 10**400], "note": ""}, "annotations[1] (id 2, image 12): expected four numbers"),
+        ({"bbox": [1, 2, -3, 4]}, "annotations[1] (id 2, image 12): expected four numbers"),
+        ({"bbox": [1, 2, 3, 10**400]}, "annotations[1] (id 2, image 12): expected four numbers"),
+        ({"bbox": [1, 2, 3, True]}, "annotations[1] (id 2, image 12): expected four numbers"),
     ],
 )
 def test_numbers_of_the_annotation_have_bounds(change: Any, sentence: str) -> None:
@@ -314,7 +317,7 @@ def test_an_annotation_needs_an_id_and_is_not_a_crowd_by_default() -> None:
     plain = {name: value for name, value in BOX.items() if name != "iscrowd"}
 
     assert read_instances(instances(annotations=[plain])).objects.crowd.tolist() == [False]
-    with pytest.raises(SubmissionError, match=r"annotations\[0\]: 'id' is missing"):
+    with pytest.raises(SubmissionError, match=r"annotations\[0\] \(image 12\): 'id' is missing"):
         read_instances(instances(annotations=[{name: plain[name] for name in plain if name != "id"}]))
 
 
@@ -328,3 +331,32 @@ def test_an_entry_larger_than_a_block_is_read() -> None:
     found, problems = read(json.dumps([FOUND, FOUND | {"note": "x" * 3_000_000}, FOUND]).encode())
 
     assert (len(found.detections), problems) == (3, [])
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({}, "annotations[1] (id 2, a/b.jpg)"),
+        ({"id": "x\n"}, "annotations[1] (id x\\n, a/b.jpg)"),
+        ({"id": None}, "annotations[1] (a/b.jpg)"),
+        ({"image_id": 99}, "annotations[1] (id 2, image 99)"),
+    ],
+)
+def test_a_problem_names_path_identifier_and_image(change: dict[str, Any], place: str) -> None:
+    images = [{"id": 12, "file_name": "a/b.jpg"}]
+    wrong = BOX | {"id": 2, "area": None} | change
+
+    with pytest.raises(SubmissionError) as refused:
+        read_instances(instances(images=images, annotations=[BOX, wrong]))
+
+    assert {problem.message.partition(": ")[0] for problem in refused.value.problems} == {place}
+
+
+def test_the_path_of_a_detection_is_that_of_its_list() -> None:
+    wrong = FOUND | {"id": 887, "score": None}
+
+    _, [alone] = read(json.dumps([wrong]).encode())
+    _, [inside] = read(json.dumps({"annotations": [FOUND, wrong]}).encode())
+
+    assert alone == "[0] (id 887, image 12): expected a number as 'score', found None"
+    assert inside == "annotations[1] (id 887, image 12): expected a number as 'score', found None"

@@ -12,16 +12,22 @@ import scoring
 from app.core.access import Scope
 from app.models import (
     AnonymousLink,
+    Audience,
     Board,
     Challenge,
     ChallengeOrganiser,
+    DataFile,
+    DataUpload,
     ExtraSlot,
+    FileKind,
     GroundTruth,
     Job,
     JobKind,
     Member,
     Method,
     Phase,
+    Question,
+    QuestionKind,
     Queue,
     Rescore,
     Result,
@@ -161,13 +167,15 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         run_id=scored.id,
         revoked_at=func.now() if state == "private" else None,
     )
+    question = Question(challenge_id=phase.challenge_id, text="Runtime", kind=QuestionKind.NUMBER)
     slot = ExtraSlot(phase_id=phase.id, team_id=world.team_id, task="detection", reason="none")
     twin = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
-    session.add_all((link, slot, twin))
+    session.add_all((link, question, slot, twin))
     session.flush()
     pair = SimilarPair(phase_id=phase.id, result_id=twin.id, other_id=result.id, same_predictions=False)
     session.add(pair)
     session.flush()
+    file, data_upload = _data_file(session, world, phase, author)
     result.state, result.published_run_id, result.published_generation = ResultState.SCORED, scored.id, 1
     if state == "withdrawn":
         result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.now()
@@ -178,10 +186,35 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "result_id": str(result.id), "run_id": str(scored.id), "receipt": str(scored.receipt), "phase_id": str(phase.id),
         "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
-        "slot_id": str(slot.id), "pair_id": str(pair.id),
+        "slot_id": str(slot.id), "question_id": str(question.id), "pair_id": str(pair.id),
+        "file_id": str(file.id), "data_upload_id": str(data_upload.id),
         "truth_id": str(rescore.ground_truth_id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
+
+
+def _data_file(session: Session, world: World, phase: Phase, author: int) -> tuple[DataFile, DataUpload]:
+    """A file for everybody, and bytes of its next version that are arriving."""
+    content = b"images"
+    key = world.platform.files.put(content, uuid.uuid4())
+    file = DataFile(
+        challenge_id=phase.challenge_id,
+        name=f"{phase.image_set}.zip",
+        title="Images",
+        kind=FileKind.OTHER,
+        audience=Audience.EVERYBODY,
+        version=1,
+        key=key,
+        sha256=digest_of(key),
+        size=len(content),
+        stored_at=LONG_AGO,
+    )
+    session.add(file)
+    session.flush()
+    upload = DataUpload(file_id=file.id, user_id=author, size=10)
+    session.add(upload)
+    session.flush()
+    return file, upload
 
 
 def _add_phase(session: Session, world: World, *, is_open: bool) -> tuple[Phase, GroundTruth]:

@@ -85,7 +85,7 @@ def test_a_file_with_problems_is_explained_at_once(site: SharedSite, tmp_path: P
 
     problems = {(each["code"], each["message"].partition(":")[0]) for each in upload["report"]["problems"]}
     assert not upload["valid"]
-    assert problems == {(code, "detections[3]") for code in ("unknown-image", "unknown-category", "bad-bbox")}
+    assert problems == {(code, "[3] (image 5)") for code in ("unknown-image", "unknown-category", "bad-bbox")}
 
 
 def test_masks_in_an_archive_have_their_own_board(site: SharedSite, tmp_path: Path) -> None:

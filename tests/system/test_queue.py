@@ -174,6 +174,16 @@ def test_an_expired_run_is_queued_again_and_its_old_claim_cannot_write(board: Ro
         assert queue.lock_claimed(session, old) is None
 
 
+def test_every_sweep_queues_runs_whose_lease_has_expired(board: Rows) -> None:
+    run_id = board.run_of(board.result())
+    assert claim(board) == (run_id, 1)
+    change_job(board, "lease_until = now() - interval '1 second'", run_id)
+
+    assert sweep(board.platform)
+
+    assert run(board, run_id).state is RunState.QUEUED
+
+
 def test_a_run_that_lost_its_worker_ten_times_fails_at_no_cost(board: Rows) -> None:
     result_id = board.result()
     run_id = board.run_of(result_id)

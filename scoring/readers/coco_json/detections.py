@@ -1,6 +1,6 @@
 """Detections in COCO's JSON."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -9,17 +9,19 @@ from scoring.data.arrays import Floats, Integers, Places
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.data.masks import Masks, join_masks, take_masks
 from scoring.errors import Problem, Problems
+from scoring.intake.plausibility import foreign_images, mostly_foreign, renumbered, renumbered_categories
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.parallel import parallel_map
 from scoring.readers.coco_json.fields import CocoNumbers, Entries, numbers_of
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.readers.coco_json.masks import read_masks
-from scoring.readers.coco_json.records import JsonError, Records, Table, read_records
+from scoring.readers.coco_json.records import JsonError, Records, Table, name_of_list, read_records
 
 _BOX: Final = tuple(f"bbox.{side}" for side in range(4))
 _FURTHEST: Final = 1e9
-_NAME: Final = "detections"
-
+UNKNOWN_CATEGORY: Final = "unknown-category"
+UNKNOWN_IMAGE: Final = "unknown-image"
+"""Codes of problems that many entries may have for one cause."""
 Known = CocoNumbers | CocoInstances
 """Anything that knows the numbers of images and categories, and the sizes of images."""
 
@@ -85,30 +87,59 @@ def read_coco_detections(
     """
     parts: list[_Part] = []
     kind = _Kind(boxes=True, masks=masks)
-    before = problems.total
+    name = name_of_list(data)
+    own, ids = Problems(), _Ids()
     try:
         for block in read_records(data):
             if most is not None and block.first + len(block) > most:
                 message = f"the file has more than {most:,} detections; no more are read"
-                problems.add(Problem("too-many-detections", message, file, expected=str(most)))
+                own.add(Problem("too-many-detections", message, file, expected=str(most)))
                 break
             part = _read_table(block, known) if isinstance(block, Table) and not masks else None
             if part is None:
                 rows = block.rows() if isinstance(block, Table) else block
                 if masks and block.first == 0:
                     kind = _Kind(boxes=_has_box(rows), masks=True)
-                part = _read_entries(Entries(rows.values, _NAME, file, problems, rows.first), known, kind)
+                part = _read_entries(Entries(rows.values, name, file, own, rows.first), known, kind, ids)
             parts.append(part)
-            if problems.total - before >= MAX_FILE_PROBLEMS:
-                problems.add(_stopped(problems.total - before, block.first + len(block), file))
+            ids.read = block.first + len(block)
+            if own.total >= MAX_FILE_PROBLEMS:
+                own.add(_stopped(own.total, f"{name}[{ids.read}]", file))
                 break
     except JsonError as error:
-        problems.add(Problem("bad-json", str(error), file))
-    return _joined(parts, masks=masks)
+        own.add(Problem("bad-json", str(error), file))
+    found = _joined(parts, masks=masks)
+    _name_causes(own, ids, found.detections, known)
+    problems.join(own)
+    return found
 
 
-def _stopped(wrong: int, read: int, file: str) -> Problem:
-    message = f"stopped after {wrong:,} problems in this file; entries from {_NAME}[{read}] on were not read"
+@dataclass(slots=True)
+class _Ids:
+    """How many entries were read, and the category ids of entries whose category the phase does not have."""
+
+    read: int = 0
+    strange: set[int] = field(default_factory=set)
+
+
+def _name_causes(problems: Problems, ids: _Ids, found: CocoDetections, known: Known) -> None:
+    """Name the cause of unknown categories, or of unknown images, once where it is the same for all."""
+    category = problems.first(UNKNOWN_CATEGORY)
+    if category is not None and len(known.categories):
+        given = frozenset(ids.strange | set(known.categories[np.unique(found.label)].tolist()))
+        way = renumbered(given, known.categories.tolist())
+        if way is not None:
+            problems.replace(
+                UNKNOWN_CATEGORY,
+                renumbered_categories(category, way, sorted(given), known.categories.tolist()),
+            )
+    image, foreign = problems.first(UNKNOWN_IMAGE), problems.count(UNKNOWN_IMAGE)
+    if image is not None and mostly_foreign(foreign, ids.read):
+        problems.replace(UNKNOWN_IMAGE, foreign_images(image, foreign, ids.read, len(known.images)))
+
+
+def _stopped(wrong: int, place: str, file: str) -> Problem:
+    message = f"stopped after {wrong:,} problems in this file; entries from {place} on were not read"
     return Problem("file-not-read-on", message, file)
 
 
@@ -156,9 +187,12 @@ def _has_box(records: Records) -> bool:
     return isinstance(first, dict) and first.get("bbox", []) != []
 
 
-def _read_entries(entries: Entries, known: Known, kind: _Kind) -> _Part:
+def _read_entries(entries: Entries, known: Known, kind: _Kind, ids: _Ids) -> _Part:
     image = entries.known("image_id", entries.wholes("image_id"), known.images, "images")
-    label = entries.known("category_id", entries.wholes("category_id"), known.categories, "categories")
+    categories = entries.wholes("category_id")
+    before = entries.fit.copy()
+    label = entries.known("category_id", categories, known.categories, "categories")
+    ids.strange.update(np.unique(categories[before & ~entries.fit]).tolist())
     score = entries.numbers("score")
     boxes = entries.boxes() if kind.boxes else np.zeros((len(image), 4))
     area = boxes[:, 2] * boxes[:, 3]

@@ -1,6 +1,6 @@
 """Fields of JSON entries as arrays, with a problem for each that is wrong."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, Self
@@ -16,6 +16,7 @@ from scoring.readers.coco_json.records import Table
 
 _LARGEST: Final = 2**53
 _GREATEST: Final = 1e300
+_LONGEST_NAME: Final = 60  # characters of an image's name in a sentence
 _FURTHEST: Final = 1e9
 """How far a coordinate may be from the image's corner, in pixels."""
 
@@ -26,8 +27,9 @@ Identifiers = NDArray[np.int64]
 class Entries:
     """The entries of a list in a JSON file, and which of them are fit so far.
 
-    name: of the list; first: the number of the first entry, from 0; objects: bool (n,), which are JSON objects at all; fit:
+    name: of the list, "" of one that is the whole file; first: the number of the first entry, from 0; objects: bool (n,), which are JSON objects at all; fit:
     bool (n,), of which nothing wrong is known. table: the same entries as columns, `values` being empty until they are needed.
+    images: the entries that `image_id` refers to.
     """
 
     values: Sequence[Any]
@@ -36,9 +38,11 @@ class Entries:
     problems: Problems
     first: int = 0
     table: Table | None = None
+    images: "Entries | None" = None
     objects: Flags = field(init=False)
     fit: Flags = field(init=False)
     _wrong: set[tuple[int, str]] = field(default_factory=set)
+    _names: Mapping[Any, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.table is not None:
@@ -55,8 +59,43 @@ class Entries:
             self.values = [value if fit else {} for value, fit in zip(self.values, self.fit, strict=True)]
 
     def place(self, index: int) -> str:
-        """How a message calls an entry: "annotations[7]"."""
-        return f"{self.name}[{self.first + index}]"
+        """How a message calls an entry: its path, and its id and image as far as it has them.
+
+        >>> entry = {"id": 887, "image_id": 42}
+        >>> Entries([entry], "annotations", "instances.json", Problems()).place(0)
+        'annotations[0] (id 887, image 42)'
+        """
+        image = self.value(index, "image_id")
+        named = self.value(index, "file_name")
+        if self.images is not None and isinstance(image, int):
+            named = self._file_names().get(image)
+        if isinstance(named, str):
+            image = shown(named, _LONGEST_NAME)
+        elif _is_identifier(image):
+            image = f"image {shown(str(image), _LONGEST_NAME)}"
+        else:
+            image = None
+        own = self.value(index, "id")
+        known = [f"id {shown(str(own), _LONGEST_NAME)}"] if _is_identifier(own) else []
+        known += [] if image is None else [image]
+        return f"{self.name}[{self.first + index}]" + (f" ({', '.join(known)})" if known else "")
+
+    def value(self, index: int, name: str) -> Any:
+        """The field of one entry; None where it is not there."""
+        if self.table is not None:
+            column = self.table.columns.get(name)
+            return None if column is None else column[index].item()
+        entry = self.values[index]
+        return entry.get(name) if isinstance(entry, dict) else None
+
+    def _file_names(self) -> Mapping[Any, Any]:
+        """What the images are called that entries refer to by their numbers."""
+        if self._names is None and self.images is not None:
+            ids, names = self.images.column("id"), self.images.column("file_name")
+            self._names = {
+                number: name for number, name in zip(ids, names, strict=True) if _is_identifier(number)
+            }
+        return self._names or {}
 
     def say(
         self, index: int, code: str, message: str, found: object = None, expected: str | None = None
@@ -185,6 +224,10 @@ def numbers_of(values: Identifiers, ids: Identifiers) -> NDArray[np.int32]:
         return np.full(len(values), -1, np.int32)
     places = np.minimum(np.searchsorted(ids, values), len(ids) - 1)
     return np.where(ids[places] == values, places, -1).astype(np.int32)
+
+
+def _is_identifier(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def _is_whole(value: object) -> bool:

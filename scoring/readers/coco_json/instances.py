@@ -59,6 +59,7 @@ def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = F
     images = _entries(root, "images", file, problems)
     categories = _entries(root, "categories", file, problems)
     annotations = _annotations(blocks, file, problems)
+    annotations.images = images
     image_ids, sizes = _images(images, masks=masks)
     category_ids, names = categories.wholes("id"), categories.texts("name")
     categories.unique("id", category_ids.tolist())

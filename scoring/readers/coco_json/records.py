@@ -2,6 +2,7 @@
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,8 @@ _BLOCK: Final = 1 << 20
 _LONGEST: Final = 16 << 20
 """Bytes in which an entry has to end: more than any mask needs."""
 _BEGIN: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"annotations"\s*:\s*)?\[')
+_ANNOTATIONS: Final = "annotations"
+_SHORT: Final = 1 << 10  # bytes in which a file begins after blanks
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")
 
@@ -76,6 +79,15 @@ def read_records(data: bytes) -> Iterator[Table | Records]:
     _parse(head + data[reader.place :])  # what stands around the entries
 
 
+def name_of_list(data: bytes) -> str:
+    """How the path of an entry begins: "annotations" where the file is an object with such a list, "" where it is the list.
+
+    >>> name_of_list(b'{"annotations": []}'), name_of_list(b"[]")
+    ('annotations', '')
+    """
+    return _ANNOTATIONS if data[:_SHORT].removeprefix(BOM_UTF8).lstrip().startswith(b"{") else ""
+
+
 def first_record(data: bytes) -> Any:
     """The first entry of a list, or of the list `annotations` of an object; None where the list is empty. Raises JsonError.
 
@@ -131,7 +143,7 @@ def read_list(data: bytes, name: str) -> tuple[Any, list[Table | Records] | None
 def _whole(data: bytes) -> list[Any]:
     """The entries of an object whose first field is another one."""
     root = _parse(data)
-    entries = root.get("annotations") if isinstance(root, dict) else root
+    entries = root.get(_ANNOTATIONS) if isinstance(root, dict) else root
     if not isinstance(entries, list):
         raise JsonError("expected a list of detections, or an object with such a list as 'annotations'")
     return entries

@@ -11,6 +11,9 @@ from scoring.errors import Problem, shown
 from scoring.readers.image_index import ImageIndex
 from scoring.similar_names import similar_name
 
+UNKNOWN_IMAGE: Final = "unknown-image"
+INVERTED_BOX: Final = "inverted-box"
+"""Codes of problems that many lines may have for one cause."""
 FIELDS: Final = ("image", "confidence", "left", "top", "right", "bottom")
 LONGEST_LINE: Final = 1000  # bytes; an honest line has less than a hundred
 FURTHEST: Final = 1e6  # pixels from the origin; beyond, areas lose their last digits
@@ -143,7 +146,7 @@ def unknown_image(field: bytes, known: Collection[bytes], where: str) -> Invalid
     meant = similar_name(_ENDING.sub(b"", field).strip(b"\"'"), known)
     if meant is not None:
         message += f"; did you mean '{shown(meant)}'?"
-    return Invalid("unknown-image", message, shown(field), f"an image of {where}")
+    return Invalid(UNKNOWN_IMAGE, message, shown(field), f"an image of {where}")
 
 
 def _wrong_number(name: str, field: bytes) -> Invalid:
@@ -174,7 +177,7 @@ def _is_inverted(low: float, high: float, size: float) -> bool:
 
 def _inverted(high_name: str, high: float, low_name: str, low: float) -> Invalid:
     return Invalid(
-        "inverted-box",
+        INVERTED_BOX,
         f"the box is inverted: {high_name} is {high:g}, {low_name} is {low:g}",
         f"{high:g}",
         f"at least {low:g}",

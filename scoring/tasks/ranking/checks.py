@@ -9,6 +9,7 @@ from scoring.errors import Problem, Severity
 from scoring.intake.checking import Checked, Inspection, is_blank
 from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
+from scoring.readers.lines.grammar import UNKNOWN_IMAGE
 from scoring.readers.lines.subjects import Subjects
 from scoring.tasks.ranking.reader import read_confidences, repetitions
 
@@ -30,10 +31,12 @@ def _check_confidences(
     lines = np.zeros(len(subjects), np.intp)
     confidence = np.full(len(subjects), -np.inf)
     max_lines = inspection.images.max_lines
+    foreign = problems.count(UNKNOWN_IMAGE)
     for found in read_confidences(data, subjects, file=file.name, problems=problems, max_lines=max_lines):
         lines += np.bincount(found.subject, minlength=len(subjects))
         confidence[found.subject] = found.confidence  # of several lines the last one counts
     checked.lines += int(lines.sum())
+    checked.signs.foreign += problems.count(UNKNOWN_IMAGE) - foreign
     checked.digests[file.key] = digest_of(confidence)
     checked.add_list(file.key, confidence[lines > 0], is_partial=not lines.all())
     if lines.any() and not lines.all():

@@ -1,0 +1,199 @@
+"""JSON API: the data of a challenge, and the files that organisers offer: tus, or one raw stream for curl."""
+
+import uuid
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from app.challenges import data_page, file_changes, files
+from app.challenges.data_page import DataPage
+from app.challenges.file_changes import DataUploadView, FileFacts, OrganisedFile, OrganisedFiles
+from app.challenges.files import DownloadLog, FileView
+from app.core.access import Action
+from app.core.errors import LengthRequiredError, UnsupportedTypeError
+from app.core.paging import Before
+from app.core.rate_limits import Limited
+from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
+from app.web.error_responses import TUS_VERSION
+from app.web.transfers import CONTENT_RESPONSES, ByteRange, IfRange, StoredFile, content_response
+from app.web.tus import (
+    PIECE_TYPE,
+    TUS,
+    ContentLength,
+    ContentType,
+    Length,
+    Offset,
+    parse_metadata,
+    parse_sha256,
+    parse_size,
+)
+
+router = APIRouter(prefix="/api/v1", tags=["data"])
+
+READ, ORGANISE = map(requires, (Action.READ_PUBLIC, Action.ORGANISE))
+
+Reason = Annotated[str, Query(min_length=1, max_length=1000, description="recorded in the audit log")]
+Metadata = Annotated[
+    str,
+    Header(
+        alias="Upload-Metadata", description="optionally `sha256` (hexadecimal) of the whole file, in Base64"
+    ),
+]
+
+
+@router.get("/challenges/{challenge}/data", dependencies=[READ])
+def data(platform: ThePlatform, actor: CurrentActor, challenge: str) -> DataPage:
+    """The files of a challenge, and what the server makes for every phase."""
+    return data_page.data_page(platform, actor, challenge)
+
+
+@router.get(
+    "/challenges/{challenge}/data/{file_id}/content",
+    response_class=Response,
+    responses={
+        **CONTENT_RESPONSES,
+        307: {"description": "the address of a bucket that has it, for 15 minutes"},
+    },
+    dependencies=[READ, limited(Limited.VIEW)],
+)
+def content(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    file_id: int,
+    byte_range: ByteRange = None,
+    if_range: IfRange = None,
+) -> Response:
+    """Download a file, whole or a range of bytes."""
+    found = files.start_download(platform, actor, challenge, file_id)
+    if found.address is not None:
+        return RedirectResponse(found.address, 307, headers={"Cache-Control": "no-store"})
+    stored = StoredFile(platform.files, found.key, found.size, found.name, found.sha256)
+    return content_response(stored, byte_range, if_range)
+
+
+@router.get("/organise/challenges/{challenge}/data", dependencies=[ORGANISE])
+def organised(platform: ThePlatform, actor: CurrentActor, challenge: str) -> OrganisedFiles:
+    """All files of a challenge, also those whose bytes have not arrived, and the space that they use."""
+    return file_changes.organised_files(platform, actor, challenge)
+
+
+@router.get("/organise/challenges/{challenge}/data/downloads", dependencies=[ORGANISE])
+def downloads(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, before: Before = None
+) -> DownloadLog:
+    """Who has downloaded which version of a file under which version of the terms, newest first."""
+    return file_changes.download_log(platform, actor, challenge, before)
+
+
+@router.post("/organise/challenges/{challenge}/data", status_code=201, dependencies=[ORGANISE])
+def add(
+    response: Response, platform: ThePlatform, actor: CurrentActor, challenge: str, facts: FileFacts
+) -> OrganisedFile:
+    """Add a file without its bytes; send them to the address in the Location header, followed by /content or /uploads."""
+    file_id = file_changes.add_file(platform, actor, challenge, facts)
+    response.headers["Location"] = f"/api/v1/organise/challenges/{challenge}/data/{file_id}"
+    return file_changes.organised_file(platform, actor, challenge, file_id)
+
+
+@router.get("/organise/challenges/{challenge}/data/{file_id}", dependencies=[ORGANISE])
+def file(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, before: Before = None
+) -> OrganisedFile:
+    """A file with its downloads, newest first."""
+    return file_changes.organised_file(platform, actor, challenge, file_id, before)
+
+
+@router.put("/organise/challenges/{challenge}/data/{file_id}", dependencies=[ORGANISE])
+def change(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, facts: FileFacts
+) -> OrganisedFile:
+    """Change what is said about a file, its dates and who may download it."""
+    file_changes.change_file(platform, actor, challenge, file_id, facts)
+    return file_changes.organised_file(platform, actor, challenge, file_id)
+
+
+@router.delete("/organise/challenges/{challenge}/data/{file_id}", status_code=204, dependencies=[ORGANISE])
+def delete(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, reason: Reason
+) -> Response:
+    """Delete a file and its bytes. Its old addresses answer 410."""
+    file_changes.delete_file(platform, actor, challenge, file_id, reason)
+    return Response(status_code=204)
+
+
+@router.put(
+    "/organise/challenges/{challenge}/data/{file_id}/content",
+    dependencies=[ORGANISE, limited(Limited.UPLOAD)],
+)
+async def send(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    file_id: int,
+    length: ContentLength = None,
+) -> FileView:
+    """Send the bytes of a file, or of its next version, as the body of one request."""
+    if length is None:
+        raise LengthRequiredError("send the size of the file in the header Content-Length")
+    return await file_changes.send(platform, actor, challenge, file_id, length, request.stream())
+
+
+@router.post(
+    "/organise/challenges/{challenge}/data/{file_id}/uploads",
+    status_code=201,
+    dependencies=[ORGANISE, TUS, limited(Limited.UPLOAD)],
+)
+def create(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    file_id: int,
+    length: Length = None,
+    metadata: Metadata = "",
+) -> Response:
+    """Start to send the bytes of a file, or of its next version, by tus. The Location header is the upload's URL."""
+    size, sha256 = parse_size(length or "", "Upload-Length"), parse_metadata(metadata).get("sha256", "")
+    upload = file_changes.start_upload(platform, actor, challenge, file_id, size, parse_sha256(sha256))
+    headers = {"Location": f"/api/v1/organise/data-uploads/{upload.id}", **_state(upload)}
+    return Response(status_code=201, headers=headers)
+
+
+def _state(upload: DataUploadView) -> dict[str, str]:
+    return {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(upload.received)}
+
+
+@router.head("/organise/data-uploads/{data_upload_id}", response_class=Response, dependencies=[ORGANISE])
+def where(platform: ThePlatform, actor: CurrentActor, data_upload_id: uuid.UUID) -> Response:
+    """How many bytes of an upload have arrived (tus), in the Upload-Offset header."""
+    upload = file_changes.get_upload(platform, actor, data_upload_id)
+    headers = {**_state(upload), "Upload-Length": str(upload.size), "Cache-Control": "no-store"}
+    return Response(headers=headers)
+
+
+@router.patch("/organise/data-uploads/{data_upload_id}", status_code=204, dependencies=[ORGANISE, TUS])
+async def append(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    data_upload_id: uuid.UUID,
+    offset: Offset = None,
+    content_type: ContentType = "",
+) -> Response:
+    """Send the next bytes (tus). After the last ones, they become the new version of the file."""
+    if content_type != PIECE_TYPE:
+        raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
+    start = parse_size(offset or "", "Upload-Offset")
+    upload = await run_in_threadpool(file_changes.get_upload, platform, actor, data_upload_id)
+    end = await file_changes.receive(platform, actor, upload, start, request.stream())
+    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(end)})
+
+
+@router.delete("/organise/data-uploads/{data_upload_id}", status_code=204, dependencies=[ORGANISE])
+def cancel(platform: ThePlatform, actor: CurrentActor, data_upload_id: uuid.UUID) -> Response:
+    """Delete an unfinished upload and its bytes (tus)."""
+    file_changes.cancel_upload(platform, actor, data_upload_id)
+    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})

@@ -1,0 +1,34 @@
+"""The data page of a challenge: its files, and what the server makes for every phase."""
+
+from dataclasses import dataclass
+
+from app.challenges import files, terms
+from app.challenges.files import FileView
+from app.core.access import Actor
+from app.platform import Platform
+
+
+@dataclass(frozen=True, slots=True)
+class DataPage:
+    """What a challenge offers for download, as the reader may have it."""
+
+    challenge: str
+    title: str
+    has_terms: bool
+    files: tuple[FileView, ...]
+    is_organiser: bool
+
+
+def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
+    """Return the data page of a challenge. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        challenge = files.find_challenge(session, code)
+        reader = files.reader_of(session, actor, challenge)
+        has_terms = terms.current_terms(session, code, None) is not None
+        return DataPage(
+            challenge=challenge.code,
+            title=challenge.title,
+            has_terms=has_terms,
+            files=files.offered(session, reader, challenge),
+            is_organiser=actor.organises_challenge(challenge.id),
+        )

@@ -1,0 +1,235 @@
+"""Pages: the data of a challenge for everyone, and the forms with which organisers offer files."""
+
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Form, Request, UploadFile
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+from starlette.datastructures import UploadFile as SentFile
+
+from app.challenges import data_page, file_changes, files
+from app.challenges.file_changes import FileFacts, OrganisedFile, OrganisedFiles
+from app.core.access import Action
+from app.core.errors import ConflictError, MalformedError
+from app.core.names import shown_name
+from app.core.paging import Before
+from app.core.rate_limits import Limited
+from app.models import Audience, FileKind
+from app.storage import storage_errors
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.forms import SentForm, field_errors, values_of
+from app.web.transfers import ByteRange, IfRange, StoredFile, chunks_of, content_response
+
+router = APIRouter()
+
+READ, ORGANISE = map(requires, (Action.READ_PUBLIC, Action.ORGANISE))
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+UTC_INPUT: Final = "%Y-%m-%dT%H:%M"
+
+
+async def _sent_with_file(request: Request) -> AsyncIterator[FormData]:
+    with storage_errors():  # a file is written to the disk while the form is read
+        form = await request.form(max_files=1, max_fields=30)
+    try:
+        yield form
+    finally:
+        await form.close()
+
+
+FormWithFile = Annotated[FormData, Depends(_sent_with_file)]
+
+
+@router.get("/challenges/{challenge}/data", dependencies=[READ])
+def data(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Show the files of a challenge, and what the server makes for every phase."""
+    return render(request, "data/data.html", page=data_page.data_page(platform, actor, challenge))
+
+
+@router.get("/challenges/{challenge}/data/SHA256SUMS", dependencies=[READ])
+def checksums(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Download the SHA-256 of every file that the reader may download, as `sha256sum -c` reads it."""
+    headers = {"Content-Disposition": 'attachment; filename="SHA256SUMS"', "Cache-Control": "no-store"}
+    return PlainTextResponse(files.checksums(platform, actor, challenge), headers=headers)
+
+
+@router.get("/challenges/{challenge}/data/{file_id}", dependencies=[READ, limited(Limited.VIEW)])
+def download(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    file_id: int,
+    byte_range: ByteRange = None,
+    if_range: IfRange = None,
+) -> Response:
+    """Download a file of a challenge, whole or a range of bytes."""
+    found = files.start_download(platform, actor, challenge, file_id)
+    if found.address is not None:
+        return RedirectResponse(found.address, 307, headers={"Cache-Control": "no-store"})
+    stored = StoredFile(platform.files, found.key, found.size, found.name, found.sha256)
+    return content_response(stored, byte_range, if_range)
+
+
+@router.get("/organise/challenges/{challenge}/data", dependencies=[ORGANISE])
+def organise(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """List the files of a challenge for its organisers, with the form for another one."""
+    return _list(request, file_changes.organised_files(platform, actor, challenge), {}, NOTHING)
+
+
+def _list(
+    request: Request,
+    page: OrganisedFiles,
+    form: Mapping[str, Any],
+    problems: Mapping[str, str],
+    code: int = 422,
+) -> Response:
+    return render(
+        request,
+        "data/organise.html",
+        code=code if problems else 200,
+        page=page,
+        form=form,
+        problems=problems,
+        kinds=tuple(FileKind),
+        audiences=tuple(Audience),
+    )
+
+
+@router.post("/organise/challenges/{challenge}/data", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
+async def add(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: FormWithFile
+) -> Response:
+    """Add a file with its bytes."""
+    form = values_of(sent, FileFacts)
+    file = sent.get("file")
+    try:
+        facts = FileFacts.model_validate(_times(form))
+        if not isinstance(file, SentFile) or not file.filename:
+            raise MalformedError("file: choose one")  # noqa: TRY301 - as every other problem
+        named = facts.model_copy(update={"name": facts.name or shown_name(file.filename)})
+        await file_changes.add_with_content(
+            platform, actor, challenge, named, file.size or 0, chunks_of(_upload(file))
+        )
+    except (ValidationError, MalformedError, ConflictError) as error:
+        page = file_changes.organised_files(platform, actor, challenge)
+        return _list(request, page, form, _problems(error), _code(error))
+    return RedirectResponse(f"/organise/challenges/{challenge}/data", status_code=303)
+
+
+def _upload(file: SentFile) -> UploadFile:
+    return UploadFile(file.file, size=file.size, filename=file.filename)
+
+
+def _times(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the dates of a form as UTC."""
+    times = {name: form[name] and f"{form[name]}Z" for name in ("available_from", "available_until")}
+    return {**form, **times}
+
+
+def _problems(error: ValidationError | MalformedError | ConflictError) -> Mapping[str, str]:
+    """Return the problems of a form by field; of those of a whole form, the field is empty."""
+    if isinstance(error, ValidationError):
+        return field_errors(error)
+    if isinstance(error, ConflictError):
+        return {"name": str(error)}
+    field, separator, message = str(error).partition(": ")
+    return {field: message} if separator and field.isidentifier() else {"": str(error)}
+
+
+def _code(error: Exception) -> int:
+    return 409 if isinstance(error, ConflictError) else 422
+
+
+@router.get("/organise/challenges/{challenge}/data/{file_id}", dependencies=[ORGANISE])
+def file(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    file_id: int,
+    before: Before = None,
+) -> Response:
+    """Show a file for its organisers: the forms that change it, and who has downloaded it."""
+    page = file_changes.organised_file(platform, actor, challenge, file_id, before)
+    return _file(request, page, _form_of(page), NOTHING)
+
+
+def _form_of(page: OrganisedFile) -> dict[str, Any]:
+    facts = file_changes.facts_of(page.file)
+    dates = {
+        name: f"{date:{UTC_INPUT}}" if date else ""
+        for name, date in (
+            ("available_from", facts.available_from),
+            ("available_until", facts.available_until),
+        )
+    }
+    return facts.model_dump(mode="json") | {"image_set": facts.image_set or ""} | dates
+
+
+def _file(
+    request: Request,
+    page: OrganisedFile,
+    form: Mapping[str, Any],
+    problems: Mapping[str, str],
+    code: int = 422,
+) -> Response:
+    return render(
+        request,
+        "data/file.html",
+        code=code if problems else 200,
+        page=page,
+        form=form,
+        problems=problems,
+        kinds=tuple(FileKind),
+        audiences=tuple(Audience),
+    )
+
+
+@router.post("/organise/challenges/{challenge}/data/{file_id}", dependencies=[ORGANISE])
+def change(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    file_id: int,
+    sent: SentForm,
+) -> Response:
+    """Change what is said about a file, its dates and who may download it."""
+    form = values_of(sent, FileFacts)
+    try:
+        facts = FileFacts.model_validate(_times(form))
+        file_changes.change_file(platform, actor, challenge, file_id, facts)
+    except (ValidationError, MalformedError, ConflictError) as error:
+        page = file_changes.organised_file(platform, actor, challenge, file_id)
+        return _file(request, page, form, _problems(error), _code(error))
+    return RedirectResponse(f"/organise/challenges/{challenge}/data/{file_id}", status_code=303)
+
+
+@router.post(
+    "/organise/challenges/{challenge}/data/{file_id}/content",
+    dependencies=[ORGANISE, limited(Limited.UPLOAD)],
+)
+async def replace(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, sent: FormWithFile
+) -> Response:
+    """Replace the bytes of a file; its address and its name stay."""
+    file = sent.get("file")
+    if not isinstance(file, SentFile) or not file.filename:
+        raise MalformedError("Choose a file first")
+    await file_changes.send(platform, actor, challenge, file_id, file.size or 0, chunks_of(_upload(file)))
+    return RedirectResponse(f"/organise/challenges/{challenge}/data/{file_id}", status_code=303)
+
+
+@router.post("/organise/challenges/{challenge}/data/{file_id}/delete", dependencies=[ORGANISE])
+def delete(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    file_id: int,
+    reason: Annotated[str, Form(max_length=1000)] = "",
+) -> Response:
+    """Delete a file."""
+    file_changes.delete_file(platform, actor, challenge, file_id, reason)
+    return RedirectResponse(f"/organise/challenges/{challenge}/data", status_code=303)

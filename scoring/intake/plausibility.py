@@ -1,0 +1,331 @@
+"""Signs that valid results are not what their authors mean, from public facts alone: the images, their sizes and the classes.
+
+A warning never keeps results from being scored. Each threshold is far from what the detectors do whose results we know.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.data.arrays import Flags, Floats
+from scoring.errors import Problem, shown
+
+Sizes = NDArray[np.int64] | Floats
+"""Width and height of images, (n, 2)."""
+
+FEWEST: Final = 10
+"""Predictions below which nothing is said: so few may be like anything."""
+_MOST_PIXELS: Final = 1.0
+"""Coordinates up to this are no pixels but shares of a side."""
+_BEYOND: Final = 0.05
+"""The share of an image's side by which boxes of real detectors do not extend beyond it."""
+_MANY_BEYOND: Final = 0.1
+"""The share of boxes that are misread, from which they are mentioned."""
+_ALMOST_ALL: Final = 0.98
+"""The share of boxes that have to fit their images in the other form."""
+_MANY_EMPTY: Final = 0.25
+"""The share of images without a prediction, from which it is mentioned."""
+_MOST_CLASSES: Final = 0.8
+"""The share of classes that have to have predictions, so that images without one mean something."""
+_MOST_FOREIGN: Final = 0.5
+"""The share of predictions in unknown images from which another image set seems to be meant."""
+_FEWEST_CLASSES: Final = 5
+_ROUNDING: Final = 2  # pixels by which a box may miss the edge of its image
+_SHOWN: Final = 5  # classes in one sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One prediction that a warning is about; line: counted from 1, None in JSON; place: its path in JSON, "" in lines of text."""
+
+    file: str
+    line: int | None
+    text: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Groups of predictions of which the protocol counts only the most confident ones.
+
+    groups: how many; of: what a group is, as in "images"; kept: predictions that count in each; largest: predictions in the largest
+    one; example: that one, in words.
+    """
+
+    groups: int
+    of: str
+    kept: int
+    largest: int
+    example: str
+
+
+@dataclass(slots=True)
+class Signs:
+    """What is counted over the files of one competition, for warnings.
+
+    boxes: how many were looked at, and of these swapped: that lie in their image in the other form (corners for width and height,
+    or the reverse); far: that do not in their own; largest: absolute coordinate. seen: bool (images,), which have a prediction, None
+    where nobody counted; constant: the confidence of each class whose predictions all have this one, and their number; counts:
+    predictions of each class; foreign: predictions in images of no known name; example: of a box; crowd: None where every prediction
+    counts.
+    """
+
+    boxes: int = 0
+    swapped: int = 0
+    far: int = 0
+    largest: float = 0.0
+    seen: Flags | None = None
+    constant: dict[str, tuple[int, float]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    foreign: int = 0
+    example: Example | None = None
+    crowd: Crowd | None = None
+
+    def join(self, other: "Signs") -> None:
+        """Add what was counted of other files of the same competition."""
+        self.boxes += other.boxes
+        self.swapped += other.swapped
+        self.far += other.far
+        self.largest = max(self.largest, other.largest)
+        if other.seen is not None:
+            self.seen = other.seen if self.seen is None else self.seen | other.seen
+        self.constant |= other.constant
+        self.counts |= other.counts
+        self.foreign += other.foreign
+        self.example = self.example or other.example
+        self.crowd = self.crowd or other.crowd
+
+    @property
+    def are_corners(self) -> bool:
+        """Whether boxes of left, top, width and height seem to be left, top, right and bottom, or the reverse."""
+        enough = self.boxes + self.far >= FEWEST
+        return enough and self.far >= _MANY_BEYOND * self.boxes and self.swapped >= _ALMOST_ALL * self.boxes
+
+    @property
+    def are_shares(self) -> bool:
+        """Whether no coordinate is larger than 1, as if they were shares of the image's sides."""
+        return self.boxes >= FEWEST and 0 < self.largest <= _MOST_PIXELS
+
+
+def like_corners(boxes: Floats, sizes: Sizes) -> Flags:
+    """Which boxes of left, top, width and height lie in their image if they are read as left, top, right and bottom.
+
+    boxes: float (n, 4) in pixels, counted from 0; sizes: (n, 2), width and height of each box's image in pixels, 0 where they are not
+    known, which are taken for infinite. Returns bool (n,). Two pixels beyond an edge count as rounding.
+
+    >>> like_corners(np.array([[30.0, 20, 90, 80], [30.0, 20, 10, 10]]), np.array([[100, 100], [100, 100]]))
+    array([ True, False])
+    """
+    ends = np.where(sizes > 0, sizes, np.inf) + _ROUNDING
+    inside: Flags = (boxes[:, 2:] >= boxes[:, :2]) & (boxes[:, 2:] <= ends)
+    return inside[:, 0] & inside[:, 1]
+
+
+def like_sides(boxes: Floats, sizes: Sizes) -> Flags:
+    """Which boxes of left, top, right and bottom lie in their image if they are read as left, top, width and height.
+
+    boxes: float (n, 4) in pixels, counted from 1; sizes: (n, 2), width and height of each box's image in pixels. Returns bool (n,).
+    Two pixels beyond an edge count as rounding.
+
+    >>> like_sides(np.array([[30.0, 20, 40, 60], [30.0, 20, 80, 90]]), np.array([[100, 100], [100, 100]]))
+    array([ True, False])
+    """
+    inside: Flags = boxes[:, :2] + boxes[:, 2:] <= sizes + _ROUNDING
+    return inside[:, 0] & inside[:, 1]
+
+
+def far_beyond(boxes: Floats, sizes: Sizes) -> Flags:
+    """Which boxes of left, top, width and height end more than a twentieth of a side beyond their image.
+
+    boxes: float (n, 4) in pixels; sizes: (n, 2), width and height of each box's image in pixels, 0 where they are not known: no box
+    is beyond these. Returns bool (n,).
+
+    >>> far_beyond(np.array([[60.0, 20, 40, 60], [60.0, 20, 60, 60]]), np.array([[100, 100], [100, 100]]))
+    array([False,  True])
+    """
+    ends = np.where(sizes > 0, sizes, np.inf) * (1 + _BEYOND)
+    beyond: Flags = boxes[:, :2] + boxes[:, 2:] > ends
+    return beyond[:, 0] | beyond[:, 1]
+
+
+def renumbered(given: frozenset[int], categories: Sequence[int]) -> str | None:
+    """How category ids seem to be counted that are not those of a phase; None where nothing fits.
+
+    given: the ids of some detections, at least one of which the phase does not have; categories: those of the phase, rising. Fewer than
+    three different ids fit anything, so that nothing is said of them.
+
+    >>> renumbered(frozenset(range(12)), range(1, 13))
+    'from 0'
+    >>> renumbered(frozenset({1, 2, 4}), [1, 2, 3, 5])
+    'from 1 without gaps'
+    """
+    number = len(categories)
+    if len(given) < 3:
+        return None
+    ways = {
+        "from 0": range(number),
+        "from 1 without gaps": range(1, number + 1),
+        "from one less": [each - 1 for each in categories],
+        "from one more": [each + 1 for each in categories],
+    }
+    return next(
+        (way for way, ids in ways.items() if given <= set(ids) and list(ids) != list(categories)), None
+    )
+
+
+def numbers_in_words(numbers: Sequence[int]) -> str:
+    """Rising numbers as a message has them.
+
+    >>> numbers_in_words([1, 2, 3]), numbers_in_words([1, 2, 5])
+    ('1 to 3', '1 to 5 with gaps')
+    """
+    gaps = " with gaps" if numbers[-1] - numbers[0] >= len(numbers) else ""
+    return f"{numbers[0]} to {numbers[-1]}{gaps}"
+
+
+def box_form(signs: Signs, name: str, *, sides: bool) -> Problem:
+    """What is said of boxes that seem to be of the other form; sides: whether width and height are expected."""
+    expected = ("left, top, width and height", "left, top, right and bottom")
+    form, other = expected if sides else expected[::-1]
+    wrong = "end far beyond their image" if sides else "end before they begin"
+    total = signs.boxes if sides else signs.boxes + signs.far
+    message = (
+        f"{name}: {signs.far:,} of {total:,} boxes {wrong} as {form}, which is expected; as {other}, "
+        f"{signs.swapped:,} of {signs.boxes:,} lie in it: are they {other}?"
+    )
+    return _about(signs.example, "box-form", message, found=other, expected=form)
+
+
+def line_at(data: bytes, row: int, file: str) -> Example:
+    r"""The line of a text file that a prediction is read from, if every line before is valid or blank; row: counted from 0.
+
+        >>> line_at(b"
+    000001 0.5
+    000002 0.6
+    ", 1, "a.txt")
+        Example(file='a.txt', line=3, text='000002 0.6', place='')
+    """
+    lines = ((number, line.strip()) for number, line in enumerate(io.BytesIO(data), 1))
+    number, line = next(islice(((number, line) for number, line in lines if line), row, None))
+    return Example(file, number, shown(line))
+
+
+def warnings_of(signs: Signs, name: str, *, images: int, classes: int) -> list[Problem]:
+    """The warnings about one competition but those on the form of boxes.
+
+    name: of the competition, as in "comp3"; images, classes: how many the phase has.
+    """
+    return [
+        *_on_coordinates(signs, name),
+        *_on_images(signs, name, images, classes),
+        *_on_confidences(signs, name),
+    ]
+
+
+def foreign_images(first: Problem, foreign: int, total: int, images: int) -> Problem:
+    """The problem that stands for a line about each of many predictions in images that the phase does not have.
+
+    first: one of these lines; foreign: how many there are, of so many predictions in all; images: how many the phase has.
+    """
+    message = (
+        f"{foreign:,} of the {total:,} predictions that were read are in images that are none of the {images:,} of this image set: "
+        f"are they for another one? The first: {first.message}"
+    )
+    return Problem("other-images", message, first.file, first.line, first.found, first.expected, first.text)
+
+
+def mostly_foreign(foreign: int, total: int) -> bool:
+    """Whether so many of all predictions are in unknown images that another image set seems to be meant."""
+    return foreign >= max(FEWEST, _MOST_FOREIGN * total)
+
+
+def renumbered_categories(
+    first: Problem, way: str, given: Sequence[int], categories: Sequence[int]
+) -> Problem:
+    """The problem that stands for a line about each detection of a category that the phase does not have.
+
+    first: one of these lines; way: how ids seem to be counted, as `renumbered` says it; given and categories: ids, rising.
+    """
+    expected = numbers_in_words(categories)
+    message = (
+        f"category ids are {numbers_in_words(given)}, as if they were counted {way}; the {len(categories)} categories have the ids "
+        f"{expected}, so that every other detection would be scored as another class. The first: {first.message}"
+    )
+    return Problem(
+        "renumbered-categories", message, first.file, found=numbers_in_words(given), expected=expected
+    )
+
+
+def highest_is_missing(counts: Mapping[int, int], name: str, known: Mapping[int, str]) -> Problem | None:
+    """A warning where only the highest category id has no detection, as if ids were counted from one less; else None.
+
+    counts: detections by category id; known: the names of all categories by their ids, rising.
+    """
+    *others, last = known
+    enough = len(known) >= _FEWEST_CLASSES and sum(counts.values()) >= FEWEST * len(known)
+    if not enough or counts.get(last) or not all(counts.get(each) for each in others):
+        return None
+    message = (
+        f"{name}: the highest category id, {last} ('{known[last]}'), has no detection, while all {len(others)} others have, "
+        f"such as {others[0]} ('{known[others[0]]}') with {counts[others[0]]:,}: are ids counted from {others[0] - 1}?"
+    )
+    return Problem(
+        "shifted-categories", message, found=numbers_in_words(others), expected=numbers_in_words([*known])
+    )
+
+
+def _on_coordinates(signs: Signs, name: str) -> list[Problem]:
+    if not signs.are_shares:
+        return []
+    message = (
+        f"{name}: no coordinate of {signs.boxes:,} boxes is larger than {signs.largest:g}; expected pixels, not shares of the"
+        " image's width and height"
+    )
+    return [_about(signs.example, "normalised-boxes", message, found=f"{signs.largest:g}", expected="pixels")]
+
+
+def _on_images(signs: Signs, name: str, images: int, classes: int) -> list[Problem]:
+    found: list[Problem] = []
+    has_most = sum(map(bool, signs.counts.values())) >= _MOST_CLASSES * classes
+    if signs.seen is not None and has_most and sum(signs.counts.values()) >= FEWEST:
+        empty = images - int(np.count_nonzero(signs.seen))
+        if empty >= max(_MANY_EMPTY * images, FEWEST):
+            message = f"{name}: {empty:,} of {images:,} images have no prediction of any class"
+            found.append(
+                Problem("images-without-predictions", message, found=str(empty), expected=str(images))
+            )
+    if (crowd := signs.crowd) is not None:
+        message = (
+            f"{name}: {crowd.groups:,} {crowd.of} have more than {crowd.kept} predictions, up to {crowd.largest:,} ({crowd.example}); "
+            f"only the {crowd.kept} most confident ones count"
+        )
+        expected = f"at most {crowd.kept}"
+        found.append(Problem("uncounted-predictions", message, found=str(crowd.largest), expected=expected))
+    return found
+
+
+def _on_confidences(signs: Signs, name: str) -> list[Problem]:
+    constant = {key: each for key, each in signs.constant.items() if each[0] >= FEWEST}
+    if not constant:
+        return []
+    first, (count, value) = next(iter(constant.items()))
+    rest = [key for key in constant if key != first][: _SHOWN - 1]
+    more = f", also {', '.join(rest)}" if rest else ""
+    more += " …" if len(constant) > _SHOWN else ""
+    message = (
+        f"{name}: {len(constant)} of {len(signs.counts)} classes have a single confidence for all predictions, such as {first}: "
+        f"{value:g} for all {count:,}{more}; results are ranked by it"
+    )
+    return [Problem("constant-confidence", message, found=f"{value:g}", expected="confidences that differ")]
+
+
+def _about(example: Example | None, code: str, message: str, *, found: str, expected: str) -> Problem:
+    if example is None:
+        return Problem(code, message, found=found, expected=expected)
+    place = f", such as {example.place}" if example.place else ""
+    return Problem(code, message + place, example.file, example.line, found, expected, example.text)

@@ -1,0 +1,62 @@
+"""The data page of a challenge and its organisers' pages with what they are rendered with."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from app.challenges.availability import Stage
+from app.challenges.data_page import DataPage
+from app.challenges.file_changes import OrganisedFile, OrganisedFiles
+from app.challenges.files import DownloadLog, EarlierVersion, FileView, LoggedDownload
+from app.models import Audience, FileKind
+from tests.pages.drawn import EVIL
+from tests.pages.views import NOW
+
+FILE = FileView(
+    id=3,
+    name=EVIL,
+    title=EVIL,
+    kind=FileKind.IMAGES,
+    image_set="test",
+    image_licence=EVIL,
+    annotation_licence=EVIL,
+    audience=Audience.TERMS,
+    version=2,
+    size=12345,
+    stored_at=NOW,
+    stage=Stage.AVAILABLE,
+    available_from=NOW,
+    from_event="opening of test",
+    available_until=None,
+    until_event="closing of test",
+    sha256="ab" * 32,
+    earlier=(EarlierVersion(1, "cd" * 32, 12, NOW),),
+    address="/challenges/VOC2007/data/3",
+)
+COMING = replace(
+    FILE, id=4, sha256=None, earlier=(), address=None, reason=EVIL, stage=Stage.COMING, available_from=None,
+    available_until=NOW + timedelta(days=1), until_event="", annotation_licence="", image_set=None,
+)  # fmt: skip
+OVER = replace(COMING, id=5, stage=Stage.OVER, from_event="")
+
+
+def of_data() -> Iterator[tuple[str, dict[str, Any]]]:
+    page = DataPage("VOC2007", EVIL, has_terms=True, files=(FILE, COMING, OVER), is_organiser=True)
+    yield "data/data.html", {"page": page}
+    yield "data/data.html", {"page": replace(page, files=(), has_terms=False, is_organiser=False)}
+    choices = {"kinds": tuple(FileKind), "audiences": tuple(Audience)}
+    unsent = replace(COMING, version=0, size=None)
+    events, sets = ("opening of test", "closing of test"), ("test",)
+    files = OrganisedFiles("VOC2007", EVIL, (FILE, unsent), events, sets, 12345, 99999)
+    form = {"name": EVIL, "kind": "code", "from_event": "opening of test"}
+    problems = {"name": EVIL, "file": EVIL, "": EVIL, "kind": EVIL}
+    yield "data/organise.html", {"page": files, "form": form, "problems": problems, **choices}
+    yield "data/organise.html", {"page": replace(files, files=()), "form": {}, "problems": {}, **choices}
+    seen = LoggedDownload(7, EVIL, 2, EVIL, 9, 1, 3, NOW, NOW)
+    log = DownloadLog((seen, replace(seen, person=None, person_id=None, terms_version=None)), 6)
+    file = OrganisedFile("VOC2007", EVIL, FILE, is_deleted=False, events=events, image_sets=sets, log=log)
+    yield "data/file.html", {"page": file, "form": form, "problems": problems, **choices}
+    bare = replace(file, file=unsent, log=DownloadLog())
+    yield "data/file.html", {"page": bare, "form": {}, "problems": {}, **choices}
+    yield "data/file.html", {"page": replace(bare, is_deleted=True), "form": {}, "problems": {}, **choices}

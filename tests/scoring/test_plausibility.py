@@ -1,0 +1,357 @@
+"""Warnings: what is valid and probably not meant, said from public facts."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring import Validation, validate
+from scoring.data.description import UNKNOWN_SIDE, Description, Image
+from scoring.errors import Problem
+from tests.scoring.archives import gz, tar, written
+from tests.scoring.conftest import ReadTruth
+
+SIDES = (320, 240)
+NAMES = ("bird", "boat", "car", "cat", "cow", "dog")
+IMAGES = tuple(range(100, 160))
+VOC = Description("VOC2012", "test", NAMES, (), tuple(Image(f"2012_{n:06}", *SIDES) for n in IMAGES))
+COCO = Description(
+    "COCO",
+    "test",
+    NAMES,
+    (),
+    tuple(Image(str(n), *SIDES) for n in IMAGES),
+    not_offered=(2,),
+    class_numbers=(1, 2, 3, 4, 5, 6),
+)
+GAPS = replace(COCO, class_numbers=(1, 2, 4, 5, 7, 8))
+LVIS = replace(COCO, dataset="LVIS")
+Entry = dict[str, Any]
+
+
+def entries(seed: int = 0) -> list[Entry]:
+    """Detections of every class in every image, as a good detector gives them."""
+    random = np.random.default_rng(seed)
+    found = []
+    for image in IMAGES:
+        for label in range(len(NAMES)):
+            left, top = random.uniform(0, 200), random.uniform(0, 150)
+            width, height = random.uniform(5, 300 - left), random.uniform(5, 220 - top)
+            box = [round(float(each), 1) for each in (left, top, width, height)]
+            found.append(
+                {
+                    "image_id": image,
+                    "category_id": label + 1,
+                    "bbox": box,
+                    "score": round(float(random.random()), 4),
+                }
+            )
+    return found
+
+
+def with_boxes(change: Callable[[float, float, float, float], Iterable[float]]) -> list[Entry]:
+    return [each | {"bbox": [round(x, 4) for x in change(*each["bbox"])]} for each in entries()]
+
+
+def with_ids(change: Callable[[int], int]) -> list[Entry]:
+    return [each | {"category_id": change(each["category_id"])} for each in entries()]
+
+
+def of_coco(folder: Path, found: Any, phase: Description = COCO) -> Validation:
+    return validate(written(folder, json.dumps(found).encode(), "found.json"), phase)
+
+
+def lines(found: list[Entry]) -> dict[str, bytes]:
+    """The same as files of the development kit, corners counted from 1."""
+    files = {f"comp4_det_test_{name}.txt": "" for name in NAMES}
+    for each in found:
+        left, top, width, height = each["bbox"]
+        box = (left + 1, top + 1, left + width, top + height)
+        files[f"comp4_det_test_{NAMES[each['category_id'] - 1]}.txt"] += line(each, box)
+    return {f"results/VOC2012/Main/{name}": text.encode() for name, text in files.items()}
+
+
+def line(each: Entry, box: Iterable[float]) -> str:
+    return f"2012_{each['image_id']:06} {each['score']} " + " ".join(f"{side:.4f}" for side in box) + "\n"
+
+
+def as_they_are(found: list[Entry]) -> dict[str, bytes]:
+    """Files whose lines have the four numbers of the boxes as they are."""
+    texts = {
+        name: "".join(line(each, each["bbox"]) for each in found if NAMES[each["category_id"] - 1] == name)
+        for name in NAMES
+    }
+    return {f"results/VOC2012/Main/comp4_det_test_{name}.txt": text.encode() for name, text in texts.items()}
+
+
+def of_voc(folder: Path, files: dict[str, bytes]) -> Validation:
+    return validate(written(folder, gz(tar(files)), "found.tar.gz"), VOC)
+
+
+def only(found: Iterable[Problem]) -> Problem:
+    [problem] = found
+    return problem
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_good_results_get_no_warning(tmp_path: Path, seed: int) -> None:
+    for validation in (of_coco(tmp_path, entries(seed)), of_voc(tmp_path, lines(entries(seed)))):
+        assert validation.valid
+        assert validation.warnings == ()
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "image_set"),
+    [
+        ("yolo2_e150", "test"),
+        ("darknet_hli", "test"),
+        ("yolov1_choasup", "test"),
+        ("dllab", "val"),
+        ("cls_from_yolo2_e150", "test"),
+    ],
+)
+def test_results_of_real_methods_get_no_warning(
+    shared: Path, real_truth: ReadTruth, tmp_path: Path, name: str, image_set: str
+) -> None:
+    phase = real_truth("voc2007_annotations_imagesets.tar.xz", "VOC2007", image_set).description
+
+    assert validate(shared / "results" / f"{name}.tar.xz", phase).warnings == ()
+
+
+@pytest.mark.shared
+def test_real_results_without_confidences_are_warned_of(shared: Path, real_truth: ReadTruth) -> None:
+    phase = real_truth("voc2012_annotations_imagesets.tar.xz", "VOC2012", "val").description
+
+    warning = only(validate(shared / "results" / "cos429.tar.xz", phase).warnings)
+
+    assert warning.message.startswith(
+        "comp3: 5 of 8 classes have a single confidence for all predictions, such as "
+    )
+
+
+def test_corners_are_no_width_and_height(tmp_path: Path) -> None:
+    corners = with_boxes(lambda left, top, width, height: (left, top, left + width, top + height))
+
+    validation = of_coco(tmp_path, corners)
+
+    warning = only(validation.warnings)
+    assert validation.valid
+    assert (warning.code, warning.file) == ("box-form", "found.json")
+    assert warning.message.startswith("comp1: ")
+    assert (
+        "of 360 boxes end far beyond their image as left, top, width and height, which is expected"
+        in warning.message
+    )
+    assert "as left, top, right and bottom, 360 of 360 lie in it" in warning.message
+    assert "which is 320 wide and 240 high" in warning.message
+    example = json.loads(warning.text or "")
+    assert any({**each, **example} == each for each in corners)
+    assert (
+        example["bbox"][0] + example["bbox"][2] > SIDES[0]
+        or example["bbox"][1] + example["bbox"][3] > SIDES[1]
+    )
+
+
+def test_where_sizes_are_unknown_nothing_is_said_of_corners(tmp_path: Path) -> None:
+    corners = with_boxes(lambda left, top, width, height: (left, top, left + width, top + height))
+    unknown = replace(COCO, images=tuple(Image(each.id, UNKNOWN_SIDE, UNKNOWN_SIDE) for each in COCO.images))
+
+    assert of_coco(tmp_path, corners, unknown).warnings == ()
+
+
+def test_width_and_height_are_no_corners_and_the_cause_is_said_once(tmp_path: Path) -> None:
+    files = as_they_are(with_boxes(lambda left, top, width, height: (left + 1, top + 1, width, height)))
+
+    validation = of_voc(tmp_path, files)
+
+    problem = only(validation.problems)
+    assert (problem.code, validation.warnings, validation.unlisted) == ("box-form", (), {})
+    assert (
+        " boxes end before they begin as left, top, right and bottom, which is expected; as left, top, width and height, "
+        in problem.message
+    )
+    assert problem.file is not None
+    assert problem.line is not None
+    text = files[f"results/VOC2012/Main/{problem.file}"].decode().splitlines()
+    assert problem.text == text[problem.line - 1]
+
+
+def test_a_folder_with_width_and_height_is_warned_of(tmp_path: Path) -> None:
+    for name, content in as_they_are(with_boxes(lambda *box: box)).items():
+        written(tmp_path, content, name.rpartition("/")[2])
+
+    assert [each.code for each in validate(tmp_path, VOC).warnings] == ["box-form"]
+
+
+def test_a_few_inverted_boxes_are_told_one_by_one(tmp_path: Path) -> None:
+    found = entries()
+    files = lines(found)
+    name = "results/VOC2012/Main/comp4_det_test_cat.txt"
+    files[name] += f"2012_{IMAGES[0]:06} 0.5 100 100 50 50\n".encode() * 2
+
+    validation = of_voc(tmp_path, files)
+
+    assert [each.code for each in validation.problems] == ["inverted-box"] * 2
+
+
+def test_shares_of_the_sides_are_no_pixels(tmp_path: Path) -> None:
+    shares = with_boxes(lambda left, top, width, height: (left / 320, top / 240, width / 320, height / 240))
+    corners = with_boxes(
+        lambda left, top, width, height: (left / 320, top / 240, (left + width) / 320, (top + height) / 240)
+    )
+
+    warnings = [
+        only(of_coco(tmp_path, shares).warnings),
+        only(of_voc(tmp_path, as_they_are(corners)).warnings),
+    ]
+
+    assert [each.code for each in warnings] == ["normalised-boxes"] * 2
+    assert all("of 360 boxes is larger than 0." in each.message for each in warnings)
+    assert (warnings[1].file, warnings[1].line) == ("comp4_det_test_bird.txt", 1)
+    assert warnings[1].text is not None
+    assert warnings[1].text.startswith("2012_000100 0.")
+
+
+@pytest.mark.parametrize(
+    ("phase", "change", "way", "given", "expected"),
+    [
+        (COCO, lambda number: number - 1, "from 0", "0 to 5", "1 to 6"),
+        (GAPS, lambda number: number, "from 1 without gaps", "1 to 6", "1 to 8 with gaps"),
+        (GAPS, lambda number: number - 1, "from 0", "0 to 5", "1 to 8 with gaps"),
+        (
+            replace(COCO, class_numbers=(0, 1, 2, 3, 4, 5)),
+            lambda number: number,
+            "from 1 without gaps",
+            "1 to 6",
+            "0 to 5",
+        ),
+        (
+            GAPS,
+            lambda number: (0, 1, 3, 4, 6, 7)[number - 1],
+            "from one less",
+            "0 to 7 with gaps",
+            "1 to 8 with gaps",
+        ),
+    ],
+)
+def test_renumbered_categories_are_refused_with_their_cause_said_once(
+    tmp_path: Path, phase: Description, change: Callable[[int], int], way: str, given: str, expected: str
+) -> None:
+    problem = only(of_coco(tmp_path, with_ids(change), phase).problems)
+
+    assert (problem.code, problem.found, problem.expected) == ("renumbered-categories", given, expected)
+    assert (
+        f"category ids are {given}, as if they were counted {way}; the 6 categories have the ids {expected}"
+        in problem.message
+    )
+    assert "The first: [" in problem.message
+    assert "(image 100)" in problem.message
+
+
+def test_other_unknown_categories_are_told_one_by_one(tmp_path: Path) -> None:
+    found = entries()
+    found[3]["category_id"] = found[9]["category_id"] = 77
+
+    assert [each.code for each in of_coco(tmp_path, found).problems] == ["unknown-category"] * 2
+
+
+def test_the_highest_category_without_detections_is_pointed_out(tmp_path: Path) -> None:
+    shifted = [
+        each | {"category_id": each["category_id"] - 1} for each in entries() if each["category_id"] > 1
+    ]
+
+    warning = only(of_coco(tmp_path, shifted).warnings)
+    several = [each for each in shifted if each["category_id"] != 2]
+
+    assert warning.code == "shifted-categories"
+    assert warning.message == (
+        "comp1: the highest category id, 6 ('dog'), has no detection, while all 5 others have, such as 1 ('bird') with 60: "
+        "are ids counted from 0?"
+    )
+    assert of_coco(tmp_path, several).warnings == ()
+
+
+def test_results_for_another_image_set_are_refused_with_one_sentence(tmp_path: Path) -> None:
+    elsewhere = [each | {"image_id": each["image_id"] + 1000} for each in entries()]
+    text = as_they_are([each | {"bbox": [10, 10, 90, 90]} for each in elsewhere])
+
+    in_json, in_text = only(of_coco(tmp_path, elsewhere).problems), only(of_voc(tmp_path, text).problems)
+
+    start = "360 of the 360 predictions that were read are in images that are none of the 60 of this image set: are they for another one?"
+    assert in_json.message.startswith(f"{start} The first: [0] (image 1100): 'image_id' is 1100")
+    assert in_text.message.startswith(f"{start} The first: unknown image '2012_001100'")
+    assert (in_json.code, in_text.code) == ("other-images", "other-images")
+    assert (in_text.file, in_text.line) == ("comp4_det_test_bird.txt", 1)
+
+
+def test_a_few_unknown_images_are_told_one_by_one(tmp_path: Path) -> None:
+    found = entries()
+    for each in found[:20]:
+        each["image_id"] = 7
+
+    assert {each.code for each in of_coco(tmp_path, found).problems} == {"unknown-image"}
+
+
+def test_images_without_predictions_are_counted(tmp_path: Path) -> None:
+    some = [each for each in entries() if each["image_id"] < 130]
+    cars = [each for each in some if each["category_id"] == 3]
+
+    warnings = [only(of_coco(tmp_path, some).warnings), only(of_voc(tmp_path, lines(some)).warnings)]
+
+    assert [each.message.partition(": ")[2] for each in warnings] == [
+        "30 of 60 images have no prediction of any class"
+    ] * 2
+    assert "images-without-predictions" not in {each.code for each in of_coco(tmp_path, cars).warnings}
+
+
+@pytest.mark.parametrize(
+    ("phase", "kept", "of", "example"),
+    [(COCO, 100, "1 pairs of an image and a class", "image 100, cow"), (LVIS, 300, "1 images", "image 100")],
+)
+def test_predictions_beyond_those_that_count_are_said(
+    tmp_path: Path, phase: Description, kept: int, of: str, example: str
+) -> None:
+    base = [each for each in entries() if (each["image_id"], each["category_id"]) != (100, 5)]
+    rest = 0 if phase is COCO else len(NAMES) - 1
+    many = [entries()[4] | {"score": n / 1000} for n in range(kept - rest)]
+
+    assert of_coco(tmp_path, base + many, phase).warnings == ()
+    warning = only(of_coco(tmp_path, base + many + many[:1], phase).warnings)
+
+    assert warning.message == (
+        f"comp1: {of} have more than {kept} predictions, up to {kept + 1} ({example}); only the {kept} most confident ones count"
+    )
+
+
+def test_a_single_confidence_is_said(tmp_path: Path) -> None:
+    found = [each | ({"score": 0.5} if each["category_id"] in (2, 4) else {}) for each in entries()]
+
+    messages = {
+        only(each.warnings).message.partition(": ")[2]
+        for each in (of_coco(tmp_path, found), of_voc(tmp_path, lines(found)))
+    }
+
+    assert messages == {
+        "2 of 6 classes have a single confidence for all predictions, such as boat: 0.5 for all 60, also cat; results are ranked by it"
+    }
+
+
+def test_so_few_predictions_are_like_anything(tmp_path: Path) -> None:
+    few = [each | {"bbox": [0.1, 0.1, 0.5, 0.5], "score": 0.5} for each in entries()[:9]]
+
+    assert of_coco(tmp_path, few).warnings == ()
+
+
+def test_warnings_are_in_the_report_and_older_reports_have_none(tmp_path: Path) -> None:
+    validation = of_coco(tmp_path, [each | {"score": 0.5} for each in entries()])
+    plain = validation.as_json()
+
+    assert Validation.from_json(json.loads(json.dumps(plain))) == validation
+    assert [each["code"] for each in plain["warnings"]] == ["constant-confidence"]
+    del plain["warnings"]
+    assert Validation.from_json(plain).warnings == ()
