@@ -1,4 +1,4 @@
-"""The programs that measure speed run, and what they race against comes to the same numbers."""
+"""The benchmarks run and agree with the implementations they are compared to."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 BEGIN, END = (MARK.format("benchmarks", end) for end in ("begin", "end"))
 
 
-def test_every_race_is_run_and_agrees_with_its_oracle(tmp_path: Path) -> None:
+def test_every_benchmark_runs_and_agrees_with_its_oracle(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--quick", "--folder", str(tmp_path)],
         check=True,
@@ -36,7 +36,7 @@ def test_every_race_is_run_and_agrees_with_its_oracle(tmp_path: Path) -> None:
     assert "not run" not in done.stdout
 
 
-def test_what_a_peer_s_program_imports_is_named_among_the_peers() -> None:
+def test_every_import_of_a_peers_program_is_listed_among_the_peers() -> None:
     root = Path(__file__).parents[2] / "benchmarks"
     named = re.findall(r"^[\w-]+", (root / "requirements.txt").read_text(), re.MULTILINE)
 
@@ -48,7 +48,7 @@ def section(title: str, *outcomes: tuple[str, float, int]) -> Section:
     return Section(title, "", tuple(Outcome(name, (s,) * 3, (s,) * 3, peak) for name, s, peak in outcomes))
 
 
-def test_a_run_replaces_what_is_between_the_markers_of_the_page(tmp_path: Path) -> None:
+def test_a_run_replaces_the_text_between_the_markers_of_the_page(tmp_path: Path) -> None:
     page = tmp_path / "speed.md"
     page.write_text(f"before\n{BEGIN}\nfigures of an earlier run\n{END}\nafter\n")
     sections = [
@@ -90,7 +90,7 @@ def test_a_page_without_markers_is_left_alone(tmp_path: Path) -> None:
         write_speed(tmp_path / "speed.md", [], "two cores", None)
 
 
-def test_the_page_of_speed_has_the_markers() -> None:
+def test_the_speed_page_has_the_markers() -> None:
     text = SPEED.read_text()
 
     assert text.count(BEGIN) == text.count(END) == 1

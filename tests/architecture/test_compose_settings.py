@@ -1,4 +1,4 @@
-"""docker-compose.yml passes every setting to the services that use it, and .env.example explains those that people set."""
+"""docker-compose.yml passes every setting to the services that use it, and .env.example explains those that operators set."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from tests.shared import ROOT
 
 EXAMPLE = (ROOT / ".env.example").read_text()
 LINE = re.compile(rf"^#({PREFIX}\w+)=(.*)$", re.MULTILINE)
-SERVICES = {"web", "worker", "beat"}  # `migrate` needs its database alone
+SERVICES = {"web", "worker", "beat"}  # `migrate` needs only its database
 OF_CADDY = {"HELDOUT_SITE", "HELDOUT_TLS", "HELDOUT_OUTER_PROXIES"}
 OF_COMPOSE = OF_CADDY | {"HELDOUT_HTTP", "HELDOUT_HTTPS", "HELDOUT_CERTIFICATES", "HELDOUT_FRONT_NETWORK"}
 FIXED = {
@@ -39,13 +39,13 @@ SET_BY_OPERATORS = Settings.model_fields.keys() - FIXED.keys() - SECRETS
 
 
 def environments(settings: str = "") -> dict[str, dict[str, str]]:
-    """The variables of each service that takes settings."""
+    """The variables of each service that has settings."""
     services = configuration(settings)["services"]
     return {name: services[name]["environment"] for name in SERVICES}
 
 
 def as_read(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that a service makes of its variables, without its secrets."""
+    """The settings that a service reads from its variables, without its secrets."""
     with monkeypatch.context() as patched:
         for name, value in environment.items():
             if not name.endswith(FILE_SUFFIX):
@@ -53,7 +53,7 @@ def as_read(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> 
         return Settings.read().model_dump()
 
 
-def test_the_example_explains_every_setting_that_people_set_and_no_other() -> None:
+def test_the_example_explains_exactly_the_settings_that_people_set() -> None:
     lines = EXAMPLE.splitlines()
     named = [name for name, _ in LINE.findall(EXAMPLE)]
     unexplained = [
@@ -75,7 +75,7 @@ def test_the_example_shows_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None
         assert shown == as_read(monkeypatch, left_alone[name]["environment"]), name
 
 
-def test_a_setting_is_passed_to_every_service_that_may_know_it() -> None:
+def test_settings_are_passed_to_every_service_that_may_know_them() -> None:
     chosen = {variable(name): f"the {name}" for name in SET_BY_OPERATORS}
     hidden = {"web": NOT_FOR_WEB, "worker": NOT_FOR_WORKERS, "beat": NOT_FOR_WEB | NOT_FOR_WORKERS}
 
@@ -88,15 +88,15 @@ def test_a_setting_is_passed_to_every_service_that_may_know_it() -> None:
         }.keys() == expected, service
 
 
-def test_a_setting_that_nobody_set_is_not_passed() -> None:
+def test_unset_settings_are_not_passed() -> None:
     passed = {variable(name) for name in SET_BY_OPERATORS} & {
         each for environment in environments().values() for each in environment
     }
 
-    assert passed == {"HELDOUT_PUBLIC_URL", "HELDOUT_WEB_PROCESSES"}  # Compose has defaults of its own
+    assert passed == {"HELDOUT_PUBLIC_URL", "HELDOUT_WEB_PROCESSES"}  # Compose has its own defaults
 
 
-def test_every_secret_is_the_file_of_a_service_and_of_no_other_than_may_know_it() -> None:
+def test_every_secret_is_a_file_only_for_services_that_may_know_it() -> None:
     services = configuration()["services"]
     known = {
         name: {

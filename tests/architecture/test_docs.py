@@ -1,4 +1,4 @@
-"""The documentation that `make docs` builds: every module and protocol has its place, and no link is dead."""
+"""The documentation built by `make docs` contains every module and protocol and has no dead links."""
 
 import posixpath
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Page(HTMLParser):
-    """What a page can be linked at, where its links lead, and its text."""
+    """The anchors of a page, the targets of its links, and its text."""
 
     anchors: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Page(HTMLParser):
 
 
 def dead_links(pages: Mapping[str, Page]) -> list[str]:
-    """Links to a page or an anchor that does not exist, and all that lead out of these pages."""
+    """Links to missing pages or anchors, and all external links."""
     dead = []
     for name, page in pages.items():
         for link in page.links:
@@ -65,12 +65,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
     return {page.relative_to(folder).as_posix(): read(page) for page in folder.rglob("*.html")}
 
 
-def test_every_module_has_a_page_and_every_export_a_place_on_the_first(pages: Mapping[str, Page]) -> None:
+def test_every_module_has_a_page_and_the_first_lists_every_export(pages: Mapping[str, Page]) -> None:
     assert {f"{name.replace('.', '/')}.html" for name in modules()} <= set(pages)
     assert set(scoring.__all__) <= pages["scoring.html"].anchors
 
 
-def test_every_protocol_and_task_stands_on_the_page_of_protocols(pages: Mapping[str, Page]) -> None:
+def test_every_protocol_and_task_is_on_the_page_of_protocols(pages: Mapping[str, Page]) -> None:
     page = pages["protocols.html"]
     text = " ".join(page.text.split())
 
@@ -82,12 +82,12 @@ def test_every_protocol_and_task_stands_on_the_page_of_protocols(pages: Mapping[
             assert [each for each in said if each is not None and each not in text] == []
 
 
-def test_no_link_is_dead_and_none_needs_the_network(pages: Mapping[str, Page]) -> None:
+def test_no_link_is_dead_or_needs_the_network(pages: Mapping[str, Page]) -> None:
     assert sum(len(page.links) for page in pages.values()) > 1000
     assert dead_links(pages) == []
 
 
-def test_links_to_pages_and_anchors_that_do_not_exist_are_found(tmp_path: Path) -> None:
+def test_links_to_missing_pages_and_anchors_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<p id="x"><a href="b.html#x">1</a><a href="#y">2</a><a href="#x">3</a>')
     (tmp_path / "b.html").write_text('<a href="a.html">4</a><a href="https://example.org/">5</a>')
     pages = {page.name: read(page) for page in sorted(tmp_path.iterdir())}

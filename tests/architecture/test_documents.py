@@ -1,4 +1,4 @@
-"""What the documents show can be pasted: commands that no test runs exist, with the options, services and files they name."""
+"""Commands in the documentation that no test runs exist, with the options, services and files they name."""
 
 import json
 import re
@@ -20,19 +20,19 @@ from tests.documents import DOCUMENTS, NOT_RUN, Block, blocks
 from tests.shared import ROOT
 
 LANGUAGES = {("sh", ""), ("sh", NOT_RUN), ("python", ""), ("json", ""), ("ini", ""), ("text", "")}
-OURS = {"web", "worker", "beat", "migrate"}  # services whose commands are those of heldout-server
+OURS = {"web", "worker", "beat", "migrate"}  # services that run heldout-server
 COMMANDS = typer.main.get_group(heldout_server)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
 def lines_of(block: Block) -> list[str]:
-    """The commands of a block, one on each line."""
+    """The commands of a block, one per line."""
     joined = block.text.replace("\\\n", " ").splitlines()
     return [line for line in joined if line and not line.startswith("#")]
 
 
 def words_after(program: str, line: str) -> Iterator[list[str]]:
-    """What each call of a program in a line is given."""
+    """The arguments of each call of a program in a line."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     for is_separator, words in groupby(lexer, lambda word: set(word) <= set("();<>|&")):
@@ -42,8 +42,8 @@ def words_after(program: str, line: str) -> Iterator[list[str]]:
 
 
 def check_command(words: Sequence[str]) -> None:
-    """Raises TyperException for a command of heldout-server that does not exist, or does not take these words."""
-    there = ["/" if word.startswith("/") else word for word in words]  # paths are the reader's
+    """Raises TyperException if heldout-server has no such command or the command does not accept these words."""
+    there = ["/" if word.startswith("/") else word for word in words]  # paths belong to the reader
     with typer.Context(COMMANDS) as above:
         name, command, rest = COMMANDS.resolve_command(above, there)
         assert command is not None
@@ -51,14 +51,14 @@ def check_command(words: Sequence[str]) -> None:
 
 
 def service_and_words(words: Sequence[str]) -> list[str]:
-    """The service of a `docker compose run` or `exec`, and what runs in it."""
+    """The service of a `docker compose run` or `exec`, and the command run in it."""
     left = list(words)
     while left[0].startswith("-"):
         left = left[2:] if left[0] in {"-v", "-e"} else left[1:]
     return left
 
 
-def test_every_block_says_what_it_is() -> None:
+def test_every_code_block_names_its_language() -> None:
     assert {(block.language, block.mark) for block in blocks()} <= LANGUAGES
 
 
@@ -71,7 +71,7 @@ def test_commands_are_valid_shell(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", [each for each in blocks() if each.mark == NOT_RUN], ids=str)
-def test_commands_that_are_not_run_name_what_exists(block: Block) -> None:
+def test_commands_that_are_not_run_name_existing_commands_and_options(block: Block) -> None:
     services = configuration()["services"].keys()
     for line in lines_of(block):
         for verb, *words in words_after("compose", line):
@@ -92,21 +92,21 @@ def test_commands_that_are_not_run_name_what_exists(block: Block) -> None:
             assert is_secret or (ROOT / path).exists(), line
 
 
-def test_a_command_or_an_option_that_does_not_exist_is_found() -> None:
+def test_a_nonexistent_command_or_option_is_found() -> None:
     for words in (["imports", "/tree"], ["import", "/tree", "--challenge-code", "VOC2007"], ["backup"]):
         with pytest.raises(typer.TyperException):
             check_command(words)
 
 
 @pytest.mark.parametrize("file", DOCUMENTS)
-def test_commands_within_sentences_exist(file: str) -> None:
+def test_commands_in_sentences_exist(file: str) -> None:
     text = (ROOT / file).read_text()
 
     assert set(re.findall(r"`make ([a-z-]+)", text)) <= TARGETS
     assert set(re.findall(r"`heldout-server ([a-z-]+)", text)) <= set(COMMANDS.commands)
 
 
-def test_json_can_be_parsed_and_settings_exist() -> None:
+def test_json_blocks_can_be_parsed_and_settings_exist() -> None:
     known = set(re.findall(r"^#?(HELDOUT_\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     for block in blocks():
         if block.language == "json":
@@ -127,7 +127,7 @@ def test_the_readme_takes_two_minutes() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
-def test_the_rules_for_participants_are_those_of_the_server() -> None:
+def test_the_documented_disclosure_levels_and_quotas_are_those_of_the_server() -> None:
     text = " ".join((ROOT / "docs/take-part.md").read_text().split())
     first, second = HELD_OUT_QUOTAS
 

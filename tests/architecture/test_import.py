@@ -1,4 +1,4 @@
-"""`import scoring` costs little, and brings no library that only files need."""
+"""`import scoring` is fast and does not import libraries that only files need."""
 
 import ast
 import json
@@ -27,17 +27,17 @@ print(before, "polars" in sys.modules, report.headline is not None)
 
 
 def run(program: str, *arguments: object) -> str:
-    """What a program prints; its coverage is not measured, which would import modules of its own."""
+    """The output of a program, without measuring coverage, which would import further modules."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
     variables = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=variables).stdout
 
 
-def test_importing_brings_no_library_that_only_files_or_plots_need() -> None:
+def test_importing_scoring_does_not_import_libraries_for_files_or_plots() -> None:
     assert json.loads(run(PROGRAM)) == []
 
 
-def test_every_public_name_comes_from_the_module_that_type_checkers_are_told() -> None:
+def test_every_public_name_comes_from_the_module_that_type_checkers_see() -> None:
     tree = ast.parse(Path(scoring.__file__).read_text())
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     told = {alias.name: node.module for node in imports for alias in node.names}
@@ -46,18 +46,18 @@ def test_every_public_name_comes_from_the_module_that_type_checkers_are_told() -
         assert getattr(scoring, name) is getattr(sys.modules[str(told[name])], name), name
 
 
-def test_an_unknown_name_is_no_attribute() -> None:
+def test_an_unknown_attribute_raises_an_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'assess'"):
         _ = scoring.assess  # type: ignore[attr-defined]
 
     assert "evaluate" in dir(scoring)
 
 
-def test_the_first_text_file_brings_polars() -> None:
+def test_reading_a_text_file_imports_polars() -> None:
     golden = Path(__file__).parents[1] / "golden"
 
     assert run(READS, golden / "sample", golden / "results").split() == ["False", "True", "True"]
 
 
-def test_the_types_of_the_library_are_for_others_too() -> None:
+def test_the_library_is_marked_as_typed() -> None:
     assert (Path(scoring.__file__).parent / "py.typed").is_file()

@@ -1,4 +1,4 @@
-"""What the scoring library promises to those who use it without the server."""
+"""The promises of the scoring library to those who use it without the server."""
 
 import ast
 import importlib
@@ -67,13 +67,13 @@ def with_what_they_need(distributions: Iterable[str]) -> set[str]:
 
 
 def packages_of(distributions: set[str]) -> set[str]:
-    """The names under which they are imported."""
+    """The names under which distributions are imported."""
     known = importlib.metadata.packages_distributions()
     return {package for package, names in known.items() if distributions & {plain(name) for name in names}}
 
 
 def alone(program: str, *words: object) -> "subprocess.CompletedProcess[str]":
-    """Run it as if only the core dependencies were installed."""
+    """Run a program as if only the core dependencies were installed."""
     there = packages_of(with_what_they_need(core_dependencies())) | {"scoring"}
     missing = {*importlib.metadata.packages_distributions(), "app", "sample", "worker"} - there
     command = [sys.executable, "-c", ALONE + program, ",".join(missing), *map(str, words)]
@@ -85,7 +85,7 @@ def modules() -> list[str]:
     return sorted(".".join(file.parts).removesuffix(".__init__") for file in files)
 
 
-def test_the_library_imports_its_core_dependencies_and_has_no_others() -> None:
+def test_the_library_imports_exactly_its_core_dependencies() -> None:
     imported = set[str]()
     for path in (ROOT / "scoring").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -100,18 +100,18 @@ def test_the_library_imports_its_core_dependencies_and_has_no_others() -> None:
     assert {plain(name) for package in strangers for name in known[package]} == core_dependencies()
 
 
-def test_every_module_of_the_library_can_be_imported_without_the_server_s_packages() -> None:
+def test_every_library_module_can_be_imported_without_server_packages() -> None:
     imported = alone(IMPORT_ALL)
 
     assert imported.stderr == ""
     assert imported.stdout.split() == modules()
 
 
-def test_without_the_server_s_packages_these_are_really_missing() -> None:
+def test_server_packages_are_missing_when_hidden() -> None:
     assert alone("import fastapi").stderr.endswith("ModuleNotFoundError: No module named 'fastapi'\n")
 
 
-def test_the_commands_work_without_the_server_s_packages(tmp_path: Path) -> None:
+def test_the_commands_work_without_server_packages(tmp_path: Path) -> None:
     tree, sent = kit(tmp_path).root, tmp_path / "sent"
     sent.mkdir()
     (sent / "comp3_det_test_cat.txt").write_text("a_1 0.9 1 1 10 10\n")
@@ -128,12 +128,14 @@ def test_the_commands_work_without_the_server_s_packages(tmp_path: Path) -> None
 
 
 def public_functions() -> dict[str, Callable[..., object]]:
-    """What `scoring` exports, the constructors of its classes, and what measures, compares, analyses and reads."""
+    """All functions that `scoring` exports, the constructors of its classes, and the functions of its public modules."""
     exported = {name: getattr(scoring, name) for name in scoring.__all__}
     found: dict[str, Callable[..., object]] = {}
     found |= {name: each for name, each in exported.items() if inspect.isfunction(each)}
     for owner in filter(inspect.isclass, exported.values()):
-        constructors = inspect.getmembers(owner, inspect.ismethod)  # of a class, bound means to the class
+        constructors = inspect.getmembers(
+            owner, inspect.ismethod
+        )  # on a class, bound means bound to the class
         found |= {f"{owner.__name__}.{name}": each for name, each in constructors if not name.startswith("_")}
     for module in map(importlib.import_module, modules()):
         for name, function in inspect.getmembers(module, inspect.isfunction):
@@ -153,11 +155,11 @@ def test_every_public_function_and_constructor_shows_an_example() -> None:
 
 
 def signature(function: Callable[..., object]) -> str:
-    """What stands before the docstring, with annotations as they are written."""
+    """The source of a function before its docstring, with annotations as written."""
     return inspect.getsource(function).partition('"""')[0]
 
 
-def test_every_public_function_of_arrays_says_their_shapes() -> None:
+def test_every_public_function_of_arrays_documents_their_shapes() -> None:
     functions = {name: each for name, each in public_functions().items() if ARRAY.search(signature(each))}
 
     silent = [

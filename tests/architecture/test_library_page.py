@@ -1,4 +1,4 @@
-"""What the documents say of the library is run here."""
+"""Run the examples in the documentation of the library."""
 
 import inspect
 import json
@@ -33,7 +33,7 @@ THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_with_everything_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cat in one image and a dog in the other, and two methods, one of which sees a cat in both."""
+    """A cat in one image, a dog in the other, and two methods, one of which detects a cat in both."""
     images = {"a_1": annotation(thing("cat")), "a_2": annotation(thing("dog", (5, 5, 30, 30)))}
     tree = Kit(tmp_path / "VOCdevkit" / "VOC2012", "val").main(images, {"cat": "1 -1", "dog": "-1 1"})
     tree.write("ImageSets/Segmentation/val.txt", "a_1\na_2\n")
@@ -58,7 +58,9 @@ def test_the_example_of_the_readme_runs_and_prints_a_table(capsys: pytest.Captur
     ]
 
 
-def test_the_example_with_files_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_with_files_runs_and_prints_the_documented_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     names: dict[str, object] = {}
 
     exec(compile(WITH_FILES, PAGE, "exec"), names)
@@ -77,7 +79,7 @@ def test_the_example_with_masks_runs_and_prints_a_table(capsys: pytest.CaptureFi
     assert "cat" in table
 
 
-def test_the_example_with_rules_of_one_s_own_runs_and_says_what_it_measures(
+def test_the_example_with_custom_rules_runs_and_names_its_measure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     exec(compile(WITH_ARRAYS + WITH_MASKS + WITH_OWN_RULES, PAGE, "exec"), {})
@@ -108,7 +110,9 @@ def test_every_analysis_that_the_page_names_is_exported() -> None:
     assert sorted(names) == sorted(set(exported) - {"detections_of", "find_errors"})
 
 
-def test_the_example_with_arrays_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_with_arrays_runs_and_prints_the_documented_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     exec(compile(WITH_ARRAYS, PAGE, "exec"), {})
 
     *table, cat, low = capsys.readouterr().out.splitlines()
@@ -122,7 +126,7 @@ def test_the_example_with_arrays_runs_and_prints_what_it_says(capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[0])
-def test_the_page_s_commands_run_and_print_the_keys_that_it_names(
+def test_documented_commands_run_and_print_the_documented_keys(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(command, comments=True)
@@ -136,7 +140,7 @@ def test_the_page_s_commands_run_and_print_the_keys_that_it_names(
     assert re.findall(r"`(\w+)`", named[1].partition(";")[0]) == list(prediction)
 
 
-def test_the_page_s_command_for_coco_runs_and_prints_the_keys_that_it_names(
+def test_the_documented_coco_command_runs_and_prints_the_documented_keys(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     common = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10]}
@@ -164,13 +168,13 @@ def test_the_page_names_all_commands() -> None:
     ]
 
 
-def test_every_function_that_the_library_exports_stands_in_the_page() -> None:
+def test_every_exported_function_is_on_the_page() -> None:
     functions = [name for name in scoring.__all__ if inspect.isfunction(getattr(scoring, name))]
 
     assert [name for name in functions if f"`{name}`" not in LIBRARY] == []
 
 
-def test_what_cannot_be_done_has_the_keys_that_the_page_names(capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_printed_with_the_documented_keys(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["statistics", "nowhere", "--image-set", "val"])
 
     [problem] = json.loads(capsys.readouterr().out)["problems"]

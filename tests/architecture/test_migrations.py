@@ -1,4 +1,4 @@
-"""Every migration after the first keeps to what CONTRIBUTING.md asks of one, so that a live site is not held up."""
+"""Every migration after the first follows the rules in CONTRIBUTING.md, so that it does not block a live site."""
 
 import io
 import re
@@ -15,7 +15,7 @@ from tests.later_versions import EXAMPLE, FIRST, later_version, migration
 from tests.shared import ROOT
 
 SQUAWK = Path(sys.executable).with_name("squawk")
-STYLE = {  # rules of squawk about names, types and defaults, and one about statements that Alembic runs once by itself
+STYLE = {  # squawk's rules about names, types and defaults, and one about statements that Alembic runs only once
     "prefer-text-field", "prefer-bigint-over-int", "prefer-bigint-over-smallint", "prefer-identity",
     "prefer-robust-stmts", "prefer-timestamp-tz", "require-timeout-settings", "transaction-nesting",
     "require-table-schema",
@@ -23,7 +23,7 @@ STYLE = {  # rules of squawk about names, types and defaults, and one about stat
 
 
 def problems(checkout: Path) -> dict[str, list[str]]:
-    """By migration after the first, the rules that it breaks."""
+    """The rules broken by each migration after the first."""
     scripts = ScriptDirectory(str(checkout / "migrations"))
     return {
         script.revision: broken_rules(checkout, script)
@@ -34,7 +34,7 @@ def problems(checkout: Path) -> dict[str, list[str]]:
 
 def broken_rules(checkout: Path, script: Script) -> list[str]:
     sql = sql_of(checkout, f"{script.down_revision}:{script.revision}")
-    is_contract = getattr(script.module, "contract", False)  # drops what the release before no longer uses
+    is_contract = getattr(script.module, "contract", False)  # drops what the previous release no longer uses
     excluded = sorted(STYLE | ({"ban-drop-column", "ban-drop-table"} if is_contract else set()))
     done = subprocess.run(
         [
@@ -53,7 +53,7 @@ def broken_rules(checkout: Path, script: Script) -> list[str]:
 
 
 def sql_of(checkout: Path, revisions: str) -> str:
-    """What Alembic would say to the database."""
+    """The SQL that Alembic would send to the database."""
     written = io.StringIO()
     config = Config(ROOT / "alembic.ini", output_buffer=written)
     config.set_main_option("script_location", str(checkout / "migrations"))
@@ -67,11 +67,11 @@ def _needs_squawk() -> None:
         pytest.skip("squawk has no program for this machine")
 
 
-def test_no_migration_locks_a_live_site_out() -> None:
+def test_no_migration_blocks_a_live_site() -> None:
     assert {name: found for name, found in problems(ROOT).items() if found} == {}
 
 
-def test_the_example_of_an_expansion_keeps_to_the_rules(tmp_path: Path) -> None:
+def test_the_example_of_an_expansion_follows_the_rules(tmp_path: Path) -> None:
     checkout = later_version(tmp_path / "later", EXAMPLE.read_text())
 
     assert [found for found in problems(checkout).values() if found] == []
@@ -92,13 +92,13 @@ def test_the_example_of_an_expansion_keeps_to_the_rules(tmp_path: Path) -> None:
         ('op.create_check_constraint("short", "run", "length(receipt) < 9")', "constraint-missing-not-valid"),
     ],
 )
-def test_what_would_hold_a_live_site_up_is_found(tmp_path: Path, statement: str, rule: str) -> None:
+def test_statements_that_would_block_a_live_site_are_found(tmp_path: Path, statement: str, rule: str) -> None:
     checkout = later_version(tmp_path / "later", migration("b1", statement))
 
     assert rule in problems(checkout)["b1"]
 
 
-def test_a_marked_step_may_take_away_what_the_release_before_it_no_longer_uses(tmp_path: Path) -> None:
+def test_a_marked_step_may_drop_what_the_previous_release_no_longer_uses(tmp_path: Path) -> None:
     statement = 'op.drop_column("run", "receipt")'
     checkout = later_version(tmp_path / "later", migration("b1", statement, contract=True))
 

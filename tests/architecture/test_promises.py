@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md and the documentation promise about the code, checked in the code itself."""
+"""Promises of CONTRIBUTING.md and the documentation about the code, checked in the code itself."""
 
 import re
 import tomllib
@@ -26,7 +26,7 @@ CONFLICT = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
 ROUTES = [route for router in (*API, *PAGES) for route in router.routes if isinstance(route, APIRoute)]
 
 
-def test_only_settings_and_the_start_of_processes_read_the_environment() -> None:
+def test_only_settings_and_process_startup_read_the_environment() -> None:
     allowed = {"settings.py", "processes.py", "sandbox.py", "counters.py"}
 
     guilty = [path for path in SOURCES if "os.environ" in path.read_text() and path.name not in allowed]
@@ -34,20 +34,20 @@ def test_only_settings_and_the_start_of_processes_read_the_environment() -> None
     assert guilty == []
 
 
-def test_every_route_names_its_permission() -> None:
+def test_every_route_declares_its_permission() -> None:
     unguarded = [route.path for route in ROUTES if action_of([*route.dependencies]) is None]
 
     assert len(ROUTES) > 20
     assert unguarded == []
 
 
-def test_nothing_is_changed_by_a_get() -> None:
+def test_no_route_serves_get_and_another_method() -> None:
     both = [route.path for route in ROUTES if {"GET"} < (route.methods or set())]
 
     assert both == []
 
 
-def test_every_setting_is_described_and_stands_in_the_documentation() -> None:
+def test_every_setting_is_described_and_documented() -> None:
     documented = (ROOT / "docs/administer/settings.md").read_text()
 
     silent = [
@@ -68,7 +68,7 @@ def test_every_make_target_that_contributing_names_exists() -> None:
     assert [target for target in named if f"\n{target}:" not in makefile] == []
 
 
-def test_every_page_of_decisions_is_in_the_index_and_they_are_few() -> None:
+def test_every_decision_is_in_the_index_and_there_are_few() -> None:
     pages = {path.name for path in DECISIONS.glob("*.md")} - {"index.md"}
     links = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", (DECISIONS / "index.md").read_text(), re.MULTILINE)
 
@@ -76,7 +76,7 @@ def test_every_page_of_decisions_is_in_the_index_and_they_are_few() -> None:
     assert 0 < len(pages) <= MAX_PAGES
 
 
-def test_every_page_of_decisions_that_code_or_a_document_names_exists() -> None:
+def test_every_decision_that_code_or_documents_name_exists() -> None:
     named = {
         (path.relative_to(ROOT), name)
         for path in (*DOCUMENTS, *SOURCES, *TESTS, *SETUP, *(ROOT / "docs").rglob("*.md"))
@@ -94,7 +94,7 @@ def test_every_page_of_decisions_that_code_or_a_document_names_exists() -> None:
     assert linked == set()
 
 
-def test_no_merge_left_a_conflict_or_an_entry_twice() -> None:
+def test_no_merge_left_conflict_markers_or_duplicate_entries() -> None:
     entries = [
         line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith(("- ", "#"))
     ]
@@ -114,7 +114,7 @@ def test_contributing_lists_the_packages_in_the_order_of_the_contract() -> None:
     assert [row.replace("`", "").split(" · ") for row in rows] == [layer.split(" | ") for layer in layers]
 
 
-def test_pages_and_api_hold_routes_and_ask_no_database() -> None:
+def test_pages_and_api_modules_contain_no_database_queries() -> None:
     routes = [path for path in (ROOT / "app").rglob("*.py") if path.stem.endswith(("pages", "api"))]
 
     assert len(routes) > 40

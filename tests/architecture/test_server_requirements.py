@@ -1,4 +1,4 @@
-"""What requirements.lock brings is enough to run a server, without the tools for working on it."""
+"""requirements.lock is enough to run a server without developer tools."""
 
 import importlib.metadata
 import re
@@ -31,7 +31,7 @@ def locked(name: str) -> set[str]:
     return {plain(each) for each in LOCKED.findall((ROOT / name).read_text())}
 
 
-def test_a_server_starts_without_the_tools_of_developers() -> None:
+def test_a_server_starts_without_developer_tools() -> None:
     there = packages_of(locked("requirements.lock")) | {"app", "sample", "scoring", "worker"}
     missing = {*importlib.metadata.packages_distributions()} - there
 
@@ -47,11 +47,11 @@ def test_a_server_starts_without_the_tools_of_developers() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_developers_have_all_that_a_server_has() -> None:
+def test_developers_have_everything_a_server_has() -> None:
     assert locked("requirements.lock") < locked("requirements-dev.lock")
 
 
-def test_both_locks_check_every_file_and_name_no_index() -> None:
+def test_both_lock_files_have_hashes_and_name_no_index() -> None:
     for name in ("requirements.lock", "requirements-dev.lock"):
         text = (ROOT / name).read_text()
         entries = re.split(r"\n(?=[\w.-]+==)", text)[1:]

@@ -1,4 +1,4 @@
-"""The wheel: the scoring library and nothing else, which works where nothing of the server is installed."""
+"""The wheel contains only the scoring library and works without the server's packages."""
 
 import importlib.metadata
 import json
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, so that nothing is left in the checkout, and without a network."""
+    """A wheel built without a network from a copy, so that nothing is left in the checkout."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for folder in ("scoring", "app", "worker", "sample"):
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -34,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with the wheel and the libraries that it names."""
+    """The interpreter of an environment with the wheel and its dependencies."""
     environment = tmp_path_factory.mktemp("bare")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
@@ -61,7 +61,7 @@ def link_into(packages: Path, distribution: str) -> None:
             (packages / name).symlink_to(source)
 
 
-def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
+def test_the_wheel_contains_only_the_library(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         top = {name.partition("/")[0] for name in archive.namelist()}
         [metadata] = [name for name in top if name.endswith(".dist-info")]
@@ -73,7 +73,7 @@ def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
     assert not entry_points
 
 
-def test_the_installed_library_scores_an_archive_and_has_no_server(bare: Path, tmp_path: Path) -> None:
+def test_the_installed_library_scores_an_archive_without_the_server(bare: Path, tmp_path: Path) -> None:
     tree, sent = kit(tmp_path).root, tmp_path / "sent"
     sent.mkdir()
     (sent / "comp3_det_test_cat.txt").write_text("a_1 0.9 1 1 10 10\n")

@@ -1,4 +1,4 @@
-"""`python -m tests.nemesis --minutes 10 --seed 1`: break an installation at random and check what has become of it."""
+"""`python -m tests.nemesis --minutes 10 --seed 1`: break an installation at random and check the outcome."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ KEPT = Path("build/nemesis")
 def broken_night(
     servers: OwnServers, folder: Path, seed: int, seconds: float, store: Store = Store.FOLDER
 ) -> tuple[History, list[str]]:
-    """The history of a night, and what is wrong with it."""
+    """The history of a night and its violations."""
     with site(servers, store) as running:
         history = Night(running, folder, seed, seconds).run()
         found = violations(history)
@@ -30,7 +30,7 @@ def broken_night(
 
 
 def keep(history: History, logs: Path, folder: Path) -> None:
-    """Keep a history and the logs of the processes for whoever looks for the cause."""
+    """Store a history and the logs of the processes, to find the cause of a violation."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "history.json").write_bytes(HISTORY.dump_json(history, indent=1))
     for log in logs.glob("*.log"):

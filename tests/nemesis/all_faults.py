@@ -1,4 +1,4 @@
-"""Every fault of a night: its name, what it takes, how long it lasts at most."""
+"""Every fault of a night: its name, the resources it uses, and its longest duration."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

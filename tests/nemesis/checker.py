@@ -1,30 +1,28 @@
-"""What is wrong with a history: pure functions, each of which returns a sentence for every violation."""
+"""Checks of a history: pure functions, each of which returns a sentence for every violation."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from tests.nemesis.history import Fault, History, Response, Result
 
-RECOVERY = 60.0  # seconds in which processes are back, and then everything comes to its end
-AFTERMATH = (
-    40.0  # seconds after a fault in which requests may still suffer: the longest pause before a start is 30
-)
-SHOWN = 0.0006  # boards round to three decimals
+RECOVERY = 60.0  # seconds until processes are back, and then until everything has finished
+AFTERMATH = 40.0  # seconds after a fault during which requests may still fail: the longest pause before a restart is 30
+SHOWN = 0.0006  # boards are rounded to three decimals
 EXACT = 1e-9
 
-# refusals that a client understands and that cost it nothing but another request
+# refusals that a client understands and that only cost it another request
 EXPECTED = {"upload-offset", "conflict", "not-checked", "check-busy", "busy"}
 
 Check = Callable[[History], Iterator[str]]
 
 
 def violations(history: History) -> list[str]:
-    """Every sentence about what must not be; none for a good history."""
+    """A sentence for every violation; none for a good history."""
     return [f"{check.__name__.strip('_')}: {found}" for check in CHECKS for found in check(history)]
 
 
 def _nothing_happened(history: History) -> Iterator[str]:
-    """A history without faults, submissions or looks proves nothing."""
+    """A history without faults, submissions or board requests proves nothing."""
     for name in ("faults", "promises", "looks", "calm"):
         if not getattr(history, name):
             yield f"no {name}"
@@ -46,7 +44,7 @@ def _lost(history: History) -> Iterator[str]:
 
 
 def _vanished(history: History) -> Iterator[str]:
-    """Whoever looks after somebody else has seen a result sees it, too."""
+    """A result seen by one person is seen by everybody who looks later."""
     seen: dict[str, float] = {}
     looks = sorted([*history.looks, history.end.board], key=lambda look: look.begun)
     for look in sorted(looks, key=lambda look: look.ended):
@@ -129,7 +127,7 @@ def _unfinished(history: History) -> Iterator[str]:
 
 
 def _blamed(history: History) -> Iterator[str]:
-    """No run, archive or message failed: every one of them was good, only what is around them was broken."""
+    """No run, archive or job failed, because all of them were valid and only their surroundings were broken."""
     yield from history.refused
     yield from (f"given up: {message}" for message in history.end.given_up)
     for result in history.end.results:
@@ -170,9 +168,9 @@ def _problems(response: Response, *, is_inside: bool) -> Iterator[str]:
 
 
 def _is_harmless(response: Response) -> bool:
-    """Whether a client can go on: a success, or a refusal that costs it another request."""
+    """Whether a client can continue: a success, or a refusal that only costs it another request."""
     assert response.status is not None
-    if response.status == 404:  # deleted before, by a request whose response got lost
+    if response.status == 404:  # already deleted by a request whose response was lost
         return response.asked.startswith("DELETE")
     return response.status < 400 or (response.status < 500 and response.code in EXPECTED)
 
@@ -183,7 +181,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def figures(history: History) -> str:
-    """One line about how much happened."""
+    """A one-line summary of how much happened."""
     by_status = Counter(str(response.status or "none") for response in history.responses)
     statuses = ", ".join(f"{count} × {status}" for status, count in sorted(by_status.items()))
     runs: dict[str, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""Waiting until all is well again, and writing down how everything stands then."""
+"""Wait until everything has recovered, and record the final state."""
 
 import hashlib
 import time
@@ -13,8 +13,8 @@ from tests.nemesis.site import Site
 from tests.system.installations import Client
 from tests.system.servers import eventually
 
-FRESH = 2.0  # seconds that a board may be old
-PATIENCE = 150.0  # seconds; the checker allows fewer, so that the history says how many it took
+FRESH = 2.0  # seconds for which a board may be cached
+PATIENCE = 150.0  # seconds; the checker allows fewer, so that the history records how many it took
 
 UNDER_WAY = """
 SELECT 'run ' || id || ' is ' || state || ', attempt ' || attempt FROM run WHERE state IN ('queued', 'running')
@@ -52,7 +52,7 @@ def under_way(site: Site) -> tuple[str, ...]:
 def end_of(
     site: Site, team: dict[str, Client], recovered_after: float | None, settled_after: float | None
 ) -> End:
-    """How everything stands. `team`: the clients of everybody, by name, who see what they have sent."""
+    """The final state. `team`: the clients of all participants by name, who see what they have submitted."""
     waiting = under_way(site)
     begun = time.monotonic()
     somebody = next(iter(team.values()))

@@ -1,4 +1,4 @@
-"""What can be broken, and how: each fault is a block in which something is away."""
+"""What can be broken, and how: each fault is a block during which something is unavailable."""
 
 import ctypes
 import os
@@ -15,25 +15,25 @@ from tests.system.object_proxy import SHARE
 from tests.system.process_trees import command_of, tree_of, working_children
 from tests.system.servers import eventually
 
-FULL = 4096  # bytes that a file may have while the disk is full
-PATIENCE = 2.0  # seconds to wait for a process of a kind that is not always there
-EVERY = 0.4  # of troubles of an S3 service meet every request
-HERE, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the kernel
+FULL = 4096  # largest size of a file while the disk is full
+PATIENCE = 2.0  # seconds to wait for a process of a kind that is not always running
+EVERY = 0.4  # share of S3 faults that affect every request
+HERE, EXCHANGE = -100, 2  # the kernel's AT_FDCWD and RENAME_EXCHANGE
 
-Block = AbstractContextManager[str]  # gives the name of what is broken
+Block = AbstractContextManager[str]  # yields the name of what is broken
 Breaking = Callable[[Site, float], Block]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A kind of fault and how it is done."""
+    """A kind of fault and how to cause it."""
 
     kind: Kind
     breaking: Breaking
 
 
 def one_of(found: Sequence[int], choice: float) -> list[int]:
-    """One of the processes, if there is any."""
+    """One of the processes, if there are any."""
     return [found[int(choice * len(found))]] if found else []
 
 
@@ -107,13 +107,13 @@ Choosing = Callable[[Site, float], list[int]]
 
 @contextmanager
 def killed(choosing: Choosing, site: Site, choice: float) -> Iterator[str]:
-    """The processes are killed at the beginning; who has started them starts others."""
+    """Kill the processes at the beginning; their parents start new ones."""
     yield f"{len(_signalled(_found(choosing, site, choice), signal.SIGKILL))} processes"
 
 
 @contextmanager
 def stopped(choosing: Choosing, site: Site, choice: float) -> Iterator[str]:
-    """The processes stand still, and go on at the end."""
+    """Stop the processes and continue them at the end."""
     pids = _signalled(_found(choosing, site, choice), signal.SIGSTOP)
     try:
         yield f"{len(pids)} processes"
@@ -127,7 +127,7 @@ def _found(choosing: Choosing, site: Site, choice: float) -> list[int]:
 
 
 def _signalled(pids: Sequence[int], number: signal.Signals) -> list[int]:
-    """Those of the processes that were there for the signal."""
+    """The processes that received the signal."""
     reached = []
     for pid in pids:
         with suppress(ProcessLookupError):
@@ -138,7 +138,7 @@ def _signalled(pids: Sequence[int], number: signal.Signals) -> list[int]:
 
 @contextmanager
 def full(names: tuple[str, ...], site: Site, _choice: float) -> Iterator[str]:
-    """No file of these processes may grow, their logs included, as on a disk without space."""
+    """Simulate a full disk: no file of these processes may grow, not even their logs."""
     pids = site.trees(*names)
     before = {}
     for pid in pids:
@@ -148,7 +148,7 @@ def full(names: tuple[str, ...], site: Site, _choice: float) -> Iterator[str]:
     try:
         yield f"{len(before)} processes"
     finally:
-        # those that were started meanwhile have inherited it
+        # processes started meanwhile have inherited the limit
         for pid in {*before, *site.trees(*names)}:
             with suppress(ProcessLookupError):
                 hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
@@ -157,7 +157,7 @@ def full(names: tuple[str, ...], site: Site, _choice: float) -> Iterator[str]:
 
 @contextmanager
 def away(store: str, site: Site, _choice: float) -> Iterator[str]:
-    """A store cannot be reached: a file stands in the place of its folder."""
+    """Make a store unavailable by replacing its folder with a file."""
     settings = site.running.settings
     assert settings.private_storage
     folders = {"archives": settings.public_storage / "archives", "truths": settings.private_storage}
@@ -173,7 +173,7 @@ def away(store: str, site: Site, _choice: float) -> Iterator[str]:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Swap two paths at once, so that nobody makes the folder again in between."""
+    """Swap two paths atomically, so that nobody recreates the folder in between."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(HERE, bytes(one), HERE, bytes(other), EXCHANGE):
         raise OSError(ctypes.get_errno(), "renameat2", str(one))
@@ -181,7 +181,7 @@ def _exchange(one: Path, other: Path) -> None:
 
 @contextmanager
 def cut(link: str, site: Site, _choice: float) -> Iterator[str]:
-    """Every connection ends, and none can be made."""
+    """Close every connection and refuse new ones."""
     site.links[link].go_away()
     try:
         yield link
@@ -191,7 +191,7 @@ def cut(link: str, site: Site, _choice: float) -> Iterator[str]:
 
 @contextmanager
 def half_open(link: str, site: Site, _choice: float) -> Iterator[str]:
-    """Connections are there, and nothing comes through; those of now stay so for ever."""
+    """Keep connections open but pass nothing through; the current ones never recover."""
     site.links[link].go_silent()
     try:
         yield link
@@ -213,7 +213,7 @@ def database_down(site: Site, _choice: float) -> Iterator[str]:
 
 @contextmanager
 def in_trouble(name: str, site: Site, choice: float) -> Iterator[str]:
-    """The S3 service answers most requests as one in trouble does, or all of them."""
+    """Make most or all requests to the S3 service fail."""
     assert site.objects
     share = 1.0 if choice < EVERY else SHARE
     with site.objects.proxy.in_trouble(name, share):
@@ -222,7 +222,7 @@ def in_trouble(name: str, site: Site, choice: float) -> Iterator[str]:
 
 @contextmanager
 def objects_away(site: Site, _choice: float) -> Iterator[str]:
-    """The S3 service is stopped, so that connections are refused behind the proxy, and started again."""
+    """Stop the S3 service, so that connections behind the proxy are refused, and start it again."""
     assert site.objects
     with site.objects.service.down():
         yield ""

@@ -1,4 +1,4 @@
-"""What happened while an installation was broken at random, in plain values that can be kept as JSON."""
+"""What happened while an installation was broken at random, in plain values that can be stored as JSON."""
 
 from dataclasses import dataclass
 
@@ -7,17 +7,17 @@ from pydantic import TypeAdapter
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that was broken, from the moment before it to the moment after; times are seconds since the begin."""
+    """A fault from just before it to just after it, in seconds since the start."""
 
     name: str
     begun: float
     ended: float
-    what: str = ""  # which process, if one was chosen
+    what: str = ""  # the process, if one was chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A request, and what came of it; no status means that no response came."""
+    """A request and its response; without a status there was no response."""
 
     who: str
     asked: str
@@ -30,7 +30,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A submission that was acknowledged to somebody, and its right mean by version of the ground truth."""
+    """An acknowledged submission and its correct mean for each version of the ground truth."""
 
     method: str
     submission: int
@@ -40,7 +40,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A board as somebody saw it."""
+    """A board as a person saw it."""
 
     begun: float
     ended: float
@@ -50,7 +50,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as the database has it in the end."""
+    """The final state of a run in the database."""
 
     ground_truth: int
     rescore: int | None
@@ -58,45 +58,45 @@ class Run:
     message: str | None
     mean: float | None
     scores: int  # rows
-    classes: int  # different ones among them
+    classes: int  # distinct rows
     publications: int
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A result in the end: its row, its runs, and what its team is told."""
+    """The final state of a result: its row, its runs, and what its team sees."""
 
     submission: int
     method: str
     state: str
-    sha256: str  # of the archive as it can be downloaded; empty if it cannot
+    sha256: str  # of the archive as downloaded; empty if that failed
     shown: float | None
     runs: tuple[Run, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How everything stands once nothing is broken any more and all should have come to its end."""
+    """The final state, once nothing is broken any more and everything should have finished."""
 
-    recovered_after: float | None  # seconds from the last fault until all processes were there
-    settled_after: float | None  # seconds from then until nothing was under way any more
-    under_way: tuple[str, ...]  # what still was when nobody waited any longer
+    recovered_after: float | None  # seconds from the last fault until all processes were running
+    settled_after: float | None  # seconds from then until everything had finished
+    under_way: tuple[str, ...]  # what had not finished when the wait ended
     results: tuple[Result, ...]
     board: Look
     given_up: tuple[str, ...]  # jobs
-    leftovers: tuple[str, ...]  # files that nothing names, a day later
-    missing: tuple[str, ...]  # contents that something names and that are not there
+    leftovers: tuple[str, ...]  # unreferenced files, a day later
+    missing: tuple[str, ...]  # referenced contents that are missing
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All of it. `ground_truth`: the version of the last re-scoring that was acknowledged."""
+    """The whole history. `ground_truth`: the version of the last acknowledged rescoring."""
 
     seed: int
     faults: tuple[Fault, ...]
     responses: tuple[Response, ...]
     promises: tuple[Promise, ...]
-    refused: tuple[str, ...]  # good archives that were reported as faulty
+    refused: tuple[str, ...]  # valid archives that were reported as invalid
     looks: tuple[Look, ...]
     calm: tuple[Response, ...]  # requests after the recovery
     ground_truth: int

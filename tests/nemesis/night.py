@@ -1,4 +1,4 @@
-"""One night: people send, an organiser corrects the ground truth, things break, and everything is written down."""
+"""One night: people submit, an organiser corrects the ground truth, things break, and everything is recorded."""
 
 import sys
 import threading
@@ -25,15 +25,15 @@ from tests.system.installations import Client
 from tests.system.kits import DATASET, results, small_kit
 
 PARTICIPANTS = ("oak", "elm", "ash")
-MOST = 150  # submissions of a night: what follows from each takes half a second
-SHORTEST_PAUSE = 2.5  # seconds between two submissions of somebody
-REQUEST_SECONDS = 25.0  # a response takes 18 at most: those of a database that does not answer
-WITHOUT = (0, 5, 3, 8, 1, 6)  # dogs that are missing in each version of the ground truth
+MOST = 150  # submissions in a night: the follow-up jobs of each take half a second
+SHORTEST_PAUSE = 2.5  # seconds between two submissions of a person
+REQUEST_SECONDS = 25.0  # a response takes at most 18, when the database does not answer
+WITHOUT = (0, 5, 3, 8, 1, 6)  # dogs missing from each version of the ground truth
 
 
 @dataclass
 class Night:
-    """What goes on at the site from `seed` for `seconds`."""
+    """Everything that happens at the site for `seconds`, drawn from `seed`."""
 
     site: Site
     folder: Path
@@ -46,7 +46,7 @@ class Night:
     taken: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def run(self) -> History:
-        """Let all of it happen; the history of it."""
+        """Run the night and return its history."""
         planned = schedule(self.seed, self.seconds, KINDS[self.site.store])
         _report(f"nemesis: seed {self.seed}, {self.seconds:g} s, {len(planned)} faults", *map(str, planned))
         self.site.running.load(self.kit(1), PHASE.partition("/")[0])
@@ -61,7 +61,7 @@ class Night:
         ]
         correcting = Person("organiser", organiser, self.notebook, Random(self.seed), self.over)
         calm = self._calm(people)
-        self.notebook.looks.clear()  # times count from here
+        self.notebook.looks.clear()  # times are measured from here
         self.notebook.begun = time.monotonic()
         with ThreadPoolExecutor(len(people) + 1) as together:
             sending = [together.submit(each.take_part, pause) for each in people]
@@ -84,7 +84,7 @@ class Night:
         )  # fmt: skip
 
     def _calm(self, people: list[Person]) -> tuple[Response, ...]:
-        """Somebody sends and looks while nothing is broken, until all is done: before the faults, so that no disk is full
+        """A participant submits and reads without faults until all is done: before the faults, so that no disk is full
         when Python compiles what it imports for the first time, and after them."""
         before = len(self.notebook.responses)
         for person in people:
@@ -96,7 +96,7 @@ class Night:
         return calm
 
     def _client(self, client: Client, address: str = "") -> Client:
-        """The same person through the proxy, or at another address."""
+        """A client of the same person, through the proxy or at another address."""
         http = httpx2.Client(
             base_url=address or self.site.address, headers=client.http.headers, timeout=REQUEST_SECONDS
         )
@@ -116,14 +116,14 @@ class Night:
 
     def _break_one(self, planned: Planned) -> None:
         fault = FAULTS[self.site.store][planned.name]
-        with self.taken[fault.kind.takes]:  # a server may take longer to start again than was planned
+        with self.taken[fault.kind.takes]:  # a server may take longer to restart than planned
             begun = self.notebook.now()
             with fault.breaking(self.site, planned.choice) as what:
                 time.sleep(planned.lasts)
             self.faults.append(Fault(planned.name, begun, self.notebook.now(), what))
 
     def _correct(self, organiser: Person) -> None:
-        """Correct the ground truth and have all scored again, at a quarter and at a half of the night."""
+        """Correct the ground truth and rescore after a quarter and after half of the night."""
         for version in (2, 3):
             self.over.wait(self.seconds / 4)
             organiser.insist(partial(self._imported, version), "an import")
@@ -140,12 +140,12 @@ class Night:
         return True
 
     def kit(self, version: int) -> Path:
-        """The tree of a version of the ground truth."""
+        """The tree for a version of the ground truth."""
         folder = self.folder / str(version)
         return folder / DATASET if folder.exists() else small_kit(folder, without=WITHOUT[version - 1])
 
     def _promises(self) -> tuple[Promise, ...]:
-        """What was promised, with the means that the library computes."""
+        """The acknowledged submissions with the means computed by the library."""
 
         @cache
         def mean(found: tuple[int, int], version: int) -> float:

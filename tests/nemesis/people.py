@@ -1,4 +1,4 @@
-"""Participants and an organiser who ask until they are answered, and write down every answer."""
+"""Participants and an organiser who retry every request and record every response."""
 
 import hashlib
 import io
@@ -18,24 +18,26 @@ from tests.system.kits import IMAGES, results
 
 PHASE = "nemesis/test"
 COMPETITION = 3
-PADDING = 150_000  # bytes behind an archive, so that it comes in pieces
-AGAIN = 0.3  # seconds before a request is sent again
-GIVE_UP = 200.0  # seconds without a useful response: longer than all that is allowed
+PADDING = 150_000  # bytes appended to an archive, so that it arrives in pieces
+AGAIN = 0.3  # seconds before a request is retried
+GIVE_UP = 200.0  # seconds without a useful response: longer than any allowed outage
 
 Answer = TypeVar("Answer")
 
 
 class GivenUpError(Exception):
-    """Somebody asked for minutes and got nothing."""
+    """A client retried for minutes without success."""
 
 
 @dataclass
 class Notebook:
-    """What everybody writes down; `begun` is the zero of its clock."""
+    """The records of all people; `begun` is the zero of its clock."""
 
     begun: float = field(default_factory=time.monotonic)
     responses: list[Response] = field(default_factory=list)
-    promises: list[tuple[Promise, tuple[int, int]]] = field(default_factory=list)  # with cats and dogs found
+    promises: list[tuple[Promise, tuple[int, int]]] = field(
+        default_factory=list
+    )  # with the numbers of cats and dogs found
     refused: list[str] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
 
@@ -45,17 +47,17 @@ class Notebook:
 
 @dataclass
 class Person:
-    """Somebody's program, which is patient."""
+    """A participant's program that retries patiently."""
 
     name: str
     client: Client
     notebook: Notebook
     chance: Random
-    over: threading.Event  # nothing new is begun any more
+    over: threading.Event  # nothing new is started any more
     number: int = 0
 
     def ask(self, asked: str, send: Callable[[], httpx2.Response]) -> httpx2.Response | None:
-        """Send one request and note what came of it; none without a response."""
+        """Send one request and record the outcome; None without a response."""
         begun, response = self.notebook.now(), None
         try:
             response = send()
@@ -70,7 +72,7 @@ class Person:
         return response
 
     def insist(self, attempt: Callable[[], Answer | None], what: str) -> Answer:
-        """Try until there is something."""
+        """Retry until there is a result."""
         give_up = time.monotonic() + GIVE_UP
         while (found := attempt()) is None:
             if time.monotonic() > give_up:
@@ -79,20 +81,20 @@ class Person:
         return found
 
     def good(self, method: str, address: str, **request: Any) -> httpx2.Response | None:
-        """A response if it is a success."""
+        """The response if it is a success."""
         path = address.removeprefix(str(self.client.http.base_url).rstrip("/"))
         response = self.ask(f"{method} {path}", lambda: self.client.http.request(method, address, **request))
         return response if response is not None and response.is_success else None
 
     def take_part(self, pause: float) -> None:
-        """Send one result after the other, and look at the board in between."""
+        """Submit one result after another and read the board in between."""
         while not self.over.is_set():
             self.send_one()
             self.look()
             self.over.wait(pause * self.chance.uniform(0.5, 1.5))
 
     def send_one(self) -> None:
-        """Upload an archive somehow; mostly have it scored, else delete it or leave it half-way."""
+        """Upload an archive in some way and mostly submit it, otherwise delete or abandon it."""
         self.number += 1
         found = self.chance.randint(0, len(IMAGES)), self.chance.randint(0, len(IMAGES))
         archive = results(cat=found[0], dog=found[1]) + bytes(PADDING)
@@ -104,13 +106,13 @@ class Person:
             self.begin(archive)
         else:
             method = f"{self.name} {self.number}"
-            for _ in range(1 if fate < 0.8 else 2):  # some ask again although they were answered
+            for _ in range(1 if fate < 0.8 else 2):  # some repeat a request that was answered
                 number = self.insist(lambda: self.confirmed(upload, method), "a confirmation")
                 digest = hashlib.sha256(archive).hexdigest()
                 self.notebook.promises.append((Promise(method, number, digest, {}), found))
 
     def uploaded(self, archive: bytes) -> str | None:
-        """The id of a new upload that was checked; none if it has to be begun again."""
+        """The id of a new, checked upload; None if it has to be started again."""
         if self.chance.random() < 0.4:
             address = f"/api/v1/challenges/{PHASE}/uploads"
             response = self.good("PUT", address, params={"filename": "results.tar.gz"}, content=archive)
@@ -120,7 +122,7 @@ class Person:
         return self.checked(where) if where else None
 
     def begin(self, archive: bytes) -> None:
-        """An upload of which only a piece comes."""
+        """An upload of which only one piece is sent."""
         if where := self.created(archive):
             self.append(where, archive[: len(archive) // 3], 0)
 
@@ -142,7 +144,7 @@ class Person:
         return self.good("PATCH", where, content=io.BytesIO(piece), headers=headers)
 
     def in_pieces(self, archive: bytes) -> str | None:
-        """Three pieces by tus, continued wherever the server says that it is."""
+        """Three pieces by tus, each continued at the server's offset."""
         where = self.created(archive)
         if where is None:
             return None
@@ -160,7 +162,7 @@ class Person:
         return int(response.headers["Upload-Offset"]) if response else None
 
     def checked(self, where: str) -> str | None:
-        """The id of a complete upload once there is a report; none if it blames the archive."""
+        """The id of a complete upload once there is a report; None if the report has problems."""
         state = self.insist(lambda: self.report(where), "a report")
         if not state["valid"]:
             self.notebook.refused.append(f"a good archive of {self.name} was refused: {state['report']}")
@@ -178,7 +180,7 @@ class Person:
         return int(response.json()["id"]) if response is not None and response.is_success else None
 
     def deleted(self, upload: str) -> bool | None:
-        """Whether it is gone, also if it was deleted by a request whose response got lost."""
+        """Whether the upload is gone, even if a request whose response was lost deleted it."""
         address = f"/api/v1/uploads/{upload}"
         response = self.ask(f"DELETE {address}", lambda: self.client.http.delete(address))
         return True if response is not None and response.status_code in {204, 404} else None
@@ -196,7 +198,7 @@ def look_of(board: dict[str, Any], begun: float, ended: float) -> Look:
 
 
 def _problem_of(response: httpx2.Response) -> tuple[str, str]:
-    """The code and the sentence of a refusal."""
+    """The code and the message of a refusal."""
     if response.is_success or response.request.method == "HEAD":
         return "", response.reason_phrase
     try:

@@ -1,4 +1,4 @@
-"""What lies in the stores days later, when all that nobody needs has to be gone."""
+"""What is left in the stores days later, when everything unneeded must have been removed."""
 
 import os
 from collections.abc import Iterator
@@ -11,18 +11,18 @@ from app.storage.s3 import SCRATCH, S3Storage
 from tests.nemesis.site import Site
 from tests.system.servers import eventually
 
-PATIENCE = 150.0  # seconds until the sweep that looks for leftovers has come
+PATIENCE = 150.0  # seconds until the sweep for leftovers has run
 LATER = timedelta(days=3)
 MUCH_LATER = "interval '30 days'"
 REMOVAL = 15.0  # seconds
 
 Remains = tuple[
     tuple[str, ...], tuple[str, ...]
-]  # what nothing names, and contents that are named and are not there
+]  # unreferenced files, and referenced contents that are missing
 
 
 def let_days_pass(site: Site) -> None:
-    """What may be removed only after some time is as old as that, and the sweep that looks for it has come."""
+    """Age everything that may be removed only after some time, and wait for the sweep that removes it."""
     ask = site.running.ask
     for column in ("started_at", "received_at", "checked_at"):
         ask(f"UPDATE upload SET {column} = {column} - {MUCH_LATER}")
@@ -39,7 +39,7 @@ def let_days_pass(site: Site) -> None:
 
 
 def last_remains(site: Site) -> Remains:
-    """What is left once nothing is, or nobody waits any longer; what a store tries itself with comes and goes."""
+    """What is left once nothing remains or the wait is over; files of a store's self-check come and go."""
     found: list[Remains] = []
 
     def is_nothing_left() -> bool:
@@ -75,14 +75,14 @@ def _remains(site: Site) -> Remains:
     for name, (store, named) in known.items():
         there = _names(store)
         if name == "ground truth":
-            there -= keys  # whose folder lies in that of ground truth
+            there -= keys  # whose folder is inside that of ground truth
         leftovers += [f"{name}: {one}" for one in sorted(there - named)]
         missing += [f"{name}: {one}" for one in sorted(named - there)]
     return tuple(leftovers), tuple(missing)
 
 
 def _names(store: Storage) -> set[str]:
-    """Contents by their keys, and whatever else is there."""
+    """The keys of contents, and the names of all other files."""
     if isinstance(store, S3Storage):
         return {each.name.removeprefix("content/") for each in store.bucket.objects("")}
     assert isinstance(store, FolderStorage)

@@ -1,25 +1,25 @@
-"""Which faults happen when: drawn from a seed alone, so that a night can be repeated."""
+"""When which faults happen, drawn only from a seed so that a night can be repeated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-BETWEEN = (0.5, 3.0)  # seconds from the begin of a fault to that of the next
-SHORTEST = 0.3  # seconds of a fault that lasts
+BETWEEN = (0.5, 3.0)  # seconds from the start of one fault to the start of the next
+SHORTEST = 0.3  # duration of a lasting fault in seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of fault: what it takes, which no other fault may have meanwhile, and how long it lasts at most."""
+    """A kind of fault: the resources it uses exclusively, and its longest duration."""
 
     name: str
     takes: str
-    longest: float = 0.0  # seconds; zero for what happens in a moment
+    longest: float = 0.0  # seconds; zero for an instantaneous fault
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A fault at a moment, in seconds since the begin; `choice` in [0, 1) picks one of several processes."""
+    """A fault at a time in seconds since the start; `choice` in [0, 1) picks one of several processes."""
 
     at: float
     lasts: float
@@ -32,7 +32,7 @@ class Planned:
 
 
 def schedule(seed: int, seconds: float, kinds: Mapping[str, Kind]) -> tuple[Planned, ...]:
-    """Faults that all end before `seconds`; each kind comes once before any comes again."""
+    """Faults that all end before `seconds`; each kind occurs once before any is repeated."""
     chance, at, found = Random(seed), 0.0, list[Planned]()
     free_at: dict[str, float] = {}
     waiting: list[str] = []

@@ -1,4 +1,4 @@
-"""The installation that is broken: a web server and two workers, which reach their servers through proxies."""
+"""The installation to break: a web server and two workers that reach their servers through proxies."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from tests.system.servers import OwnServers
 WORKERS = ("worker 1", "worker 2")
 LEASE = 3  # seconds
 
-# short enough that all that waits is done within a minute of the recovery
+# short enough that everything queued is done within a minute of the recovery
 SETTINGS: dict[str, Any] = {
     "lease_seconds": LEASE,
     "scoring_seconds": 30,
@@ -35,7 +35,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Store(StrEnum):
-    """Where all stores of a night are."""
+    """The location of all stores of a night."""
 
     FOLDER = "folder"
     S3 = "s3"
@@ -43,7 +43,7 @@ class Store(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """A service for all stores, and the proxy through which everybody reaches it, the test included."""
+    """A service for all stores, and the proxy through which everybody reaches it, including the test."""
 
     service: ObjectStore
     proxy: ObjectProxy
@@ -51,26 +51,26 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What runs; `links` are the proxies by who reaches what: `web database`, `people web`."""
+    """The running site; `links` are the proxies by their two ends: `web database`, `people web`."""
 
     running: Installation
-    objects: Objects | None  # none where stores are folders
+    objects: Objects | None  # None if stores are folders
     scratch: Path  # temporary files of all processes
     links: dict[str, Proxy]
-    address: str  # of the web server, through a proxy
-    direct: str  # without one
+    address: str  # of the web server through a proxy
+    direct: str  # without a proxy
 
     @property
     def store(self) -> Store:
         return Store.S3 if self.objects else Store.FOLDER
 
     def trees(self, *names: str) -> list[int]:
-        """The processes of these children and all below them, which are there just now."""
+        """The current processes of these children and all their descendants."""
         pids = [self.running.processes.pid(name) for name in names]
         return [one for pid in pids if pid for one in tree_of(pid)]
 
     def is_complete(self) -> bool:
-        """Whether the web server answers, and every worker has its pool."""
+        """Whether the web server answers and every worker has its pool."""
         if not all(self.running.pool(name) for name in WORKERS):
             return False
         with httpx2.Client(base_url=self.direct, timeout=5) as http:
@@ -96,7 +96,7 @@ def site(servers: OwnServers, store: Store) -> Iterator[Site]:
 
 
 def _links(running: Installation) -> tuple[dict[str, Proxy], dict[str, str], dict[str, str]]:
-    """Proxies to all servers, and what the settings of the web server and of workers are with them."""
+    """Proxies to all servers, and the settings of the web server and workers that use them."""
     settings = running.settings
     reached = {"database": make_url(str(settings.database_url)), "broker": make_url(str(settings.broker_url))}
     links = {}
@@ -126,7 +126,7 @@ def _through(objects: Objects) -> dict[str, str]:
 
 @contextmanager
 def _own_scratch(folder: Path) -> Iterator[Path]:
-    """A folder of their own for temporary files of processes that are started meanwhile."""
+    """A separate folder for temporary files of processes started in the block."""
     folder.mkdir()
     before = os.environ.get("TMPDIR")
     os.environ["TMPDIR"] = str(folder)

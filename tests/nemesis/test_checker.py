@@ -1,4 +1,4 @@
-"""Each check finds the history that it is there for, and nothing in a good one."""
+"""Each check finds its own violation and nothing in a good history."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ def with_response(status: int | None, code: str = "", sentence: str = "", at: fl
     )
 
 
-def test_nothing_is_wrong_with_a_good_history() -> None:
+def test_a_good_history_has_no_violations() -> None:
     assert violations(GOOD) == []
 
 
@@ -102,7 +102,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_bad_history_is_found_by_its_check_and_by_no_other(what: str) -> None:
+def test_each_bad_history_is_found_by_exactly_its_check(what: str) -> None:
     history, check = BAD[what]
 
     checks = {sentence.partition(":")[0] for sentence in violations(history)}
@@ -110,7 +110,7 @@ def test_a_bad_history_is_found_by_its_check_and_by_no_other(what: str) -> None:
     assert checks == {check} | ALONG.get(what, set())
 
 
-# what follows from the same fault by another check's rule
+# also found by another check for the same fault
 ALONG = {
     "one that is there for another method": {"invented", "wrong"},
     "one that is not on the board": {"vanished"},
@@ -123,23 +123,21 @@ ALONG = {
     ("status", "code"),
     [(503, "unavailable"), (507, "storage-full"), (409, "upload-offset"), (429, "check-busy"), (None, "")],
 )
-def test_what_a_client_can_live_with_while_something_is_broken_is_no_violation(
-    status: int | None, code: str
-) -> None:
+def test_tolerable_responses_during_a_fault_are_not_violations(status: int | None, code: str) -> None:
     assert violations(with_response(status, code, "A sentence")) == []
 
 
-def test_an_upload_that_was_deleted_by_a_request_without_a_response_is_not_found_by_the_next() -> None:
+def test_not_found_after_a_delete_without_a_response_is_not_a_violation() -> None:
     again = Response("oak", "DELETE /api/v1/uploads/1", 12.5, 12.6, 404, "not-found", "There is no upload")
 
     assert violations(replace(GOOD, responses=(again,))) == []
 
 
-def test_a_history_is_the_same_after_it_was_kept() -> None:
+def test_a_history_survives_being_stored() -> None:
     assert HISTORY.validate_json(HISTORY.dump_json(GOOD)) == GOOD
 
 
-def test_the_figures_say_how_much_happened() -> None:
+def test_the_figures_summarise_how_much_happened() -> None:
     assert figures(GOOD) == (
         "seed 1: 2 faults, 1 acknowledged, 2 looks, runs {'scored': 2}, responses 1 × 201, 1 × 503, recovered 2.0, settled 5.0"
     )

@@ -1,4 +1,4 @@
-"""The schedule of faults: the same for the same seed, and never two faults of one thing at a time."""
+"""The schedule of faults is the same for the same seed and never breaks one thing twice at a time."""
 
 from itertools import combinations
 
@@ -28,7 +28,7 @@ def test_another_seed_gives_another_schedule() -> None:
 
 @settings(deadline=None)
 @given(SEEDS, STORES)
-def test_everything_is_mended_at_the_end(seed: int, store: Store) -> None:
+def test_every_fault_has_ended_at_the_end(seed: int, store: Store) -> None:
     assert all(
         each.at > 0 and each.at + each.lasts <= SECONDS for each in schedule(seed, SECONDS, KINDS[store])
     )
@@ -36,7 +36,7 @@ def test_everything_is_mended_at_the_end(seed: int, store: Store) -> None:
 
 @settings(deadline=None)
 @given(SEEDS, STORES)
-def test_nothing_is_broken_that_is_broken_already(seed: int, store: Store) -> None:
+def test_no_two_faults_of_one_thing_overlap(seed: int, store: Store) -> None:
     for one, other in combinations(schedule(seed, SECONDS, KINDS[store]), 2):
         if KINDS[store][one.name].takes == KINDS[store][other.name].takes:
             assert one.at + one.lasts < other.at

@@ -1,4 +1,4 @@
-"""The baselines: what their archives hold, and that their levels differ."""
+"""The baselines: the contents of their archives and the differences between their scores."""
 
 import io
 import tarfile
@@ -16,7 +16,7 @@ from sample import ACTIONS, CLASSES, Baseline, draw_baselines, draw_challenge
 from sample.annotations import Box, presence
 from sample.truth import Truth, read_truth
 
-Prediction = tuple[float, bool | None]  # confidence; true positive, false positive or ignored
+Prediction = tuple[float, bool | None]  # confidence, and true positive, false positive or ignored
 
 
 class Drawn(NamedTuple):
@@ -40,7 +40,7 @@ def members(archive: Path) -> dict[str, bytes]:
 
 
 def average_precision(predictions: Sequence[Prediction], positives: int) -> float:
-    """Mean, over the positives, of the precision down to each; exact enough to distinguish the levels."""
+    """The mean over positives of the precision down to each, accurate enough to distinguish the baselines."""
     matched = total = 0
     precisions = 0.0
     for _, is_match in sorted(predictions, key=lambda prediction: -prediction[0]):
@@ -60,7 +60,7 @@ def overlap(one: Sequence[float], box: Box) -> float:
 
 
 def lines_of(archive: Path) -> Iterator[tuple[str, list[list[str]]]]:
-    """Class or action of each file of an archive, and its lines as words."""
+    """The class or action of each file of an archive, and its lines split into words."""
     for name, content in members(archive).items():
         yield (
             name.rsplit("_", 1)[1].removesuffix(".txt"),
@@ -171,7 +171,7 @@ EXPECTED_FILES = {
 }
 
 
-def test_each_competition_has_three_baselines_that_say_what_they_are(drawn: Drawn) -> None:
+def test_each_competition_has_three_described_baselines(drawn: Drawn) -> None:
     for competition in range(1, 11):
         found = drawn.of(competition)
         assert [one.name[-2:] for one in found] == ["-S", "-M", "-L"]
@@ -187,14 +187,14 @@ def test_the_two_competitions_of_a_task_have_the_same_methods(drawn: Drawn) -> N
 
 
 @pytest.mark.parametrize("competition", sorted(EXPECTED_FILES))
-def test_archives_hold_the_files_of_their_competition(drawn: Drawn, competition: int) -> None:
+def test_archives_contain_the_files_of_their_competition(drawn: Drawn, competition: int) -> None:
     for one in drawn.of(competition):
         assert list(members(one.archive)) == [
             f"results/sample/{name}" for name in EXPECTED_FILES[competition]
         ]
 
 
-def test_segmentation_archives_hold_one_indexed_image_for_each_segmented_one(drawn: Drawn) -> None:
+def test_segmentation_archives_have_one_indexed_image_per_segmented_image(drawn: Drawn) -> None:
     sizes = {one.image: (one.width, one.height) for one in drawn.truth.segmented}
     for competition in (5, 6):
         for one in drawn.of(competition):
@@ -208,7 +208,7 @@ def test_segmentation_archives_hold_one_indexed_image_for_each_segmented_one(dra
                     assert np.asarray(result).max() <= len(CLASSES)
 
 
-def test_classification_answers_every_image_once_and_action_every_person(drawn: Drawn) -> None:
+def test_every_image_is_classified_once_and_every_person_for_actions(drawn: Drawn) -> None:
     images = [one.image for one in drawn.truth.annotations]
     persons = [[one.image, str(number)] for one, number in drawn.truth.acting]
     for _, lines in lines_of(drawn.of(1)[0].archive):
@@ -217,7 +217,7 @@ def test_classification_answers_every_image_once_and_action_every_person(drawn: 
         assert [line[:2] for line in lines] == persons
 
 
-def test_detected_boxes_have_six_fields_and_lie_in_their_pictures(drawn: Drawn) -> None:
+def test_detected_boxes_have_six_fields_and_lie_within_their_images(drawn: Drawn) -> None:
     sizes = {one.image: (one.width, one.height) for one in drawn.truth.annotations}
     for baseline in drawn.of(3):
         for _, lines in lines_of(baseline.archive):
@@ -230,7 +230,7 @@ def test_detected_boxes_have_six_fields_and_lie_in_their_pictures(drawn: Drawn) 
 
 
 @pytest.mark.parametrize("given", sorted(MEASURES))
-def test_less_disturbance_scores_better(drawn: Drawn, given: int) -> None:
+def test_less_noise_scores_higher(drawn: Drawn, given: int) -> None:
     little, middling, large = (MEASURES[given](drawn.truth, one.archive) for one in drawn.of(given))
 
     assert 1 > little > middling + 0.04
@@ -238,7 +238,7 @@ def test_less_disturbance_scores_better(drawn: Drawn, given: int) -> None:
 
 
 @pytest.mark.parametrize("given", sorted(MEASURES))
-def test_other_training_data_makes_a_little_difference(drawn: Drawn, given: int) -> None:
+def test_the_two_competitions_of_a_task_score_slightly_differently(drawn: Drawn, given: int) -> None:
     for with_given, with_other in zip(drawn.of(given), drawn.of(given + 1), strict=True):
         gain = MEASURES[given](drawn.truth, with_other.archive) - MEASURES[given](
             drawn.truth, with_given.archive
@@ -247,7 +247,7 @@ def test_other_training_data_makes_a_little_difference(drawn: Drawn, given: int)
         assert gain != 0
 
 
-def test_one_seed_makes_the_same_archives_twice_and_val_is_in_their_names(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_archives_also_for_val(tmp_path: Path) -> None:
     tree = draw_challenge(tmp_path, images=16).tree
 
     first, second = (draw_baselines(tree, tmp_path / name, image_set="val") for name in ("one", "two"))

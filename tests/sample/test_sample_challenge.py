@@ -1,4 +1,4 @@
-"""The drawn challenge: repeatable, complete, and true about its own pictures."""
+"""The drawn challenge is repeatable and complete, and its annotation fits its pictures."""
 
 from collections import Counter
 from pathlib import Path
@@ -61,19 +61,19 @@ def inside(box: Box, one: Annotation) -> bool:
     return 1 <= box.left <= box.right <= one.width and 1 <= box.top <= box.bottom <= one.height
 
 
-def test_one_seed_draws_the_same_files_twice(tmp_path: Path) -> None:
+def test_the_same_seed_draws_the_same_files(tmp_path: Path) -> None:
     first, second = (draw_challenge(tmp_path / name, seed=5, images=8).tree for name in ("one", "two"))
 
     assert contents(first) == contents(second)
 
 
-def test_another_seed_draws_other_pictures(tmp_path: Path) -> None:
+def test_another_seed_draws_different_pictures(tmp_path: Path) -> None:
     first, second = (draw_challenge(tmp_path / str(seed), seed=seed, images=2).tree for seed in (5, 6))
 
     assert contents(first)["JPEGImages/2012_000001.jpg"] != contents(second)["JPEGImages/2012_000001.jpg"]
 
 
-def test_a_larger_challenge_begins_with_the_pictures_of_a_smaller_one(tmp_path: Path) -> None:
+def test_a_larger_challenge_starts_with_the_pictures_of_a_smaller_one(tmp_path: Path) -> None:
     small, large = (contents(draw_challenge(tmp_path / str(n), images=n).tree) for n in (4, 10))
 
     assert {name: large[name] for name in small if not name.startswith("ImageSets")} == {
@@ -81,7 +81,7 @@ def test_a_larger_challenge_begins_with_the_pictures_of_a_smaller_one(tmp_path: 
     }
 
 
-def test_chance_stays_what_it_was() -> None:
+def test_random_draws_never_change_between_versions() -> None:
     dice = Dice(2012, 1)
 
     assert [dice.count(1, 1000) for _ in range(4)] == [397, 638, 654, 438]
@@ -95,7 +95,7 @@ def test_half_of_the_images_are_val_and_half_are_test(drawn: Drawn) -> None:
     assert not set(val) & set(test)
 
 
-def test_every_listed_image_has_its_picture_its_annotation_and_its_masks(drawn: Drawn) -> None:
+def test_every_listed_image_has_a_picture_an_annotation_and_masks(drawn: Drawn) -> None:
     tree = drawn.challenge.tree
 
     for one in drawn.every_image:
@@ -106,7 +106,7 @@ def test_every_listed_image_has_its_picture_its_annotation_and_its_masks(drawn: 
     assert len(list((tree / "Annotations").iterdir())) == 120
 
 
-def test_a_picture_takes_some_ten_kilobytes(drawn: Drawn) -> None:
+def test_a_picture_takes_about_ten_kilobytes(drawn: Drawn) -> None:
     sizes = [path.stat().st_size for path in (drawn.challenge.tree / "JPEGImages").iterdir()]
 
     assert np.mean(sizes) < 25_000
@@ -116,13 +116,13 @@ def test_every_image_shows_something(drawn: Drawn) -> None:
     assert all(one.objects for one in drawn.every_image)
 
 
-def test_every_box_lies_in_its_picture(drawn: Drawn) -> None:
+def test_every_box_lies_within_its_picture(drawn: Drawn) -> None:
     for one, thing in drawn.every_object:
         assert inside(thing.box, one)
         assert all(inside(part.box, one) for part in thing.parts or ())
 
 
-def test_every_box_is_tight_around_what_is_seen() -> None:
+def test_every_box_fits_the_visible_pixels_tightly() -> None:
     for number in range(20):
         labelled = annotate(painting(number), "one", segmented=True)
 
@@ -130,7 +130,7 @@ def test_every_box_is_tight_around_what_is_seen() -> None:
             assert thing.box == tight_box(labelled.shown == index)
 
 
-def test_what_is_truncated_ends_at_a_border_unless_something_stands_before_it(drawn: Drawn) -> None:
+def test_truncated_objects_touch_a_border_unless_covered_there(drawn: Drawn) -> None:
     cut = [(one, thing.box) for one, thing in drawn.every_object if thing.truncated]
     ends = [
         box.left == 1 or box.top == 1 or box.right == one.width or box.bottom == one.height
@@ -140,11 +140,11 @@ def test_what_is_truncated_ends_at_a_border_unless_something_stands_before_it(dr
     assert np.mean(ends) > 0.9
 
 
-def test_regions_leave_room_in_a_byte() -> None:
+def test_region_numbers_leave_room_in_a_byte() -> None:
     assert max(int(painting(number).regions.max()) for number in range(22)) < 200
 
 
-def test_each_class_is_shown_by_some_images_of_each_set_and_not_by_others(drawn: Drawn) -> None:
+def test_each_class_is_in_some_images_of_each_set_but_not_in_all(drawn: Drawn) -> None:
     for annotations in drawn.annotations_by_set.values():
         for name in CLASSES:
             labels = Counter(presence(one, name) for one in annotations)
@@ -152,14 +152,14 @@ def test_each_class_is_shown_by_some_images_of_each_set_and_not_by_others(drawn:
             assert labels[-1] >= 10
 
 
-def test_some_objects_are_difficult_occluded_truncated_and_most_are_not(drawn: Drawn) -> None:
+def test_some_but_not_most_objects_are_difficult_occluded_or_truncated(drawn: Drawn) -> None:
     things = [thing for _, thing in drawn.every_object]
 
     for flagged in ("difficult", "occluded", "truncated"):
         assert 0.02 < np.mean([getattr(thing, flagged) for thing in things]) < 0.35
 
 
-def test_label_files_say_what_the_annotation_says(drawn: Drawn) -> None:
+def test_label_files_agree_with_the_annotation(drawn: Drawn) -> None:
     for image_set, annotations in drawn.annotations_by_set.items():
         for name in CLASSES:
             assert words(drawn.challenge.tree, f"Main/{name}_{image_set}.txt") == [
@@ -195,7 +195,7 @@ def test_action_files_label_every_person_of_the_action_set(drawn: Drawn) -> None
                 assert (action in person.actions) == (label == "1")
 
 
-def test_masks_hold_the_numbers_of_objects_and_their_classes(drawn: Drawn) -> None:
+def test_masks_contain_the_numbers_of_objects_and_their_classes(drawn: Drawn) -> None:
     tree = drawn.challenge.tree
     for one in [one for one in drawn.every_image if one.segmented]:
         objects = indices(tree / "SegmentationObject" / f"{one.image}.png")
@@ -223,7 +223,7 @@ def test_a_mask_never_leaves_the_box_of_its_object(drawn: Drawn) -> None:
                 assert mask.bottom <= box.bottom
 
 
-def test_objects_are_parted_from_each_other_by_void() -> None:
+def test_objects_are_separated_by_void() -> None:
     labelled = annotate(painting(4), "one", segmented=True)
     objects = object_mask(labelled)
 
@@ -237,5 +237,5 @@ def test_objects_are_parted_from_each_other_by_void() -> None:
     ("label", "colour"),
     [(0, (0, 0, 0)), (1, (128, 0, 0)), (15, (192, 128, 128)), (20, (0, 64, 128)), (255, (224, 224, 192))],
 )
-def test_masks_wear_the_colours_of_the_kits(label: int, colour: tuple[int, int, int]) -> None:
+def test_masks_use_the_palette_of_the_kits(label: int, colour: tuple[int, int, int]) -> None:
     assert tuple(label_colours()[3 * label : 3 * label + 3]) == colour

@@ -1,4 +1,4 @@
-"""The baselines through the whole of scoring: every archive is valid, and a better one scores higher."""
+"""The baselines scored end to end: every archive is valid, and a better baseline scores higher."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ def archives(baselines: tuple[Baseline, ...], competition: int) -> list[Path]:
 
 
 @pytest.mark.parametrize("competition", SCORED_ALIKE)
-def test_every_baseline_is_valid_without_a_word(
+def test_every_baseline_is_valid_without_notes(
     drawn: tuple[GroundTruth, tuple[Baseline, ...]], competition: int
 ) -> None:
     truth, baselines = drawn
@@ -37,7 +37,7 @@ def test_every_baseline_is_valid_without_a_word(
 
 @pytest.mark.parametrize("competition", SCORED_ALIKE)
 @pytest.mark.parametrize("protocol", ["voc2006", "voc2007", "voc2012"])
-def test_baselines_score_in_the_order_of_their_size(
+def test_larger_baselines_score_higher(
     drawn: tuple[GroundTruth, tuple[Baseline, ...]], competition: int, protocol: str
 ) -> None:
     truth, baselines = drawn
@@ -54,7 +54,7 @@ def test_baselines_score_in_the_order_of_their_size(
 
 
 @pytest.mark.parametrize("competition", [7, 8])
-def test_layouts_are_valid_and_score_in_the_order_of_their_size(
+def test_layouts_are_valid_and_larger_baselines_score_higher(
     drawn: tuple[GroundTruth, tuple[Baseline, ...]], competition: int
 ) -> None:
     truth, baselines = drawn

@@ -1,4 +1,4 @@
-"""Builders of archives, whole ones and broken ones."""
+"""Builders of valid and broken archives."""
 
 import gzip
 import io
@@ -60,7 +60,7 @@ def special(name: str, kind: bytes, *, size: int = 0, link: str = "") -> tarfile
 
 
 def header(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0) -> bytes:
-    """One block, also for sizes that no library would write."""
+    """One block of a tar header, for any size, even one that no library would write."""
     block = bytearray(special(name, kind).tobuf(tarfile.USTAR_FORMAT))
     block[124:136] = b"%011o\0" % size if size >= 0 else b"\xff" + (size & (1 << 88) - 1).to_bytes(11, "big")
     block[148:156] = b" " * 8
@@ -83,7 +83,7 @@ END = bytes(1024)
 
 @dataclass(frozen=True)
 class Zipped:
-    """One file of a zip archive; what is None is as it should be."""
+    """One file of a zip archive; fields that are None get their correct value."""
 
     name: str
     data: bytes = b"x"
@@ -119,7 +119,7 @@ class Zipped:
 
 @dataclass(frozen=True)
 class End:
-    """The end of a zip archive; what is None is as it should be."""
+    """The end of a zip archive; fields that are None get their correct value."""
 
     count: int | None = None
     disk: int = 0
@@ -167,7 +167,7 @@ def xz(data: bytes) -> bytes:
 
 @dataclass
 class Walked:
-    """What came of a walk through an archive."""
+    """The outcome of walking through an archive."""
 
     files: dict[str, bytes]
     problems: Problems

@@ -1,4 +1,4 @@
-"""Small truths, trees and result files, with everything a test does not care about filled in."""
+"""Small ground truths, trees and result files with defaults for whatever a test does not care about."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ def detections(predictions: Sequence[Prediction]) -> ClassDetections:
 
 
 def ground_truth(things: Sequence[Thing]) -> ClassObjects:
-    """The things, which must be in the order of their images."""
+    """Ground truth with these objects, which must be in the order of their images."""
     count = np.bincount([thing.image for thing in things], minlength=IMAGES).astype(np.int32)
     return ClassObjects(
         (np.cumsum(count) - count).astype(np.int32),
@@ -57,7 +57,7 @@ def annotation(*things: str, width: int = 50, height: int = 40) -> str:
 
 @dataclass
 class Kit:
-    """A tree of a development kit, written file by file."""
+    """The tree of a development kit, written one file at a time."""
 
     root: Path
     image_set: str = "test"

@@ -39,7 +39,7 @@ def assert_equal(result: Result, instances: Plain, detections: list[Plain], kind
 def real_detections(
     detector: str, real_truth: ReadTruth, unpacked: Unpack, *, every: int = 1
 ) -> tuple[Plain, list[Plain]]:
-    """VOC2007's test set and a detector's boxes, in each `every`-th image."""
+    """VOC2007's test set and a detector's boxes, in every `every`-th image."""
     truth, names = _as_coco(real_truth)
     found = _detections_of(next(unpacked(f"results/{detector}.tar.xz").glob("*")), names)
 
@@ -51,7 +51,7 @@ def real_detections(
 
 
 def _as_coco(real_truth: ReadTruth) -> tuple[Plain, Mapping[str, int]]:
-    """VOC2007's test set, difficult objects as crowds, and the numbers of its images by name."""
+    """VOC2007's test set with difficult objects as crowds, and the ids of its images by name."""
     truth = real_truth(*VOC2007)
     objects, images = truth.tables.objects, truth.description.images
     annotations = [
@@ -79,7 +79,7 @@ def _as_coco(real_truth: ReadTruth) -> tuple[Plain, Mapping[str, int]]:
 
 
 def _detections_of(folder: Any, names: Mapping[str, int]) -> list[Plain]:
-    """The lines of a detector's files; boxes that end before they begin are left out."""
+    """The lines of a detector's files without inverted boxes."""
     found = []
     for number, name in enumerate(classes_of("VOC2007"), 1):
         for path in folder.rglob(f"*_det_test_{name}.txt"):

@@ -12,13 +12,13 @@ Bits = NDArray[np.bool_]
 
 
 def compressed(bits: Bits) -> Plain:
-    """Compressed run lengths, as results have them."""
+    """Compressed run lengths, as in results."""
     found = official.encode(np.asfortranarray(bits.astype(np.uint8)))
     return {"size": found["size"], "counts": found["counts"].decode()}
 
 
 def told(bits: Bits) -> Plain:
-    """Run lengths as numbers, as crowds have them."""
+    """Uncompressed run lengths, as in crowds."""
     flat = np.concatenate([[0], bits.T.ravel().astype(np.int64), [2]])
     counts = np.diff(np.flatnonzero(np.diff(flat) != 0), prepend=0).tolist()
     return {"size": list(bits.shape), "counts": counts}
@@ -70,7 +70,7 @@ def _object(random: np.random.Generator, height: int, width: int) -> tuple[Any, 
 
 
 def _counts_of(encoded: Plain) -> NDArray[np.int64]:
-    """The run lengths in a compressed text, read one letter after the other."""
+    """The run lengths in a compressed text, decoded character by character."""
     counts: list[int] = []
     value = shift = 0
     for letter in encoded["counts"]:

@@ -1,4 +1,4 @@
-"""The COCO evaluation written down as slowly and plainly as it can be, from its description and not from its program."""
+"""A naive implementation of the COCO evaluation, written from its description and not from its program."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -37,7 +37,7 @@ def _mean(values: Iterable[float]) -> float | None:
 def _of_class(
     instances: Plain, detections: list[Plain], images: list[int], name: int, limits: tuple[float, float]
 ) -> dict[Any, list[float]] | None:
-    """Average precision and recall at every threshold, or None where nothing counts."""
+    """Average precision and recall at every threshold, or None if no object counts."""
     objects = [each for each in instances["annotations"] if each["category_id"] == name]
     positives = sum(not _ignored(each, limits) for each in objects)
     if positives == 0:

@@ -1,4 +1,4 @@
-"""Made-up annotations and detections in COCO's form, with all that makes its evaluation hard, and what others make of them."""
+"""Random annotations and detections in COCO's format with every difficult case, and their official scores."""
 
 import contextlib
 import copy
@@ -82,7 +82,7 @@ def _detections(random: np.random.Generator, instances: Plain, step: float) -> l
 
 
 def official(instances: Plain, detections: list[Plain], kind: str = "bbox") -> COCOeval:
-    """What pycocotools says: its evaluation after all three steps."""
+    """The evaluation by pycocotools after all three of its steps."""
     with contextlib.redirect_stdout(io.StringIO()):
         truth = COCO()
         truth.dataset = copy.deepcopy(instances)
@@ -96,7 +96,7 @@ def official(instances: Plain, detections: list[Plain], kind: str = "bbox") -> C
 
 
 def _nothing(truth: COCO) -> COCO:
-    """No detections, which `loadRes` does not read."""
+    """An empty set of detections, which `loadRes` cannot read."""
     found = COCO()
     found.dataset = {**truth.dataset, "annotations": []}
     found.createIndex()
@@ -104,7 +104,7 @@ def _nothing(truth: COCO) -> COCO:
 
 
 def official_figures(evaluation: COCOeval) -> Mapping[str, float | None]:
-    """The twelve figures by name, None for its -1."""
+    """The official twelve figures by name, with None for -1."""
     return {
         name: None if value == -1 else float(value)
         for name, value in zip(FIGURES, evaluation.stats, strict=True)
@@ -112,7 +112,7 @@ def official_figures(evaluation: COCOeval) -> Mapping[str, float | None]:
 
 
 def objects_of(instances: Plain) -> CocoObjects:
-    """The annotations as arrays, images and classes by rising identifiers."""
+    """The annotations as arrays, with images and classes ordered by id."""
     images, classes = (_numbers(instances[name]) for name in ("images", "categories"))
     annotations = instances["annotations"]
     return CocoObjects(
@@ -125,7 +125,7 @@ def objects_of(instances: Plain) -> CocoObjects:
 
 
 def detections_of(instances: Plain, detections: list[Plain]) -> CocoDetections:
-    """The detections as arrays, with the area of their boxes."""
+    """The detections as arrays with the areas of their boxes."""
     images, classes = (_numbers(instances[name]) for name in ("images", "categories"))
     return CocoDetections(
         np.array([images[each["image_id"]] for each in detections], np.int32),
@@ -145,7 +145,7 @@ def boxes_of(entries: list[Plain]) -> Any:
 
 
 def tables_of(instances: Plain, detections: list[Plain]) -> CocoTables:
-    """What our own evaluation of boxes says."""
+    """Our own evaluation of boxes."""
     objects = objects_of(instances)
     return tabulate_coco(
         detections_of(instances, detections),

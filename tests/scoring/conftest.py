@@ -20,7 +20,7 @@ ReadTruth = Callable[[str, str, str], GroundTruth]
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real data and golden scores beside the project."""
+    """The folder beside the project with real data and golden scores."""
     if not SHARED.is_dir():
         pytest.skip(f"the real data is not at {SHARED}")
     return SHARED
@@ -28,7 +28,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def unpacked(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Unpack:
-    """Unpacks an archive of the real data, each once."""
+    """Unpack an archive of the real data, each only once."""
 
     @cache
     def unpack_once(name: str) -> Path:
@@ -41,7 +41,7 @@ def unpacked(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Unpack:
 
 @pytest.fixture(scope="session")
 def real_truth(unpacked: Unpack) -> ReadTruth:
-    """Reads a tree of the real data, each once: archive, tree, image set."""
+    """Read a tree of the real data (archive, tree, image set), each only once."""
 
     @cache
     def read(archive: str, tree: str, image_set: str) -> GroundTruth:

@@ -1,4 +1,4 @@
-"""The kits' rules for images and persons with labels, as slow and as plain as they can be written."""
+"""A naive implementation of the kits' rules for images and persons with labels."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ Line = tuple[str, float]
 
 
 def ranking(lines: Sequence[Line], labels: Mapping[str, int]) -> list[tuple[str, float, int]]:
-    """All labelled subjects, most confident first, with confidence and outcome: 1 true positive, 0 false positive, -1 ignored."""
+    """All labelled subjects by falling confidence, each with its outcome: 1 true positive, 0 false positive, -1 ignored."""
     confidence_of = dict.fromkeys(labels, -math.inf)
     for subject, confidence in lines:
         if subject in confidence_of:
@@ -20,7 +20,7 @@ def ranking(lines: Sequence[Line], labels: Mapping[str, int]) -> list[tuple[str,
 
 
 def roc_points(lines: Sequence[Line], labels: Mapping[str, int]) -> list[tuple[float, float]]:
-    """FPR and TPR, from (0, 0) to (1, 1), a point for each different confidence."""
+    """FPR and TPR from (0, 0) to (1, 1), one point for each distinct confidence."""
     positives = sum(label > 0 for label in labels.values())
     negatives = sum(label < 0 for label in labels.values())
     points, true_positives, false_positives = [(0.0, 0.0)], 0, 0
@@ -39,7 +39,7 @@ def roc_points(lines: Sequence[Line], labels: Mapping[str, int]) -> list[tuple[f
 
 
 def roc_area(points: Sequence[tuple[float, float]]) -> float:
-    """The kit's sum over the points at which TPR is larger than at the one before, the first and the last."""
+    """The kit's sum over the first point, the last, and every point at which TPR rises."""
     last = len(points) - 1
     kept = [
         point for place, point in enumerate(points) if place in (0, last) or point[1] != points[place - 1][1]

@@ -1,4 +1,4 @@
-"""Small Layout sets and results for them."""
+"""Small Layout sets with results."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ HEAD = "<part><class>head</class><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xm
 
 
 def phase(*persons: Key, images: Sequence[str] = ("a_1", "a_2")) -> Description:
-    """A phase of which participants know these images and persons; object 0 stands for a whole image."""
+    """A phase whose public description lists these images and persons; object 0 is a whole image."""
     sizes = tuple(Image(image, 50, 40) for image in images)
     return Description("VOC2012", "val", ("person",), (), sizes, persons=persons or (("a_1", 1), ("a_2", 2)))
 
@@ -45,7 +45,7 @@ def layout(*inside: str, image: str = "a_1", number: str = "1", confidence: str 
 
 
 def results(*layouts: str) -> str:
-    """A line for each layout, the first on line 2."""
+    """A result file with one line per layout, the first on line 2."""
     return "\n".join(["<results>", *layouts, "</results>"])
 
 
@@ -63,7 +63,7 @@ def xml_of(given: Sequence[Given]) -> bytes:
 
 
 def layouts_of(given: Sequence[Given], persons: Sequence[Key]) -> LayoutTable:
-    """What would be read from `xml_of(given)`, by whoever knows these persons."""
+    """The layouts read from `xml_of(given)` when these persons are known."""
     parts = [limb for each in given for limb in each.parts]
     nowhere = (math.nan,) * 4
     return LayoutTable(
@@ -85,7 +85,7 @@ def layouts_of(given: Sequence[Given], persons: Sequence[Key]) -> LayoutTable:
 
 
 def truth_of(people: Mapping[Key, Person]) -> GroundTruth:
-    """A truth whose Layout set lists these persons in this order; the other objects are chairs that they sit on."""
+    """Ground truth whose Layout set lists these persons in this order; all other objects are chairs."""
     images: dict[str, list[AnnotatedObject]] = {}
     for (image, number), person in sorted(people.items()):
         things = images.setdefault(image, [])
@@ -95,7 +95,7 @@ def truth_of(people: Mapping[Key, Person]) -> GroundTruth:
 
 
 def truth_of_images(people: Mapping[str, Sequence[Person]]) -> GroundTruth:
-    """A truth whose Layout set lists these images in this order, as in 2007; a chair stands in each of them."""
+    """Ground truth whose Layout set lists these images in this order, as in 2007; each contains a chair."""
     chair = AnnotatedObject("chair", Box(1, 1, 30, 30))
     images = {image: [chair, *(_thing("person", each) for each in people[image])] for image in sorted(people)}
     return _truth(images, tuple((image, WHOLE_IMAGE) for image in people))

@@ -1,4 +1,4 @@
-"""The kits' rules for person layout once more, person by person and box by box."""
+"""A naive implementation of the kits' rules for person layout, person by person and box by box."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class Limb:
-    """A part: its kind, and where it is."""
+    """A body part: its kind and its box."""
 
     name: str
     box: Corners
@@ -21,7 +21,7 @@ class Limb:
 
 @dataclass(frozen=True)
 class Given:
-    """A layout of a result file."""
+    """A layout in a result file."""
 
     image: str
     confidence: float
@@ -32,7 +32,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Person:
-    """A person of the annotation."""
+    """An annotated person."""
 
     box: Corners
     parts: tuple[Limb, ...] = ()
@@ -44,7 +44,7 @@ def sorted_by_confidence(given: Sequence[Given]) -> list[Given]:
 
 
 def outcomes_of_parts(given: Sequence[Given], people: Mapping[Key, Person]) -> dict[str, list[int]]:
-    """2010 to 2012: by kind of part, the outcomes in ranked order."""
+    """The ranked outcomes by kind of part, as in 2010 to 2012."""
     said: dict[str, list[int]] = {name: [] for name in PARTS}
     seen = set()
     for layout in sorted_by_confidence(given):
@@ -66,7 +66,7 @@ def outcomes_of_parts(given: Sequence[Given], people: Mapping[Key, Person]) -> d
 
 
 def fits(parts: Sequence[Limb], there: Sequence[Limb], *, quirk: bool) -> bool:
-    """2007 and 2008: has a layout the parts of the person? The kits' programs never find that of a single part."""
+    """Whether a layout has the parts of the person, as in 2007 and 2008; the kits' programs never match a single part."""
     if not there or (quirk and len(there) == 1):
         return False
     if sorted(limb.name for limb in parts) != sorted(limb.name for limb in there):

@@ -1,4 +1,4 @@
-"""Made-up annotation and detections of LVIS, and what its own program and a slow, plain one make of them."""
+"""Random annotations and detections of LVIS, and their scores by the official program."""
 
 import copy
 import importlib
@@ -23,7 +23,7 @@ THEIRS: Final = {"AR300": "AR@300", "ARs": "ARs@300", "ARm": "ARm@300", "ARl": "
 
 
 def draw_lvis_set(seed: int, *, masks: bool = False) -> tuple[Plain, list[Plain]]:
-    """Instances and detections of COCO with classes of all frequencies, absent classes and incomplete ones."""
+    """COCO instances and detections with classes of every frequency, absent classes and incompletely annotated ones."""
     random = np.random.default_rng(seed)
     instances, found = draw_mask_set(seed) if masks else draw_coco_set(seed)
     classes = [each["id"] for each in instances["categories"]]
@@ -53,13 +53,13 @@ def draw_lvis_set(seed: int, *, masks: bool = False) -> tuple[Plain, list[Plain]
 
 @cache
 def load_program() -> ModuleType:
-    """The official program, without its drawings; skips the test where it is not installed."""
+    """The official program without plotting; skips the test if it is not installed."""
     pytest.importorskip("lvis.lvis", reason="lvis is not installed", exc_type=ImportError)
     return importlib.import_module("lvis.eval")
 
 
 def official_lvis(instances: Plain, found: list[Plain], kind: str = "bbox") -> Mapping[str, float | None]:
-    """The figures of the official program, None for its -1."""
+    """The figures of the official program, with None for -1."""
     with patch.dict(sys.modules, {"lvis.vis": SimpleNamespace(LVISVis=None)}):
         program: Any = load_program()
     program.np = SimpleNamespace(**{**vars(np), "float": float})  # a name that NumPy 2 no longer has

@@ -1,4 +1,4 @@
-"""The kits' rules once more, as slow and as plain as they can be written: what the fast ones are held against."""
+"""A naive implementation of the kits' rules, to which the fast ones are compared."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ Corners = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Thing:
-    """An object of the class in question."""
+    """An object of the class being scored."""
 
     image: int
     box: Corners
@@ -19,7 +19,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A line of a result file."""
+    """One line of a result file."""
 
     image: int
     confidence: float
@@ -27,7 +27,7 @@ class Prediction:
 
 
 def iou(box: Corners, other: Corners) -> float:
-    """-inf where they do not meet, as the kit never looks at these."""
+    """Intersection over union, or -inf for boxes that do not overlap, which the kit never considers."""
     iw = min(box[2], other[2]) - max(box[0], other[0]) + 1
     ih = min(box[3], other[3]) - max(box[1], other[1]) + 1
     if not (iw > 0 and ih > 0):
@@ -85,7 +85,7 @@ def curve(said: Sequence[int], positives: int) -> tuple[list[float], list[float]
 
 
 def _larger(one: float, other: float) -> float:
-    """As the kit's max: NaN only if both are."""
+    """The kit's max, which is NaN only if both are."""
     if math.isnan(one) or math.isnan(other):
         return other if math.isnan(one) else one
     return max(one, other)

@@ -1,4 +1,4 @@
-"""PNG files chunk by chunk, right ones and wrong ones."""
+"""Valid and invalid PNG files, built chunk by chunk."""
 
 import io
 import struct
@@ -22,7 +22,7 @@ def chunk(kind: bytes, content: bytes = b"", *, crc: int | None = None) -> bytes
 
 @dataclass(frozen=True)
 class Parts:
-    """A file of 4 x 3 pixels, all background; what is not given is as it should be."""
+    """A file of 4 x 3 background pixels; parts that are not given are valid."""
 
     width: int = 4
     height: int = 3
@@ -62,7 +62,7 @@ def saved(image: Image.Image, kind: str = "PNG", **options: int) -> bytes:
 
 
 def filtered(labels: Bytes, filters: Sequence[int]) -> bytes:
-    """The stream of pixels with these filters, one for each row; a plain program from the words of the standard."""
+    """The pixel stream with these filters, one per row: a naive implementation of the standard."""
     above, stream = [0] * labels.shape[1], bytearray()
     for row, kind in zip(labels.tolist(), filters, strict=True):
         stream.append(kind)

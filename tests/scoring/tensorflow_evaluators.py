@@ -1,4 +1,4 @@
-"""The evaluators of the TensorFlow Object Detection API, run as they are but without TensorFlow.
+"""The evaluators of the TensorFlow Object Detection API, run unchanged but without TensorFlow.
 
 Their metrics are NumPy; of TensorFlow they use two functions that only graphs need, so that an empty module will do. Two
 names that NumPy 2 no longer has are given back to them.
@@ -33,7 +33,7 @@ EVALUATORS: Final = {
 
 @cache
 def load_evaluators() -> ModuleType:
-    """Its module object_detection_evaluation; skips the test where the package is not installed."""
+    """Its module object_detection_evaluation; skips the test if the package is not installed."""
     pytest.importorskip("object_detection", reason="tf-models-research-object-detection is not installed")
     names = ("tensorflow", "tensorflow.compat", "tensorflow.compat.v1")
     absent: dict[str, Any] = {name: ModuleType(name) for name in names}
@@ -50,7 +50,7 @@ def load_evaluators() -> ModuleType:
 
 @cache
 def load_expansion() -> ModuleType:
-    """Its module oid_hierarchical_labels_expansion, whose flags nobody asks for."""
+    """Its module oid_hierarchical_labels_expansion, whose command-line flags are not used."""
     pytest.importorskip("object_detection", reason="tf-models-research-object-detection is not installed")
     flags = SimpleNamespace(DEFINE_string=print, DEFINE_integer=print, FLAGS=None)
     with (
@@ -71,7 +71,7 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Truth:
-    """Objects of so many images; flags bool (n,); verified: bool (images, classes), what image-level labels speak of."""
+    """Objects of this many images; flags: bool (n,); verified: bool (images, classes), where image-level labels exist."""
 
     images: int
     objects: Boxes
@@ -82,7 +82,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Figures:
-    """The headline and the average precision of each class; NaN where there is none."""
+    """The headline and the average precision of each class, NaN if there is none."""
 
     mean: float
     classes: Sequence[float]
@@ -91,7 +91,7 @@ class Figures:
 def evaluate_tensorflow(
     protocol: str, classes: Sequence[str], truth: Truth, found: Boxes, confidence: Floats
 ) -> Figures:
-    """What the evaluator of this configuration reports."""
+    """The figures reported by the evaluator of this configuration."""
     categories = [{"id": number, "name": name} for number, name in enumerate(classes, OFFSET)]
     evaluator = getattr(load_evaluators(), EVALUATORS[protocol])(categories)
     objects_of, found_of = _by_image(truth.objects, truth.images), _by_image(found, truth.images)
@@ -127,7 +127,7 @@ def _by_image(boxes: Boxes, images: int) -> list[Places]:
 
 
 def _turned(boxes: Floats) -> Floats:
-    """Top, left, bottom, right, as it wants them."""
+    """Boxes as top, left, bottom, right, as the evaluator expects them."""
     return boxes[:, [1, 0, 3, 2]]
 
 

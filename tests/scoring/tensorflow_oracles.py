@@ -1,4 +1,4 @@
-"""The rules of the TensorFlow Object Detection API once more, box by box."""
+"""A naive implementation of the TensorFlow Object Detection API's rules, box by box."""
 
 import math
 import operator
@@ -35,9 +35,9 @@ def outcomes(
     open_images: bool = False,
     documented: bool = False,
 ) -> list[int]:
-    """1 true positive, 0 false positive, -1 ignored, best first.
+    """Outcomes, best first: 1 true positive, 0 false positive, -1 ignored.
 
-    Only Open Images knows groups, and it knows no difficult objects. documented: by the text and not by the program.
+    Only Open Images has groups, and it has no difficult objects. documented: follow the text, not the program.
     """
     enough = operator.gt if documented else operator.ge
     singles = [thing for thing in things if not (open_images and thing.group_of)]
@@ -86,7 +86,7 @@ Classes = Mapping[str, tuple[Sequence[Prediction], Sequence[Thing]]]
 
 
 def mean(classes: Classes, *, open_images: bool = False, documented: bool = False) -> float:
-    """Over the classes that have positives; NaN where there is none."""
+    """The mean over classes with positives; NaN if there are none."""
     values = [
         area(
             outcomes(predictions, things, open_images=open_images, documented=documented),
@@ -99,7 +99,7 @@ def mean(classes: Classes, *, open_images: bool = False, documented: bool = Fals
 
 
 def pooled(classes: Classes, *, documented: bool = False) -> float:
-    """All classes in one ranking, by the program those with positives only."""
+    """All classes in one ranking; the program includes only those with positives."""
     rows = []
     for predictions, things in classes.values():
         if not documented and not positives(things):

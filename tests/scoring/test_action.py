@@ -16,7 +16,7 @@ PEOPLE = annotation(thing("person"), thing("dog"), thing("person"))
 
 
 def truth(folder: Path, dataset: str = "VOC2012", **labels: str) -> GroundTruth:
-    """Two persons in m_1, of the Main set, and one in x_1, which is not; the labels are lines of the actions' files."""
+    """Two persons in m_1 of the Main set and one in x_1 outside it; the labels are lines of the actions' files."""
     tree = Kit(folder / dataset).main({"m_2": annotation(), "m_1": PEOPLE}, {"dog": "-1 1", "person": "-1 1"})
     tree.write("Annotations/x_1.xml", annotation(thing("person")))
     for action, lines in labels.items():
@@ -73,20 +73,20 @@ def test_ties_and_missing_persons_keep_the_order_of_the_label_file(tmp_path: Pat
     assert report.classes[1] == ClassResult("running", 1.0, None, 2, 0)
 
 
-def test_of_several_lines_for_a_person_the_last_counts(tmp_path: Path) -> None:
+def test_the_last_of_several_lines_for_a_person_counts(tmp_path: Path) -> None:
     report = scored(tmp_path, reading="x_1 1 0\nm_1 3 1\nx_1 1 2\n", running="")
 
     assert report.classes[0] == ClassResult("reading", 1.0, None, 1, 2)
 
 
-def test_a_person_whom_only_another_action_lists_is_left_out(tmp_path: Path) -> None:
+def test_a_person_listed_only_for_another_action_is_left_out(tmp_path: Path) -> None:
     report = scored(tmp_path, reading="", running="x_1 1 9\nm_1 1 1\n")
 
     assert report.classes[1] == ClassResult("running", 1.0, None, 2, 1)
     assert report.exhibits[2] == Curve("running", 2, bytes([1, 1]))
 
 
-def test_somebody_who_is_in_no_list_is_refused(tmp_path: Path) -> None:
+def test_a_person_in_none_of_the_lists_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SubmissionError) as refused:
         scored(tmp_path, reading="m_1 2 1\n", running="m_2 1 1\n")
 
@@ -96,7 +96,7 @@ def test_somebody_who_is_in_no_list_is_refused(tmp_path: Path) -> None:
     ]
 
 
-def test_an_action_that_nobody_does_has_no_value(tmp_path: Path) -> None:
+def test_an_action_without_positives_has_no_value(tmp_path: Path) -> None:
     version = truth(tmp_path, reading="m_1 1 -1\n")
 
     report = evaluate(results(tmp_path / "sent", reading=""), version, competition=9, protocol="voc2012")
@@ -105,7 +105,7 @@ def test_an_action_that_nobody_does_has_no_value(tmp_path: Path) -> None:
     assert report.headline_reason == "a class has no value"
 
 
-def test_an_action_that_everybody_does_has_no_roc_curve(tmp_path: Path) -> None:
+def test_an_action_without_negatives_has_no_roc_curve(tmp_path: Path) -> None:
     version = truth(tmp_path, reading="m_1 1 1\n")
 
     report = evaluate(results(tmp_path / "sent", reading=""), version, competition=9, protocol="voc2006")
@@ -113,13 +113,13 @@ def test_an_action_that_everybody_does_has_no_roc_curve(tmp_path: Path) -> None:
     assert report.classes[0].reason == "everybody in the set does it"
 
 
-def test_who_does_something_else_is_nobody_s_competition(tmp_path: Path) -> None:
+def test_the_action_other_is_not_scored(tmp_path: Path) -> None:
     version = truth(tmp_path, reading=READING, other="m_1 1 1\n")
 
     assert columns(version.description, 9) == ("reading",)
 
 
-def test_persons_are_kept_by_their_images_also_beyond_the_main_set(tmp_path: Path) -> None:
+def test_stored_rankings_name_the_images_of_persons_outside_the_main_set(tmp_path: Path) -> None:
     version = truth(tmp_path, reading=READING)
     sent = results(tmp_path / "sent", reading="m_1 1 1\n")
 
@@ -130,7 +130,7 @@ def test_persons_are_kept_by_their_images_also_beyond_the_main_set(tmp_path: Pat
     assert kept.outcomes.tolist() == [-1, 1, 0]
 
 
-def test_without_an_action_set_there_is_nothing_to_score(tmp_path: Path) -> None:
+def test_a_challenge_without_an_action_set_cannot_be_scored(tmp_path: Path) -> None:
     version = truth(tmp_path)
 
     assert columns(version.description, 9) == ()

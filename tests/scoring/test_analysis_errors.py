@@ -1,4 +1,4 @@
-"""What is wrong with wrong detections, against rules written down once more, box by box."""
+"""Kinds of detection errors, compared to a naive implementation."""
 
 import math
 from collections import Counter
@@ -84,7 +84,7 @@ def scene(folder: Path) -> GroundTruth:
     return truth_of(folder, image)
 
 
-def test_every_kind_of_mistake_is_reported(tmp_path: Path) -> None:
+def test_every_kind_of_error_is_reported(tmp_path: Path) -> None:
     predictions = [
         Prediction(0, 0.9, CAT),
         Prediction(0, 0.8, (2, 1, 20, 20)),
@@ -104,7 +104,7 @@ def test_every_kind_of_mistake_is_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_the_costs_are_what_would_be_gained(tmp_path: Path) -> None:
+def test_the_cost_of_an_error_is_the_gain_from_fixing_it(tmp_path: Path) -> None:
     misplaced = (1, 41, 20, 48)  # on the second cat, which nobody else finds
     predictions = [Prediction(0, 0.9, DOG), Prediction(0, 0.8, misplaced), Prediction(0, 0.7, CAT)]
     truth = scene(tmp_path)
@@ -123,7 +123,7 @@ def test_the_costs_are_what_would_be_gained(tmp_path: Path) -> None:
     }
 
 
-def test_a_misplaced_prediction_for_an_object_that_is_found_is_only_taken_out(tmp_path: Path) -> None:
+def test_a_misplaced_prediction_for_an_object_found_by_another_is_removed(tmp_path: Path) -> None:
     predictions = [Prediction(0, 0.9, (1, 1, 20, 7)), Prediction(0, 0.8, CAT)]
     truth = scene(tmp_path)
 
@@ -134,7 +134,7 @@ def test_a_misplaced_prediction_for_an_object_that_is_found_is_only_taken_out(tm
     assert cost == pytest.approx(0.5 - 0.25)
 
 
-def test_one_of_two_misplaced_predictions_for_an_object_is_corrected(tmp_path: Path) -> None:
+def test_only_one_of_two_misplaced_predictions_for_an_object_is_corrected(tmp_path: Path) -> None:
     predictions = [Prediction(0, 0.9, (1, 1, 20, 7)), Prediction(0, 0.8, (1, 1, 20, 8))]
     truth = scene(tmp_path)
 
@@ -147,7 +147,7 @@ def test_one_of_two_misplaced_predictions_for_an_object_is_corrected(tmp_path: P
     )  # nothing was found: without the missed ones there is no score
 
 
-def test_near_a_difficult_object_nothing_is_corrected(tmp_path: Path) -> None:
+def test_a_misplaced_prediction_near_a_difficult_object_is_not_corrected(tmp_path: Path) -> None:
     truth = truth_of(
         tmp_path,
         annotation(thing("cat", CAT, said="difficult"), thing("cat", (1, 41, 20, 60)), thing("dog", DOG)),
@@ -168,7 +168,7 @@ def test_without_objects_there_are_counts_but_no_costs(tmp_path: Path) -> None:
     assert rows(found)[ErrorKind.MISSED] == (0, None)
 
 
-def test_a_box_around_several_objects_is_no_mistake_where_it_need_not_be_found(tmp_path: Path) -> None:
+def test_a_box_on_a_group_is_not_an_error_where_groups_need_not_be_found(tmp_path: Path) -> None:
     group = thing("cat", (1, 1, 40, 40)).replace("<bndbox>", "<groupof>1</groupof><bndbox>")
     truth = truth_of(tmp_path, annotation(group, thing("cat", (50, 1, 59, 10)), width=90, height=90))
     predictions = [Prediction(0, 0.9, (1, 1, 60, 90)), Prediction(0, 0.8, (50, 1, 59, 10))]
@@ -179,7 +179,7 @@ def test_a_box_around_several_objects_is_no_mistake_where_it_need_not_be_found(t
     assert found.value == 0.5
 
 
-def test_mistakes_agree_with_the_rules_written_down_once_more(tmp_path: Path) -> None:
+def test_error_kinds_match_a_naive_implementation(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     for number in range(15):
         things = [(str(rng.choice(CLASSES)), some_box(rng)) for _ in range(rng.integers(1, 7))]
@@ -245,11 +245,11 @@ def naive_kinds(predictions: list[Prediction], things: list[tuple[str, Corners]]
     return said
 
 
-def test_the_families_are_the_classes_of_2007() -> None:
+def test_the_twenty_classes_are_each_in_one_family() -> None:
     assert sum(map(len, SIMILAR_CLASSES)) == len(frozenset[str]().union(*SIMILAR_CLASSES)) == 20
 
 
-def test_a_breakdown_survives_json(tmp_path: Path) -> None:
+def test_a_breakdown_survives_a_round_trip_through_json(tmp_path: Path) -> None:
     truth = scene(tmp_path)
     found = break_down(placed([Prediction(0, 0.9, DOG)], truth), truth, RULES)
 

@@ -1,4 +1,4 @@
-"""Examples to look at, on sets where one can say which they are."""
+"""Examples to look at, on small sets where the expected ones are known."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def ranked(image: list[int], confidence: list[float], boxes: list[list[float]]) 
     return RankedDetections(kept, lines.boxes[matched.order])
 
 
-def test_detections_are_listed_by_what_they_are() -> None:
+def test_detections_are_listed_by_kind() -> None:
     found = examples_of_detections(
         ranked(
             [0, 0, 0, 0, 0, 1],
@@ -73,7 +73,7 @@ def test_detections_are_listed_by_what_they_are() -> None:
     assert found.missed == (Example(0, box=(20, 0, 60, 40)), Example(1, box=(0, 0, 10, 10)))
 
 
-def test_no_more_are_listed_than_asked_for() -> None:
+def test_no_more_examples_are_listed_than_requested() -> None:
     found = examples_of_detections(
         ranked([0, 0], [0.9, 0.8], [[50, 50, 60, 60], [50, 50, 61, 61]]), truth(), RULES, count=1
     )
@@ -81,7 +81,7 @@ def test_no_more_are_listed_than_asked_for() -> None:
     assert (len(found.false_positives), len(found.missed)) == (1, 1)
 
 
-def test_a_ranking_lists_what_it_puts_first_and_last() -> None:
+def test_a_ranking_lists_its_first_and_last_images() -> None:
     confidence = np.array([0.9, 0.8, 0.7, 0.2, -np.inf, -np.inf])
     outcomes = np.array([1, 0, 1, -1, 1, 0], np.int8)
 

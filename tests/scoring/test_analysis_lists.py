@@ -1,4 +1,4 @@
-"""Hard images, similarity of methods and the random baseline."""
+"""Hard images, the similarity of methods, and the random baseline."""
 
 from pathlib import Path
 from statistics import fmean, median
@@ -52,7 +52,7 @@ def ranking(*images: int) -> RankedPredictions:
     return RankedPredictions("cat", 0, np.array(images, np.int32), np.linspace(1, 0, n), np.zeros(n, np.int8))
 
 
-def test_easy_hard_and_confusing_images_are_those_of_the_median_method() -> None:
+def test_easy_hard_and_confusing_images_follow_the_median_method() -> None:
     rankings = [ranking(0, 1, 2, 3, 4), ranking(4, 0, 1, 2, 3), ranking(1, 0, 3, 2, 4)]
 
     found = find_hard_images(rankings, np.array([1, -1, 1, 0, -1], np.int8), count=1)
@@ -89,7 +89,7 @@ def test_images_are_easy_or_hard_to_segment_by_the_median_iou() -> None:
     assert [each.value for each in found[1].confusing] == sorted(shares, reverse=True)
 
 
-def test_an_image_has_an_action_where_one_of_its_persons_does_it() -> None:
+def test_an_image_shows_an_action_if_one_of_its_persons_performs_it() -> None:
     persons = RankedPredictions(
         "running", 1, np.array([3, 1, 1, 0], np.int32), np.ones(4), np.array([0, 1, 0, IGNORED], np.int8)
     )
@@ -97,7 +97,7 @@ def test_an_image_has_an_action_where_one_of_its_persons_does_it() -> None:
     assert labels_of_persons(persons, 5).tolist() == [0, 1, 0, -1, 0]
 
 
-def test_what_has_no_prediction_has_no_rank_of_its_own() -> None:
+def test_images_without_a_prediction_share_a_rank() -> None:
     one = RankedPredictions(
         "cat", 1, np.array([2, 0], np.int32), np.array([0.5, -np.inf]), np.zeros(2, np.int8)
     )
@@ -105,7 +105,7 @@ def test_what_has_no_prediction_has_no_rank_of_its_own() -> None:
     assert median_ranks([one], 3).tolist() == [2.5, 2.5, 1.0]
 
 
-def test_ranks_are_of_images_and_those_without_an_prediction_share_the_rest() -> None:
+def test_median_ranks_of_images_match_a_naive_implementation() -> None:
     rng = np.random.default_rng(2)
     rankings = [ranking(*rng.integers(0, 12, 9).tolist()) for _ in range(4)]
 
@@ -133,7 +133,7 @@ def naive_spearman(one: list[float], other: list[float]) -> float:
     return float(product / (spread[0] * spread[1]) ** 0.5)
 
 
-def test_the_correlation_is_spearmans_on_each_images_most_confident_prediction() -> None:
+def test_the_correlation_is_spearmans_on_the_best_prediction_of_each_image() -> None:
     rng = np.random.default_rng(6)
     for _ in range(20):
         results = [
@@ -160,7 +160,7 @@ def ranked_only(predictions: list[Prediction]) -> RankedPredictions:
     )
 
 
-def test_images_of_equal_confidence_have_no_correlation() -> None:
+def test_constant_confidences_have_no_correlation() -> None:
     constant = RankedPredictions(
         "cat", 0, np.arange(3, dtype=np.int32), np.full(3, 0.5), np.zeros(3, np.int8)
     )
@@ -170,7 +170,7 @@ def test_images_of_equal_confidence_have_no_correlation() -> None:
     assert rank_correlation(ranking(), ranking(), 0) is None
 
 
-def test_boxes_in_common_are_counted_to_the_nearest_pixel_and_as_often_as_they_are_there() -> None:
+def test_common_boxes_are_counted_to_the_nearest_pixel_with_repetitions() -> None:
     one = [
         Prediction(0, 0.9, (1, 1, 5, 5)),
         Prediction(0, 0.8, (1, 1, 5, 5)),
@@ -188,7 +188,7 @@ def test_boxes_in_common_are_counted_to_the_nearest_pixel_and_as_often_as_they_a
     assert common_boxes(placed(one), placed([])) is None
 
 
-def test_masks_agree_where_both_say_the_same_and_are_asked() -> None:
+def test_masks_agree_where_both_have_the_same_label_outside_void() -> None:
     one, other = np.array([[0, 1], [2, 3]], np.uint8), np.array([[0, 1], [1, 3]], np.uint8)
     truth = np.array([[0, 7], [7, 255]], np.uint8)
 
@@ -210,7 +210,7 @@ def test_the_random_baseline_is_the_mean_of_all_permutations() -> None:
     assert random_baseline(labelled(40, 60), roc_auc) == pytest.approx(0.5, abs=0.02)
 
 
-def test_the_random_baseline_is_near_what_the_paper_shows_for_people() -> None:
+def test_the_random_baseline_is_close_to_the_papers_value_for_person() -> None:
     found = random_baseline(
         labelled(2007, 4952 - 2007), ranked_average_precision_11_points
     )  # 43.4 in the paper, for one order
@@ -222,7 +222,7 @@ def test_without_positives_there_is_no_random_baseline() -> None:
     assert random_baseline(labelled(0, 4), ranked_average_precision, permutations=2) is None
 
 
-def test_the_boxes_of_kept_predictions_are_read_from_the_archive(tmp_path: Path) -> None:
+def test_boxes_of_ranked_predictions_are_read_from_the_archive(tmp_path: Path) -> None:
     truth = read_tree(kit(tmp_path).root, "test")
     results = tmp_path / "results" / "VOC2012" / "Main"
     results.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Sweeps over overlap and size against scoring again with the naive rules."""
+"""Sweeps over overlap and size, compared to scoring with the naive rules."""
 
 import math
 from dataclasses import replace
@@ -77,7 +77,7 @@ def naive(predictions: list[Prediction], things: list[Thing], iou_threshold: flo
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_an_overlap_sweep_is_scoring_with_other_thresholds(seed: int) -> None:
+def test_an_overlap_sweep_equals_scoring_with_other_thresholds(seed: int) -> None:
     predictions, things = scene(seed)
     objects = ground_truth(things)
 
@@ -90,7 +90,7 @@ def test_an_overlap_sweep_is_scoring_with_other_thresholds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_size_sweep_is_scoring_with_small_objects_difficult(seed: int) -> None:
+def test_a_size_sweep_equals_scoring_with_small_objects_marked_difficult(seed: int) -> None:
     predictions, things = scene(seed)
     objects, sizes = ground_truth(things), np.full((IMAGES, 2), (80, 50), np.int32)
 
@@ -126,13 +126,13 @@ def test_sweeps_follow_the_protocol_of_the_year() -> None:
     assert of_2012.value == 1.0
 
 
-def test_an_object_of_exactly_the_share_stays() -> None:
+def test_an_objects_relative_area_is_exact_at_the_threshold() -> None:
     objects = ground_truth([Thing(0, (1, 1, 10, 10))])
 
     assert relative_areas(objects, np.full((IMAGES, 2), (50, 20), np.int32)).tolist() == [0.1]
 
 
-def test_images_that_show_too_little_are_left_out() -> None:
+def test_images_that_show_too_little_of_a_class_are_left_out() -> None:
     ranked = RankedPredictions(
         "cat", 2, np.array([0, 1, 2, 3], np.int32), np.linspace(1, 0, 4), np.array([1, 0, 1, -1], np.int8)
     )
@@ -147,7 +147,7 @@ def test_images_that_show_too_little_are_left_out() -> None:
     ]
 
 
-def test_a_share_is_that_of_the_union_of_the_boxes(tmp_path: Path) -> None:
+def test_the_covered_area_is_that_of_the_union_of_the_boxes(tmp_path: Path) -> None:
     boxes = [(1, 1, 10, 10), (6, 6, 15, 15), (1, 1, 3, 3), (41, 31, 60, 50)]  # the last one leaves the image
     first = annotation(*(thing("cat", box) for box in boxes), thing("dog"), width=50, height=40)
     tree = kit(tmp_path).main({"a": first, "b": annotation(thing("dog"))}, {"cat": "1 -1", "dog": "1 1"})
@@ -159,7 +159,7 @@ def test_a_share_is_that_of_the_union_of_the_boxes(tmp_path: Path) -> None:
     assert covered_areas(truth, "cat").tolist() == [painted.mean(), 0.0]
 
 
-def test_a_box_outside_its_image_has_no_share(tmp_path: Path) -> None:
+def test_a_box_outside_its_image_has_no_relative_area(tmp_path: Path) -> None:
     tree = kit(tmp_path).main(
         {"a": annotation(thing("cat", (60, 1, 70, 9)), thing("dog"))}, {"cat": "1", "dog": "1"}
     )
@@ -167,7 +167,7 @@ def test_a_box_outside_its_image_has_no_share(tmp_path: Path) -> None:
     assert covered_areas(read_tree(tree.root, "test"), "cat").tolist() == [0.0]
 
 
-def test_predictions_of_another_file_are_refused() -> None:
+def test_predictions_from_another_file_are_refused() -> None:
     predictions = placed([Prediction(0, 0.5, (1, 1, 9, 9))], ground_truth([]))
     other = detections([Prediction(1, 0.5, (1, 1, 9, 9))])
     surer = ClassDetections(predictions.ranked.image, predictions.ranked.confidence + 1, predictions.boxes)
@@ -177,7 +177,7 @@ def test_predictions_of_another_file_are_refused() -> None:
             with_boxes(predictions.ranked, lines)
 
 
-def test_a_sweep_survives_json() -> None:
+def test_a_sweep_survives_a_round_trip_through_json() -> None:
     objects = ground_truth([Thing(0, (1, 1, 10, 10))])
     sweep = sweep_iou_threshold(placed([Prediction(0, 0.9, (1, 1, 10, 10))], objects), objects, RULES)
 
@@ -186,7 +186,7 @@ def test_a_sweep_survives_json() -> None:
 
 
 @pytest.mark.shared
-def test_sweeps_of_a_real_detector_pass_through_its_scores(
+def test_sweeps_of_a_real_detector_include_its_scores(
     unpacked: Unpack, real_truth: ReadTruth, tmp_path: Path
 ) -> None:
     truth = real_truth("voc2007_annotations_imagesets.tar.xz", "VOC2007", "test")

@@ -28,7 +28,7 @@ Bounding box for object 2 "PAScow" (Xmin, Ymin) - (Xmax, Ymax) : (217, 210) - (4
 """
 
 
-def test_an_annotation_s_size_and_objects_are_read_in_order() -> None:
+def test_an_annotation_is_read_with_its_size_and_its_objects_in_order() -> None:
     found = read_xml(annotation(thing("dog"), thing("cat"), width=353, height=500).encode())
 
     assert (found.width, found.height) == (353, 500)
@@ -41,7 +41,7 @@ def test_the_sides_of_a_box_are_read_by_name_and_may_be_fractions() -> None:
     assert found.box == Box(1, 281.70000076293945, 218, 500)
 
 
-def test_only_the_text_1_is_true_and_a_missing_field_is_false() -> None:
+def test_a_flag_is_true_only_if_its_text_is_1() -> None:
     text = annotation(thing("dog", said="difficult truncated occluded groupof"), thing("cat"))
     text = text.replace("<name>cat</name>", "<name>cat</name><difficult>yes</difficult>")
 
@@ -85,7 +85,7 @@ def test_parts_belong_to_their_person() -> None:
         ("<annotation>", '<!DOCTYPE a [<!ENTITY b "b">]><annotation>', "this is not plain XML: DTDForbidden"),
     ],
 )
-def test_a_wrong_annotation_is_named_with_what_is_wrong(old: str, new: str, sentence: str) -> None:
+def test_an_invalid_annotation_is_reported_with_the_reason(old: str, new: str, sentence: str) -> None:
     text = annotation(thing("dog", parts=part("head")))
 
     with pytest.raises(AnnotationError) as wrong:
@@ -96,7 +96,7 @@ def test_a_wrong_annotation_is_named_with_what_is_wrong(old: str, new: str, sent
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_an_annotation_of_2006_is_read_with_its_corners_put_in_order(end: str) -> None:
+def test_corners_in_annotations_of_2006_are_put_in_order(end: str) -> None:
     found = read_text_of_2006(OF_2006.replace("\n", end).encode())
 
     car, cow = found.objects
@@ -115,13 +115,15 @@ def test_an_annotation_of_2006_is_read_with_its_corners_put_in_order(end: str) -
         ("PASpersonLeftTruncDifficult", "person", True, True),
     ],
 )
-def test_a_label_of_2006_is_taken_apart(label: str, name: str, *, truncated: bool, difficult: bool) -> None:
+def test_a_label_of_2006_is_split_into_class_and_flags(
+    label: str, name: str, *, truncated: bool, difficult: bool
+) -> None:
     found = read_text_of_2006(OF_2006.replace('"PAScow"', f'"{label}"').encode()).objects[1]
 
     assert (found.name, found.truncated, found.difficult) == (name, truncated, difficult)
 
 
-def test_what_2006_marks_as_an_image_of_nothing_holds_no_object() -> None:
+def test_an_image_that_2006_marks_as_empty_has_no_objects() -> None:
     assert len(read_text_of_2006(OF_2006.replace("PAScow", "PASnull_annotated").encode()).objects) == 1
 
 
@@ -138,7 +140,7 @@ def test_what_2006_marks_as_an_image_of_nothing_holds_no_object() -> None:
         ('"PAScow"', '"cow"', "expected a label such as 'PAScarRearTruncDifficult', found 'cow'"),
     ],
 )
-def test_a_wrong_annotation_of_2006_is_named_with_what_is_wrong(old: str, new: str, sentence: str) -> None:
+def test_an_invalid_annotation_of_2006_is_reported_with_the_reason(old: str, new: str, sentence: str) -> None:
     with pytest.raises(AnnotationError) as wrong:
         read_text_of_2006(OF_2006.replace(old, new).encode())
 
@@ -146,7 +148,7 @@ def test_a_wrong_annotation_of_2006_is_named_with_what_is_wrong(old: str, new: s
     assert str(wrong.value).startswith(sentence)
 
 
-def test_an_image_set_lists_images_with_numbers_and_may_have_empty_lines() -> None:
+def test_an_image_set_may_have_numbers_and_empty_lines() -> None:
     assert read_image_set(b"000001\r\n\n2008_000002  1 -1\n") == (
         ListedImage("000001", ()),
         ListedImage("2008_000002", (1, -1)),
@@ -154,18 +156,18 @@ def test_an_image_set_lists_images_with_numbers_and_may_have_empty_lines() -> No
 
 
 @pytest.mark.parametrize("line", ["a/../b", "..", "a 1 2 3", "a x", "a 1.5", "\u00e9", f"a {10**9}"])
-def test_a_wrong_line_of_an_image_set_is_named_with_its_number(line: str) -> None:
+def test_an_invalid_line_of_an_image_set_is_reported_with_its_number(line: str) -> None:
     with pytest.raises(AnnotationError, match="expected an image and at most two whole numbers") as wrong:
         read_image_set(f"000001\n{line}\n".encode())
 
     assert wrong.value.line == 2
 
 
-def test_a_byte_order_mark_before_an_image_set_is_passed_over() -> None:
+def test_a_byte_order_mark_before_an_image_set_is_skipped() -> None:
     assert read_image_set("\ufeff000001\n".encode()) == (ListedImage("000001", ()),)
 
 
-def test_an_image_listed_twice_is_named() -> None:
+def test_an_image_listed_twice_is_reported() -> None:
     with pytest.raises(AnnotationError, match="'000001' is repeated") as wrong:
         read_image_set(b"000001\n000002\n000001\n")
 
@@ -183,7 +185,5 @@ def test_an_image_listed_twice_is_named() -> None:
     ],
     ids=["text of 2006", "the beginning of an XML file", "one side only", "no width", "nothing"],
 )
-def test_the_size_of_an_image_is_found_without_reading_the_rest(
-    text: str, size: tuple[int, int] | None
-) -> None:
+def test_the_size_of_an_image_is_read_from_its_header_alone(text: str, size: tuple[int, int] | None) -> None:
     assert read_size(text.encode()) == size

@@ -28,7 +28,7 @@ TAR = tar(FILES)
         (gz(TAR), "9f86d081884c7d65"),
     ],
 )
-def test_an_archive_is_what_its_first_bytes_say(tmp_path: Path, data: bytes, name: str) -> None:
+def test_the_kind_of_an_archive_is_known_from_its_first_bytes(tmp_path: Path, data: bytes, name: str) -> None:
     assert walked(written(tmp_path, data, name)).files == FILES
 
 
@@ -41,14 +41,16 @@ def test_an_archive_is_what_its_first_bytes_say(tmp_path: Path, data: bytes, nam
         (TAR + zip_of(FILES), "results.zip", ".tar"),
     ],
 )
-def test_a_name_that_says_another_kind_is_refused(tmp_path: Path, data: bytes, name: str, other: str) -> None:
+def test_a_file_extension_of_another_kind_is_refused(
+    tmp_path: Path, data: bytes, name: str, other: str
+) -> None:
     result = walked(written(tmp_path, data, name))
 
     assert result.codes == ["wrong-extension"]
     assert other in result.said[0].message
 
 
-def test_the_name_that_the_sender_gave_counts(tmp_path: Path) -> None:
+def test_the_extension_is_checked_on_the_name_given_by_the_sender(tmp_path: Path) -> None:
     path = written(tmp_path, gz(TAR), "9f86d081884c7d65")
 
     assert walked(path, name="mine.zip").codes == ["wrong-extension"]
@@ -76,7 +78,7 @@ def test_the_name_that_the_sender_gave_counts(tmp_path: Path) -> None:
         (gz(TAR) + bytes(600_000) + b"\1", "trailing-data", "gzip"),
     ],
 )
-def test_what_is_no_archive_of_ours_is_refused(tmp_path: Path, data: bytes, code: str, word: str) -> None:
+def test_unsupported_archives_are_refused(tmp_path: Path, data: bytes, code: str, word: str) -> None:
     result = walked(written(tmp_path, data))
 
     assert result.codes == [code]
@@ -84,13 +86,13 @@ def test_what_is_no_archive_of_ours_is_refused(tmp_path: Path, data: bytes, code
 
 
 @pytest.mark.parametrize("pack", [gz, xz])
-def test_streams_behind_each_other_are_one(tmp_path: Path, pack: type[bytes]) -> None:
+def test_concatenated_streams_are_read_as_one(tmp_path: Path, pack: type[bytes]) -> None:
     data = pack(TAR[:1000]) + bytes(4) + pack(TAR[1000:]) + bytes(512)
 
     assert walked(written(tmp_path, data)).files == FILES
 
 
-def test_a_checksum_is_asked_even_behind_the_last_file(tmp_path: Path) -> None:
+def test_the_checksum_after_the_last_file_is_verified(tmp_path: Path) -> None:
     padded = TAR + bytes(3 << 20)
     data = gzip.compress(padded, 1, mtime=0)
 
@@ -124,12 +126,12 @@ def test_links_and_special_files_of_a_folder_are_not_followed(tmp_path: Path) ->
     assert result.codes == ["link", "special-file", "link"]
 
 
-def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+def test_an_unreadable_folder_is_not_treated_as_empty(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         list(members(tmp_path / "gone", Meter(Limits()), Names(Limits(), Problems())))
 
 
-def test_limits_hold_for_folders(tmp_path: Path) -> None:
+def test_limits_apply_to_folders(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(bytes(2000))
     (tmp_path / "b.txt").write_bytes(b"b")
 
@@ -139,7 +141,7 @@ def test_limits_hold_for_folders(tmp_path: Path) -> None:
     assert walked(tmp_path, Limits(max_path_length=3)).codes == ["name-too-long", "name-too-long"]
 
 
-def test_a_meter_knows_what_lies_at_a_path(tmp_path: Path) -> None:
+def test_the_packed_size_is_known_for_archives_and_not_for_folders(tmp_path: Path) -> None:
     path = written(tmp_path, b"12345")
 
     assert Meter.of(path, Limits()).packed == 5

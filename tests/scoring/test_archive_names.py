@@ -14,11 +14,11 @@ def names(limits: Limits | None = None) -> Names:
 
 
 @pytest.mark.parametrize("name", ["results/Main/a.txt", "./results//Main/./a.txt", "results/Main/a.txt/."])
-def test_a_name_is_written_as_it_should_have_been(name: str) -> None:
+def test_file_names_are_normalised(name: str) -> None:
     assert names().accept(name, folder=False) == "results/Main/a.txt"
 
 
-def test_the_folder_itself_may_be_named() -> None:
+def test_the_archive_may_have_an_entry_for_its_root_folder() -> None:
     assert names().accept("./", folder=True) == ""
 
 
@@ -44,7 +44,7 @@ def test_the_folder_itself_may_be_named() -> None:
         ("d/" * 13 + "a.txt", "path-too-deep"),
     ],
 )
-def test_a_name_that_could_harm_is_refused(name: str, code: str) -> None:
+def test_a_dangerous_name_is_refused(name: str, code: str) -> None:
     met = names()
 
     assert met.accept(name, folder=False) is None
@@ -62,7 +62,7 @@ def test_the_same_file_twice_is_refused() -> None:
     assert "twice" in met.problems.listed[0].message
 
 
-def test_names_that_a_file_system_may_confuse_are_refused() -> None:
+def test_names_that_a_file_system_may_not_distinguish_are_refused() -> None:
     met = names()
 
     met.accept("r\u00e9sults/a.txt", folder=False)
@@ -71,7 +71,7 @@ def test_names_that_a_file_system_may_confuse_are_refused() -> None:
     assert "case" in met.problems.listed[0].message
 
 
-def test_a_folder_may_be_named_again() -> None:
+def test_a_folder_may_be_listed_twice() -> None:
     met = names()
 
     assert met.accept("results/", folder=True) == "results"
@@ -82,7 +82,7 @@ def test_a_folder_may_be_named_again() -> None:
 @pytest.mark.parametrize(
     "order", [("results", "results/a.txt"), ("results/a.txt", "results"), ("results", "Results/a.txt")]
 )
-def test_a_name_of_both_a_file_and_a_folder_is_refused(order: tuple[str, str]) -> None:
+def test_a_name_used_for_both_a_file_and_a_folder_is_refused(order: tuple[str, str]) -> None:
     met = names()
 
     met.accept(order[0], folder=False)
@@ -91,7 +91,7 @@ def test_a_name_of_both_a_file_and_a_folder_is_refused(order: tuple[str, str]) -
     assert met.problems.listed[0].code == "file-and-folder"
 
 
-def test_a_file_where_a_folder_comes_again_is_refused() -> None:
+def test_a_file_with_the_name_of_an_earlier_folder_is_refused() -> None:
     met = names()
 
     met.accept("results", folder=False)

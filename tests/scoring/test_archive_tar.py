@@ -23,7 +23,7 @@ FILE = header("a.txt", size=5) + b"hello".ljust(512, b"\0")
 
 @pytest.mark.parametrize("kind", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT])
 @pytest.mark.parametrize("pack", [bytes, gz, xz])
-def test_files_come_out_as_they_went_in(tmp_path: Path, kind: int, pack: type[bytes]) -> None:
+def test_files_are_read_unchanged(tmp_path: Path, kind: int, pack: type[bytes]) -> None:
     files = detections()
 
     result = walked(written(tmp_path, pack(tar(files, kind))))
@@ -33,7 +33,7 @@ def test_files_come_out_as_they_went_in(tmp_path: Path, kind: int, pack: type[by
     assert result.meter.members == 3
 
 
-def test_folders_are_passed_over(tmp_path: Path) -> None:
+def test_folders_are_skipped(tmp_path: Path) -> None:
     folder = special("./", tarfile.DIRTYPE)
 
     result = walked(written(tmp_path, tar({"./": folder, "./a.txt": b"a"})))
@@ -43,7 +43,7 @@ def test_folders_are_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
-def test_long_names_are_read_from_their_extension(tmp_path: Path, kind: int) -> None:
+def test_long_names_are_read_from_extension_headers(tmp_path: Path, kind: int) -> None:
     name = "results/" + "n" * 200 + ".txt"
 
     result = walked(written(tmp_path, tar({name: b"a"}, kind)))
@@ -57,13 +57,13 @@ def test_the_oldest_format_without_a_magic_number_is_read(tmp_path: Path) -> Non
     assert walked(written(tmp_path, old)).files == {"a.txt": b"hello"}
 
 
-def test_what_is_said_of_all_members_renames_none(tmp_path: Path) -> None:
+def test_a_global_header_does_not_rename_members(tmp_path: Path) -> None:
     data = extension(tarfile.XGLTYPE, record("path", "../evil.txt")) + FILE + END
 
     assert walked(written(tmp_path, data)).files == {"a.txt": b"hello"}
 
 
-def test_the_long_name_of_a_link_is_passed_over(tmp_path: Path) -> None:
+def test_the_long_name_of_a_link_is_skipped(tmp_path: Path) -> None:
     data = extension(tarfile.GNUTYPE_LONGLINK, b"target\0") + FILE + END
 
     assert walked(written(tmp_path, data)).files == {"a.txt": b"hello"}
@@ -81,7 +81,7 @@ def test_the_long_name_of_a_link_is_passed_over(tmp_path: Path) -> None:
         (tarfile.GNUTYPE_SPARSE, "special-file"),
     ],
 )
-def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: bytes, code: str) -> None:
+def test_members_that_are_not_regular_files_are_refused(tmp_path: Path, kind: bytes, code: str) -> None:
     data = header("odd.txt", kind) + FILE + END
 
     result = walked(written(tmp_path, data))
@@ -90,13 +90,13 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: bytes, code: s
     assert result.files == {"a.txt": b"hello"}
 
 
-def test_a_sparse_file_of_the_newer_kind_is_refused(tmp_path: Path) -> None:
+def test_a_sparse_file_in_pax_format_is_refused(tmp_path: Path) -> None:
     data = extension(tarfile.XHDTYPE, record("GNU.sparse.major", "1")) + FILE + END
 
     assert walked(written(tmp_path, data)).codes == ["special-file"]
 
 
-def test_a_path_from_an_extension_is_no_safer_than_another(tmp_path: Path) -> None:
+def test_an_unsafe_path_in_an_extension_header_is_refused(tmp_path: Path) -> None:
     data = extension(tarfile.XHDTYPE, record("path", "/tmp/a.txt")) + FILE + END
 
     assert walked(written(tmp_path, data)).codes == ["unsafe-path"]
@@ -123,20 +123,22 @@ def test_a_path_from_an_extension_is_no_safer_than_another(tmp_path: Path) -> No
         (FILE + header("b.txt", size=1 << 40), "file-too-large"),
     ],
 )
-def test_an_archive_that_cannot_be_read_on_is_refused(tmp_path: Path, data: bytes, code: str) -> None:
+def test_an_archive_that_breaks_off_or_is_malformed_is_refused(
+    tmp_path: Path, data: bytes, code: str
+) -> None:
     result = walked(written(tmp_path, data))
 
     assert result.files["a.txt"] == b"hello"
     assert result.codes == [code]
 
 
-def test_a_link_without_content_is_skipped_whatever_size_it_claims(tmp_path: Path) -> None:
+def test_a_link_is_skipped_whatever_size_it_claims(tmp_path: Path) -> None:
     data = header("link", tarfile.LNKTYPE, 700) + FILE + END
 
     assert walked(written(tmp_path, data)).files == {"a.txt": b"hello"}
 
 
-def test_a_file_that_ends_early_is_noticed_when_it_is_skipped(tmp_path: Path) -> None:
+def test_a_truncated_file_is_detected_when_it_is_skipped(tmp_path: Path) -> None:
     data = FILE + header("odd", tarfile.FIFOTYPE, 5000) + b"short"
 
     assert walked(written(tmp_path, data)).codes == ["special-file", "truncated"]
@@ -151,7 +153,7 @@ def test_more_members_than_allowed_are_refused(tmp_path: Path) -> None:
     assert len(result.files) == 5
 
 
-def test_bytes_are_counted_as_they_come_out(tmp_path: Path) -> None:
+def test_limits_count_unpacked_bytes(tmp_path: Path) -> None:
     data = gz(tar({"a.txt": bytes(200_000)}))
 
     assert walked(written(tmp_path, data), Limits(max_unpacked_bytes=100_000)).codes == ["too-large"]

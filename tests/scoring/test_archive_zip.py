@@ -22,7 +22,7 @@ GOOD = Zipped("a.txt", b"hello")
 SIZES_FOLLOW = 0x8
 
 
-def test_files_come_out_as_they_went_in(tmp_path: Path) -> None:
+def test_files_are_read_unchanged(tmp_path: Path) -> None:
     files = detections()
 
     result = walked(written(tmp_path, zip_of(files)))
@@ -31,7 +31,7 @@ def test_files_come_out_as_they_went_in(tmp_path: Path) -> None:
     assert result.files == files
 
 
-def test_what_the_library_writes_is_read(tmp_path: Path) -> None:
+def test_archives_written_by_zipfile_are_read(tmp_path: Path) -> None:
     path = tmp_path / "results.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.mkdir("results")
@@ -46,7 +46,7 @@ def test_what_the_library_writes_is_read(tmp_path: Path) -> None:
     assert result.files == {"results/b.txt": b"stored", "results/c.txt": b"deflated " * 1000}
 
 
-def test_sizes_may_follow_a_file(tmp_path: Path) -> None:
+def test_sizes_may_follow_the_content_of_a_file(tmp_path: Path) -> None:
     descriptor = b"PK\7\x08" + struct.pack("<3L", 0x3610A686, len(deflated(b"hello")), 5)
     file = Zipped("a.txt", b"hello", flags=SIZES_FOLLOW, own_crc=0, own_size=0, behind=descriptor)
 
@@ -69,7 +69,7 @@ def test_sizes_may_follow_a_file(tmp_path: Path) -> None:
         (Zipped("b.txt\0.exe"), "name-character"),
     ],
 )
-def test_what_is_no_plain_file_is_left_out_and_the_others_are_read(
+def test_entries_that_are_not_plain_files_are_left_out_and_the_others_read(
     tmp_path: Path, file: Zipped, code: str
 ) -> None:
     result = walked(written(tmp_path, zipped([GOOD, file])))
@@ -90,7 +90,7 @@ def test_what_is_no_plain_file_is_left_out_and_the_others_are_read(
         Zipped("b.txt", b"", method=0, packed=random.Random(1).randbytes(70_000)),
     ],
 )
-def test_a_damaged_file_is_named(tmp_path: Path, file: Zipped) -> None:
+def test_a_damaged_file_is_reported_by_name(tmp_path: Path, file: Zipped) -> None:
     result = walked(written(tmp_path, zipped([GOOD, file])))
 
     assert result.codes == ["damaged"]
@@ -109,14 +109,14 @@ def test_a_damaged_file_is_named(tmp_path: Path, file: Zipped) -> None:
         Zipped("b.txt", packed=b"short", size=1, own_size=2),
     ],
 )
-def test_an_archive_that_says_two_things_is_refused(tmp_path: Path, file: Zipped) -> None:
+def test_an_archive_whose_headers_contradict_each_other_is_refused(tmp_path: Path, file: Zipped) -> None:
     result = walked(written(tmp_path, zipped([GOOD, file])))
 
     assert result.codes == ["malformed"]
     assert result.files == {}
 
 
-def test_extra_fields_of_another_kind_are_passed_over(tmp_path: Path) -> None:
+def test_unknown_extra_fields_are_skipped(tmp_path: Path) -> None:
     file = Zipped("a.txt", extra=struct.pack("<2H", 0x5455, 1) + b"\0")
 
     assert walked(written(tmp_path, zipped([file]))).files == {"a.txt": b"x"}
@@ -139,7 +139,7 @@ def test_extra_fields_of_another_kind_are_passed_over(tmp_path: Path) -> None:
         (zipped([GOOD, GOOD]).replace(b"PK\3\4", b"PK\3\3").replace(b"PK\3\3", b"PK\3\4", 1), "malformed"),
     ],
 )
-def test_an_archive_that_programs_may_read_differently_is_refused(
+def test_an_archive_that_programs_could_read_differently_is_refused(
     tmp_path: Path, data: bytes, code: str
 ) -> None:
     result = walked(written(tmp_path, data, "results.zip"))
@@ -148,7 +148,7 @@ def test_an_archive_that_programs_may_read_differently_is_refused(
     assert result.files == {}
 
 
-def test_what_comes_before_the_first_file_is_noticed(tmp_path: Path) -> None:
+def test_bytes_before_the_first_file_are_refused(tmp_path: Path) -> None:
     data = zipped([GOOD], before=b"PK\3\4 something else that looks like a file")
 
     assert walked(written(tmp_path, data)).codes == ["malformed"]
@@ -182,7 +182,7 @@ def test_an_empty_archive_has_no_files(tmp_path: Path) -> None:
         (Limits(max_ratio=10, ratio_from_bytes=15_000), "ratio"),
     ],
 )
-def test_limits_hold_before_anything_is_unpacked(tmp_path: Path, limits: Limits, code: str) -> None:
+def test_limits_apply_before_anything_is_unpacked(tmp_path: Path, limits: Limits, code: str) -> None:
     files = {f"{FOLDER}/{name}.txt": bytes(10_000) for name in "ab"}
 
     result = walked(written(tmp_path, zip_of(files)), limits)

@@ -1,4 +1,4 @@
-"""What is no fitting array is refused with one sentence, whatever it is."""
+"""Arguments that do not fit are refused in one sentence, whatever they are."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +49,7 @@ PERSON: dict[str, Any] = {"image": ["a"], "person": [1], "owner": [0], "kind": [
 
 
 class Tensor:
-    """Offers nothing but `__array__`."""
+    """A tensor that offers only `__array__`."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -59,7 +59,7 @@ class Tensor:
 
 
 class Found:
-    """As `supervision.Detections` is."""
+    """Detections with the attributes of `supervision.Detections`."""
 
     def __init__(self, confidence: Any, boxes: Any = BOX) -> None:
         self.xyxy, self.confidence, self.class_id = boxes, confidence, [0] * len(boxes)
@@ -91,7 +91,7 @@ def scored() -> Result:
 
 
 def untyped(value: object) -> Any:
-    """A value that the types forbid."""
+    """A value that type checkers would reject."""
     return value
 
 
@@ -178,7 +178,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
 
 
 @pytest.mark.parametrize(("sentence", "call"), REFUSED, ids=[sentence for sentence, _ in REFUSED])
-def test_what_does_not_fit_is_refused(sentence: str, call: Callable[[], object]) -> None:
+def test_arguments_that_do_not_fit_are_refused(sentence: str, call: Callable[[], object]) -> None:
     with pytest.raises(DataError, match=sentence):
         call()
 
@@ -188,7 +188,7 @@ def test_masks_and_labels_may_be_tensors_that_cannot_be_iterated() -> None:
     assert len(LabelMaps.from_arrays(untyped(Tensor(np.ones((2, 2, 3), int))))) == 2
 
 
-def test_names_may_be_the_keys_of_a_mapping_which_have_an_order() -> None:
+def test_names_may_be_the_keys_of_a_mapping() -> None:
     sizes = {"b": 1, "a": 2}
 
     assert objects(images=sizes.keys()).lists.images == ("b", "a")
@@ -211,7 +211,7 @@ def test_an_image_without_detections_needs_no_confidence() -> None:
     assert (len(found), found.images) == (1, ("a", "b"))
 
 
-def test_data_is_shown_in_one_line() -> None:
+def test_the_repr_of_data_is_one_line() -> None:
     maps = LabelMaps.from_arrays([[[0]]])
     masks = InstanceMasks.from_arrays(["a"], ["cat"], [1], [[[1]]])
 
@@ -223,7 +223,7 @@ def test_data_is_shown_in_one_line() -> None:
     assert repr(maps) == "LabelMaps(1 images)"
 
 
-def test_a_row_with_nan_is_a_method_without_a_score() -> None:
+def test_a_method_with_a_nan_score_is_left_out() -> None:
     table = Scoreboard(("a", "b"), ("x",), untyped(np.array([[np.nan], [0.5]], np.float32)))
 
     assert rank_methods(table).left_out == ("a",)
@@ -240,7 +240,7 @@ def test_a_scoreboard_is_read_from_a_file(tmp_path: Path) -> None:
         read_scoreboard(broken)
 
 
-def test_coco_s_json_may_hold_numbers_of_numpy() -> None:
+def test_coco_json_may_hold_numpy_numbers() -> None:
     annotation = {
         "id": 1,
         "image_id": 3,
@@ -259,14 +259,14 @@ def test_coco_s_json_may_hold_numbers_of_numpy() -> None:
     assert truth.tables.objects.boxes.tolist() == [[0, 0, 10, 10]]
 
 
-def test_protocols_are_named_by_nothing_but_texts() -> None:
+def test_a_protocol_name_must_be_a_known_string() -> None:
     with pytest.raises(LookupError, match="no protocol is called"):
         evaluate(detections(), objects(), protocol=untyped(["coco"]))
     with pytest.raises(LookupError, match="COCO's JSON is scored by coco or lvis, not by 'voc2012'"):
         evaluate_coco(b"{}", b"[]", protocol="voc2012")
 
 
-def test_texts_in_an_array_of_objects_are_labels() -> None:
+def test_strings_in_an_object_array_are_labels() -> None:
     assert confusion_matrix(plain(["a", "b"]), ["a", "a"]).tolist() == [[1, 0], [1, 0]]
 
 

@@ -16,7 +16,7 @@ def content() -> Packed:
     return Packed({"year": 2012, "classes": ["cat", "dog"]}, arrays)
 
 
-def test_facts_and_arrays_come_back_as_they_went_in() -> None:
+def test_facts_and_arrays_survive_a_round_trip() -> None:
     found = unpack("example", pack("example", content()))
 
     assert found.facts == {"year": 2012, "classes": ["cat", "dog"]}
@@ -26,7 +26,7 @@ def test_facts_and_arrays_come_back_as_they_went_in() -> None:
     assert found.arrays["big"].dtype == np.dtype("<i4")
 
 
-def test_the_same_content_gives_the_same_bytes_in_whatever_order_it_was_named(tmp_path: Path) -> None:
+def test_the_order_of_names_does_not_change_the_packed_bytes(tmp_path: Path) -> None:
     turned = Packed(content().facts, dict(reversed(list(content().arrays.items()))))
 
     write(tmp_path / "file", "example", turned)
@@ -34,7 +34,7 @@ def test_the_same_content_gives_the_same_bytes_in_whatever_order_it_was_named(tm
     assert (tmp_path / "file").read_bytes() == pack("example", content())
 
 
-def test_arrays_begin_at_multiples_of_64_bytes_and_cannot_be_changed() -> None:
+def test_arrays_are_aligned_to_64_bytes_and_read_only() -> None:
     found = unpack("example", pack("example", content())).arrays["many"]
 
     assert len(pack("example", content())) % 64 == 0
@@ -46,16 +46,16 @@ def test_arrays_begin_at_multiples_of_64_bytes_and_cannot_be_changed() -> None:
     "data",
     [b"", b"PK\x03\x04", pack("other", content()), b"heldout example 1\n{}\n", b"heldout example 1\nxx"],
 )
-def test_another_file_is_refused(data: bytes) -> None:
+def test_a_file_of_another_kind_or_format_is_refused(data: bytes) -> None:
     with pytest.raises(ForeignFileError):
         unpack("example", data)
 
 
-def test_a_file_cut_short_is_refused() -> None:
+def test_a_truncated_file_is_refused() -> None:
     with pytest.raises(ForeignFileError, match="damaged"):
         unpack("example", pack("example", content())[:-128])
 
 
 @pytest.mark.parametrize("words", [(), ("000001",), ("a", "b_2")])
-def test_words_come_back_as_they_went_in(words: tuple[str, ...]) -> None:
+def test_words_survive_a_round_trip(words: tuple[str, ...]) -> None:
     assert unpack_words(pack_words(words)) == words

@@ -1,4 +1,4 @@
-"""Every upload of the corpus of attacks is accepted or refused as expected, in words that help, soon and in little memory."""
+"""Every upload of the attack corpus is quickly accepted or refused as expected, with a helpful message, in little memory."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def uploads(attacks: Path) -> list[Upload]:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found in an upload, and in how many seconds."""
+    """The validation of an upload and how many seconds it took."""
 
     upload: Upload
     validation: Validation
@@ -70,7 +70,7 @@ def test_every_upload_gets_the_expected_result_and_message(checked: list[Checked
 
 @pytest.mark.timeout(600)
 @pytest.mark.slow
-def test_no_upload_takes_long_or_leads_the_message_astray(checked: list[Checked], attacks: Path) -> None:
+def test_no_upload_takes_long_or_leaks_into_messages(checked: list[Checked], attacks: Path) -> None:
     for each in checked:
         name = each.upload.name
         assert each.seconds < MOST_SECONDS, name
@@ -97,7 +97,7 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 
 @pytest.mark.timeout(600)
 @pytest.mark.slow
-def test_all_uploads_together_stay_in_little_memory(uploads: list[Upload], phase: Description) -> None:
+def test_all_uploads_together_need_little_memory(uploads: list[Upload], phase: Description) -> None:
     command = [sys.executable, "-c", WATCHED, *(str(upload.path) for upload in uploads)]
 
     done = subprocess.run(command, input=phase.to_json(), text=True, check=True, capture_output=True)

@@ -12,7 +12,7 @@ def content(number: int, size: int) -> Content:
 
 
 def sizes_of(*sizes: int) -> list[list[int]]:
-    """The sizes of files, batch by batch."""
+    """The sizes of the files in each batch."""
     contents = [content(number, size) for number, size in enumerate(sizes)]
     made = list(batches(iter(contents)))
     assert [each for batch in made for each in batch] == contents
@@ -30,13 +30,13 @@ def sizes_of(*sizes: int) -> list[list[int]]:
         ([500 * KIB, 500 * KIB, 1], [[500 * KIB, 500 * KIB], [1]]),
     ],
 )
-def test_small_files_are_handed_over_together_until_they_are_sixteen_or_enough(
+def test_small_files_are_batched_up_to_a_number_and_a_size(
     sizes: list[int], together: list[list[int]]
 ) -> None:
     assert sizes_of(*sizes) == together
 
 
-def test_a_batch_is_large_by_all_of_its_files() -> None:
+def test_a_batch_is_large_by_the_total_size_of_its_files() -> None:
     half = 16 << 20
 
     assert not is_large([content(1, half), content(2, half)])

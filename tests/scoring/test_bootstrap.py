@@ -1,4 +1,4 @@
-"""The bootstrap of every task: where all images are alike, every replicate is the score itself."""
+"""The bootstrap of every task: if all images are identical, every replicate equals the score."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ SCENE = annotation(
 
 
 def tree_of(folder: Path, dataset: str = "VOC2012") -> Kit:
-    """Five images alike, and one without anything, which no prediction names."""
+    """Five identical images and an empty one without predictions."""
     images = dict.fromkeys(ALIKE, SCENE)
     labels = {"cat": "1 1 1 1 1", "dog": "1 1 1 1 1", "person": "1 1 1 1 1"}
     return Kit(folder / dataset).main(images, labels)
@@ -55,7 +55,7 @@ def bounds(
 
 
 def assert_certain(report: Result, table: IntervalTable) -> None:
-    """Every score is known exactly, and the rows are those of the report."""
+    """Assert that every interval has no width and that the rows are those of the result."""
     values = [each.value for each in report.classes if each.predictions] + [report.headline]
     assert values
     assert [row.value for row in table.rows] == values
@@ -66,7 +66,7 @@ def assert_certain(report: Result, table: IntervalTable) -> None:
 
 
 @pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name not in {"coco", "lvis"}])
-def test_detections_in_images_alike_are_certain(protocol: str, tmp_path: Path) -> None:
+def test_detections_in_identical_images_have_zero_width_intervals(protocol: str, tmp_path: Path) -> None:
     truth = read_tree(tree_of(tmp_path).root, "test")
     box = "1 1 10 10"
     sent = put(
@@ -104,7 +104,7 @@ def test_images_of_two_kinds_are_ranked_with_an_interval(protocol: str, tmp_path
         assert (row.low or 0) < (row.value or 0) < (row.high or 0)
 
 
-def test_actions_are_drawn_from_the_images_of_their_set(tmp_path: Path) -> None:
+def test_actions_are_resampled_from_the_images_of_the_action_set(tmp_path: Path) -> None:
     kit = tree_of(tmp_path)
     for number in range(3):  # three more, not in the Main set
         kit.write(f"Annotations/x_{number}.xml", annotation(thing("person"), thing("person")))
@@ -126,7 +126,7 @@ FALSE_POSITIVE = (Limb("head", (20, 20, 29, 29)), Limb("hand", (12, 1, 14, 4)), 
 
 
 @pytest.mark.parametrize("protocol", ["voc2008", "voc2010", "voc2012"])
-def test_layouts_of_people_alike_are_certain(protocol: str, tmp_path: Path) -> None:
+def test_layouts_of_identical_persons_have_zero_width_intervals(protocol: str, tmp_path: Path) -> None:
     people = {(image, number): Person((1, 1, 30, 30), TWO) for image in ("a", "b", "c") for number in (2, 3)}
     given = [
         Given(image, 0.9 - number / 10, FALSE_POSITIVE if number == 2 else TWO, number)
@@ -140,7 +140,7 @@ def test_layouts_of_people_alike_are_certain(protocol: str, tmp_path: Path) -> N
     assert_certain(report, table)
 
 
-def test_layouts_of_boxed_people_are_certain(tmp_path: Path) -> None:
+def test_layouts_of_boxed_persons_have_zero_width_intervals(tmp_path: Path) -> None:
     hard = Person((1, 1, 30, 30), TWO, difficult=True)
     truth = truth_of_images({image: [hard, Person((35, 1, 49, 39), TWO)] for image in ("a", "b")})
     given = [Given(image, 0.5, TWO, box=(35, 1, 49, 39)) for image in ("a", "b")]
@@ -155,7 +155,7 @@ def test_layouts_of_boxed_people_are_certain(tmp_path: Path) -> None:
 
 @pytest.fixture
 def segmented(tmp_path: Path) -> tuple[Path, GroundTruth]:
-    """Five masks alike, with a cat, a dog, and something void; the prediction finds half of the cat."""
+    """Five identical masks with a cat, a dog and some void; the prediction finds half of the cat."""
     kit = tree_of(tmp_path)
     kit.write("ImageSets/Segmentation/test.txt", "".join(f"{name}\n" for name in ALIKE))
     place = put(tmp_path, "Segmentation") / "results" / "VOC2012" / "Segmentation" / "comp5_test_cls"
@@ -172,7 +172,9 @@ def segmented(tmp_path: Path) -> tuple[Path, GroundTruth]:
     return tmp_path / "sent", read_tree(kit.root, "test")
 
 
-def test_segmentations_of_images_alike_are_certain(segmented: tuple[Path, GroundTruth]) -> None:
+def test_segmentations_of_identical_images_have_zero_width_intervals(
+    segmented: tuple[Path, GroundTruth],
+) -> None:
     sent, truth = segmented
 
     report, table = bounds(sent, truth, 5)
@@ -182,7 +184,7 @@ def test_segmentations_of_images_alike_are_certain(segmented: tuple[Path, Ground
     assert table.rows[1].value == 0.5
 
 
-def test_of_a_segmentation_only_what_was_asked_for_has_an_interval(
+def test_only_the_requested_classes_of_a_segmentation_have_intervals(
     segmented: tuple[Path, GroundTruth], tmp_path: Path
 ) -> None:
     sent, truth = segmented
@@ -195,7 +197,7 @@ def test_of_a_segmentation_only_what_was_asked_for_has_an_interval(
     assert_certain(report, table)
 
 
-def test_classes_that_were_not_entered_have_no_row_and_then_there_is_no_mean(tmp_path: Path) -> None:
+def test_classes_not_entered_have_no_row_and_the_mean_is_missing(tmp_path: Path) -> None:
     truth = read_tree(tree_of(tmp_path).root, "test")
     sent = put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
 
@@ -206,7 +208,7 @@ def test_classes_that_were_not_entered_have_no_row_and_then_there_is_no_mean(tmp
     assert (mean.value, mean.low) == (None, None)
 
 
-def test_two_runs_are_drawn_in_pairs(tmp_path: Path) -> None:
+def test_two_runs_are_resampled_in_pairs(tmp_path: Path) -> None:
     truth = read_tree(tree_of(tmp_path).root, "test")
     sent = put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
     report = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
@@ -218,7 +220,9 @@ def test_two_runs_are_drawn_in_pairs(tmp_path: Path) -> None:
     assert one.draws.images == 5
 
 
-def test_matches_with_another_truth_are_refused(tmp_path: Path, segmented: tuple[Path, GroundTruth]) -> None:
+def test_matches_of_another_ground_truth_are_refused(
+    tmp_path: Path, segmented: tuple[Path, GroundTruth]
+) -> None:
     sent, truth = segmented
     put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
     boxes = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "boxes")

@@ -1,4 +1,4 @@
-"""What the four numbers of a box mean, and that ground truth, detections and protocols agree about it."""
+"""Ground truth, detections and protocols agree on what the four numbers of a box mean."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,13 +32,15 @@ def truth() -> GroundTruth:
 
 
 @pytest.mark.parametrize(("source", "target"), [(INCLUSIVE, HALF_OPEN), (HALF_OPEN, INCLUSIVE)])
-def test_converting_there_and_back_changes_nothing(source: BoxConvention, target: BoxConvention) -> None:
+def test_converting_boxes_there_and_back_changes_nothing(
+    source: BoxConvention, target: BoxConvention
+) -> None:
     boxes = np.array([[5.0, 6.5, 20.0, 30.25]])
 
     assert convert_boxes(convert_boxes(boxes, source, target), target, source).tolist() == boxes.tolist()
 
 
-def test_boxes_overlap_alike_in_either_convention() -> None:
+def test_the_iou_is_the_same_in_either_convention() -> None:
     pixels = np.array([[1.0, 1, 10, 10], [4, 3, 12, 9]])
 
     edges = convert_boxes(pixels, INCLUSIVE, HALF_OPEN)
@@ -91,7 +93,7 @@ def value(folder: Path, truth: GroundTruth, line: str, protocol: str) -> float |
 
 
 @pytest.mark.parametrize("read", [truth_of_coco, truth_of_open_images])
-def test_readers_of_edges_store_them_as_edges(read: Callable[[], GroundTruth]) -> None:
+def test_readers_of_continuous_formats_keep_that_convention(read: Callable[[], GroundTruth]) -> None:
     tables = read().tables
 
     assert tables.convention is HALF_OPEN
@@ -100,7 +102,7 @@ def test_readers_of_edges_store_them_as_edges(read: Callable[[], GroundTruth]) -
 
 @pytest.mark.parametrize("read", [truth_of_coco, truth_of_open_images])
 @pytest.mark.parametrize("protocol", ["voc2012", "pascal_voc_detection_metrics"])
-def test_result_files_have_pixels_whatever_the_ground_truth_has(
+def test_boxes_in_result_files_are_inclusive_whatever_the_ground_truth_uses(
     read: Callable[[], GroundTruth], protocol: str, tmp_path: Path
 ) -> None:
     # of the ten columns a detection has five, an IoU of one half, or four
@@ -108,7 +110,7 @@ def test_result_files_have_pixels_whatever_the_ground_truth_has(
     assert value(tmp_path, read(), "7 0.9 1 1 4 10", protocol) == 0
 
 
-def test_rules_of_tensorflow_take_pixels_as_they_are(tmp_path: Path) -> None:
+def test_the_tensorflow_rules_do_not_convert_pixel_coordinates(tmp_path: Path) -> None:
     assert PROTOCOLS["voc2012"].rules_of(DETECTION).convention is INCLUSIVE
     assert PROTOCOLS["pascal_voc_detection_metrics"].rules_of(DETECTION).convention is None
     five = "7 0.9 1 1 5 10"
@@ -130,7 +132,7 @@ def test_analysis_compares_boxes_in_the_convention_of_the_rules() -> None:
     assert covered_areas(truth, "cat").tolist() == [100 / 2000]
 
 
-def test_annotations_of_different_conventions_make_no_ground_truth() -> None:
+def test_annotations_of_different_conventions_cannot_be_combined() -> None:
     pages = {"a": Annotation(50, 40, ()), "b": Annotation(50, 40, (), HALF_OPEN)}
 
     with pytest.raises(ValueError, match="expected boxes of one convention, found half-open and inclusive"):

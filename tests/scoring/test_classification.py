@@ -18,12 +18,12 @@ DOG = "a_1 0.9\na_2 0.8\n"
 
 
 def truth(folder: Path) -> GroundTruth:
-    """A cat in the first of two images and a difficult one in the second, a dog in both."""
+    """A dog in each of two images, a cat in the first and a difficult cat in the second."""
     return read_tree(kit(folder / "kit").root, "test")
 
 
 def labelled(folder: Path, **labels: str) -> GroundTruth:
-    """Images without objects, and these labels for each class."""
+    """Images without objects and with these labels for each class."""
     count = len(next(iter(labels.values())).split())
     return read_tree(
         Kit(folder / "VOC2012").main({f"i{n}": annotation() for n in range(count)}, labels).root, "test"
@@ -53,7 +53,7 @@ def test_a_perfect_prediction_scores_1(protocol: str, tmp_path: Path) -> None:
     ]
 
 
-def test_a_report_has_a_curve_for_each_class_and_the_numbers_with_difficult_ones(tmp_path: Path) -> None:
+def test_a_result_has_a_curve_for_each_class_and_scores_with_difficult_images(tmp_path: Path) -> None:
     report = scored(tmp_path, truth(tmp_path), cat="a_1 0.1\na_2 0.9\n", dog=DOG)
 
     table, cat, dog, beside = report.exhibits
@@ -66,7 +66,7 @@ def test_a_report_has_a_curve_for_each_class_and_the_numbers_with_difficult_ones
     )
 
 
-def test_difficult_ones_make_a_difference_beside_the_official_number_only(tmp_path: Path) -> None:
+def test_difficult_images_change_only_the_scores_that_include_them(tmp_path: Path) -> None:
     report = scored(tmp_path, labelled(tmp_path, cat="1 0 -1 -1"), cat="i0 4\ni3 3\ni2 2\ni1 1\n")
 
     beside = report.exhibits[-1]
@@ -75,27 +75,27 @@ def test_difficult_ones_make_a_difference_beside_the_official_number_only(tmp_pa
     assert beside.rows == (("cat", 0.75), ("mean", 0.75))
 
 
-def test_ties_keep_the_order_of_the_set_and_not_that_of_the_file(tmp_path: Path) -> None:
+def test_ties_keep_the_order_of_the_image_set_not_of_the_file(tmp_path: Path) -> None:
     report = scored(tmp_path, labelled(tmp_path, cat="-1 1"), cat="i1 1\ni0 1\n")
 
     assert report.headline == 0.5
 
 
-def test_a_missing_image_ranks_behind_all_others(tmp_path: Path) -> None:
+def test_a_missing_image_ranks_last(tmp_path: Path) -> None:
     report = scored(tmp_path, labelled(tmp_path, cat="1 1 -1"), cat="i2 -1e300\ni1 0\n")
 
     assert report.exhibits[1] == Curve("cat", 2, bytes([1, 0, 1]))
     assert report.classes[0].predictions == 2
 
 
-def test_of_several_lines_for_an_image_the_last_counts(tmp_path: Path) -> None:
+def test_the_last_of_several_lines_for_an_image_counts(tmp_path: Path) -> None:
     report = scored(tmp_path, labelled(tmp_path, cat="1 -1"), cat="i0 0\ni1 1\ni0 2\n")
 
     assert report.headline == 1
     assert report.classes[0].predictions == 2
 
 
-def test_an_empty_file_ranks_the_images_in_the_order_of_the_set(tmp_path: Path) -> None:
+def test_an_empty_file_ranks_images_in_the_order_of_the_image_set(tmp_path: Path) -> None:
     report = scored(tmp_path, labelled(tmp_path, cat="-1 1"), cat="")
 
     assert report.classes[0] == ClassResult("cat", 0.5, None, 1, 0)
@@ -112,7 +112,7 @@ def test_a_class_without_a_file_is_not_entered_and_there_is_no_headline(tmp_path
     )
 
 
-def test_of_a_declared_subset_only_these_classes_are_scored(tmp_path: Path) -> None:
+def test_only_the_classes_of_a_declared_subset_are_scored(tmp_path: Path) -> None:
     sent = results(tmp_path / "sent", cat=CAT, dog=DOG)
 
     report = evaluate(sent, truth(tmp_path), competition=1, protocol="voc2012", classes=["dog"])
@@ -122,7 +122,7 @@ def test_of_a_declared_subset_only_these_classes_are_scored(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("protocol", "headline"), [("voc2012", None), ("voc2009", 0.5), ("voc2006", None)])
-def test_a_class_without_objects_has_no_value_and_the_mean_is_the_kit_s(
+def test_a_class_without_objects_has_no_value_and_the_mean_follows_the_kit(
     protocol: str, headline: float | None, tmp_path: Path
 ) -> None:
     version = labelled(tmp_path, cat="-1 -1", dog="1 -1")
@@ -135,7 +135,7 @@ def test_a_class_without_objects_has_no_value_and_the_mean_is_the_kit_s(
     assert (report.headline_reason is None) == (headline is not None)
 
 
-def test_in_2006_the_area_under_the_roc_curve_is_measured(tmp_path: Path) -> None:
+def test_the_measure_of_2006_is_the_area_under_the_roc_curve(tmp_path: Path) -> None:
     version = labelled(tmp_path, cat="1 1 -1 -1 0")
 
     report = scored(tmp_path, version, protocol="voc2006", cat="i0 4\ni2 3\ni1 2\n")
@@ -145,14 +145,14 @@ def test_in_2006_the_area_under_the_roc_curve_is_measured(tmp_path: Path) -> Non
     assert report.exhibits[1] == RocCurve("cat", bytes([1, 0, 1, 0, 255]), bytes([1, 1, 1, 0, 1]))
 
 
-def test_in_2006_there_must_be_something_to_tell_apart(tmp_path: Path) -> None:
+def test_the_measure_of_2006_needs_positives_and_negatives(tmp_path: Path) -> None:
     report = scored(tmp_path, labelled(tmp_path, cat="1 1"), protocol="voc2006", cat="i0 1\n")
 
     assert report.classes[0].reason == "there is such an object in every image"
     assert report.headline_reason == "a class has no value"
 
 
-def test_every_problem_of_every_file_is_said_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(SubmissionError) as refused:
         scored(tmp_path, truth(tmp_path), cat="a_1 nan\n", dog="a_1 1\na_9 1\n")
 
@@ -162,7 +162,7 @@ def test_every_problem_of_every_file_is_said_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_every_image_is_kept_with_its_outcome_best_first(tmp_path: Path) -> None:
+def test_every_image_is_stored_with_its_outcome_best_first(tmp_path: Path) -> None:
     sent = results(tmp_path / "sent", cat="a_2 0.5\n", dog=DOG)
 
     evaluate(sent, truth(tmp_path), competition=1, protocol="voc2012", statistics=tmp_path / "kept")
@@ -175,7 +175,7 @@ def test_every_image_is_kept_with_its_outcome_best_first(tmp_path: Path) -> None
     assert dog.outcomes.tolist() == [1, 1]
 
 
-def test_the_order_of_files_and_lines_changes_nothing_but_the_receipt(tmp_path: Path) -> None:
+def test_the_order_of_files_and_lines_changes_only_the_receipt(tmp_path: Path) -> None:
     version = truth(tmp_path)
 
     one = scored(tmp_path / "1", version, cat=CAT, dog=DOG)
@@ -185,7 +185,7 @@ def test_the_order_of_files_and_lines_changes_nothing_but_the_receipt(tmp_path: 
     assert one.receipt != other.receipt
 
 
-def test_a_report_survives_its_way_through_json(tmp_path: Path) -> None:
+def test_a_result_survives_a_round_trip_through_json(tmp_path: Path) -> None:
     for protocol in ("voc2006", "voc2012"):
         report = scored(
             tmp_path / protocol, labelled(tmp_path / protocol, cat="1 -1"), protocol=protocol, cat="i0 1\n"

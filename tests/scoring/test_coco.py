@@ -1,4 +1,4 @@
-"""Annotation in COCO's JSON as ground truth of protocols that are not COCO's."""
+"""Annotation in COCO's JSON as ground truth for other protocols."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def truth_of(*annotations: dict[str, Any]) -> GroundTruth:
 
 @pytest.mark.parametrize("flag", ["ignore", "difficult", "iscrowd"])
 @pytest.mark.parametrize("more", [{}, {"note": "read by the JSON parser, not as a table"}])
-def test_a_flagged_object_need_not_be_found_by_voc_s_rules(flag: str, more: dict[str, Any]) -> None:
+def test_flagged_objects_are_not_positives_under_the_voc_rules(flag: str, more: dict[str, Any]) -> None:
     truth = truth_of(BOX | {flag: 1} | more, BOX | {flag: 0, "id": 2, "bbox": [0, 0, 9, 9]} | more)
 
     objects = truth.tables.objects
@@ -32,7 +32,7 @@ def test_a_flagged_object_need_not_be_found_by_voc_s_rules(flag: str, more: dict
 
 
 @pytest.mark.parametrize("flag", ["ignore", "difficult"])
-def test_coco_s_own_rules_count_difficult_objects(flag: str) -> None:
+def test_the_coco_rules_count_difficult_objects(flag: str) -> None:
     truth = truth_of(BOX | {flag: 1})
 
     found = Detections.from_arrays(["12"], ["car"], [0.5], [BOX["bbox"]], box_format="xywh")
@@ -41,7 +41,7 @@ def test_coco_s_own_rules_count_difficult_objects(flag: str) -> None:
 
 
 @pytest.mark.shared
-def test_voc_s_own_annotation_is_the_same_after_the_way_through_coco(real_truth: ReadTruth) -> None:
+def test_voc_ground_truth_survives_a_round_trip_through_coco_json(real_truth: ReadTruth) -> None:
     truth = real_truth("voc2007_annotations_imagesets.tar.xz", "VOC2007", "test")
     objects = truth.tables.objects
     width, height = (objects.boxes[:, end] - objects.boxes[:, end - 2] + 1 for end in (2, 3))

@@ -16,7 +16,7 @@ STYLES: list[dict[str, Any]] = [{}, {"separators": (",", ":")}, {"indent": 2}, {
 
 @pytest.mark.parametrize("style", STYLES, ids=str)
 @pytest.mark.parametrize("seed", range(200, 206))
-def test_files_score_as_the_official_program_scores_them(seed: int, style: dict[str, Any]) -> None:
+def test_box_files_score_as_in_the_official_program(seed: int, style: dict[str, Any]) -> None:
     truth, found = draw_coco_set(seed)
 
     result = evaluate_coco(as_json(truth, **style), as_json(found, **style))
@@ -25,7 +25,7 @@ def test_files_score_as_the_official_program_scores_them(seed: int, style: dict[
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_masks_score_as_the_official_program_scores_them(seed: int) -> None:
+def test_masks_score_as_in_the_official_program(seed: int) -> None:
     truth, found = draw_mask_set(seed)
 
     result = evaluate_coco(as_json(truth), as_json(found), masks=True)
@@ -33,7 +33,7 @@ def test_masks_score_as_the_official_program_scores_them(seed: int) -> None:
     assert_equal(result, truth, found, "segm")
 
 
-def test_with_boxes_beside_the_masks_the_boxes_decide_the_size_of_a_detection() -> None:
+def test_boxes_given_with_masks_decide_the_size_of_a_detection() -> None:
     truth, found = draw_mask_set(3)
     boxed = [each | {"bbox": [0, 0, 40, 40]} for each in found]
 
@@ -42,7 +42,7 @@ def test_with_boxes_beside_the_masks_the_boxes_decide_the_size_of_a_detection() 
     assert_equal(result, truth, boxed, "segm")
 
 
-def test_results_may_be_an_object_with_annotations() -> None:
+def test_detections_may_be_wrapped_in_an_object_with_annotations() -> None:
     truth, found = draw_coco_set(210)
     plain = evaluate_coco(as_json(truth), as_json(found))
 
@@ -50,7 +50,7 @@ def test_results_may_be_an_object_with_annotations() -> None:
         assert evaluate_coco(as_json(truth), as_json(wrapped)).figures == plain.figures
 
 
-def test_the_receipt_changes_with_either_file_and_the_kind_only() -> None:
+def test_the_receipt_depends_only_on_the_two_files_and_the_kind() -> None:
     truth, found = draw_mask_set(1)
     for each in found:
         each["bbox"] = [0, 0, 10, 10]
@@ -67,7 +67,7 @@ def test_the_receipt_changes_with_either_file_and_the_kind_only() -> None:
     assert evaluate_coco(*files).receipt == receipts[0]
 
 
-def test_a_result_prints_as_a_table_with_all_figures_below_and_has_a_frame_with_those_of_each_class() -> None:
+def test_a_result_prints_all_figures_and_its_frame_has_those_of_each_class() -> None:
     truth, found = draw_coco_set(201)
 
     result = evaluate_coco(as_json(truth), as_json(found))
@@ -81,10 +81,10 @@ def test_a_result_prints_as_a_table_with_all_figures_below_and_has_a_frame_with_
 
 @pytest.mark.shared
 @pytest.mark.parametrize("detector", ["yolo2_e150", "darknet_hli"])
-def test_real_detectors_score_as_the_official_program_scores_them(
+def test_real_detectors_score_as_in_the_official_program(
     detector: str, real_truth: ReadTruth, unpacked: Unpack
 ) -> None:
-    """In every twentieth image; `tests/slow` has all of them, and another detector."""
+    """Uses every twentieth image; `tests/slow` uses all of them and another detector."""
     truth, found = real_detections(detector, real_truth, unpacked, every=20)
 
     result = evaluate_coco(as_json(truth), as_json(found))
@@ -93,7 +93,7 @@ def test_real_detectors_score_as_the_official_program_scores_them(
 
 
 @pytest.mark.shared
-def test_masks_of_the_synthetic_tree_score_as_the_official_program_scores_them(real_truth: ReadTruth) -> None:
+def test_masks_of_the_synthetic_tree_score_as_in_the_official_program(real_truth: ReadTruth) -> None:
     maps = real_truth("synthetic_seed2012.tar.xz", "VOC2012", "val").tables.masks
     images: list[Plain] = []
     annotations: list[Plain] = []
@@ -121,7 +121,7 @@ def test_masks_of_the_synthetic_tree_score_as_the_official_program_scores_them(r
     assert_equal(result, truth, found, "segm")
 
 
-def test_every_problem_of_the_detections_is_told() -> None:
+def test_all_problems_of_the_detections_are_reported() -> None:
     truth, _ = draw_coco_set(200)
     image, category = truth["images"][0]["id"], truth["categories"][0]["id"]
     right = {"image_id": image, "category_id": category, "bbox": [0, 0, 1, 1], "score": 1}
@@ -133,7 +133,7 @@ def test_every_problem_of_the_detections_is_told() -> None:
 
 
 @pytest.mark.parametrize("form", ["a list", "an object with all that the annotation has"])
-def test_arguments_that_are_swapped_are_said_to_be(form: str) -> None:
+def test_swapped_arguments_are_reported_as_swapped(form: str) -> None:
     truth, found = draw_coco_set(200)
     results = found if form == "a list" else truth | {"annotations": found}
 
@@ -147,7 +147,7 @@ def test_arguments_that_are_swapped_are_said_to_be(form: str) -> None:
     )
 
 
-def test_arguments_that_are_wrong_in_other_ways_are_not_said_to_be_swapped() -> None:
+def test_arguments_that_are_wrong_in_other_ways_are_not_reported_as_swapped() -> None:
     truth, found = draw_coco_set(200)
 
     for annotation, results in (

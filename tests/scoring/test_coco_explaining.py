@@ -36,7 +36,7 @@ def test_a_perfect_prediction_that_scores_1_needs_no_explanation() -> None:
     assert result.explain() == ()
 
 
-def test_crowds_are_told_and_what_they_hide() -> None:
+def test_crowds_and_the_detections_they_absorb_are_explained() -> None:
     crowd = {"bbox": [0, 0, 100, 100], "iscrowd": 1}
 
     result = result_of([crowd], [crowd])
@@ -48,7 +48,7 @@ def test_crowds_are_told_and_what_they_hide() -> None:
     ]
 
 
-def test_objects_without_an_area_cannot_be_found() -> None:
+def test_objects_without_an_area_are_explained_as_impossible_to_find() -> None:
     thin = {"bbox": [5, 5, 0, 30]}
 
     result = result_of([thin, *grid(1)], [thin, *grid(1)])
@@ -57,7 +57,7 @@ def test_objects_without_an_area_cannot_be_found() -> None:
     assert sentences(result, "area") == [("car", 1, "1 objects have no area, so that nothing can match them")]
 
 
-def test_objects_whose_annotated_area_is_of_another_size_are_told() -> None:
+def test_an_annotated_area_in_another_size_range_than_its_box_is_explained() -> None:
     result = result_of([{"bbox": [0, 0, 40, 40], "area": 900}], [{"bbox": [0, 0, 40, 40]}])
 
     [(_, count, message)] = sentences(result, "area")
@@ -65,7 +65,7 @@ def test_objects_whose_annotated_area_is_of_another_size_are_told() -> None:
     assert result["car"].figures["APm"] is None
 
 
-def test_more_objects_than_detections_that_count_are_told() -> None:
+def test_having_more_objects_than_the_detection_limit_is_explained() -> None:
     result = result_of(grid(103), grid(103))
 
     assert result.figures["AR100"] == pytest.approx(100 / 103)
@@ -78,7 +78,7 @@ def test_more_objects_than_detections_that_count_are_told() -> None:
     ]
 
 
-def test_a_tie_between_objects_is_told() -> None:
+def test_a_tie_between_objects_is_explained() -> None:
     objects = [{"bbox": [0, 0, 10, 20]}, {"bbox": [0, 10, 10, 20]}]
 
     result = result_of(objects, [{"bbox": [0, 5, 10, 20]}, objects[1] | {"score": 0.8}])
@@ -88,7 +88,7 @@ def test_a_tie_between_objects_is_told() -> None:
     )
 
 
-def test_a_tie_in_confidence_between_right_and_wrong_is_told() -> None:
+def test_a_tie_between_true_and_false_positives_is_explained() -> None:
     result = result_of(grid(1), [{"bbox": [300, 300, 10, 10]}, *grid(1)])
 
     [(name, count, message)] = sentences(result, "tie")
@@ -96,14 +96,14 @@ def test_a_tie_in_confidence_between_right_and_wrong_is_told() -> None:
     assert "the confidence of another one" in message
 
 
-def test_annotations_numbered_0_are_told() -> None:
+def test_annotations_with_the_id_0_are_explained() -> None:
     result = result_of([{"bbox": [0, 0, 10, 10], "id": 0}], grid(1))
 
     assert result.headline == 0
     assert [count for _, count, _ in sentences(result, "id")] == [1]
 
 
-def test_what_is_missed_and_what_is_wrong_is_told_of_its_class() -> None:
+def test_missed_objects_and_wrong_detections_are_explained_by_class() -> None:
     result = result_of(grid(2), [grid(2)[0], {"bbox": [300, 300, 10, 10], "category_id": 2, "score": 0.5}])
 
     assert sentences(result, "missed") == [("car", 1, "1 objects are matched by no detection")]

@@ -1,4 +1,4 @@
-"""The bootstrap of COCO's figures, against scoring the images of a replicate anew."""
+"""The bootstrap of COCO's figures, compared to scoring the images of a replicate again."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def truth_of(instances: Plain) -> GroundTruth:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_images_that_count_once_each_give_the_scores_themselves(seed: int, tmp_path: Path) -> None:
+def test_a_replicate_with_every_image_once_gives_the_scores_themselves(seed: int, tmp_path: Path) -> None:
     instances, found = draw_coco_set(seed)
     truth = truth_of(instances)
     result = evaluate(Detections.from_coco(found, truth), truth, protocol="coco")
@@ -55,8 +55,8 @@ def test_images_that_count_once_each_give_the_scores_themselves(seed: int, tmp_p
     assert values == pytest.approx(expected, abs=CLOSE, nan_ok=True)
 
 
-def test_a_replicate_scores_what_its_images_score() -> None:
-    """Against scoring the drawn images anew, each as often as it was drawn, under new numbers; without ties."""
+def test_a_replicate_scores_what_its_drawn_images_score() -> None:
+    """Scores the drawn images again, each as often as it was drawn, under new ids and without ties."""
     instances, found = draw_coco_set(301)
     found = [each | {"score": each["score"] + place * 1e-9} for place, each in enumerate(found)]
     truth = truth_of(instances)

@@ -34,7 +34,7 @@ def read(data: bytes, *, masks: bool = False, truth: CocoInstances = TRUTH) -> t
     return found, [problem.message for problem in problems.listed]
 
 
-def test_images_and_classes_are_numbered_by_rising_identifiers() -> None:
+def test_images_and_classes_are_ordered_by_id() -> None:
     other = BOX | {"id": 5, "image_id": 3, "category_id": 2, "iscrowd": 1, "area": 9.5}
 
     found = read_instances(instances(annotations=[BOX, other]))
@@ -60,13 +60,13 @@ def test_detections_keep_the_order_of_the_file_and_the_area_of_their_boxes() -> 
 
 
 @pytest.mark.parametrize("text", [b"[]", b" [ ] ", b'{"annotations": []}', b'{"info": 1, "annotations": []}'])
-def test_no_detections_are_none(text: bytes) -> None:
+def test_an_empty_list_has_no_detections_and_no_problems(text: bytes) -> None:
     found, problems = read(text)
 
     assert (len(found.detections), problems) == (0, [])
 
 
-def test_other_fields_are_not_looked_at() -> None:
+def test_unknown_fields_are_ignored() -> None:
     rich = FOUND | {"id": 3, "segmentation": [], "area": "x", "name": 'a "quoted" }, {', "more": {"a": [1]}}
 
     found, problems = read(json.dumps([FOUND, rich, FOUND | {"id": 1}, FOUND], ensure_ascii=False).encode())
@@ -83,7 +83,7 @@ def test_numbers_are_read_as_python_reads_them() -> None:
     assert (found.detections.confidence.tolist(), problems) == (list(map(float, scores)), [])
 
 
-def test_records_written_alike_are_read_as_a_table_and_only_the_others_one_by_one() -> None:
+def test_one_record_in_another_format_does_not_slow_down_the_rest() -> None:
     texts = [json.dumps(FOUND)] * 40_000
     texts[20_000] = json.dumps(FOUND | {"score": 0.5}, separators=(",", ":"))
 
@@ -119,7 +119,7 @@ NO_LIST = "expected a list of detections, or an object with such a list as 'anno
         (f"[7, {'[' * 100_000}]", "this is not JSON: "),
     ],
 )
-def test_text_that_is_no_list_of_detections_is_refused(text: str, sentence: str) -> None:
+def test_text_that_is_not_a_list_of_detections_is_refused(text: str, sentence: str) -> None:
     _, problems = read(text.encode())
 
     assert any(sentence in problem for problem in problems)
@@ -145,7 +145,7 @@ WRONG: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("change", "sentence"), WRONG)
-def test_a_wrong_detection_is_named_and_the_others_are_read(change: Any, sentence: str) -> None:
+def test_an_invalid_detection_is_reported_and_the_others_are_read(change: Any, sentence: str) -> None:
     wrong = FOUND | change if isinstance(change, dict) else change
 
     found, [problem] = read(json.dumps([FOUND, wrong, FOUND]).replace("Infinity", "1e400").encode())
@@ -157,7 +157,7 @@ def test_a_wrong_detection_is_named_and_the_others_are_read(change: Any, sentenc
 
 
 @pytest.mark.parametrize("field", FOUND)
-def test_a_missing_field_is_named(field: str) -> None:
+def test_a_missing_field_is_reported(field: str) -> None:
     short = {name: value for name, value in FOUND.items() if name != field}
 
     for entries in ([short], [FOUND, short]):
@@ -167,14 +167,14 @@ def test_a_missing_field_is_named(field: str) -> None:
         assert problem == f"[{len(entries) - 1}]{image}: '{field}' is missing"
 
 
-def test_a_whole_number_may_be_written_with_a_point() -> None:
+def test_an_id_may_be_written_as_a_float() -> None:
     found, problems = read(json.dumps([FOUND | {"image_id": 12.0, "category_id": 7.0}]).encode())
 
     assert (found.detections.image.tolist(), found.detections.label.tolist(), problems) == ([1], [1], [])
 
 
 @pytest.mark.parametrize("key", ['"scor3"', '"3score"', '"scor-e"', '"scor.e"', '"sc0re"', '"Score"'])
-def test_a_key_that_differs_in_characters_of_numbers_is_another_key(key: str) -> None:
+def test_a_key_with_digits_or_signs_in_it_is_a_different_key(key: str) -> None:
     other = TEXT.replace('"score"', key)
 
     _, [problem] = read(f"[{TEXT}, {other}]".encode())
@@ -226,7 +226,7 @@ def test_masks_are_read_in_every_form() -> None:
         (None, "expected polygons"),
     ],
 )
-def test_a_wrong_mask_is_named_and_the_others_are_read(segmentation: Any, sentence: str) -> None:
+def test_an_invalid_mask_is_reported_and_the_others_are_read(segmentation: Any, sentence: str) -> None:
     entries = [MASK, MASK | {"segmentation": segmentation}, MASK]
 
     found, [problem] = read(json.dumps(entries).encode(), masks=True, truth=MASKS)
@@ -236,7 +236,7 @@ def test_a_wrong_mask_is_named_and_the_others_are_read(segmentation: Any, senten
     assert found.masks.area.tolist() == [50, 50]
 
 
-def test_boxes_are_no_masks() -> None:
+def test_boxes_are_not_accepted_as_masks() -> None:
     _, [problem] = read(json.dumps([FOUND]).encode(), masks=True, truth=MASKS)
 
     assert problem == "[0] (image 12): 'segmentation' is missing"
@@ -267,7 +267,7 @@ def test_boxes_are_no_masks() -> None:
         ),
     ],
 )
-def test_every_problem_of_the_annotation_is_told(data: bytes, sentences: list[str]) -> None:
+def test_all_problems_of_the_annotation_are_reported(data: bytes, sentences: list[str]) -> None:
     with pytest.raises(SubmissionError) as refused:
         read_instances(data)
 
@@ -286,7 +286,7 @@ def test_masks_need_the_size_of_every_image() -> None:
         )
 
 
-def test_records_that_are_no_objects_are_read() -> None:
+def test_list_elements_that_are_not_objects_are_read() -> None:
     assert [list(block.values) for block in read_records(b"[1, 2]") if not isinstance(block, Table)] == [
         [1, 2]
     ]
@@ -313,7 +313,7 @@ def test_numbers_of_the_annotation_have_bounds(change: Any, sentence: str) -> No
     assert [problem.message[: len(sentence)] for problem in refused.value.problems] == [sentence]
 
 
-def test_annotations_without_an_identifier_are_told_and_those_without_iscrowd_are_no_crowds() -> None:
+def test_an_annotation_needs_an_id_and_is_not_a_crowd_by_default() -> None:
     plain = {name: value for name, value in BOX.items() if name != "iscrowd"}
 
     assert read_instances(instances(annotations=[plain])).objects.crowd.tolist() == [False]
@@ -321,7 +321,7 @@ def test_annotations_without_an_identifier_are_told_and_those_without_iscrowd_ar
         read_instances(instances(annotations=[{name: plain[name] for name in plain if name != "id"}]))
 
 
-def test_a_list_of_the_same_name_further_inside_is_not_taken_for_the_annotations() -> None:
+def test_a_nested_list_called_annotations_is_not_the_annotation_list() -> None:
     text = json.dumps({"info": {"annotations": [1]}} | json.loads(instances()))
 
     assert len(read_instances(text.encode()).objects.image) == 1

@@ -40,7 +40,7 @@ CHANGES = [
 
 
 def entries(text: bytes) -> list[object] | None:
-    """What the reader finds in a list; None if it is no JSON."""
+    """The entries that the reader finds in a list; None if it is not JSON."""
     try:
         blocks = [block.rows() if isinstance(block, Table) else block for block in read_records(text)]
     except JsonError:
@@ -60,13 +60,13 @@ def between_good_ones(record: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("before", "after"), CHANGES)
-def test_what_is_no_json_is_refused_also_in_a_table(before: bytes, after: bytes) -> None:
+def test_invalid_json_is_refused_by_the_fast_reader_too(before: bytes, after: bytes) -> None:
     text = between_good_ones(GOOD.replace(before, after, 1))
 
     assert entries(text) == entries_as_python_reads_them(text)
 
 
-def test_records_that_are_changed_at_random_are_read_as_python_reads_them() -> None:
+def test_randomly_changed_records_are_read_as_python_reads_them() -> None:
     dice = random.Random(2012)
     for _ in range(3_000):
         record = bytearray(GOOD)

@@ -40,7 +40,7 @@ def detection(*bbox: float, score: float = 0.9, **other: int) -> Plain:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_sets_score_as_the_official_program_scores_them(seed: int) -> None:
+def test_random_sets_score_as_in_the_official_program(seed: int) -> None:
     truth, found = draw_coco_set(seed)
 
     tables, evaluation = tables_of(truth, found), official(truth, found)
@@ -53,13 +53,13 @@ def test_random_sets_score_as_the_official_program_scores_them(seed: int) -> Non
 
 
 @pytest.mark.parametrize("seed", range(100, 112))
-def test_random_sets_score_as_a_slow_reference_scores_them(seed: int) -> None:
+def test_random_sets_score_as_in_a_slow_reference(seed: int) -> None:
     truth, found = draw_coco_set(seed)
 
     assert figures_of(tables_of(truth, found)) == pytest.approx(slow_figures(truth, found), abs=CLOSE)
 
 
-def test_large_sets_are_matched_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matching_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, found = draw_coco_set(11)
     whole = tables_of(truth, found)
 
@@ -71,7 +71,7 @@ def test_large_sets_are_matched_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_array_equal(parts.recall, whole.recall)
 
 
-def test_detections_in_a_crowd_are_ignored_however_many() -> None:
+def test_any_number_of_detections_in_a_crowd_is_ignored() -> None:
     truth = instances({"bbox": [0, 0, 100, 100], "iscrowd": 1}, {"bbox": [200, 200, 50, 50]})
     inside = [detection(10, 10, 20, 20, score=0.9), detection(50, 50, 20, 20, score=0.8)]
 
@@ -86,7 +86,7 @@ def test_a_class_with_crowds_only_has_no_value() -> None:
     assert set(figures_of(tables_of(truth, [detection(0, 0, 100, 100)])).values()) == {None}
 
 
-def test_of_two_objects_that_overlap_equally_the_last_one_is_taken() -> None:
+def test_the_last_of_two_objects_with_the_same_iou_is_matched() -> None:
     truth = instances({"bbox": [0, 0, 10, 20]}, {"bbox": [0, 10, 10, 20]})
     between, second = detection(0, 5, 10, 20, score=0.9), detection(0, 10, 10, 20, score=0.8)
 
@@ -103,7 +103,7 @@ def test_the_hundred_and_first_detection_of_a_class_in_an_image_does_not_count()
     assert figures_of(tables_of(truth, [*clutter[1:], detection(0, 0, 10, 10, score=0.5)]))["AR100"] == 1
 
 
-def test_what_matches_an_annotation_numbered_0_is_a_false_positive_as_in_the_official_program() -> None:
+def test_a_match_with_annotation_id_0_is_a_false_positive_as_in_pycocotools() -> None:
     truth = instances({"bbox": [0, 0, 10, 10], "id": 0}, {"bbox": [50, 50, 10, 10], "id": 1})
     found = [detection(0, 0, 10, 10, score=0.9), detection(50, 50, 10, 10, score=0.8)]
 
@@ -113,7 +113,7 @@ def test_what_matches_an_annotation_numbered_0_is_a_false_positive_as_in_the_off
     assert figures["AR100"] == 0.5
 
 
-def test_every_figure_is_told_for_each_class() -> None:
+def test_every_figure_is_reported_for_each_class() -> None:
     truth = instances({"bbox": [0, 0, 10, 10]}, {"bbox": [0, 0, 10, 10], "category_id": 3}, classes=3)
 
     by_class = figures_by_class(tables_of(truth, [detection(0, 0, 10, 10)]))
@@ -123,7 +123,7 @@ def test_every_figure_is_told_for_each_class() -> None:
     assert by_class["APl"] == [None, None, None]
 
 
-def test_without_detections_what_is_there_scores_0() -> None:
+def test_without_detections_annotated_sizes_score_0() -> None:
     figures = figures_of(tables_of(instances({"bbox": [0, 0, 10, 10]}), []))
 
     assert (figures["AP"], figures["AR1"], figures["APs"], figures["APl"]) == (0, 0, 0, None)
@@ -148,7 +148,7 @@ def test_unmatched_detections_that_are_exempt_are_ignored() -> None:
     assert [figures_of(tables)["AP"] for tables in every] == pytest.approx([0.5, 1, 1])
 
 
-def test_many_images_and_classes_are_sorted_all_the_same() -> None:
+def test_detections_are_sorted_correctly_for_huge_numbers_of_images() -> None:
     truth = instances({"bbox": [0, 0, 10, 10]}, images=3, classes=2)
     found = [
         detection(0, 0, 10, 10, image_id=image, category_id=label) for image in (3, 1) for label in (2, 1)

@@ -1,4 +1,4 @@
-"""COCO's JSON with numbers and lists that nobody means, and large or empty sets."""
+"""COCO's JSON with nonsensical numbers and lists, and large or empty sets."""
 
 import json
 from dataclasses import replace
@@ -30,7 +30,7 @@ HUGE = 10**400
     ],
 )
 @pytest.mark.parametrize("other", [{}, {"note": "no table of numbers"}])
-def test_numbers_of_hundreds_of_digits_are_refused(
+def test_numbers_with_hundreds_of_digits_are_refused(
     change: dict[str, Any], sentence: str, other: dict[str, Any]
 ) -> None:
     found, problems = read(json.dumps([FOUND | other, FOUND | change | other]).encode())
@@ -39,7 +39,7 @@ def test_numbers_of_hundreds_of_digits_are_refused(
     assert sentence in problems[0]
 
 
-def test_a_table_without_a_field_is_read_as_if_every_entry_lacked_it() -> None:
+def test_a_field_that_all_entries_lack_is_missing_from_each() -> None:
     without = [{name: value for name, value in FOUND.items() if name != "category_id"}] * 3
 
     _, problems = read(json.dumps(without).encode())
@@ -48,7 +48,7 @@ def test_a_table_without_a_field_is_read_as_if_every_entry_lacked_it() -> None:
     assert all("'category_id' is missing" in problem for problem in problems)
 
 
-def test_annotation_without_crowds_may_leave_the_flag_out() -> None:
+def test_iscrowd_may_be_left_out() -> None:
     plain = {name: value for name, value in BOX.items() if name != "iscrowd"}
 
     assert read_instances(instances(annotations=[plain])).objects.crowd.tolist() == [False]
@@ -63,18 +63,18 @@ def test_annotation_without_crowds_may_leave_the_flag_out() -> None:
         b'{"images": 1}',
     ],
 )
-def test_annotation_that_is_cut_or_no_list_is_refused(data: bytes) -> None:
+def test_an_annotation_that_is_truncated_or_not_a_list_is_refused(data: bytes) -> None:
     with pytest.raises((SubmissionError, ValueError)):
         read_instances(data)
 
 
-def test_an_annotation_list_inside_another_entry_is_not_the_annotation() -> None:
+def test_a_nested_annotation_list_is_not_the_annotation() -> None:
     nested = json.dumps({"info": {"annotations": [1]}}).encode()[:-1] + b", " + instances()[1:]
 
     assert read_instances(nested).objects.image.tolist() == [1]
 
 
-def test_keys_too_large_to_be_joined_with_their_place_are_sorted_all_the_same() -> None:
+def test_very_large_keys_are_sorted_stably() -> None:
     keys = np.array([2**61, 5, 2**61, 1], np.int64)
 
     found, places = _stably_sorted(keys)
@@ -83,7 +83,7 @@ def test_keys_too_large_to_be_joined_with_their_place_are_sorted_all_the_same() 
     assert places.tolist() == [3, 1, 0, 2]
 
 
-def test_empty_masks_have_nothing_in_common() -> None:
+def test_empty_masks_do_not_overlap() -> None:
     masks = masks_of_counts([[4], [4]], np.array([2, 2]), np.array([2, 2])).masks
 
     assert mask_intersections(masks, np.array([0]), np.array([1])).tolist() == [0]
@@ -97,9 +97,7 @@ def test_empty_masks_have_nothing_in_common() -> None:
         ({"bbox": [1, 2, -5, 4]}, "expected four numbers"),
     ],
 )
-def test_odd_numbers_are_refused_in_records_that_are_written_alike(
-    change: dict[str, Any], sentence: str
-) -> None:
+def test_odd_numbers_are_refused_by_the_fast_reader(change: dict[str, Any], sentence: str) -> None:
     _, problems = read(json.dumps([FOUND | change] * 3).encode())
 
     assert len(problems) == 3
@@ -107,19 +105,19 @@ def test_odd_numbers_are_refused_in_records_that_are_written_alike(
 
 
 @pytest.mark.parametrize("field", ["bbox", "category_id"])
-def test_annotation_written_alike_says_which_field_is_missing(field: str) -> None:
+def test_the_fast_reader_reports_which_field_of_an_annotation_is_missing(field: str) -> None:
     plain = {name: value for name, value in BOX.items() if name != field}
 
     with pytest.raises(SubmissionError, match=f"'{field}' is missing"):
         read_instances(instances(annotations=[plain] * 2))
 
 
-def test_annotation_written_alike_with_a_box_that_is_none_is_refused() -> None:
+def test_the_fast_reader_refuses_an_annotation_with_an_invalid_box() -> None:
     with pytest.raises(SubmissionError, match="expected four numbers"):
         read_instances(instances(annotations=[BOX | {"bbox": [1, 2, -5, 4]}] * 2))
 
 
-def test_an_entry_of_more_than_a_block_is_read() -> None:
+def test_an_entry_larger_than_a_block_is_read() -> None:
     found, problems = read(json.dumps([FOUND | {"note": "x" * (3 << 20)}, FOUND]).encode())
 
     assert (len(found.detections), problems) == (2, [])

@@ -1,4 +1,4 @@
-"""COCO's two competitions: one JSON file in an archive, checked without and scored with the ground truth."""
+"""COCO's two competitions: one JSON file in an archive, checked without the ground truth and scored with it."""
 
 import json
 from dataclasses import replace
@@ -62,7 +62,7 @@ def ap_of_101_points(curve: Any) -> float:
 
 
 def small() -> tuple[Plain, list[Plain]]:
-    """Two images, two classes, a crowd; a detection of each."""
+    """Two images with two classes and a crowd, and a detection of each."""
     box = [10.25, 20.5, 30.7, 40.1]
     truth = {
         "images": [{"id": 7, "width": 100, "height": 80}, {"id": 3, "width": 100, "height": 80}],
@@ -81,7 +81,7 @@ def small() -> tuple[Plain, list[Plain]]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_an_archive_scores_as_the_two_files_do(tmp_path: Path, seed: int) -> None:
+def test_an_archive_scores_what_the_two_files_score(tmp_path: Path, seed: int) -> None:
     instances, found = draw_coco_set(seed)
     expected = evaluate_coco(as_json(instances), as_json(found))
 
@@ -95,7 +95,7 @@ def test_an_archive_scores_as_the_two_files_do(tmp_path: Path, seed: int) -> Non
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_masks_in_an_archive_score_as_the_two_files_do(tmp_path: Path, seed: int) -> None:
+def test_masks_in_an_archive_score_what_the_two_files_score(tmp_path: Path, seed: int) -> None:
     instances, found = draw_mask_set(seed)
     expected = evaluate_coco(as_json(instances), as_json(found), masks=True)
 
@@ -107,7 +107,7 @@ def test_masks_in_an_archive_score_as_the_two_files_do(tmp_path: Path, seed: int
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_curves_at_an_iou_of_half_have_the_ap50_of_the_class(tmp_path: Path, seed: int) -> None:
+def test_the_curve_at_iou_one_half_has_the_ap50_of_its_class(tmp_path: Path, seed: int) -> None:
     instances, found = draw_coco_set(seed)
     expected = evaluate_coco(as_json(instances), as_json(found))
 
@@ -120,7 +120,7 @@ def test_curves_at_an_iou_of_half_have_the_ap50_of_the_class(tmp_path: Path, see
             assert ap_of_101_points(curve) == pytest.approx(expected[each.name].figures["AP50"], abs=CLOSE)
 
 
-def test_some_classes_are_averaged_alone(tmp_path: Path) -> None:
+def test_a_subset_of_classes_has_its_own_mean(tmp_path: Path) -> None:
     instances, found = small()
     truth, path = truth_of(instances), sent(tmp_path, found)
 
@@ -132,7 +132,7 @@ def test_some_classes_are_averaged_alone(tmp_path: Path) -> None:
     assert one.receipt != whole.receipt
 
 
-def test_ground_truth_is_the_same_after_it_was_stored(tmp_path: Path) -> None:
+def test_ground_truth_survives_being_stored(tmp_path: Path) -> None:
     truth = truth_of(draw_mask_set(1)[0])
     truth.save(tmp_path / "truth")
 
@@ -146,7 +146,7 @@ def test_ground_truth_is_the_same_after_it_was_stored(tmp_path: Path) -> None:
     assert Description.from_json(truth.description.to_json()) == truth.description
 
 
-def test_the_description_tells_numbers_and_no_annotation() -> None:
+def test_the_public_description_has_class_numbers_and_no_annotation() -> None:
     phase = truth_of(small()[0]).description
 
     assert [image.id for image in phase.images] == ["3", "7"]
@@ -183,7 +183,7 @@ def test_the_check_finds_every_problem_without_the_ground_truth(tmp_path: Path) 
     assert {each.file for each in validation.problems} == {"detections.json"}
 
 
-def test_a_good_file_is_valid_with_a_note_on_boxes_outside(tmp_path: Path) -> None:
+def test_boxes_outside_their_image_are_noted_in_a_valid_file(tmp_path: Path) -> None:
     instances, found = small()
     found[0]["bbox"] = [90, 10, 20, 20]
 
@@ -196,7 +196,7 @@ def test_a_good_file_is_valid_with_a_note_on_boxes_outside(tmp_path: Path) -> No
     assert [note.code for note in validation.notes] == ["box-outside"]
 
 
-def test_an_empty_list_is_valid_with_a_note_and_scores_nothing(tmp_path: Path) -> None:
+def test_an_empty_list_is_valid_with_a_note_and_scores_0(tmp_path: Path) -> None:
     instances, _ = small()
     path = sent(tmp_path, [])
 
@@ -209,14 +209,14 @@ def test_an_empty_list_is_valid_with_a_note_and_scores_nothing(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"{}", b"7", b"[" * 100_000, b"\xff\xfe", b'[{"a": NaN}]'])
-def test_what_is_no_list_is_one_problem(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_list_is_one_problem(tmp_path: Path, content: bytes) -> None:
     validation = validate(sent(tmp_path, content), truth_of(small()[0]).description)
 
     assert {each.code for each in validation.problems} <= {"bad-json", "ratio"}
     assert not validation.valid
 
 
-def test_a_file_is_read_up_to_its_limit_only(tmp_path: Path) -> None:
+def test_a_file_is_read_only_up_to_its_limit(tmp_path: Path) -> None:
     instances, found = small()
 
     validation = validate(
@@ -238,7 +238,7 @@ def test_after_a_thousand_problems_nothing_more_is_read(tmp_path: Path) -> None:
     assert int(first.message.partition(" ")[0].replace(",", "")) < 4900
 
 
-def test_an_entry_that_does_not_end_is_not_read_to_the_end_of_the_file(tmp_path: Path) -> None:
+def test_reading_stops_at_an_entry_that_does_not_end(tmp_path: Path) -> None:
     content = b'[{"image_id": "' + b"x" * (34 << 20) + b'"}]'
     found = validate(written(tmp_path, content, "detections.json").parent, truth_of(small()[0]).description)
 
@@ -246,7 +246,7 @@ def test_an_entry_that_does_not_end_is_not_read_to_the_end_of_the_file(tmp_path:
     assert "entry 0" in found.problems[0].message
 
 
-def test_a_block_of_wrong_entries_is_a_thousand_problems(tmp_path: Path) -> None:
+def test_a_block_of_invalid_entries_gives_a_thousand_problems(tmp_path: Path) -> None:
     content = b"[" + b"1," * 5000 + b"1]"
 
     validation = validate(sent(tmp_path, content), truth_of(small()[0]).description)
@@ -266,7 +266,7 @@ def test_masks_are_checked_against_the_size_of_their_image(tmp_path: Path) -> No
     assert validate(sent(tmp_path, found[1:], "segmentations.json"), phase).valid
 
 
-def test_what_the_annotation_lacks_is_not_offered() -> None:
+def test_competitions_the_annotation_cannot_score_are_not_offered() -> None:
     boxes, masks = truth_of(small()[0]), truth_of(draw_mask_set(1)[0])
     nothing = truth_of(small()[0] | {"annotations": []})
 
@@ -278,7 +278,7 @@ def test_what_the_annotation_lacks_is_not_offered() -> None:
     }
 
 
-def test_masks_of_a_ground_truth_without_any_are_refused(tmp_path: Path) -> None:
+def test_scoring_masks_against_ground_truth_without_masks_is_refused(tmp_path: Path) -> None:
     instances, found = small()
 
     with pytest.raises(LookupError, match="the ground truth has no masks"):
@@ -322,7 +322,7 @@ def test_the_same_json_as_arrays_scores_the_same_to_the_bit(tmp_path: Path, seed
         assert (result.headline, result.classes) == (sent_in.headline, sent_in.classes)
 
 
-def test_what_is_wrong_with_json_in_memory_is_said_with_every_problem() -> None:
+def test_all_problems_of_json_in_memory_are_reported() -> None:
     instances, found = small()
     truth = truth_of(instances)
 
@@ -336,7 +336,7 @@ def test_what_is_wrong_with_json_in_memory_is_said_with_every_problem() -> None:
         Detections.from_coco(found, plain)
 
 
-def test_a_range_of_other_thresholds_is_one_row() -> None:
+def test_a_protocol_may_have_its_own_range_of_iou_thresholds() -> None:
     instances, found = small()
     truth = truth_of(instances)
     rules = replace(COCO_RULES, iou_thresholds=np.array([0.3, 0.75]))
@@ -360,7 +360,7 @@ def test_inclusive_pixels_are_converted() -> None:
     assert evaluate(half, truth, protocol="coco").headline == pytest.approx(0.1)
 
 
-def test_a_class_without_objects_has_no_value_and_no_class_with_objects_no_headline() -> None:
+def test_classes_without_objects_have_no_value_and_alone_give_no_headline() -> None:
     nothing = GroundTruth.from_arrays(
         [], [], [], convention="half-open", images=["a"], classes=["cat", "dog"]
     )

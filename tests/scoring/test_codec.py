@@ -1,4 +1,4 @@
-"""One form in JSON for all results: what is written can be read, and nothing else can."""
+"""One JSON format for all results: whatever is written can be read, and nothing else can."""
 
 import json
 from dataclasses import dataclass, field
@@ -39,11 +39,11 @@ class Whole:
 WHOLE = Whole(Colour.RED, (Part(3, 0.5),), ("car", None), ((1, 2), ()), b"\0\1\0", memory=np.zeros(3))
 
 
-def test_a_value_survives_json() -> None:
+def test_a_value_survives_a_round_trip_through_json() -> None:
     assert from_plain(Whole, json.loads(json.dumps(to_plain(WHOLE)))) == WHOLE
 
 
-def test_what_is_not_compared_is_not_written() -> None:
+def test_fields_excluded_from_comparison_are_not_written() -> None:
     assert "memory" not in to_plain(WHOLE)
     assert from_plain(Whole, to_plain(WHOLE)).memory is None
 
@@ -52,7 +52,7 @@ def test_a_field_may_be_called_kind() -> None:
     assert to_plain(Part(3, 0.5)) == {"kind": 3, "share": 0.5}
 
 
-def test_exhibits_of_every_kind_survive_in_a_report() -> None:
+def test_every_kind_of_exhibit_survives_in_the_json_of_a_result() -> None:
     exhibits: tuple[Exhibit, ...] = (
         ScoreTable("AP", (("car", None), ("cat", 1.0))),
         Curve("car", 2, bytes([1, 0, 255])),
@@ -77,7 +77,7 @@ def test_exhibits_of_every_kind_survive_in_a_report() -> None:
 
 
 @given(st.binary(max_size=50))
-def test_bytes_are_restored_from_where_each_value_is(data: bytes) -> None:
+def test_bytes_survive_the_sparse_form(data: bytes) -> None:
     assert dense(json.loads(json.dumps(sparse(data)))) == data
 
 
@@ -98,7 +98,7 @@ def test_bytes_are_restored_from_where_each_value_is(data: bytes) -> None:
         {"more": 1},
     ],
 )
-def test_anything_else_is_refused(changed: dict[str, Any]) -> None:
+def test_values_of_other_types_are_refused(changed: dict[str, Any]) -> None:
     with pytest.raises((KeyError, TypeError, ValueError)):
         from_plain(Whole, to_plain(WHOLE) | changed)
 
@@ -112,6 +112,6 @@ def test_a_whole_number_is_a_float_where_one_is_expected() -> None:
     assert from_plain(Part, {"kind": 3, "share": 1}) == Part(3, 1.0)
 
 
-def test_arrays_have_no_form_in_json() -> None:
+def test_arrays_cannot_be_written_as_json() -> None:
     with pytest.raises(TypeError, match="ndarray"):
         to_plain(np.zeros(3))

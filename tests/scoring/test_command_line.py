@@ -34,7 +34,7 @@ Run = Callable[..., tuple[int, dict[str, Any]]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Carries out a command in this process: exit code and what was printed."""
+    """Run a command in this process; returns its exit code and what it printed."""
 
     def carried_out(*words: object) -> tuple[int, dict[str, Any]]:
         code = main([str(word) for word in words])
@@ -61,7 +61,7 @@ def codes(prediction: dict[str, Any]) -> list[str]:
     return [problem["code"] for problem in prediction["problems"]]
 
 
-def test_scores_are_said_as_one_object_with_the_promised_keys(tmp_path: Path, run: Run) -> None:
+def test_scores_are_printed_as_one_object_with_the_documented_keys(tmp_path: Path, run: Run) -> None:
     marked = FILES | {f"{PLACE}/comp3_det_test_cat.txt": b"\xef\xbb\xbf" + CAT}
     code, said = run(*about(kit(tmp_path).root, laid_out(tmp_path / "sent", marked), "--protocol", "voc2012"))
 
@@ -82,7 +82,7 @@ def test_scores_are_said_as_one_object_with_the_promised_keys(tmp_path: Path, ru
 
 
 @pytest.mark.parametrize("above", [PLACE, "results/VOC2012", "results", "", ".."])
-def test_results_are_found_in_their_folder_and_in_any_above_it(above: str, tmp_path: Path, run: Run) -> None:
+def test_results_are_found_in_their_folder_or_any_parent(above: str, tmp_path: Path, run: Run) -> None:
     sent = laid_out(tmp_path / "work" / "sent")
 
     code, said = run(*about(kit(tmp_path / "elsewhere").root, sent / above))
@@ -90,7 +90,7 @@ def test_results_are_found_in_their_folder_and_in_any_above_it(above: str, tmp_p
     assert (code, said["headline"]) == (0, 1)
 
 
-def test_a_whole_development_kit_may_hold_the_results_between_its_images(tmp_path: Path, run: Run) -> None:
+def test_results_may_lie_in_a_development_kit_with_images(tmp_path: Path, run: Run) -> None:
     tree = kit(tmp_path / "VOCdevkit").root
     laid_out(tmp_path / "VOCdevkit")
     laid_out(tmp_path / "VOCdevkit", {name.replace("2012", "2011"): data for name, data in FILES.items()})
@@ -98,7 +98,7 @@ def test_a_whole_development_kit_may_hold_the_results_between_its_images(tmp_pat
     assert run(*about(tree, tmp_path))[1]["headline"] == 1
 
 
-def test_two_folders_of_results_are_not_chosen_between(tmp_path: Path, run: Run) -> None:
+def test_two_result_folders_are_refused_as_ambiguous(tmp_path: Path, run: Run) -> None:
     for name in ("first", "second"):
         laid_out(tmp_path / "sent" / name)
 
@@ -112,7 +112,7 @@ def test_two_folders_of_results_are_not_chosen_between(tmp_path: Path, run: Run)
     ("name", "pack"),
     [("sent.tar.gz", lambda files: gz(tar(files))), ("sent.tar", tar), ("sent.zip", zip_of)],
 )
-def test_an_archive_scores_as_the_folder_it_was_made_of(
+def test_an_archive_scores_the_same_as_its_folder(
     name: str, pack: Callable[[dict[str, bytes]], bytes], tmp_path: Path, run: Run
 ) -> None:
     tree = kit(tmp_path).root
@@ -122,14 +122,14 @@ def test_an_archive_scores_as_the_folder_it_was_made_of(
     assert run(*about(tree, archive)) == run(*about(tree, laid_out(tmp_path / "sent")))
 
 
-def test_the_protocol_is_that_of_the_challenge_s_year_if_none_is_named(tmp_path: Path, run: Run) -> None:
+def test_the_default_protocol_is_that_of_the_challenges_year(tmp_path: Path, run: Run) -> None:
     tree = kit(tmp_path, "VOC2007").root
     sent = laid_out(tmp_path, {name.replace("2012", "2007"): data for name, data in FILES.items()})
 
     assert run(*about(tree, sent))[1]["protocol"] == "voc2007"
 
 
-def test_a_subset_of_classes_is_scored_and_averaged_alone(tmp_path: Path, run: Run) -> None:
+def test_a_subset_of_classes_is_scored_with_its_own_mean(tmp_path: Path, run: Run) -> None:
     sent = laid_out(tmp_path / "sent", {name: data for name, data in FILES.items() if "dog" in name})
     tree = kit(tmp_path).root
 
@@ -159,7 +159,7 @@ def test_a_bootstrap_adds_an_interval_to_every_value(tmp_path: Path, run: Run) -
     assert run(*about(tree, sent, "--bootstrap", 200))[1] == said
 
 
-def test_segmentation_says_the_background_and_the_confusion_matrix(tmp_path: Path, run: Run) -> None:
+def test_segmentation_prints_the_background_and_the_confusion_matrix(tmp_path: Path, run: Run) -> None:
     tree = kit(tmp_path)
     labels = np.array([[0, 1, 1], [0, 2, 255]], np.uint8)
     small = annotation(thing("cat"), width=3, height=2)
@@ -182,7 +182,7 @@ def test_segmentation_says_the_background_and_the_confusion_matrix(tmp_path: Pat
     assert (checked, report["competitions"][0]["files"]) == (0, 1)
 
 
-def test_validate_asks_the_public_part_alone(tmp_path: Path, run: Run) -> None:
+def test_validate_needs_only_the_public_part(tmp_path: Path, run: Run) -> None:
     tree = kit(tmp_path).root
     shutil.rmtree(tree / "Annotations")
 
@@ -193,7 +193,7 @@ def test_validate_asks_the_public_part_alone(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["validate", "evaluate"])
-def test_wrong_results_are_told_with_file_and_line(command: str, tmp_path: Path, run: Run) -> None:
+def test_problems_in_results_are_printed_with_file_and_line(command: str, tmp_path: Path, run: Run) -> None:
     wrong = {f"{PLACE}/comp3_det_test_cat.txt": CAT + b"a_9 1 1 1 2 2\n"}
     sent = laid_out(tmp_path / "sent", FILES | wrong)
 
@@ -205,7 +205,7 @@ def test_wrong_results_are_told_with_file_and_line(command: str, tmp_path: Path,
     assert "a_9" in problem["message"]
 
 
-def test_statistics_count_the_difficult_apart(tmp_path: Path, run: Run) -> None:
+def test_statistics_count_difficult_objects_separately(tmp_path: Path, run: Run) -> None:
     code, said = run("statistics", kit(tmp_path).root, "--image-set", "test", "--json")
 
     assert (code, said["dataset"], said["image_set"]) == (0, "VOC2012", "test")
@@ -286,7 +286,7 @@ def test_significance_ranks_methods_and_groups_them(tmp_path: Path, run: Run) ->
         ("significance {holes}", "no-method"),
     ],
 )
-def test_every_wrong_use_is_told_in_json(words: str, code: str, tmp_path: Path, run: Run) -> None:
+def test_usage_errors_are_printed_as_json(words: str, code: str, tmp_path: Path, run: Run) -> None:
     tree = kit(tmp_path).root
     for name, content in (("text", b"\xff\xfe"), ("empty", b""), ("holes", b"method,car\none,\n")):
         (tmp_path / name).write_bytes(content)
@@ -303,14 +303,14 @@ def test_every_wrong_use_is_told_in_json(words: str, code: str, tmp_path: Path, 
     assert codes(said)[0] == code
 
 
-def test_a_path_of_a_variable_that_was_never_set_is_refused(run: Run) -> None:
+def test_an_empty_path_from_an_unset_variable_is_refused(run: Run) -> None:
     exited, said = run("validate", "--competition", 3, "--truth", "", "--image-set", "test", "--results", "")
 
     assert exited == 2
     assert "expected a path, found nothing" in said["problems"][0]["message"]
 
 
-def test_even_a_mistake_of_ours_is_told_in_json(
+def test_an_unexpected_error_is_printed_as_json(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run
 ) -> None:
     monkeypatch.setattr(module, "parse", lambda _: json.loads("{"))
@@ -321,7 +321,7 @@ def test_even_a_mistake_of_ours_is_told_in_json(
     assert "JSONDecodeError" in said["problems"][0]["message"]
 
 
-def test_a_name_that_is_no_text_becomes_one_in_json(run: Run) -> None:
+def test_an_undecodable_path_is_replaced_by_text_in_json(run: Run) -> None:
     code, said = run("statistics", os.fsdecode(b"/nowhere/voc\xe9"), "--image-set", "val")
 
     assert (code, said["problems"][0]["message"]) == (2, "there is no folder '/nowhere/voc?'")
@@ -334,7 +334,7 @@ def pipe_without_a_reader() -> int:
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_where_nobody_reads_nothing_is_said_and_the_exit_code_tells(
+def test_output_that_cannot_be_written_gives_exit_code_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, full: bool
 ) -> None:
     end = os.open("/dev/full", os.O_WRONLY) if full else pipe_without_a_reader()
@@ -346,7 +346,7 @@ def test_where_nobody_reads_nothing_is_said_and_the_exit_code_tells(
     assert code == 2
 
 
-def test_help_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_printed_as_text_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["evaluate", "--help"])
 
@@ -355,7 +355,7 @@ def test_help_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_the_same_bits_come_from_one_core_and_from_two(threads: str, tmp_path: Path, run: Run) -> None:
+def test_one_core_and_two_give_bitwise_equal_results(threads: str, tmp_path: Path, run: Run) -> None:
     tree, sent = kit(tmp_path).root, laid_out(tmp_path / "sent")
     words = [*map(str, about(tree, sent, "--bootstrap", 100))]
     cores = sorted(os.sched_getaffinity(0))[: int(threads)]
@@ -373,7 +373,7 @@ def test_the_same_bits_come_from_one_core_and_from_two(threads: str, tmp_path: P
     assert apart.stderr == b""
 
 
-def test_the_module_can_be_run_and_imported(
+def test_the_command_module_can_be_run_and_imported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["scoring", "statistics"])

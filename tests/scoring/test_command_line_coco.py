@@ -39,9 +39,7 @@ def test_boxes_are_scored_from_two_files(tmp_path: Path, capsys: pytest.CaptureF
     )
 
 
-def test_masks_are_scored_where_they_are_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_masks_are_scored_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     truth, found = draw_mask_set(4)
 
     _, said = carry_out(capsys, *write(tmp_path, truth, found), "--masks")
@@ -50,9 +48,7 @@ def test_masks_are_scored_where_they_are_asked_for(
     assert "masks" in said["measure"]
 
 
-def test_explanations_are_told_where_they_are_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explanations_are_printed_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     truth, found = draw_coco_set(3)
 
     _, said = carry_out(capsys, *write(tmp_path, truth, found), "--explain")
@@ -60,7 +56,7 @@ def test_explanations_are_told_where_they_are_asked_for(
     assert {"code", "class_name", "count", "message"} == set(said["explanations"][0])
 
 
-def test_arrays_have_the_figures_and_explanations_of_the_command_line(
+def test_arrays_give_the_same_figures_and_explanations_as_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     annotated, detected = draw_coco_set(3)
@@ -90,7 +86,7 @@ def test_a_result_from_json_keeps_its_figures_and_loses_its_explanations() -> No
         again.explain()
 
 
-def test_some_classes_are_explained_alone() -> None:
+def test_explanations_can_be_limited_to_some_classes() -> None:
     annotated, detected = draw_coco_set(3)
     truth = GroundTruth.from_coco(annotated)
     name = truth.description.classes[1]
@@ -100,7 +96,7 @@ def test_some_classes_are_explained_alone() -> None:
     assert {each.class_name for each in result.explain()} == {name}
 
 
-def test_every_problem_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_problems_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     truth, _ = draw_coco_set(3)
 
     code, said = carry_out(capsys, *write(tmp_path, truth, [{"image_id": 1}, 7]))
@@ -128,7 +124,7 @@ def test_options_of_challenges_are_refused(
     assert (code, said["problems"][0]["message"]) == (2, message)
 
 
-def test_a_folder_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = write(tmp_path, *draw_coco_set(3))
 
     code, said = carry_out(capsys, *words, "--results", tmp_path)
@@ -137,7 +133,7 @@ def test_a_folder_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("option", ["--masks", "--explain"])
-def test_options_of_coco_are_refused_elsewhere(
+def test_coco_options_are_refused_for_other_protocols(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     code, said = carry_out(capsys, "evaluate", "--truth", tmp_path, "--results", tmp_path, option)
@@ -148,7 +144,7 @@ def test_options_of_coco_are_refused_elsewhere(
     )
 
 
-def test_all_files_that_are_not_there_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_all_missing_files_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     files = ("--truth", tmp_path / "truth.json", "--results", tmp_path / "found.json")
 
     code, said = carry_out(capsys, "evaluate", "--protocol", "coco", *files)

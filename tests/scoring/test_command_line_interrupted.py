@@ -9,13 +9,13 @@ from scoring.command_line.main import main
 
 
 def interrupt_whoever_reads(path: Path) -> None:
-    """Send Ctrl-C to whoever waits for the rest of what this pipe says."""
+    """Send Ctrl-C to the process that is reading from this pipe."""
     with path.open("wb", buffering=0) as pipe:
         pipe.write(bytes(1 << 17))  # more than a pipe holds: the file is open, and somebody reads
         os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ctrl_c_ends_a_command_without_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_ends_a_command_silently(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe = tmp_path / "table.csv"
     os.mkfifo(pipe)
     thread = threading.Thread(target=interrupt_whoever_reads, args=(pipe,))

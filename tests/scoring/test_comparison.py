@@ -20,7 +20,7 @@ SETUP = Setup("detection", "voc2012", "0f")
 
 
 def run_of(score: float | None, drawn: Floats, seed: int = 1) -> Replicates:
-    """A run of one class, whose headline is that class."""
+    """A run of one class whose headline is the score of that class."""
     return Replicates(SETUP, Draws(9, len(drawn), seed), ("cat",), (score, score), np.tile(drawn, (2, 1)))
 
 
@@ -29,7 +29,7 @@ def ranked(names: Iterable[str], scores: Iterable[float], drawn: Iterable[Floats
     return standings(dict(zip(names, runs, strict=True)))
 
 
-def test_a_method_that_is_ahead_in_most_replicates_is_probably_better() -> None:
+def test_a_method_ahead_in_most_replicates_is_probably_better() -> None:
     one = np.full(200, 0.5)
     other = np.concatenate([np.full(140, 0.4), np.full(40, 0.5), np.full(20, 0.6)])
 
@@ -62,7 +62,7 @@ def test_a_difference_of_two_standard_errors_has_the_p_value_of_two_normal_devia
     [(0.5, 0.5, 1.0), (0.5, 0.4, None), (None, 0.4, None)],
     ids=["the same twice", "the same distance in every replicate", "no score"],
 )
-def test_a_difference_without_a_spread_has_no_p_value_unless_there_is_none(
+def test_a_difference_without_spread_has_no_p_value_unless_it_is_0(
     one: float | None, other: float, expected: float | None
 ) -> None:
     [cat, _] = compare(run_of(one, np.full(200, 0.5)), run_of(other, np.full(200, other)))
@@ -70,7 +70,7 @@ def test_a_difference_without_a_spread_has_no_p_value_unless_there_is_none(
     assert cat.p_value == expected
 
 
-def test_replicates_of_other_draws_are_not_paired() -> None:
+def test_replicates_of_different_draws_cannot_be_paired() -> None:
     with pytest.raises(ValueError, match=r"not paired: .*seed=1.* and .*seed=2"):
         compare(run_of(1.0, np.ones(5), 1), run_of(1.0, np.ones(5), 2))
 
@@ -83,7 +83,7 @@ def test_replicates_of_other_draws_are_not_paired() -> None:
         (replace(SETUP, truth="1e"), "1e"),
     ],
 )
-def test_runs_of_another_task_protocol_or_truth_are_not_compared(setup: Setup, said: str) -> None:
+def test_runs_of_different_tasks_protocols_or_truths_cannot_be_compared(setup: Setup, said: str) -> None:
     one = run_of(1.0, np.ones(200))
     other = replace(one, setup=setup)
 
@@ -93,7 +93,7 @@ def test_runs_of_another_task_protocol_or_truth_are_not_compared(setup: Setup, s
         standings({"a": one, "b": other})
 
 
-def test_methods_far_apart_have_letters_of_their_own() -> None:
+def test_methods_far_apart_share_no_letter() -> None:
     noise = np.random.default_rng(1).normal(0, 0.01, (4, 1000))
     values = [0.3, 0.5, 0.505, 0.7]
 
@@ -118,13 +118,13 @@ def test_paired_noise_does_not_hide_a_difference() -> None:
     assert [each.letters for each in found.methods] == ["a", "b"]
 
 
-def test_the_same_result_twice_is_one_group() -> None:
+def test_two_equal_results_form_one_group() -> None:
     drawn = np.random.default_rng(1).normal(0.5, 0.1, 1000)
 
     assert ranked(["a", "b"], [0.5, 0.5], [drawn, drawn]).groups == ((0, 1),)
 
 
-def test_alike_methods_are_seldom_told_apart() -> None:
+def test_similar_methods_are_seldom_distinguished() -> None:
     rng = np.random.default_rng(11)
     told_apart = 0
     for _ in range(200):
@@ -135,7 +135,7 @@ def test_alike_methods_are_seldom_told_apart() -> None:
     assert told_apart <= 20  # 5 of a hundred, give or take
 
 
-def test_one_method_or_none_stands_alone() -> None:
+def test_no_methods_or_a_single_one_can_be_ranked() -> None:
     assert [each.letters for each in ranked(["a"], [0.5], [np.full(200, 0.5)]).methods] == ["a"]
     assert ranked([], [], []).methods == ()
 
@@ -145,12 +145,12 @@ def test_standings_need_replicates() -> None:
         ranked(["a", "b"], [0.5, 0.4], [np.full(200, 0.5), np.where(np.arange(200) < 19, 0.4, np.nan)])
 
 
-def test_standings_need_a_score_of_every_method() -> None:
+def test_standings_need_a_score_for_every_method() -> None:
     with pytest.raises(ValueError, match="'b' has no score of all classes"):
         standings({"a": run_of(0.5, np.full(200, 0.5)), "b": run_of(None, np.full(200, 0.5))})
 
 
-def test_methods_are_ranked_by_one_class_if_it_is_named() -> None:
+def test_methods_can_be_ranked_by_one_class() -> None:
     one, other = run_of(0.5, np.full(200, 0.5)), run_of(0.4, np.full(200, 0.4))
     by_class = replace(one, scores=(0.3, 0.5), values=np.array([np.full(200, 0.3), one.values[1]]))
 
@@ -161,7 +161,7 @@ def test_methods_are_ranked_by_one_class_if_it_is_named() -> None:
     ]
 
 
-def test_many_pairs_of_methods_that_differ_take_few_letters() -> None:
+def test_many_differing_pairs_of_methods_need_few_letters() -> None:
     rng = np.random.default_rng(3)
     drawn, scores = [], []
     for pair in range(8):  # the two of a pair move together and are told apart, others are too noisy

@@ -1,4 +1,4 @@
-"""Which results are complete: known from the public description alone."""
+"""The public description alone tells which results are complete."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ PHASE = Description(
     ("task", "fewest"),
     [("classification", 4), ("detection", 4), ("segmentation", 0), ("layout", 3), ("action", 1)],
 )
-def test_a_task_says_how_many_predictions_a_complete_result_has(task: str, fewest: int) -> None:
+def test_each_task_knows_how_many_predictions_are_complete(task: str, fewest: int) -> None:
     assert TASKS[task].fewest_lines(PHASE) == fewest
 
 
@@ -31,7 +31,7 @@ def test_a_task_says_how_many_predictions_a_complete_result_has(task: str, fewes
         ({"car": "a 1\nb 2\n"}, False),
     ],
 )
-def test_a_classification_is_complete_with_a_line_for_every_image_and_class(
+def test_a_classification_is_complete_with_a_line_per_image_and_class(
     tmp_path: Path, files: dict[str, str], *, complete: bool
 ) -> None:
     members = {

@@ -32,7 +32,7 @@ def persons(data: bytes, index: ImageIndex = INDEX) -> tuple[ClassConfidences, P
     return read_persons(data, index, file=FILE, problems=problems), problems
 
 
-def test_a_line_becomes_an_image_and_a_confidence() -> None:
+def test_a_line_is_read_as_image_and_confidence() -> None:
     found, problems = images(b"000003 0.25\n000001 -7e0\n")
 
     assert found.subject.tolist() == [2, 0]
@@ -41,7 +41,7 @@ def test_a_line_becomes_an_image_and_a_confidence() -> None:
     assert problems.listed == problems.notes == ()
 
 
-def test_a_line_becomes_a_person_and_a_confidence() -> None:
+def test_a_line_is_read_as_person_and_confidence() -> None:
     found, problems = persons(b"000002 1 .5\n2010_000009 2 1\n000001 12 2.\n000001 1 +3\n")
 
     assert found.subject.tolist() == [3, 2, 1, 0]
@@ -58,7 +58,7 @@ def test_a_line_becomes_a_person_and_a_confidence() -> None:
         b"\n\n  000001   0.5 \n \t\n000002 1\n\n",
     ],
 )
-def test_blanks_and_empty_lines_may_be_anywhere(data: bytes) -> None:
+def test_blanks_and_empty_lines_are_allowed_anywhere(data: bytes) -> None:
     found, problems = images(data)
 
     assert found.subject.tolist() == [0, 1]
@@ -74,7 +74,7 @@ def test_a_file_without_lines_is_empty(data: bytes) -> None:
         assert problems.listed == ()
 
 
-def test_byte_order_marks_and_other_line_ends_are_noted() -> None:
+def test_byte_order_marks_and_unusual_line_ends_are_noted() -> None:
     found, problems = images(b"\xef\xbb\xbf000001 0.5\r\n000002 1\r\n")
 
     assert len(found) == 2
@@ -98,7 +98,7 @@ def test_byte_order_marks_and_other_line_ends_are_noted() -> None:
         (b"000001 0." + b"3" * LONGEST_LINE, "line-too-long", "at most 1000"),
     ],
 )
-def test_a_wrong_line_is_named_and_the_others_are_read(line: bytes, code: str, words: str) -> None:
+def test_an_invalid_line_is_reported_and_the_others_are_read(line: bytes, code: str, words: str) -> None:
     found, problems = images(GOOD + line + b"\n" + GOOD)
 
     [problem] = problems.listed
@@ -120,7 +120,7 @@ def test_a_wrong_line_is_named_and_the_others_are_read(line: bytes, code: str, w
         (b"000001 1 high", "not-a-number", "as confidence, found 'high'"),
     ],
 )
-def test_a_wrong_line_about_a_person_is_named(line: bytes, code: str, words: str) -> None:
+def test_an_invalid_line_about_a_person_is_reported(line: bytes, code: str, words: str) -> None:
     found, problems = persons(b"000001 1 0.5\n" + line + b"\n")
 
     [problem] = problems.listed
@@ -129,7 +129,7 @@ def test_a_wrong_line_about_a_person_is_named(line: bytes, code: str, words: str
     assert found.subject.tolist() == [0]
 
 
-def test_a_challenge_without_an_action_set_knows_nobody() -> None:
+def test_every_person_is_unknown_without_an_action_set() -> None:
     _, problems = persons(b"000001 1 0.5\n", NOBODY)
 
     assert [problem.code for problem in problems.listed] == ["unknown-image"]
@@ -143,7 +143,7 @@ def test_lines_that_repeat_an_image_are_counted_in_one_note() -> None:
     assert str(note) == f"{FILE}: 3 lines repeat the image of another one; of several lines the last counts"
 
 
-def test_each_repetition_is_said_with_its_line_and_that_of_the_first() -> None:
+def test_each_repetition_is_reported_with_its_line_and_the_first_line() -> None:
     data = b"\r\n000002 1\r\nwrong\r\n000001 0.5\r\n\r\n000002 1\r\n000002 0\r\n"
 
     said = list(repetitions(data, INDEX.main, file=FILE))
@@ -154,13 +154,13 @@ def test_each_repetition_is_said_with_its_line_and_that_of_the_first() -> None:
     ]
 
 
-def test_a_repeated_person_is_named_with_image_and_object() -> None:
+def test_a_repeated_person_is_reported_with_image_and_object() -> None:
     [said] = repetitions(b"000001 12 1\n000001  12 2", INDEX.acting, file=FILE)
 
     assert said.message == "a duplicate: the person '000001 12' is already on line 1"
 
 
-def test_text_of_two_bytes_a_character_repeats_nothing() -> None:
+def test_repetitions_are_not_searched_in_utf_16_text() -> None:
     assert list(repetitions("000001 1\n".encode("utf-16"), INDEX.main, file=FILE)) == []
 
 
@@ -189,7 +189,7 @@ def rows(draw: st.DrawFn) -> str:
 @example(["000001 0.5 \n"], INDEX.main)
 @example(["000001 1 0.5\n", "000001 1 0.5 1"], INDEX.acting)
 @example(["000002 12 0.5\n"], INDEX.acting)
-def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(texts: list[str], whom: Subjects) -> None:
+def test_the_fast_reader_accepts_nothing_that_the_exact_one_refuses(texts: list[str], whom: Subjects) -> None:
     block = "".join(texts).encode()
     problems = Problems()
 
@@ -204,7 +204,7 @@ def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(texts: list[st
 
 
 @pytest.mark.parametrize("whom", [INDEX.main, INDEX.acting])
-def test_the_fast_reader_reads_what_is_right(whom: Subjects) -> None:
+def test_the_fast_reader_reads_valid_files(whom: Subjects) -> None:
     data = b"".join(b" ".join(name) + b" 0.25\n" for name in whom.places)
 
     fast = confidences._read_fast(data, whom)
@@ -214,13 +214,13 @@ def test_the_fast_reader_reads_what_is_right(whom: Subjects) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_arbitrary_bytes_are_read_or_refused(data: bytes) -> None:
     for found, problems in (images(data), persons(data)):
         assert bool(len(found)) <= (b"0" in data)
         assert all(problem.message.isprintable() for problem in problems.listed + problems.notes)
 
 
-def test_files_of_many_blocks_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_many_blocks_are_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_reader, "BLOCK", 30)
 
     found, problems = images(b"000001 1\n000002 2\n000003 3\n" * 3 + b"wrong\n000001 4\n")
@@ -230,7 +230,7 @@ def test_files_of_many_blocks_are_put_together(monkeypatch: pytest.MonkeyPatch) 
 
 
 @given(st.permutations([(image, number) for image in range(5) for number in (1, 2, 11, 70000)]))
-def test_everybody_is_found_whatever_their_order(order: list[tuple[int, int]]) -> None:
+def test_every_listed_person_is_found_in_any_order(order: list[tuple[int, int]]) -> None:
     chosen = tuple((f"image{image}", number) for image, number in order[:12])
     index = ImageIndex.of(dataclasses.replace(description(), acting=chosen))
     data = "".join(f"{image} {number} 1\n" for image, number in chosen).encode()

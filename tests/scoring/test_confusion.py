@@ -25,7 +25,7 @@ MATRIX = np.array([[5, 1, 0, 2], [0, 0, 0, 3], [0, 0, 0, 0], [1, 0, 0, 6]])
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Bytes, Bytes]:
-    """A truth with void, and a prediction, of the same size; pixel by pixel or in large blots."""
+    """A truth with void and a prediction of the same size, random by pixel or in large blocks."""
     shape = draw(st.tuples(st.integers(1, 12), st.integers(1, 12)))
     zoom = draw(st.sampled_from([1, 5]))
     truth = draw(arrays(np.uint8, shape, elements=st.sampled_from([0, 1, 2, 3, 255])))
@@ -41,7 +41,7 @@ def counted(truth: Bytes, prediction: Bytes) -> Counts:
 
 
 def counted_plainly(truth: Bytes, prediction: Bytes) -> list[list[int]]:
-    """One pixel after the other, as the kit's words say."""
+    """Pixels counted one by one, as the kit describes it."""
     counts = [[0] * LABELS for _ in range(LABELS)]
     for true, given_label in zip(truth.ravel().tolist(), prediction.ravel().tolist(), strict=True):
         if true != 255:
@@ -50,12 +50,12 @@ def counted_plainly(truth: Bytes, prediction: Bytes) -> list[list[int]]:
 
 
 @given(pairs())
-def test_pixels_are_counted_as_by_a_plain_loop(pair: tuple[Bytes, Bytes]) -> None:
+def test_pixel_counts_equal_those_of_a_plain_loop(pair: tuple[Bytes, Bytes]) -> None:
     assert counted(*pair).tolist() == counted_plainly(*pair)
 
 
 @given(pairs(), st.randoms())
-def test_what_is_predicted_for_void_pixels_changes_nothing(pair: tuple[Bytes, Bytes], random: Random) -> None:
+def test_predictions_for_void_pixels_change_nothing(pair: tuple[Bytes, Bytes], random: Random) -> None:
     truth, prediction = pair
     other = np.where(truth == 255, np.uint8(random.randint(0, LABELS - 1)), prediction)
 
@@ -63,7 +63,7 @@ def test_what_is_predicted_for_void_pixels_changes_nothing(pair: tuple[Bytes, By
 
 
 @given(pairs())
-def test_every_value_lies_between_0_and_1_and_only_labels_that_are_nowhere_have_none(
+def test_values_are_between_0_and_1_and_missing_only_for_absent_labels(
     pair: tuple[Bytes, Bytes],
 ) -> None:
     counts = counted(*pair)
@@ -87,13 +87,13 @@ def test_a_perfect_prediction_scores_1(pair: tuple[Bytes, Bytes]) -> None:
     assert math.isnan(pixel_accuracy(counts)) != (pixel_accuracy(counts) == 1)
 
 
-def test_the_measures_are_what_one_works_out_by_hand() -> None:
+def test_the_measures_match_a_calculation_by_hand() -> None:
     assert iou_of_labels(MATRIX) == pytest.approx([5 / 9, 0, math.nan, 6 / 12], nan_ok=True)
     assert class_accuracy(MATRIX).tolist() == [5 / 8, 0, 0, 6 / 7]
     assert pixel_accuracy(MATRIX) == 11 / 18
 
 
-def test_a_matrix_survives_json() -> None:
+def test_a_confusion_matrix_survives_a_round_trip_through_json() -> None:
     matrix = ConfusionMatrix(("background", "car"), ((10, 2), (3, 4)))
 
     assert from_plain(ConfusionMatrix, to_plain(matrix)) == matrix

@@ -18,7 +18,7 @@ matrices = arrays(np.int64, (3, 3), elements=st.integers(0, 2**31 - 1) | st.just
 
 
 @given(st.lists(matrices, max_size=4))
-def test_what_was_counted_comes_back_image_by_image_and_added_up(images: list[Counts]) -> None:
+def test_counts_are_returned_for_each_image_and_in_total(images: list[Counts]) -> None:
     counts = ImageCounts.of(LABELS, images)
 
     assert len(counts) == len(images)
@@ -27,7 +27,7 @@ def test_what_was_counted_comes_back_image_by_image_and_added_up(images: list[Co
     assert len(counts.pixels) == sum(int(np.count_nonzero(image)) for image in images)
 
 
-def test_counts_are_kept_in_a_file_with_where_they_come_from(tmp_path: Path) -> None:
+def test_counts_are_stored_with_their_origin(tmp_path: Path) -> None:
     counts = ImageCounts.of(LABELS, [np.eye(3, dtype=np.int64) * 7, np.ones((3, 3), np.int64)])
 
     for name in ("one", "two"):
@@ -42,13 +42,13 @@ def test_counts_are_kept_in_a_file_with_where_they_come_from(tmp_path: Path) -> 
         open_rankings(tmp_path / "one")
 
 
-def test_ranked_predictions_are_read_as_such(tmp_path: Path) -> None:
+def test_ranked_predictions_are_read_back_as_rankings(tmp_path: Path) -> None:
     save_matches(tmp_path / "ranked", ORIGIN, ())
 
     assert open_rankings(tmp_path / "ranked") == (ORIGIN, ())
 
 
-def test_a_file_that_lacks_something_is_refused(tmp_path: Path) -> None:
+def test_a_file_with_a_missing_part_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "short", "matches", Packed({"task": "detection"}, {}))
 
     with pytest.raises(ForeignFileError, match="has no 'protocol'"):

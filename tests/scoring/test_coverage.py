@@ -1,4 +1,4 @@
-"""How often 95 % intervals cover the expected score, in simulated sets with rare and with frequent classes."""
+"""How often 95 % intervals cover the expected score in simulated sets with rare and frequent classes."""
 
 from dataclasses import dataclass
 from statistics import fmean
@@ -27,7 +27,7 @@ DRAWS = Draws(IMAGES, 200)
 
 @dataclass(frozen=True)
 class Simulated:
-    """The average precisions of a set's classes, with their mean, and the intervals of both."""
+    """The average precision of each class of a set, their mean, and the intervals of both."""
 
     scores: list[float]
     rows: tuple[Interval, ...]
@@ -36,7 +36,7 @@ class Simulated:
 def simulated_class(
     rng: np.random.Generator, ease: Floats, positives: int, skill: float
 ) -> tuple[RankedPredictions, Integers]:
-    """Objects in images of their own, four of five found, and three times as many false positives."""
+    """Objects in separate images, four of five found, and three times as many false positives."""
     objects = rng.choice(IMAGES, positives, replace=False)
     found = objects[rng.random(positives) < 0.8]
     image = np.concatenate([found, rng.integers(0, IMAGES, rng.poisson(3 * positives))])
@@ -67,7 +67,7 @@ def covers(row: Interval, expected: float) -> bool:
 
 
 @pytest.mark.parametrize(("positives", "single_class"), [(2, 0.6), (5, 0.9), (50, 0.94)])
-def test_the_interval_of_the_mean_covers_however_rare_the_classes_are(
+def test_intervals_of_the_mean_cover_it_however_rare_the_classes_are(
     positives: int, single_class: float
 ) -> None:
     rng = np.random.default_rng(positives)
@@ -84,7 +84,7 @@ def test_the_interval_of_the_mean_covers_however_rare_the_classes_are(
     assert all(each.rows[-1].replicates == DRAWS.replicates for each in sets)
 
 
-def test_a_row_says_how_many_replicates_its_interval_is_from() -> None:
+def test_a_row_has_the_number_of_replicates_behind_its_interval() -> None:
     rows = simulated_set(np.random.default_rng(1), 2).rows
 
     assert all(150 <= row.replicates < 195 for row in rows[:-1])  # one in seven has neither of two objects

@@ -1,4 +1,4 @@
-"""Arrays become typed data, or are refused with one sentence."""
+"""Arrays become typed data or are refused in one sentence."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def truth(**changed: Any) -> GroundTruth:
     return GroundTruth.from_arrays(**(given | changed))
 
 
-def test_names_are_numbered_in_the_order_of_their_first_occurrence() -> None:
+def test_names_are_numbered_by_first_occurrence() -> None:
     found = detections()
 
     assert (found.images, found.image.tolist()) == (("a", "b"), [0, 1, 0])
@@ -45,21 +45,21 @@ def test_names_are_numbered_in_the_order_of_their_first_occurrence() -> None:
     assert found.convention is None
 
 
-def test_whole_numbers_count_the_names_that_are_given() -> None:
+def test_integers_are_positions_in_the_given_names() -> None:
     found = detections(image=np.array([1, 0, 1]), images=["a", "b"], label=[2, 2, 0], classes=["x", "y", "z"])
 
     assert [found.images[place] for place in found.image] == ["b", "a", "b"]
     assert [found.classes[place] for place in found.label] == ["z", "z", "x"]
 
 
-def test_whole_numbers_without_names_are_names_themselves() -> None:
+def test_integers_without_names_are_names_themselves() -> None:
     found = detections(image=[12, 7, 12], label=[3, 1, 1])
 
     assert (found.images, found.image.tolist()) == (("7", "12"), [1, 0, 1])
     assert found.classes == ("1", "3")
 
 
-def test_numbers_of_any_type_become_float64() -> None:
+def test_numbers_of_any_type_are_converted_to_float64() -> None:
     found = detections(score=np.array([0.9, 0.5, 0.1], np.float32), boxes=np.array(BOXES, np.float16))
 
     assert found.score.dtype == found.boxes.dtype == np.float64
@@ -110,7 +110,7 @@ def test_boxes_may_be_written_in_three_ways(box_format: str, box: list[int]) -> 
         ({"convention": "closed"}, "expected 'inclusive', 'half-open' as 'convention', found 'closed'"),
     ],
 )
-def test_anything_else_is_refused_with_one_sentence(changed: dict[str, Any], sentence: str) -> None:
+def test_invalid_arguments_are_refused_in_one_sentence(changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError) as error:
         detections(**changed)
 
@@ -118,7 +118,7 @@ def test_anything_else_is_refused_with_one_sentence(changed: dict[str, Any], sen
     assert isinstance(error.value, ValueError)
 
 
-def test_nothing_detected_is_no_mistake() -> None:
+def test_empty_detections_and_ground_truth_are_allowed() -> None:
     assert len(Detections.from_arrays([], [], [], [])) == 0
     assert GroundTruth.from_arrays([], [], [], convention="inclusive", images=["a"]).lists.main == 1
 
@@ -138,7 +138,7 @@ def test_ground_truth_lists_objects_by_image_and_keeps_their_order() -> None:
     assert [(image.width, image.height) for image in found.description.images] == [(50, 40), (30, 20)]
 
 
-def test_an_image_with_difficult_objects_only_is_hard_to_tell() -> None:
+def test_an_image_with_only_difficult_objects_is_labelled_difficult() -> None:
     assert truth(difficult=[1, 0, 1]).tables.labels.tolist() == [[0, -1], [-1, 1]]
 
 
@@ -159,7 +159,7 @@ def test_ground_truth_that_does_not_fit_is_refused(changed: dict[str, Any], sent
     assert sentence in str(error.value)
 
 
-def test_targets_of_torchvision_are_ground_truth() -> None:
+def test_torchvision_targets_are_read_as_ground_truth() -> None:
     targets = [
         {"boxes": BOXES[:1], "labels": [1], "iscrowd": [1]},
         {"boxes": np.empty((0, 4)), "labels": [], "iscrowd": []},
@@ -172,7 +172,7 @@ def test_targets_of_torchvision_are_ground_truth() -> None:
     assert found.tables.convention is BoxConvention.HALF_OPEN
 
 
-def test_labels_of_images_are_yes_no_or_difficult() -> None:
+def test_image_labels_are_positive_negative_or_difficult() -> None:
     found = GroundTruth.from_labels([[1, 0], [0, 1]], difficult=[[0, 0], [1, 0]], images=["a", "b"])
 
     assert found.lists.classes == ("0", "1")
@@ -198,7 +198,7 @@ def test_labels_that_do_not_fit_are_refused(arguments: dict[str, Any], sentence:
     assert sentence in str(error.value)
 
 
-def test_persons_of_actions_are_numbered_in_their_images() -> None:
+def test_persons_are_numbered_within_their_images() -> None:
     found = GroundTruth.from_actions(
         [[1, 0], [0, 1], [1, 1]], image=["b", "a", "b"], person=[3, 1, 1], difficult=[[0, 1], [0, 0], [0, 0]]
     )
@@ -218,7 +218,7 @@ def test_persons_that_do_not_fit_are_refused(person: list[int], sentence: str) -
         GroundTruth.from_actions([[1], [0]], image=["a", "a"], person=person)
 
 
-def test_confidences_come_as_rows_or_as_a_table() -> None:
+def test_confidences_may_be_rows_or_a_table() -> None:
     rows = Confidences.from_arrays(
         ["a", "b"], ["cat", "cat"], np.array([0.5, 0.25], np.float32), person=[1, 2]
     )
@@ -240,7 +240,7 @@ def test_a_table_of_confidences_needs_a_name_for_each_row_and_column() -> None:
         Confidences.from_matrix([0.5])
 
 
-def test_label_maps_are_whole_numbers_of_a_byte() -> None:
+def test_label_maps_are_integers_that_fit_a_byte() -> None:
     found = LabelMaps.from_arrays(
         [np.array([[0, 21]], np.int64), np.ones((3, 2), np.bool_)], images=["a", "b"]
     )
@@ -257,7 +257,7 @@ def test_label_maps_are_whole_numbers_of_a_byte() -> None:
         ([[[-1, 256]]], "expected labels from 0 to 255 in the image '0', found -1 to 256"),
     ],
 )
-def test_label_maps_of_anything_else_are_refused(labels: list[Any], sentence: str) -> None:
+def test_invalid_label_maps_are_refused(labels: list[Any], sentence: str) -> None:
     with pytest.raises(DataError) as error:
         LabelMaps.from_arrays(labels)
 
@@ -269,7 +269,7 @@ def test_every_label_map_needs_a_name() -> None:
         GroundTruth.from_label_maps([np.zeros((2, 2), int)], classes=["cat"], images=["a", "b"])
 
 
-def test_layouts_come_as_columns_or_as_values() -> None:
+def test_layouts_may_be_columns_or_values() -> None:
     head = Part("head", Box(1, 1, 9, 9))
 
     found = Layouts.from_list(

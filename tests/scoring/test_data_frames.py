@@ -1,4 +1,4 @@
-"""Frames of every library and values of every image become typed data, or are refused with one sentence."""
+"""Frames of all libraries and dictionaries of images become typed data or are refused in one sentence."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ BOXES = [[1, 1, 10, 10], [2, 2, 9, 9], [3, 3, 8, 8]]
 
 
 class Tensor:
-    """What a tensor of another library looks like: on a device, and with a gradient."""
+    """A tensor of another library, on a device and with a gradient."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -61,7 +61,7 @@ def pandas_frame(columns: dict[str, list[Any]]) -> Any:
 
 
 class Exchanged:
-    """A frame of a library that has nothing but the interchange protocol."""
+    """A frame that supports only the interchange protocol."""
 
     def __init__(self, columns: dict[str, list[Any]]) -> None:
         self.frame = pandas_frame(columns)
@@ -72,7 +72,7 @@ class Exchanged:
 
 
 @pytest.mark.parametrize("make", [dict, pl.DataFrame, pandas_frame, Exchanged])
-def test_frames_of_every_library_are_read_alike(make: Callable[[Any], Any]) -> None:
+def test_frames_of_all_libraries_are_read_the_same(make: Callable[[Any], Any]) -> None:
     found = Detections.from_frame(make(frame()))
     known = Detections.from_arrays(["a", "b", "a"], ["cat", "dog", "dog"], [0.9, 0.5, 0.1], BOXES)
 
@@ -85,7 +85,7 @@ def test_frames_of_every_library_are_read_alike(make: Callable[[Any], Any]) -> N
 
 
 @pytest.mark.parametrize("make", [dict, pl.DataFrame, pandas_frame, Exchanged])
-def test_a_missing_column_is_named(make: Callable[[Any], Any]) -> None:
+def test_a_missing_column_is_reported(make: Callable[[Any], Any]) -> None:
     with pytest.raises(DataError, match="no column 'certainty'; it has image, label, score"):
         Detections.from_frame(make(frame()), score="certainty")
 
@@ -100,18 +100,18 @@ def test_an_exchanged_frame_with_gaps_or_other_types_is_refused() -> None:
 
 
 class Columns:
-    """A frame that says nothing of the columns that it has."""
+    """A frame that does not list its columns."""
 
     def __getitem__(self, name: str) -> Any:
         return frame()[name]
 
 
-def test_a_frame_need_not_list_its_columns() -> None:
+def test_a_frame_does_not_have_to_list_its_columns() -> None:
     assert Detections.from_frame(Columns()).score.tolist() == [0.9, 0.5, 0.1]
 
 
 class Bits:
-    """A column of truth values of a bit each, as Arrow has them, and the frame that it is in."""
+    """A bit-packed boolean column, as in Arrow, and the frame it is in."""
 
     null_count, dtype = 0, (20, 1, "b", "=")
 
@@ -131,12 +131,12 @@ class Bits:
         return {"data": (None, self.dtype)}
 
 
-def test_an_exchanged_column_of_bits_is_refused() -> None:
+def test_a_bit_packed_column_from_the_interchange_protocol_is_refused() -> None:
     with pytest.raises(DataError, match="expected truth values of a byte in 'image', found 1 bit"):
         Confidences.from_frame(Bits())
 
 
-def test_what_is_no_frame_is_refused() -> None:
+def test_arguments_that_are_not_frames_are_refused() -> None:
     with pytest.raises(DataError, match="expected a data frame, found int"):
         Detections.from_frame(3)
 
@@ -182,14 +182,14 @@ def test_dictionaries_that_do_not_fit_are_refused(entries: list[Any], sentence: 
     assert sentence in str(error.value)
 
 
-def test_entries_need_a_name_each_and_only_one() -> None:
+def test_every_dictionary_needs_exactly_one_image_name() -> None:
     with pytest.raises(DataError, match="found 1 for 2 images"):
         Detections.from_dicts([{}], images=["a", "b"])
     with pytest.raises(DataError, match="leave `images` out"):
         Detections.from_dicts({"a": {}}, images=["a"])
 
 
-def test_detections_of_supervision_are_known_by_their_attributes() -> None:
+def test_supervision_detections_are_recognised_by_their_attributes() -> None:
     found = SimpleNamespace(
         xyxy=np.array(BOXES), confidence=np.array([0.9, 0.5, 0.1], np.float32), class_id=np.array([0, 1, 1])
     )
@@ -208,7 +208,7 @@ def test_detections_of_supervision_are_known_by_their_attributes() -> None:
         Detections.from_supervision([3])
 
 
-def test_a_table_that_does_not_say_what_columns_it_has_is_asked_for_them_by_name() -> None:
+def test_columns_of_a_table_without_a_column_list_are_read_by_name() -> None:
     class Table:
         def __getitem__(self, name: str) -> list[Any]:
             return frame()[name]
@@ -216,7 +216,7 @@ def test_a_table_that_does_not_say_what_columns_it_has_is_asked_for_them_by_name
     assert Detections.from_frame(Table()).score.tolist() == [0.9, 0.5, 0.1]
 
 
-def test_truth_values_of_a_bit_are_refused() -> None:
+def test_bit_packed_booleans_are_refused() -> None:
     class Column:
         dtype = (20, 1, "b", "=")  # a truth value of one bit, as Arrow has it
         null_count = 0

@@ -1,4 +1,4 @@
-"""The analyses of one result, and what it has found in each image."""
+"""The analyses of one result and its outcomes in each image."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +37,7 @@ def truth_in(folder: Path) -> GroundTruth:
 
 
 def scored(folder: Path, number: int, **files: str) -> tuple[Result, GroundTruth, Files]:
-    """A result of VOC2012 with its archive and the file of its matches."""
+    """A result of VOC2012 with its archive and its matches file."""
     truth, sent, kept = truth_in(folder), folder / "sent" / "results" / "VOC2012" / "Main", folder / "kept"
     sent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
@@ -81,7 +81,7 @@ def detections_as_arrays(lines: str, label: str) -> Detections:
     )
 
 
-def test_detections_in_memory_are_diagnosed_as_those_of_an_archive(tmp_path: Path) -> None:
+def test_detections_in_memory_and_in_an_archive_get_the_same_diagnosis(tmp_path: Path) -> None:
     sent, truth, files = scored(tmp_path, 3, comp3_det_test_cat=CATS)
     found = detections_as_arrays(CATS, "cat")
 
@@ -91,7 +91,7 @@ def test_detections_in_memory_are_diagnosed_as_those_of_an_archive(tmp_path: Pat
     assert diagnose(result, truth, found).errors[0].rows[0].count == 1
 
 
-def test_classifications_in_memory_are_diagnosed_as_those_of_an_archive(tmp_path: Path) -> None:
+def test_labels_in_memory_and_in_an_archive_get_the_same_diagnosis(tmp_path: Path) -> None:
     sent, truth, files = scored(
         tmp_path, 1, comp1_cls_test_cat="a_1 0.9\na_2 0.1\n", comp1_cls_test_dog="a_1 0.1\na_2 0.9\n"
     )
@@ -121,7 +121,7 @@ def test_detections_in_memory_are_diagnosed_by_the_rules_of_the_result() -> None
     assert kinds == [{}, {"localisation": (1, 1.0), "missed": (1, None)}]
 
 
-def test_where_the_sizes_of_images_are_unknown_there_is_no_sweep_over_areas() -> None:
+def test_without_image_sizes_there_is_no_sweep_over_areas() -> None:
     boxes: Any = {"image": ["a"], "label": ["cat"], "boxes": [[1, 1, 10, 10]]}
     found = Detections.from_arrays(**boxes, score=[0.5])
     labels = GroundTruth.from_labels([[1], [0]], images=["a", "b"], classes=["cat"])
@@ -139,7 +139,7 @@ def test_where_the_sizes_of_images_are_unknown_there_is_no_sweep_over_areas() ->
     assert diagnose(evaluate(confidences, labels, protocol="voc2012"), labels) == Diagnosis()
 
 
-def test_detections_are_diagnosed_with_those_that_were_evaluated_only(tmp_path: Path) -> None:
+def test_only_evaluated_detections_are_diagnosed(tmp_path: Path) -> None:
     truth, found = truth_in(tmp_path), detections_as_arrays(CATS, "cat")
     result = evaluate(found, truth, protocol="voc2012")
 
@@ -151,7 +151,7 @@ def test_detections_are_diagnosed_with_those_that_were_evaluated_only(tmp_path: 
         diagnose(result, truth, detections_as_arrays("a_2 0.1 1 1 5 5\n", "cat"))
 
 
-def test_what_was_found_in_images_survives_being_kept(tmp_path: Path) -> None:
+def test_outcomes_by_image_survive_being_stored(tmp_path: Path) -> None:
     result, truth, files = detected(tmp_path)
 
     found = outcomes_by_image(sample_of(result, truth, statistics=files.statistics))
@@ -164,7 +164,7 @@ def test_what_was_found_in_images_survives_being_kept(tmp_path: Path) -> None:
         read_outcomes(pack("image-outcomes", Packed({}, {})))
 
 
-def test_detections_that_came_in_no_archive_are_refused(tmp_path: Path) -> None:
+def test_diagnosing_a_result_in_memory_needs_its_detections(tmp_path: Path) -> None:
     result, truth, files = detected(tmp_path)
 
     with pytest.raises(ValueError, match="expected the result of an archive"):
@@ -190,7 +190,7 @@ def test_classifications_have_a_sweep_over_size(tmp_path: Path) -> None:
     assert [(each.class_name, each.points[0].value) for each in found.sweeps] == [("cat", 1.0), ("dog", 1.0)]
 
 
-def test_other_tasks_have_none(tmp_path: Path) -> None:
+def test_other_tasks_have_no_diagnosis(tmp_path: Path) -> None:
     result, truth, files = detected(tmp_path)
     of_layouts = Result(
         7, "layout", "voc2012", "AP", 0.5, None, result.classes, (), "1", result.truth, result.receipt
@@ -199,7 +199,7 @@ def test_other_tasks_have_none(tmp_path: Path) -> None:
     assert diagnose(of_layouts, truth, files) == Diagnosis()
 
 
-def test_predictions_count_up_to_the_confidence_of_the_best_f1() -> None:
+def test_predictions_are_counted_down_to_the_confidence_with_the_best_f1() -> None:
     cat = RankedPredictions(
         "cat", 2, np.array([0, 1, 0, 1], np.int32), np.linspace(1, 0, 4), np.array([1, 0, 1, 0], np.int8)
     )
@@ -218,7 +218,7 @@ def test_predictions_count_up_to_the_confidence_of_the_best_f1() -> None:
     assert found.errors().tolist() == [0, 2, 0]
 
 
-def test_pixels_are_right_or_wrong() -> None:
+def test_outcomes_of_a_segmentation_count_correct_and_wrong_pixels() -> None:
     counts = ImageCounts.of(["background", "cat"], [np.array([[5, 1], [2, 2]]), np.array([[0, 0], [0, 3]])])
 
     found = outcomes_by_image(PixelSample(counts, class_accuracy, mean_of_classes, ("a", "b")))
@@ -227,7 +227,7 @@ def test_pixels_are_right_or_wrong() -> None:
     assert found.errors().tolist() == [3, 0]
 
 
-def test_comparing_kept_replicates_gives_what_comparing_the_results_does(tmp_path: Path) -> None:
+def test_comparing_stored_replicates_equals_comparing_the_results(tmp_path: Path) -> None:
     drawn = []
     for name, cats in (("one", CATS), ("other", "a_1 0.9 1 1 10 4\n")):
         result, truth, files = detected(tmp_path / name, cats)

@@ -23,7 +23,7 @@ predictions = st.lists(st.builds(Prediction, image, st.sampled_from([0.1, 0.5, 0
 
 
 @given(predictions, things, st.sampled_from(["voc2006", "voc2007", "voc2012"]))
-def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
+def test_the_second_score_treats_no_object_as_difficult(
     ranked: list[Prediction], found: list[Thing], protocol: str
 ) -> None:
     entered = Keyed("car", detections(ranked))
@@ -42,7 +42,7 @@ def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
     assert beside.rows[0] == ("car", None if math.isnan(value) else value)
 
 
-def test_the_years_of_the_challenge_tell_both_numbers_and_no_other_protocol_does() -> None:
+def test_only_the_voc_years_report_scores_with_difficult_objects() -> None:
     told = {
         name
         for name, row in PROTOCOLS.items()

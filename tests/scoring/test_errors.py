@@ -7,20 +7,20 @@ from tests.scoring.archives import description
 FALSE_POSITIVE = Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042)
 
 
-def test_a_problem_says_its_place_first() -> None:
+def test_a_problem_starts_with_its_place() -> None:
     assert str(FALSE_POSITIVE) == "comp3_det_test_car.txt:1042: expected 6 fields, found 5"
     assert str(Problem("empty", "the archive is empty")) == "the archive is empty"
     assert str(Problem("link", "a link", "results/a.txt")) == "results/a.txt: a link"
 
 
-def test_an_error_says_every_problem() -> None:
+def test_an_error_lists_every_problem() -> None:
     error = SubmissionError(FALSE_POSITIVE, Problem("empty", "the archive is empty"))
 
     assert error.problems[1].code == "empty"
     assert str(error).splitlines() == [str(FALSE_POSITIVE), "the archive is empty"]
 
 
-def test_twenty_of_a_kind_are_listed_and_the_rest_is_counted() -> None:
+def test_twenty_problems_of_a_kind_are_listed_and_the_rest_counted() -> None:
     problems = Problems()
 
     problems.extend(Problem("unknown-image", "unknown", line=line) for line in range(1, LISTED + 6))
@@ -30,7 +30,7 @@ def test_twenty_of_a_kind_are_listed_and_the_rest_is_counted() -> None:
     assert problems.unlisted == {"unknown-image": 5}
 
 
-def test_each_file_has_its_twenty_and_a_report_has_a_thousand() -> None:
+def test_each_file_lists_twenty_of_a_kind_and_a_report_a_thousand() -> None:
     problems = Problems()
     for code in ("binary", "encoding", "field-count"):
         problems.extend(Problem(code, "", f"{each % 100}.txt", each) for each in range(10_000))
@@ -40,7 +40,7 @@ def test_each_file_has_its_twenty_and_a_report_has_a_thousand() -> None:
     assert problems.total == 30_000
 
 
-def test_notes_are_kept_apart_from_problems() -> None:
+def test_notes_are_listed_separately_from_problems() -> None:
     problems = Problems()
 
     problems.note(FALSE_POSITIVE)
@@ -50,20 +50,20 @@ def test_notes_are_kept_apart_from_problems() -> None:
     assert problems.notes == (FALSE_POSITIVE, FALSE_POSITIVE)
 
 
-def test_what_others_wrote_is_shown_without_anything_that_steers_a_terminal() -> None:
+def test_quoted_input_has_no_terminal_control_characters() -> None:
     assert shown("comp3_det_test_car.txt") == "comp3_det_test_car.txt"
     assert shown("a\x1b[31m\0\u202e") == r"a\x1b[31m\x00\u202e"
     assert shown("\ud83d") == r"\ud83d"
     assert shown(b"2008_00\xe9") == r"2008_00\xe9"
 
 
-def test_what_others_wrote_is_cut_to_what_fits_a_sentence() -> None:
+def test_quoted_input_is_shortened_to_fit_a_sentence() -> None:
     assert shown("A" * 5000) == "A" * 119 + "…"
     assert len(shown(b"\0" * 5000)) == 120
     assert shown("abcdef", 4) == "abc…"
 
 
-def test_a_description_survives_json() -> None:
+def test_a_description_survives_a_round_trip_through_json() -> None:
     text = description().to_json()
 
     assert Description.from_json(text) == description()

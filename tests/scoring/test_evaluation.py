@@ -23,7 +23,7 @@ def truth(folder: Path) -> GroundTruth:
 
 
 def results(folder: Path, **classes: str) -> Path:
-    """A plain folder of result files for competition 3."""
+    """A folder of result files for competition 3."""
     main = folder / "results" / "VOC2012" / "Main"
     main.mkdir(parents=True)
     for name, lines in classes.items():
@@ -47,7 +47,7 @@ def test_a_perfect_prediction_scores_1(protocol: str, tmp_path: Path) -> None:
     ]
 
 
-def test_a_report_says_what_was_measured_and_by_whom(tmp_path: Path) -> None:
+def test_a_result_has_its_measure_and_the_scorers_version(tmp_path: Path) -> None:
     report = scored(tmp_path, cat=CAT, dog=DOG)
 
     assert (report.competition, report.protocol, report.scorer) == (3, "voc2012", SCORER)
@@ -72,7 +72,7 @@ def test_an_empty_file_is_entered_and_scores_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("protocol", "headline"), [("voc2012", None), ("voc2009", 0.5)])
-def test_a_class_without_objects_has_no_value_and_the_mean_is_the_kit_s(
+def test_a_class_without_objects_has_no_value_and_the_mean_follows_the_kit(
     protocol: str, headline: float | None, tmp_path: Path
 ) -> None:
     nowhere = annotation(thing("dog"))
@@ -87,7 +87,7 @@ def test_a_class_without_objects_has_no_value_and_the_mean_is_the_kit_s(
     assert (report.headline_reason is None) == (headline is not None)
 
 
-def test_where_every_prediction_is_ignored_eleven_recalls_have_no_value(tmp_path: Path) -> None:
+def test_eleven_point_ap_has_no_value_if_every_detection_is_ignored(tmp_path: Path) -> None:
     report = scored(tmp_path, protocol="voc2007", cat="a_2 1 1 1 8 8\n", dog=DOG)
 
     assert report.classes[0].value is None
@@ -95,7 +95,7 @@ def test_where_every_prediction_is_ignored_eleven_recalls_have_no_value(tmp_path
     assert (report.headline, report.headline_reason) == (None, "a class has no value")
 
 
-def test_beside_the_official_numbers_stand_those_with_difficult_objects(tmp_path: Path) -> None:
+def test_scores_with_difficult_objects_are_reported_beside_the_official_ones(tmp_path: Path) -> None:
     report = scored(tmp_path, cat=CAT + "a_2 0.8 1 1 8 8\na_2 0.7 1 1 8 8\na_2 0.6 1 1 8 8\n", dog=DOG)
     missed = scored(tmp_path / "missed", cat=CAT, dog=DOG)
 
@@ -105,7 +105,7 @@ def test_beside_the_official_numbers_stand_those_with_difficult_objects(tmp_path
     assert missed.exhibits[-1] == ScoreTable(title, (("cat", 0.5), ("dog", 1.0), ("mean", 0.75)))
 
 
-def test_every_problem_of_every_file_is_said_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(SubmissionError) as refused:
         scored(tmp_path, cat="a_9 1 1 1 2 2\n", dog="a_1 1 1 1\n" + DOG)
 
@@ -122,24 +122,24 @@ def test_an_archive_without_a_file_of_the_competition_is_refused(tmp_path: Path)
     assert [problem.code for problem in refused.value.problems] == ["no-results"]
 
 
-def test_a_competition_that_the_challenge_does_not_have_cannot_be_asked_for(tmp_path: Path) -> None:
+def test_an_unknown_competition_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LookupError):
         evaluate(tmp_path, truth(tmp_path), competition=99, protocol="voc2012")
 
 
-def test_a_subset_without_a_class_cannot_be_asked_for(tmp_path: Path) -> None:
+def test_an_empty_subset_of_classes_is_refused(tmp_path: Path) -> None:
     sent = results(tmp_path / "sent", cat=CAT)
 
     with pytest.raises(LookupError, match="no class is chosen; comp3 has cat, dog"):
         evaluate(sent, truth(tmp_path), competition=3, protocol="voc2012", classes=())
 
 
-def test_a_board_has_a_column_for_each_class_and_every_task_is_scored(tmp_path: Path) -> None:
+def test_a_board_has_a_column_for_each_class_in_every_task(tmp_path: Path) -> None:
     assert columns(truth(tmp_path).description, 3) == ("cat", "dog")
     assert all(map(is_scorable, competitions("VOC2012")))
 
 
-def test_the_receipt_names_files_truth_and_protocol_and_nothing_else(tmp_path: Path) -> None:
+def test_the_receipt_depends_only_on_files_ground_truth_and_protocol(tmp_path: Path) -> None:
     first = scored(tmp_path / "1", cat=CAT, dog=DOG)
 
     assert len(first.receipt) == 64
@@ -163,7 +163,7 @@ def test_another_ground_truth_gives_another_receipt(tmp_path: Path) -> None:
     assert len(receipts) == 2
 
 
-def test_every_prediction_is_kept_with_its_outcome_best_first(tmp_path: Path) -> None:
+def test_every_prediction_is_stored_with_its_outcome_best_first(tmp_path: Path) -> None:
     version = truth(tmp_path)
     sent = results(tmp_path / "sent", cat="a_2 0.1 1 1 8 8\n" + CAT, dog="a_2 0.7 1 1 2 2\n" + DOG)
 
@@ -195,7 +195,7 @@ def test_more_classes_than_threads_are_scored_in_any_order(tmp_path: Path) -> No
     assert [each.value for each in up.classes] == [0, 1, 1, 1, 1, 1, 1]
 
 
-def test_paths_may_be_strings_and_protocols_rows(tmp_path: Path) -> None:
+def test_paths_may_be_strings_and_protocols_objects(tmp_path: Path) -> None:
     results(tmp_path / "sent", cat=CAT, dog=DOG)
     known = read_tree(str(kit(tmp_path / "kit").root), "test")
 
@@ -212,12 +212,14 @@ def test_paths_may_be_strings_and_protocols_rows(tmp_path: Path) -> None:
         (13, "voc2012", "VOC2012 has no competition 13; it has 1, 2, "),
     ],
 )
-def test_what_does_not_exist_is_named(competition: int, protocol: str, sentence: str, tmp_path: Path) -> None:
+def test_unknown_competitions_and_protocols_are_named(
+    competition: int, protocol: str, sentence: str, tmp_path: Path
+) -> None:
     with pytest.raises(LookupError, match=sentence):
         evaluate(results(tmp_path), truth(tmp_path), competition=competition, protocol=protocol)
 
 
-def test_a_report_has_the_notes_of_the_reader_but_its_json_has_not(tmp_path: Path) -> None:
+def test_a_result_has_the_readers_notes_but_its_json_does_not(tmp_path: Path) -> None:
     report = scored(tmp_path, cat="\ufeff" + CAT, dog=DOG)
 
     assert [(note.code, note.file) for note in report.notes] == [
@@ -227,7 +229,7 @@ def test_a_report_has_the_notes_of_the_reader_but_its_json_has_not(tmp_path: Pat
 
 
 @pytest.mark.parametrize("image", ["my cat", "chaton_é"])
-def test_an_image_that_no_line_can_name_is_refused_with_the_reason(image: str, tmp_path: Path) -> None:
+def test_an_image_name_that_no_line_can_contain_is_refused(image: str, tmp_path: Path) -> None:
     page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     named = truth_of_boxes({image: page}, dataset="VOC2012", image_set="test")
 

@@ -1,4 +1,4 @@
-"""Predictions in memory are scored as those in an archive are, whatever the task."""
+"""Predictions in memory score the same as those in an archive, whatever the task."""
 
 import tracemalloc
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ def detections(**changed: Any) -> Detections:
 
 
 def of_voc(known: GroundTruth) -> GroundTruth:
-    """The same as a challenge of 2012, so that it has competitions with files."""
+    """The same ground truth as a challenge of 2012, which has competitions with files."""
     return GroundTruth.of(replace(known.lists, dataset="VOC2012", image_set="val"), known.tables)
 
 
@@ -198,7 +198,7 @@ def test_layouts_score_what_their_file_scores(protocol: str, number: int | None,
     )
 
 
-def test_boxes_in_another_convention_score_the_same() -> None:
+def test_boxes_score_the_same_in_another_convention() -> None:
     edges = convert_boxes(FOUND, BoxConvention.INCLUSIVE, BoxConvention.HALF_OPEN)
     objects = convert_boxes(TRUE_BOXES, BoxConvention.INCLUSIVE, BoxConvention.HALF_OPEN)
     expected = evaluate(detections(), truth(), protocol="voc2012")
@@ -225,7 +225,7 @@ def test_a_subset_of_classes_is_scored_alone() -> None:
     assert result.headline == evaluate(detections(), truth(), protocol="voc2012")["cat"].ap
 
 
-def test_the_receipt_tells_predictions_apart() -> None:
+def test_different_predictions_have_different_receipts() -> None:
     same = [
         evaluate(detections(), truth(), protocol=name).receipt for name in ("voc2012", "voc2012", "voc2007")
     ]
@@ -235,7 +235,7 @@ def test_the_receipt_tells_predictions_apart() -> None:
     assert len({*same, moved}) == 3
 
 
-def test_a_class_without_detections_finds_nothing() -> None:
+def test_a_class_without_detections_scores_0() -> None:
     few = detections(label=np.zeros(150, int))
 
     result = evaluate(few, truth(), protocol="voc2012")
@@ -244,7 +244,7 @@ def test_a_class_without_detections_finds_nothing() -> None:
     assert result.headline is not None
 
 
-def test_replicates_need_no_file(tmp_path: Path) -> None:
+def test_intervals_of_a_result_in_memory_need_no_file(tmp_path: Path) -> None:
     known = truth()
     result = evaluate(detections(), known, protocol="voc2012", statistics=tmp_path / "matches")
 
@@ -278,20 +278,20 @@ def test_matches_of_another_result_are_refused(tmp_path: Path) -> None:
         ({"classes": ["1", "2", "3"]}, "the ground truth has no class '1', '2', '3'; it has car, cat, dog"),
     ],
 )
-def test_detections_of_unknown_things_are_refused(changed: dict[str, Any], sentence: str) -> None:
+def test_detections_of_unknown_images_or_classes_are_refused(changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError) as error:
         evaluate(detections(**changed), truth(), protocol="voc2012")
 
     assert sentence in str(error.value)
 
 
-def test_names_that_nothing_uses_need_not_be_known() -> None:
+def test_unused_names_may_be_unknown() -> None:
     found = detections(classes=[*CLASSES, "wolf"], images=[*IMAGES, "z_9"])
 
     assert evaluate(found, truth(), protocol="voc2012").headline is not None
 
 
-def test_two_confidences_of_one_image_are_refused() -> None:
+def test_two_confidences_for_one_image_are_refused() -> None:
     known = GroundTruth.from_labels([[1], [0]], images=["a", "b"], classes=["cat"])
 
     with pytest.raises(
@@ -308,14 +308,14 @@ def test_a_class_without_confidences_is_not_entered() -> None:
     assert (result["cat"].ap, result["dog"].score.reason) == (1.0, "not entered")
 
 
-def test_confidences_of_images_are_not_those_of_persons() -> None:
+def test_confidences_of_images_cannot_be_scored_as_those_of_persons() -> None:
     known = GroundTruth.from_actions([[1], [0]], image=["a", "a"], person=[1, 2], actions=["reading"])
 
     with pytest.raises(DataError, match="expected the number of a person in each row"):
         list(split_persons(Confidences.from_arrays(["a"], ["reading"], [1]), known))
 
 
-def test_confidences_of_unknown_persons_are_refused() -> None:
+def test_confidences_for_unknown_persons_are_refused() -> None:
     known = GroundTruth.from_actions([[1], [0]], image=["a", "a"], person=[1, 2], actions=["reading"])
 
     with pytest.raises(DataError, match="the ground truth has no person a 3"):
@@ -340,14 +340,14 @@ def test_label_maps_that_do_not_fit_are_refused(maps: list[Any], images: list[st
     assert sentence in str(error.value)
 
 
-def test_an_archive_needs_a_competition_and_arrays_a_type(tmp_path: Path) -> None:
+def test_scoring_an_archive_needs_a_competition_and_arrays_a_type(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match="say which, such as competition=3"):
         evaluate(tmp_path, truth(), protocol="voc2012")
     with pytest.raises(DataError, match="or the path of an archive, found list"):
         evaluate([], truth(), protocol="voc2012")  # type: ignore[arg-type]
 
 
-def test_a_tree_s_annotation_is_scored_against_arrays(tmp_path: Path) -> None:
+def test_arrays_are_scored_against_the_annotation_of_a_tree(tmp_path: Path) -> None:
     known = read_tree(kit(tmp_path).root, "test")
     found = Detections.from_arrays(
         ["a_1", "a_2"], ["cat", "dog"], [0.9, 0.8], [[1, 1, 10, 10], [5, 5, 30, 30]]
@@ -356,7 +356,7 @@ def test_a_tree_s_annotation_is_scored_against_arrays(tmp_path: Path) -> None:
     assert evaluate(found, known, protocol="voc2012")["cat"].ap == 1
 
 
-def test_a_thousand_classes_take_memory_for_their_objects_and_one_table_of_positives() -> None:
+def test_memory_for_a_thousand_classes_grows_with_objects_and_one_table() -> None:
     classes, images, count = 1_203, 4_000, 5_000
     draw = np.random.default_rng(3)
     image, label = draw.integers(0, images, count), draw.integers(0, classes, count)

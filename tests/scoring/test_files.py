@@ -1,4 +1,4 @@
-"""Paths that a caller of the library names."""
+"""Paths passed to the library by its callers."""
 
 import errno
 import json
@@ -56,7 +56,7 @@ WRITERS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("kind", [Path, str])
 @pytest.mark.parametrize("reader", READERS)
-def test_a_file_that_is_missing_is_named_in_a_sentence(
+def test_a_missing_file_is_reported_in_a_sentence(
     reader: str, kind: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     with pytest.raises(FileNotFoundError) as caught:
@@ -70,7 +70,7 @@ def test_a_file_that_is_missing_is_named_in_a_sentence(
 @pytest.mark.parametrize(
     "reader", [*READERS.values(), *WRITERS.values(), lambda path: read_tree(path, "val")]
 )
-def test_a_text_that_is_no_path_is_refused(reader: Callable[[Any], object], text: str) -> None:
+def test_a_string_that_is_not_a_path_is_refused(reader: Callable[[Any], object], text: str) -> None:
     with pytest.raises(PathError, match="expected a path, found "):
         reader(text)
 
@@ -78,7 +78,7 @@ def test_a_text_that_is_no_path_is_refused(reader: Callable[[Any], object], text
 @pytest.mark.parametrize(
     "act", [READERS["open"], READERS["ground truth"], READERS["matches"], *WRITERS.values()]
 )
-def test_a_folder_is_no_file(act: Callable[[Any], object], tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_refused(act: Callable[[Any], object], tmp_path: Path) -> None:
     with pytest.raises(PathError) as caught:
         act(str(tmp_path))
 
@@ -86,9 +86,7 @@ def test_a_folder_is_no_file(act: Callable[[Any], object], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("write", WRITERS.values())
-def test_a_file_is_not_written_into_a_folder_that_is_missing(
-    write: Callable[[Any], object], tmp_path: Path
-) -> None:
+def test_writing_into_a_missing_folder_is_refused(write: Callable[[Any], object], tmp_path: Path) -> None:
     with pytest.raises(PathError) as caught:
         write(tmp_path / "gone" / "kept")
 
@@ -102,7 +100,7 @@ def test_a_file_is_not_written_into_a_folder_that_is_missing(
         (OSError(errno.EIO, "Input/output error"), "cannot be read or written: Input/output error"),
     ],
 )
-def test_what_the_system_refuses_is_told_with_the_path(error: OSError, words: str) -> None:
+def test_system_errors_are_reported_with_the_path(error: OSError, words: str) -> None:
     with pytest.raises(PathError) as caught, named(Path("kept")):
         raise error
 
@@ -110,7 +108,7 @@ def test_what_the_system_refuses_is_told_with_the_path(error: OSError, words: st
     assert caught.value.errno == error.errno
 
 
-def test_an_empty_file_is_told_from_a_wrong_one(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported_as_empty(tmp_path: Path) -> None:
     empty = tmp_path / "a b.json"
     empty.write_bytes(b"")
 
@@ -127,7 +125,7 @@ def test_an_empty_file_is_told_from_a_wrong_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [read_tree, read_public])
-def test_a_tree_that_is_missing_or_a_file_is_named(
+def test_a_tree_that_is_missing_or_a_file_is_reported(
     read: Callable[[Any, str], object], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
@@ -137,7 +135,7 @@ def test_a_tree_that_is_missing_or_a_file_is_named(
             read(str(tmp_path / name), "val")
 
 
-def test_names_with_blanks_and_letters_of_any_script_are_read_and_written(tmp_path: Path) -> None:
+def test_file_names_may_have_blanks_and_letters_of_any_script(tmp_path: Path) -> None:
     folder = tmp_path / "b\u00e9b\u00e9 \u732b"
     folder.mkdir()
 
@@ -152,7 +150,9 @@ def test_names_with_blanks_and_letters_of_any_script_are_read_and_written(tmp_pa
     assert GroundTruth.from_coco(str(folder / "all annotations.json")).fingerprint == COCO.fingerprint
 
 
-def test_the_command_line_names_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_reports_missing_files_with_the_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "truth.json").write_text(json.dumps(LISTS))
     files = ("--truth", str(tmp_path / "truth.json"), "--results", str(tmp_path / NAME))
 
@@ -162,7 +162,7 @@ def test_the_command_line_names_the_path(tmp_path: Path, capsys: pytest.CaptureF
         assert (problem["code"], problem["message"]) == ("no-file", f"there is no file '{tmp_path / NAME}'")
 
 
-def test_the_command_line_tells_other_errors_of_the_system_with_the_path(
+def test_the_command_line_reports_other_system_errors_with_the_path(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     name = "x" * 5000
@@ -174,7 +174,7 @@ def test_the_command_line_tells_other_errors_of_the_system_with_the_path(
     assert problem["message"] == "this cannot be read (File name too long)"
 
 
-def test_lines_and_bytes_of_local_files_are_not_limited_unless_limits_are_given(tmp_path: Path) -> None:
+def test_local_files_have_no_limit_of_lines_or_bytes_by_default(tmp_path: Path) -> None:
     lines = b"a 0.5 1 1 10 10\n" * 3
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "comp3_det_val_cat.txt").write_bytes(lines)

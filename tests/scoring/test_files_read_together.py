@@ -58,14 +58,14 @@ def one_by_one(contents: list[bytes]) -> tuple[Read, tuple[Problem, ...], tuple[
     return found, problems.notes, problems.listed
 
 
-def test_files_are_read_together_as_they_are_read_one_by_one() -> None:
+def test_files_read_together_equal_files_read_one_by_one() -> None:
     contents = [GOOD, b"000001 1e3\n", b"000002 1\n000002 2\n", GOOD]
 
     assert together(contents) == one_by_one(contents)[:2]
     assert [note.file for note in one_by_one(contents)[1]] == ["comp1_cls_test_class2.txt"]
 
 
-def test_persons_are_read_together_as_they_are_read_one_by_one() -> None:
+def test_persons_read_together_equal_persons_read_one_by_one() -> None:
     contents, problems = [b"000001 12 0.5\n", b"000001 1 2\n000001 12 3\n"], Problems()
 
     found = read_persons_together(contents, INDEX, files=names(contents), problems=problems)
@@ -78,7 +78,7 @@ def test_persons_are_read_together_as_they_are_read_one_by_one() -> None:
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("unusual", UNUSUAL)
-def test_files_that_are_written_otherwise_are_left_to_be_read_one_by_one(unusual: bytes, place: int) -> None:
+def test_unusual_files_are_left_to_the_reader_of_single_files(unusual: bytes, place: int) -> None:
     contents = [GOOD, GOOD]
     contents.insert(place, unusual)
 
@@ -87,7 +87,7 @@ def test_files_that_are_written_otherwise_are_left_to_be_read_one_by_one(unusual
         assert together(contents) is None
 
 
-def test_files_that_are_changed_at_random_are_read_as_they_are_one_by_one() -> None:
+def test_randomly_changed_files_are_read_as_they_are_one_by_one() -> None:
     dice = random.Random(2007)
     for _ in range(300):
         data = bytearray(GOOD)
@@ -99,7 +99,7 @@ def test_files_that_are_changed_at_random_are_read_as_they_are_one_by_one() -> N
         assert found is None or (found == (read, notes) and not problems), contents
 
 
-def test_a_file_that_is_alone_or_too_long_is_not_read_with_others() -> None:
+def test_single_or_long_files_are_not_read_together() -> None:
     assert together([GOOD]) is None
     assert together([GOOD, GOOD], dataclasses.replace(INDEX, max_lines=1)) is None
     assert together([GOOD, GOOD], dataclasses.replace(INDEX, max_lines=2)) is not None

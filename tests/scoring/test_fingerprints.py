@@ -1,4 +1,4 @@
-"""Which archives say the same, and which lists say next to nothing."""
+"""Which archives contain the same predictions, and which lists contain hardly any."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,7 +46,7 @@ BOXES = {"car": "a 0.5 1 1 9 9\nb 0.5 2 2 9 9\nc 0.25 3 3 9 9\n", "cat": "a 1 1 
         ({"car": RANKED["cat"], "cat": RANKED["car"]}, False),
     ],
 )
-def test_a_ranking_is_the_same_however_it_is_written(
+def test_a_ranking_has_the_same_fingerprint_however_it_is_written(
     tmp_path: Path, changed: dict[str, str], *, is_same: bool
 ) -> None:
     one = found(tmp_path / "one", lists("comp1_cls_test_{}.txt", **RANKED))
@@ -70,7 +70,7 @@ def test_a_ranking_is_the_same_however_it_is_written(
         ({"car": "a 0.5 1 1 9 9.5\nb 0.5 2 2 9 9\nc 0.25 3 3 9 9\n"}, False),
     ],
 )
-def test_detections_are_the_same_in_any_order_that_gives_the_same_ranks(
+def test_detections_of_equal_ranks_have_one_fingerprint_in_any_order(
     tmp_path: Path, changed: dict[str, str], *, is_same: bool
 ) -> None:
     one = found(tmp_path / "one", lists("comp3_det_test_{}.txt", **BOXES))
@@ -79,14 +79,14 @@ def test_detections_are_the_same_in_any_order_that_gives_the_same_ranks(
     assert (one.fingerprint == other.fingerprint) is is_same
 
 
-def test_an_empty_file_is_not_a_missing_one(tmp_path: Path) -> None:
+def test_an_empty_file_and_a_missing_one_have_different_fingerprints(tmp_path: Path) -> None:
     one = found(tmp_path / "one", lists("comp3_det_test_{}.txt", car=BOXES["car"], cat=""))
     other = found(tmp_path / "two", lists("comp3_det_test_{}.txt", car=BOXES["car"]))
 
     assert one.fingerprint != other.fingerprint
 
 
-def test_label_images_are_the_same_whatever_their_palette(tmp_path: Path) -> None:
+def test_label_images_have_one_fingerprint_whatever_their_palette(tmp_path: Path) -> None:
     labels = np.zeros((40, 50), np.uint8)
     labels[:5] = 1
     folder = "results/VOC2012/Segmentation/comp5_test_cls"
@@ -102,7 +102,7 @@ def test_label_images_are_the_same_whatever_their_palette(tmp_path: Path) -> Non
     assert prints[0] == prints[1] != prints[2]
 
 
-def test_layouts_are_the_same_with_their_elements_in_any_order(tmp_path: Path) -> None:
+def test_layouts_have_one_fingerprint_in_any_order_of_elements(tmp_path: Path) -> None:
     box = "<xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax>"
     swapped = "<ymax>9.0</ymax><xmax>9</xmax><ymin>1</ymin><xmin>1</xmin>"
     layout = (
@@ -127,7 +127,7 @@ def test_layouts_are_the_same_with_their_elements_in_any_order(tmp_path: Path) -
         (("[1, 2, 3, 4]", 0.5, 4), False),
     ],
 )
-def test_coco_s_detections_are_the_same_in_any_order(
+def test_coco_detections_have_one_fingerprint_in_any_order(
     tmp_path: Path, entries: tuple[str, float, int], *, is_same: bool
 ) -> None:
     phase = Description("COCO", "val", ("cat",), (), (Entry("3", 9, 9), Entry("4", 9, 9)), class_numbers=(7,))
@@ -154,7 +154,7 @@ def test_coco_s_detections_are_the_same_in_any_order(
         ("comp9_action_test_{}.txt", {"running": "a 1 0.5\n"}, (), ("running",)),
     ],
 )
-def test_lists_that_probe_are_named(
+def test_probing_lists_are_reported(
     tmp_path: Path, pattern: str, texts: dict[str, str], constant: tuple[str, ...], partial: tuple[str, ...]
 ) -> None:
     folder = MAIN if "action" not in pattern else MAIN.replace("Main", "Action")
@@ -163,7 +163,7 @@ def test_lists_that_probe_are_named(
     assert (competition.constant, competition.partial) == (constant, partial)
 
 
-def test_a_class_that_is_painted_in_one_image_of_several_is_partial(tmp_path: Path) -> None:
+def test_a_class_painted_in_one_of_several_images_is_partial(tmp_path: Path) -> None:
     empty, cars = np.zeros((40, 50), np.uint8), np.zeros((40, 50), np.uint8)
     cars[0, 0] = 1
     folder = "results/VOC2012/Segmentation/comp5_test_cls"
@@ -173,7 +173,7 @@ def test_a_class_that_is_painted_in_one_image_of_several_is_partial(tmp_path: Pa
     assert found(tmp_path / "twice", {name: labels_to_png(cars) for name in once}).partial == ()
 
 
-def test_coco_s_lists_that_probe_are_named(tmp_path: Path) -> None:
+def test_probing_coco_lists_are_reported(tmp_path: Path) -> None:
     phase = Description(
         "COCO", "val", ("cat", "dog", "cow"), (), (Entry("3", 9, 9),), class_numbers=(7, 8, 9)
     )

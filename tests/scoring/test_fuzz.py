@@ -1,4 +1,4 @@
-"""Archives with bytes changed anywhere: refused or read, never an error of ours."""
+"""Archives with arbitrarily changed bytes are refused or read and never crash the reader."""
 
 import random
 from pathlib import Path

@@ -19,12 +19,12 @@ def differences(draw: st.DrawFn) -> Flags:
 
 
 def pairs_that_differ(pairs: int) -> Flags:
-    """Methods 0 and 1 differ, 2 and 3, and so on; all others do not: 2**pairs maximal groups."""
+    """Only methods 0 and 1, 2 and 3 and so on differ, which gives 2**pairs maximal groups."""
     return np.kron(np.eye(pairs), 1 - np.eye(2)).astype(np.bool_)
 
 
 def maximal_groups(different: Flags) -> list[tuple[int, ...]]:
-    """Every set without a difference that is not part of a larger one."""
+    """Every set of methods without a difference that is not part of a larger one."""
     methods = range(len(different))
     sets = [
         set(group)
@@ -44,12 +44,12 @@ def is_display(groups: list[tuple[int, ...]], different: Flags) -> bool:
 
 
 @given(differences())
-def test_two_methods_share_a_letter_exactly_if_they_do_not_differ(different: Flags) -> None:
+def test_methods_share_a_letter_exactly_if_they_do_not_differ(different: Flags) -> None:
     assert is_display(list(homogeneous_groups(different)), different)
 
 
 @given(differences())
-def test_groups_are_maximal_and_none_can_be_left_out(different: Flags) -> None:
+def test_groups_are_maximal_and_none_is_redundant(different: Flags) -> None:
     groups = list(homogeneous_groups(different))
 
     assert set(groups) <= set(maximal_groups(different))
@@ -58,7 +58,7 @@ def test_groups_are_maximal_and_none_can_be_left_out(different: Flags) -> None:
 
 
 @given(st.lists(st.floats(0, 10), max_size=8), st.floats(0, 5))
-def test_with_a_critical_difference_all_maximal_groups_are_there(ranks: list[float], critical: float) -> None:
+def test_a_critical_difference_gives_all_maximal_groups(ranks: list[float], critical: float) -> None:
     places = np.sort(np.array(ranks))
     different = np.abs(places[:, None] - places) > critical
 
@@ -66,7 +66,7 @@ def test_with_a_critical_difference_all_maximal_groups_are_there(ranks: list[flo
 
 
 @pytest.mark.parametrize(("pairs", "most"), [(8, 16), (100, 60)])
-def test_pairs_that_differ_take_few_groups_and_not_exponentially_many(pairs: int, most: int) -> None:
+def test_the_number_of_groups_does_not_explode_with_differing_pairs(pairs: int, most: int) -> None:
     different = pairs_that_differ(pairs)
 
     groups = homogeneous_groups(different)
@@ -80,7 +80,7 @@ def test_pairs_that_differ_take_few_groups_and_not_exponentially_many(pairs: int
     assert np.array_equal(together, ~different)
 
 
-def test_after_the_alphabet_letters_have_numbers() -> None:
+def test_letters_after_the_alphabet_have_numbers() -> None:
     different = ~np.eye(54, dtype=np.bool_)
 
     marks = letters(homogeneous_groups(different), 54)

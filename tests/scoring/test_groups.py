@@ -48,7 +48,7 @@ def challenge(
 
 
 @generated(box, fair_box)
-def test_areas_overlap_as_by_plain_arithmetic(one: Corners, other: Corners) -> None:
+def test_the_iou_of_areas_matches_plain_arithmetic(one: Corners, other: Corners) -> None:
     ours, theirs = np.array(one), np.array(other)
 
     assert iou_half_open(ours, theirs) == pytest.approx(oracles.iou(one, other), abs=1e-15)
@@ -57,7 +57,7 @@ def test_areas_overlap_as_by_plain_arithmetic(one: Corners, other: Corners) -> N
     assert 0 <= iou_half_open(ours, theirs) <= 1
 
 
-def test_edges_are_lines_and_boxes_without_an_area_overlap_nothing() -> None:
+def test_boxes_without_an_area_overlap_nothing() -> None:
     pixel, line = np.array([1.0, 1, 1, 1]), np.array([[0.0, 0, 0, 9], [9, 9, 0, 0]])
 
     assert iou_half_open(pixel, pixel) == 0
@@ -66,7 +66,7 @@ def test_edges_are_lines_and_boxes_without_an_area_overlap_nothing() -> None:
 
 
 @generated(predictions, things)
-def test_outcomes_by_areas_are_those_of_a_plain_loop(given: list[Prediction], there: list[Thing]) -> None:
+def test_outcomes_by_areas_equal_those_of_a_plain_loop(given: list[Prediction], there: list[Thing]) -> None:
     wanted = positives_without_difficult(ground_truth(there))
     matched = match_pascal_tensorflow(detections(given), wanted, iou_half_open, 0.5)
 
@@ -75,7 +75,7 @@ def test_outcomes_by_areas_are_those_of_a_plain_loop(given: list[Prediction], th
 
 
 @generated(predictions, things)
-def test_outcomes_of_open_images_as_documented_are_those_of_a_plain_loop(
+def test_documented_open_images_outcomes_equal_those_of_a_plain_loop(
     given: list[Prediction], there: list[Thing]
 ) -> None:
     more = float(np.nextafter(0.5, 1))
@@ -86,7 +86,7 @@ def test_outcomes_of_open_images_as_documented_are_those_of_a_plain_loop(
 
 
 @generated(predictions, things)
-def test_outcomes_of_open_images_are_those_of_a_plain_loop(
+def test_open_images_outcomes_equal_those_of_a_plain_loop(
     given: list[Prediction], there: list[Thing]
 ) -> None:
     assert open_images(given, there) == (
@@ -101,7 +101,7 @@ GROUP = Thing(0, (0, 0, 100, 100), group_of=True)
 HALF_INSIDE, MORE_INSIDE = Prediction(0, 1, (90, 0, 110, 10)), Prediction(0, 1, (90, 0, 109, 10))
 
 
-def test_one_half_of_a_detection_in_a_group_is_enough_for_the_program_and_not_by_the_text() -> None:
+def test_half_a_detection_in_a_group_suffices_by_program_but_not_by_text() -> None:
     assert open_images([HALF_INSIDE], [GROUP]) == ([-1], 0)
     assert open_images([HALF_INSIDE], [GROUP], match_open_images_documented) == ([0], 0)
     assert open_images([MORE_INSIDE], [GROUP], match_open_images_documented) == ([-1], 0)
@@ -109,7 +109,7 @@ def test_one_half_of_a_detection_in_a_group_is_enough_for_the_program_and_not_by
     assert challenge([HALF_INSIDE], [GROUP], match_open_images_challenge_documented) == ([0], 1)
 
 
-def test_in_the_challenge_the_best_detection_in_a_group_finds_it_and_others_there_are_ignored() -> None:
+def test_the_challenge_counts_the_best_detection_in_a_group_and_ignores_others() -> None:
     other = Thing(0, (200, 0, 300, 100), group_of=True)
     inside = [Prediction(0, confidence, (10, 10, 20, 20)) for confidence in (0.7, 0.9, 0.8)]
 
@@ -117,7 +117,7 @@ def test_in_the_challenge_the_best_detection_in_a_group_finds_it_and_others_ther
     assert challenge([*inside, Prediction(0, 0.1, (210, 0, 220, 10))], [GROUP, other])[0] == [1, -1, -1, 1]
 
 
-def test_in_the_challenge_a_detection_belongs_to_the_group_that_covers_it_most() -> None:
+def test_the_challenge_assigns_a_detection_to_the_group_that_covers_it_most() -> None:
     left, right = Thing(0, (0, 0, 16, 10), group_of=True), Thing(0, (3, 0, 40, 10), group_of=True)
 
     assert challenge(
@@ -128,14 +128,14 @@ def test_in_the_challenge_a_detection_belongs_to_the_group_that_covers_it_most()
     )
 
 
-def test_in_the_challenge_the_program_finds_no_group_with_a_confidence_of_0_and_the_text_does() -> None:
+def test_confidence_0_finds_a_challenge_group_by_text_but_not_by_program() -> None:
     inside = [Prediction(0, 0.0, (10, 10, 20, 20))]
 
     assert challenge(inside, [GROUP]) == ([-1], 1)
     assert challenge(inside, [GROUP], match_open_images_challenge_documented) == ([1], 1)
 
 
-def test_in_the_challenge_detections_count_where_labels_or_boxes_speak_of_the_class() -> None:
+def test_the_challenge_counts_detections_where_labels_or_boxes_name_the_class() -> None:
     given = [Prediction(image, 1 - image / 10, (500, 500, 510, 510)) for image in range(3)]
     there = [Thing(1, (0, 0, 10, 10))]
 
@@ -144,7 +144,7 @@ def test_in_the_challenge_detections_count_where_labels_or_boxes_speak_of_the_cl
         assert challenge(given, there, match)[0] == [0, 0, 0]
 
 
-def test_a_true_positive_may_lie_inside_a_group_and_a_second_detection_there_is_ignored() -> None:
+def test_a_second_detection_of_an_object_inside_a_group_is_ignored() -> None:
     single = Thing(0, (10, 10, 20, 20))
     twice = [Prediction(0, 2, (10, 10, 20, 20)), Prediction(0, 1, (10, 10, 20, 19))]
 
@@ -152,14 +152,14 @@ def test_a_true_positive_may_lie_inside_a_group_and_a_second_detection_there_is_
     assert open_images(twice, [single]) == ([1, 0], 1)
 
 
-def test_any_of_several_groups_will_do_and_those_of_other_images_will_not() -> None:
+def test_only_groups_of_the_same_image_cover_a_detection() -> None:
     groups = [Thing(0, (0, 0, 5, 5), group_of=True), GROUP, Thing(1, (0, 0, 5, 5), group_of=True)]
     inside = (50, 50, 60, 60)
 
     assert open_images([Prediction(0, 2, inside), Prediction(1, 1, inside)], groups)[0] == [-1, 0]
 
 
-def test_open_images_knows_no_difficult_objects() -> None:
+def test_open_images_has_no_difficult_objects() -> None:
     hard = Thing(0, (1, 1, 10, 10), difficult=True)
 
     assert open_images([Prediction(0, 1, (1, 1, 10, 10))], [hard]) == ([1], 1)

@@ -45,7 +45,7 @@ def from_results(found: list[Plain]) -> InstanceMasks:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_masks_in_arrays_score_as_the_same_masks_in_json(seed: int) -> None:
+def test_masks_score_the_same_in_arrays_and_in_json(seed: int) -> None:
     truth, found = draw_mask_set(seed)
 
     result = evaluate(from_results(found), GroundTruth.from_coco(truth), protocol="coco")
@@ -57,14 +57,14 @@ def test_masks_in_arrays_score_as_the_same_masks_in_json(seed: int) -> None:
 
 
 @pytest.mark.parametrize("mask", [CAT, CAT.astype(np.uint8), CAT.astype(np.int64).tolist()])
-def test_masks_are_flags_or_zeros_and_ones(mask: NDArray[np.bool_]) -> None:
+def test_masks_are_booleans_or_zeros_and_ones(mask: NDArray[np.bool_]) -> None:
     found = InstanceMasks.from_arrays(["3"], ["cat"], [0.5], [mask])
 
     assert len(found) == 1
     assert evaluate(found, GroundTruth.from_coco(TRUTH), protocol="coco").headline == pytest.approx(1)
 
 
-def test_no_detection_scores_nothing() -> None:
+def test_no_detections_score_0() -> None:
     found = InstanceMasks.from_arrays([], [], [], [])
 
     assert evaluate(found, GroundTruth.from_coco(TRUTH), protocol="coco").headline == 0.0
@@ -78,17 +78,17 @@ def test_no_detection_scores_nothing() -> None:
         (CAT * 0.5, "expected masks of 0 and 1, or of type bool, found one of float64"),
     ],
 )
-def test_what_is_no_mask_is_refused(mask: NDArray[np.float64], words: str) -> None:
+def test_invalid_masks_are_refused(mask: NDArray[np.float64], words: str) -> None:
     with pytest.raises(DataError, match=words):
         InstanceMasks.from_arrays(["3"], ["cat"], [0.5], [mask])
 
 
-def test_a_mask_for_each_detection_is_expected() -> None:
+def test_the_number_of_masks_must_match_the_detections() -> None:
     with pytest.raises(DataError, match="masks"):
         InstanceMasks.from_arrays(["3", "3"], ["cat", "cat"], [0.5, 0.4], [CAT])
 
 
-def test_masks_of_another_size_than_their_image_are_refused() -> None:
+def test_masks_that_differ_in_size_from_their_image_are_refused() -> None:
     found = InstanceMasks.from_arrays(["3"], ["cat"], [0.5], [CAT.T])
 
     with pytest.raises(DataError, match=r"expected masks of shape \(4, 6\) in the image '3', found \(6, 4\)"):

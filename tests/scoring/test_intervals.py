@@ -1,4 +1,4 @@
-"""Confidence intervals from bootstrap replicates; those at 95 % cover the expected score in 93 to 97 % of simulations."""
+"""Confidence intervals from bootstrap replicates: at 95 % they cover the expected score in 93 to 97 % of simulations."""
 
 from statistics import fmean
 
@@ -30,7 +30,7 @@ SETUP = Setup("detection", "voc2012", "0f")
 
 
 def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredictions, Integers]:
-    """Three objects to ten images, four of five found; a false positive an image; some images harder than others."""
+    """Three objects in ten images, four of five found, one false positive per image, and some harder images."""
     ease = rng.normal(0, 0.5, images)
     positives = rng.poisson(0.3, images)
     objects = np.repeat(np.arange(images), positives)
@@ -47,7 +47,7 @@ def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredic
 
 
 @pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
-def test_intervals_cover_the_expected_score_as_often_as_their_level(measure: RankingMeasure) -> None:
+def test_intervals_cover_the_expected_score_at_their_nominal_level(measure: RankingMeasure) -> None:
     rng = np.random.default_rng(2007)
     draws, sets = Draws(300, 200), 600
     scores, bounds, means, bounds_of_means = [], [], [], []
@@ -86,7 +86,7 @@ def test_an_interval_contains_the_score_itself() -> None:
         assert found.low <= value <= found.high
 
 
-def test_a_score_beyond_all_its_replicates_still_has_an_interval() -> None:
+def test_a_score_outside_all_replicates_still_has_an_interval() -> None:
     above, outside = (interval("cat", value, np.linspace(0.2, 0.6, 1001)) for value in (0.7, 0.9))
 
     assert above.low == pytest.approx(0.7 - 0.192, abs=1e-3)
@@ -101,11 +101,11 @@ def test_rounding_does_not_move_a_bound() -> None:
     assert interval("cat", 0.3, drawn).low == pytest.approx(0.3)
 
 
-def test_a_perfect_result_has_no_width() -> None:
+def test_the_interval_of_a_perfect_result_has_no_width() -> None:
     assert interval("cat", 1.0, np.ones(200)) == Interval("cat", 1.0, 1.0, 1.0, None, 200)
 
 
-def test_a_wider_level_gives_a_wider_interval() -> None:
+def test_a_higher_level_gives_a_wider_interval() -> None:
     drawn = np.linspace(0, 1, 999)
 
     narrow, wide = (interval("cat", 0.5, drawn, level=level) for level in (0.9, 0.99))
@@ -128,13 +128,13 @@ def test_without_a_score_there_is_no_interval() -> None:
     assert interval("cat", None, np.ones(200)) == Interval("cat", None, None, None, NO_VALUE, 200)
 
 
-def test_few_replicates_with_a_value_give_no_interval() -> None:
+def test_too_few_replicates_with_a_value_give_no_interval() -> None:
     drawn = np.where(np.arange(1000) < 19, 0.5, np.nan)
 
     assert interval("cat", 0.5, drawn) == Interval("cat", 0.5, None, None, TOO_FEW_REPLICATES, 19)
 
 
-def test_a_table_of_intervals_survives_json() -> None:
+def test_a_table_of_intervals_survives_a_round_trip_through_json() -> None:
     drawn = np.tile(np.linspace(0.4, 0.6, 200), (2, 1))
     table = interval_table(Replicates(SETUP, Draws(9, 200), ("cat",), (0.5, None), drawn))
 

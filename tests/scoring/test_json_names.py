@@ -73,14 +73,14 @@ def test_detections_are_found_under_any_name(tmp_path: Path, phase: Description,
     assert (result.receipt == plain.receipt) == (name != "with a mark.json")
 
 
-def test_the_worker_reads_it_where_the_archive_has_no_name(tmp_path: Path, phase: Description) -> None:
+def test_the_worker_reads_an_archive_without_a_name(tmp_path: Path, phase: Description) -> None:
     path = sent(tmp_path, "0f3a", gz(BOXES))
 
     assert validate(path, phase, name="good.json.gz").valid
     assert evaluate(path, GroundTruth.from_coco(TRUTH), protocol="coco", competition=1).headline is not None
 
 
-def test_masks_are_told_from_boxes_by_their_fields(tmp_path: Path, phase: Description) -> None:
+def test_masks_and_boxes_are_distinguished_by_their_fields(tmp_path: Path, phase: Description) -> None:
     both = tar({"one.json": BOXES, "two.json": as_json(MASKS)})
 
     assert [
@@ -92,7 +92,7 @@ def test_masks_are_told_from_boxes_by_their_fields(tmp_path: Path, phase: Descri
 @pytest.mark.parametrize(
     ("content", "why"), [(BOTH, "the detections have 'bbox' and 'segmentation'"), ([], "the list is empty")]
 )
-def test_where_both_are_possible_the_two_names_are_asked_for(
+def test_if_both_are_possible_one_of_the_two_names_is_required(
     tmp_path: Path, phase: Description, content: Any, why: str
 ) -> None:
     path = sent(tmp_path, "both.json", as_json(content))
@@ -106,7 +106,7 @@ def test_where_both_are_possible_the_two_names_are_asked_for(
     )
 
 
-def test_a_name_or_a_request_decides_between_the_two(tmp_path: Path, phase: Description) -> None:
+def test_a_file_name_or_a_request_decides_between_the_two(tmp_path: Path, phase: Description) -> None:
     path = sent(tmp_path, "both.json", as_json(BOTH))
 
     assert validate(path, phase, competitions=(2,)).competitions[0].number == 2
@@ -136,13 +136,13 @@ def test_two_files_of_one_competition_are_refused(tmp_path: Path, phase: Descrip
         (b"", "empty"),
     ],
 )
-def test_what_is_no_list_of_detections_is_said(
+def test_a_file_that_is_not_a_list_of_detections_is_reported(
     tmp_path: Path, phase: Description, content: bytes, code: str
 ) -> None:
     assert validate(sent(tmp_path, "bad.json", content), phase).problems[0].code == code
 
 
-def test_a_compressed_file_is_counted_by_its_content(tmp_path: Path, phase: Description) -> None:
+def test_limits_apply_to_the_content_of_a_compressed_file(tmp_path: Path, phase: Description) -> None:
     limits = Limits(max_file_bytes=1000)
     large = gz(BOXES + b" " * 1000)
 
@@ -160,7 +160,7 @@ def test_two_files_are_scored_from_any_packing(tmp_path: Path, name: str) -> Non
     assert (packed.figures, packed.receipt) == (plain.figures, plain.receipt)
 
 
-def test_an_archive_has_the_masks_or_the_boxes_that_are_asked_for(tmp_path: Path) -> None:
+def test_an_archive_is_read_for_the_requested_masks_or_boxes(tmp_path: Path) -> None:
     truth, found = draw_mask_set(3)
     path = sent(tmp_path, "both.tar", tar({"detections.json": b"[]", "segmentations.json": as_json(found)}))
 

@@ -39,7 +39,7 @@ def labels(*some: int) -> Bytes:
 
 
 def results(folder: Path, **files: bytes) -> Path:
-    """An archive's folder with a mask for each image, these instead of what they should be; b"" for none."""
+    """The folder of an archive with a valid mask for each image, or the given bytes in its place (b"" for no file)."""
     place = folder / "results" / "VOC2012" / "Segmentation" / "comp5_test_cls"
     place.mkdir(parents=True)
     for name, size in SIZES.items():
@@ -53,7 +53,7 @@ def validated(folder: Path, **files: bytes) -> Validation:
     return validate(results(folder, **files), PHASE, competitions=(5,))
 
 
-def test_labels_are_the_indices_of_the_image_after_which_the_file_is_called() -> None:
+def test_labels_are_read_for_the_image_in_the_file_name() -> None:
     found, problems = read(labels_to_png(labels(2, 1)))
 
     assert problems == ()
@@ -62,7 +62,7 @@ def test_labels_are_the_indices_of_the_image_after_which_the_file_is_called() ->
     assert np.array_equal(found.labels, labels(2, 1))
 
 
-def test_colours_matter_only_for_labels_that_occur() -> None:
+def test_only_the_colours_of_labels_that_occur_are_checked() -> None:
     permuted = bytes(3) + LABEL_COLOURS[6:9] + LABEL_COLOURS[3:6] + LABEL_COLOURS[9:]
 
     for some, recoloured in (((0,), False), ((1,), True), ((2,), True)):
@@ -74,7 +74,7 @@ def test_colours_matter_only_for_labels_that_occur() -> None:
     assert not short.recoloured
 
 
-def test_grey_values_are_taken_as_labels_and_have_no_colours() -> None:
+def test_grey_values_are_read_as_labels() -> None:
     found, problems = read(Parts(kind=0, palette=b"").to_bytes())
 
     assert problems == ()
@@ -89,23 +89,21 @@ def test_grey_values_are_taken_as_labels_and_have_no_colours() -> None:
         ((0, 9, 4), "the label 9 at column 2, row 1 is out of range, the first of 2 such pixels"),
     ],
 )
-def test_a_label_beyond_the_classes_is_a_problem_with_value_and_place(
-    some: tuple[int, ...], words: str
-) -> None:
+def test_an_unknown_label_is_reported_with_value_and_place(some: tuple[int, ...], words: str) -> None:
     found, [problem] = read(labels_to_png(labels(*some)))
 
     assert found is None
     assert str(problem) == f"{FILE}: {words}; expected values from 0 to 2"
 
 
-def test_void_is_not_for_results() -> None:
+def test_void_is_refused_in_results() -> None:
     _, [problem] = read(labels_to_png(labels(255)))
 
     assert (problem.code, problem.found, problem.expected) == ("label-range", "255", "0 to 2")
     assert problem.message.endswith("255 (void) is for the ground truth only")
 
 
-def test_every_wrong_file_of_an_archive_is_named_at_once(tmp_path: Path) -> None:
+def test_all_invalid_files_of_an_archive_are_reported_at_once(tmp_path: Path) -> None:
     validation = validated(
         tmp_path, a=labels_to_png(labels(7)), b=labels_to_png(labels()), c=labels_to_png(labels())[:-30]
     )
@@ -118,7 +116,7 @@ def test_every_wrong_file_of_an_archive_is_named_at_once(tmp_path: Path) -> None
     ]
 
 
-def test_sizes_are_checked_beyond_the_main_set_and_where_they_are_known(tmp_path: Path) -> None:
+def test_known_sizes_are_checked_outside_the_main_set_too(tmp_path: Path) -> None:
     known = validated(tmp_path / "b", b=labels_to_png(np.zeros((2, 3), np.uint8)))
     unknown = validated(tmp_path / "c", c=labels_to_png(np.zeros((9, 9), np.uint8)))
 
@@ -126,7 +124,7 @@ def test_sizes_are_checked_beyond_the_main_set_and_where_they_are_known(tmp_path
     assert unknown.valid
 
 
-def test_no_image_may_be_without_its_mask(tmp_path: Path) -> None:
+def test_every_image_needs_a_mask(tmp_path: Path) -> None:
     validation = validated(tmp_path, a=b"", c=b"")
 
     [problem] = validation.problems
@@ -135,7 +133,7 @@ def test_no_image_may_be_without_its_mask(tmp_path: Path) -> None:
     assert validation.competitions[0].lines == 1
 
 
-def test_what_may_be_meant_otherwise_is_said_once_for_all_files(tmp_path: Path) -> None:
+def test_grey_images_and_other_palettes_are_noted_once_for_all_files(tmp_path: Path) -> None:
     validation = validated(
         tmp_path, a=Parts(kind=0, palette=b"").to_bytes(), b=saved(picture(labels()[:2, :2], b"\1" * 768))
     )
@@ -145,7 +143,7 @@ def test_what_may_be_meant_otherwise_is_said_once_for_all_files(tmp_path: Path) 
     assert all("comp5: 1 of 3 images" in note.message for note in validation.notes)
 
 
-def test_a_description_says_the_sizes_of_further_images_and_older_ones_are_still_read() -> None:
+def test_descriptions_without_sizes_of_further_images_are_still_read() -> None:
     text = PHASE.to_json()
     older = text.replace(',"further":[["b",2,2]]', "")
 

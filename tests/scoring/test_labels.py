@@ -37,7 +37,7 @@ def predictions(found: list[tuple[int, float]]) -> ClassConfidences:
 
 
 def known(found: list[int], rows: list[int] | None = None) -> ClassLabels:
-    """The labels of subjects; rows: which of them have one, and in which order."""
+    """The labels of subjects; rows: the subjects that have one, in order."""
     chosen = np.array(range(SUBJECTS) if rows is None else rows, np.int32)
     return ClassLabels(SUBJECTS, chosen, chosen + 100, np.array(found, np.int8)[chosen])
 
@@ -52,7 +52,7 @@ def naive(
 
 
 @given(lines, labels, st.permutations(range(SUBJECTS)), st.integers(0, SUBJECTS))
-def test_the_ranking_is_that_of_a_plain_loop(
+def test_the_ranking_equals_that_of_a_plain_loop(
     found: list[tuple[int, float]], said: list[int], order: list[int], count: int
 ) -> None:
     rows = order[:count]
@@ -67,7 +67,7 @@ def test_the_ranking_is_that_of_a_plain_loop(
 
 
 @given(lines, labels)
-def test_both_measures_are_those_of_plain_loops_to_the_last_bit(
+def test_both_measures_equal_plain_loops_to_the_last_bit(
     found: list[tuple[int, float]], said: list[int]
 ) -> None:
     ranked = rank_by_confidence("car", predictions(found), known(said))
@@ -91,7 +91,7 @@ def test_the_order_of_the_lines_changes_nothing(sure: list[float], said: list[in
 
 @measures
 @given(found=lines, said=labels)
-def test_a_value_lies_between_0_and_1_or_is_none(
+def test_a_value_is_between_0_and_1_or_is_nan(
     measure: Value, found: list[tuple[int, float]], said: list[int]
 ) -> None:
     value = measure(rank_by_confidence("car", predictions(found), known(said)))
@@ -111,7 +111,7 @@ def test_a_perfect_prediction_scores_1(measure: Value, said: list[int]) -> None:
 
 @measures
 @given(found=lines, said=labels.filter(lambda said: 1 in said))
-def test_one_more_negative_behind_all_others_never_helps(
+def test_adding_a_negative_at_the_end_never_raises_the_score(
     measure: Value, found: list[tuple[int, float]], said: list[int]
 ) -> None:
     rows = list(range(SUBJECTS - 1))
@@ -126,7 +126,7 @@ def test_one_more_negative_behind_all_others_never_helps(
 
 
 @given(lines, labels)
-def test_with_difficult_ones_included_nothing_is_ignored(
+def test_nothing_is_ignored_once_difficult_images_are_included(
     found: list[tuple[int, float]], said: list[int]
 ) -> None:
     ranked = with_difficult(rank_by_confidence("car", predictions(found), known(said)))
@@ -139,7 +139,7 @@ def test_with_difficult_ones_included_nothing_is_ignored(
     assert ranked.positives == easy.positives
 
 
-def test_each_year_measures_rankings_in_its_own_way() -> None:
+def test_each_years_protocol_uses_its_own_measure_of_rankings() -> None:
     measures: dict[Value, set[str]] = {}
     rows = [row for row in PROTOCOLS.values() if row.name not in {"coco", "lvis"}]
     for row in rows:

@@ -29,7 +29,7 @@ from tests.scoring.oracles import area
 IMAGES = ("a_1", "a_2", "a_3")
 NUMBERS = (2, 3)
 
-# Small whole and half pixels, so that ties, identical boxes and overlaps of exactly one half are frequent.
+# Small whole and half pixels make ties, identical boxes and overlaps of exactly one half frequent.
 corner = st.integers(0, 8).map(lambda number: number / 2)
 side = st.integers(-1, 8).map(lambda number: number / 2)
 box = st.tuples(corner, corner, side, side).map(lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3]))
@@ -46,7 +46,7 @@ confidence = st.sampled_from([-1.0, 0.0, -0.0, 0.25, 0.5])
 
 @st.composite
 def people_and_layouts(draw: st.DrawFn) -> tuple[dict[Key, Person], list[Given]]:
-    """Persons of a Layout set, and layouts that often are theirs."""
+    """Persons of a Layout set and layouts that often match them."""
     keys = st.tuples(image, st.sampled_from(NUMBERS))
     people = draw(st.dictionaries(keys, person, min_size=1, max_size=4))
     layouts = []
@@ -59,7 +59,7 @@ def people_and_layouts(draw: st.DrawFn) -> tuple[dict[Key, Person], list[Given]]
 
 @st.composite
 def images_and_layouts(draw: st.DrawFn) -> tuple[dict[str, list[Person]], list[Given]]:
-    """Images of a Layout set, and layouts that often are those of a person in it."""
+    """Images of a Layout set and layouts that often match a person in them."""
     people = draw(st.dictionaries(image, st.lists(person, max_size=3), min_size=1))
     layouts = []
     for image_ in draw(st.lists(st.sampled_from(sorted(people)), max_size=8)):
@@ -83,7 +83,7 @@ def said(match: MatchLayouts, truth: GroundTruth, layouts: Sequence[Given]) -> d
 
 @settings(max_examples=60)
 @generated(people_and_layouts())
-def test_parts_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], list[Given]]) -> None:
+def test_outcomes_of_parts_equal_those_of_a_plain_loop(drawn: tuple[dict[Key, Person], list[Given]]) -> None:
     people, layouts = drawn
 
     found = matched(match_parts, truth_of(people), layouts)
@@ -99,7 +99,9 @@ def test_parts_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], lis
 
 @settings(max_examples=60)
 @generated(people_and_layouts())
-def test_persons_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], list[Given]]) -> None:
+def test_outcomes_of_persons_equal_those_of_a_plain_loop(
+    drawn: tuple[dict[Key, Person], list[Given]],
+) -> None:
     people, layouts = drawn
     truth = truth_of(people)
 
@@ -112,7 +114,7 @@ def test_persons_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], l
 
 @settings(max_examples=60)
 @generated(images_and_layouts())
-def test_boxed_persons_are_judged_as_by_a_plain_loop(
+def test_outcomes_of_boxed_persons_equal_those_of_a_plain_loop(
     drawn: tuple[dict[str, list[Person]], list[Given]],
 ) -> None:
     people, layouts = drawn
@@ -131,7 +133,7 @@ def test_boxed_persons_are_judged_as_by_a_plain_loop(
 
 @settings(max_examples=60)
 @generated(people_and_layouts(), st.randoms(use_true_random=False))
-def test_the_order_of_layouts_and_persons_changes_nothing_without_ties(
+def test_without_ties_the_order_of_layouts_and_persons_changes_nothing(
     drawn: tuple[dict[Key, Person], list[Given]], random: Any
 ) -> None:
     people, layouts = drawn
@@ -147,7 +149,7 @@ def test_the_order_of_layouts_and_persons_changes_nothing_without_ties(
 
 @settings(max_examples=60)
 @generated(people_and_layouts())
-def test_one_more_wrong_part_below_all_others_never_helps_and_values_stay_between_0_and_1(
+def test_adding_a_wrong_part_at_the_end_never_raises_a_value(
     drawn: tuple[dict[Key, Person], list[Given]],
 ) -> None:
     people, layouts = drawn
@@ -171,7 +173,7 @@ ONE = (limb(),)
     ("match", "of_one_part"),
     [(match_parts, 1), (match_persons_2008_corrected, 1), (match_persons_2008, 0)],
 )
-def test_the_layout_of_a_single_part_is_right_but_for_the_program_of_2008(
+def test_only_the_program_of_2008_rejects_a_layout_of_a_single_part(
     match: MatchLayouts, of_one_part: int
 ) -> None:
     people = {("a_1", 1): Person((1, 1, 30, 30), ONE), ("a_2", 1): Person((1, 1, 30, 30), TWO)}
@@ -180,7 +182,7 @@ def test_the_layout_of_a_single_part_is_right_but_for_the_program_of_2008(
     assert next(iter(said(match, truth_of(people), layouts).values())) == [of_one_part, 1]
 
 
-def test_the_layout_of_a_single_part_is_right_but_for_the_program_of_2007() -> None:
+def test_only_the_program_of_2007_rejects_a_boxed_layout_of_a_single_part() -> None:
     truth = truth_of_images({"a_1": [Person((1, 1, 30, 30), ONE)]})
     layouts = [Given("a_1", 0.5, ONE, box=(1, 1, 30, 30))]
 
@@ -203,14 +205,14 @@ def test_only_the_most_confident_layout_of_a_person_counts_by_parts() -> None:
     assert said(match_parts, truth, layouts)["head"] == [0]
 
 
-def test_an_empty_layout_hides_a_later_one_of_the_same_person() -> None:
+def test_an_empty_layout_replaces_a_later_one_of_the_same_person() -> None:
     truth = truth_of({("a_1", 1): Person((1, 1, 30, 30), ONE)})
     layouts = [Given("a_1", 0.9, (), 1), Given("a_1", 0.1, ONE, 1)]
 
     assert said(match_parts, truth, layouts)["head"] == []
 
 
-def test_of_two_hands_the_second_has_no_second_choice() -> None:
+def test_a_hand_whose_best_match_is_taken_does_not_match_another() -> None:
     hands = limb("hand", (1, 1, 10, 10)), limb("hand", (1, 1, 10, 8))
     truth = truth_of({("a_1", 1): Person((1, 1, 30, 30), hands)})
     layouts = [Given("a_1", 0.9, (hands[0], limb("hand", (1, 1, 10, 9.5))), 1)]
@@ -219,7 +221,7 @@ def test_of_two_hands_the_second_has_no_second_choice() -> None:
 
 
 @pytest.mark.parametrize("match", [match_parts, match_persons_2008_corrected, match_persons_2008])
-def test_layouts_of_persons_who_are_not_in_the_set_weigh_nothing(match: MatchLayouts) -> None:
+def test_layouts_of_persons_outside_the_set_do_not_count(match: MatchLayouts) -> None:
     truth = truth_of({("a_1", 2): Person((1, 1, 30, 30), TWO)})
     found = matched(match, truth, [Given("a_1", 0.9, TWO, 1), Given("a_1", 0.8, TWO, 2)])
 
@@ -237,7 +239,7 @@ def test_without_a_layout_set_nothing_is_counted(match: MatchLayouts) -> None:
         assert not np.any(each.outcomes >= 0)
 
 
-def test_a_box_means_the_person_it_overlaps_most_difficult_or_without_parts() -> None:
+def test_a_box_selects_the_person_it_overlaps_most_of_any_kind() -> None:
     easy, hard = Person((1, 1, 10, 10), TWO), Person((20, 1, 30, 10), TWO, difficult=True)
     partless = Person((1, 20, 10, 30))
     truth = truth_of_images({"a_1": [easy, hard, partless]})
@@ -255,7 +257,7 @@ def test_a_box_means_the_person_it_overlaps_most_difficult_or_without_parts() ->
     assert found.positives == 1
 
 
-def test_where_a_challenge_has_no_class_of_persons_nobody_is_found() -> None:
+def test_without_a_person_class_there_are_no_positives() -> None:
     some = truth_of_images({"a_1": [Person((1, 1, 9, 9), TWO)]})
     truth = GroundTruth.of(replace(some.lists, classes=("chair", "table")), some.tables)
 

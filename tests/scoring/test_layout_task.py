@@ -18,7 +18,7 @@ PERFECT = [Given("a_1", 0.5, TWO, 2), Given("a_2", 0.25, TWO, 1)]
 
 
 def results(folder: Path, content: bytes | str, name: str = "comp7_layout_val.xml") -> Path:
-    """A plain folder with one result file."""
+    """A folder with one result file."""
     file = folder / "results" / "VOC2012" / "Layout" / name
     file.parent.mkdir(parents=True)
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -77,14 +77,14 @@ def test_a_report_has_a_value_and_a_curve_for_each_part_and_their_mean(tmp_path:
     assert report.exhibits[2] == Curve("hand", 1, bytes([0, 1]))
 
 
-def test_a_part_that_nobody_has_has_no_value_and_then_there_is_no_mean(tmp_path: Path) -> None:
+def test_a_part_without_positives_has_no_value_and_leaves_no_mean(tmp_path: Path) -> None:
     report = scored(tmp_path, PERFECT)
 
     assert report.classes[1] == ClassResult("hand", None, "nobody in the set has one", 0, 0)
     assert (report.headline, report.headline_reason) == (None, "a part has no value")
 
 
-def test_only_the_parts_that_are_asked_for_are_reported(tmp_path: Path) -> None:
+def test_only_the_requested_parts_are_reported(tmp_path: Path) -> None:
     sent = results(tmp_path, xml_of(PERFECT))
 
     report = evaluate(sent, truth_of(PEOPLE), competition=7, protocol="voc2012", classes=["foot", "head"])
@@ -93,7 +93,7 @@ def test_only_the_parts_that_are_asked_for_are_reported(tmp_path: Path) -> None:
     assert report.headline == 1
 
 
-def test_every_prediction_is_kept_with_its_outcome_best_first(tmp_path: Path) -> None:
+def test_every_prediction_is_stored_with_its_outcome_best_first(tmp_path: Path) -> None:
     scored(tmp_path, list(reversed(PERFECT)), statistics=tmp_path / "kept")
 
     _, (head, hand, foot) = open_rankings(tmp_path / "kept")
@@ -137,12 +137,12 @@ def test_without_a_layout_set_layouts_are_refused(tmp_path: Path) -> None:
         evaluate(sent, truth_of({}), competition=7, protocol="voc2012")
 
 
-def test_the_columns_are_those_of_the_protocol_and_not_of_the_year() -> None:
+def test_the_columns_follow_the_protocol_not_the_year() -> None:
     assert columns(phase(), 7, "voc2008") == ("person",)
     assert columns(phase(), 7, "voc2010") == ("head", "hand", "foot")
 
 
-def test_a_board_has_a_column_for_each_part_and_until_2009_one_for_the_person() -> None:
+def test_boards_have_a_column_for_each_part_or_until_2009_for_the_person() -> None:
     description = phase()
 
     assert columns(description, 7) == ("head", "hand", "foot")
@@ -152,7 +152,7 @@ def test_a_board_has_a_column_for_each_part_and_until_2009_one_for_the_person() 
         )
 
 
-def test_validation_counts_layouts_and_notes_who_has_none(tmp_path: Path) -> None:
+def test_validation_counts_layouts_and_notes_persons_without_one(tmp_path: Path) -> None:
     content = f"<results>{layout()}{layout()}</results>"
 
     found = validate(results(tmp_path, content), phase(("a_1", 1), ("a_2", 1), ("a_2", 2)))
@@ -163,7 +163,7 @@ def test_validation_counts_layouts_and_notes_who_has_none(tmp_path: Path) -> Non
     assert "2 of the 3 persons of the Layout set of VOC2012 val have no layout" in str(found.notes)
 
 
-def test_validation_says_every_problem_with_its_line(tmp_path: Path) -> None:
+def test_validation_reports_every_problem_with_its_line(tmp_path: Path) -> None:
     content = f"<results>\n{layout(number='x')}\n{layout(image='b_1')}\n</results>"
 
     found = validate(results(tmp_path, content), phase())
@@ -175,7 +175,7 @@ def test_validation_says_every_problem_with_its_line(tmp_path: Path) -> None:
     assert "have no layout" not in str(found.notes)
 
 
-def test_a_file_of_2007_says_in_its_name_that_it_is_about_persons(tmp_path: Path) -> None:
+def test_the_file_name_of_2007_ends_with_person(tmp_path: Path) -> None:
     description = phase(("a_1", 0)).from_json(
         phase(("a_1", 0), ("a_2", 0)).to_json().replace("VOC2012", "VOC2007")
     )
@@ -190,7 +190,7 @@ def test_a_file_of_2007_says_in_its_name_that_it_is_about_persons(tmp_path: Path
     assert "1 of the 2 images of the Layout set of VOC2007 val have no layout" in str(found.notes)
 
 
-def test_the_persons_of_a_tree_come_in_the_order_of_its_layout_set(tmp_path: Path) -> None:
+def test_persons_are_read_in_the_order_of_the_layout_set(tmp_path: Path) -> None:
     hands = part("hand", (1, 1, 4, 4)) + part("hand", (5, 5, 9, 9))
     tree = Kit(tmp_path / "VOC2012", "val").main(
         {
@@ -211,7 +211,7 @@ def test_the_persons_of_a_tree_come_in_the_order_of_its_layout_set(tmp_path: Pat
     assert people.persons.positives == 2
 
 
-def test_where_images_are_listed_all_persons_are_predicted_and_those_with_parts_scored(
+def test_a_set_of_images_includes_all_persons_and_counts_those_with_parts(
     tmp_path: Path,
 ) -> None:
     tree = Kit(tmp_path / "VOC2007", "val").main(
@@ -239,7 +239,7 @@ def test_where_images_are_listed_all_persons_are_predicted_and_those_with_parts_
     assert people.persons.positives == 2
 
 
-def test_layouts_of_nobody_in_the_set_have_no_value_and_that_is_the_reason(tmp_path: Path) -> None:
+def test_layouts_of_persons_outside_the_set_alone_have_no_value(tmp_path: Path) -> None:
     report = scored(tmp_path, [Given("a_1", 0.5, TWO, 1)], "voc2008")
 
     reason = "every layout is of a person outside the set, and nothing is left to be counted"
@@ -247,7 +247,7 @@ def test_layouts_of_nobody_in_the_set_have_no_value_and_that_is_the_reason(tmp_p
     assert report.headline is None
 
 
-def test_a_difficult_person_may_be_a_true_positive_where_nobody_else_is_annotated(tmp_path: Path) -> None:
+def test_a_set_of_difficult_persons_only_has_a_curve_without_a_value(tmp_path: Path) -> None:
     hard = Person((1, 1, 30, 30), TWO, difficult=True)
     sent = results(tmp_path, xml_of([Given("a_1", 0.5, TWO, box=(1, 1, 30, 30))]))
 

@@ -1,4 +1,4 @@
-"""What is read by expressions is what is read element by element; anything odd is left to the latter."""
+"""The fast reader with regular expressions agrees with the exact one, to which it leaves unusual files."""
 
 from dataclasses import fields
 
@@ -28,7 +28,7 @@ PARTS = st.builds(part, st.sampled_from(["head", "hand", "foot"]), NUMBERS, NUMB
 
 
 @generated(st.lists(st.tuples(st.lists(PARTS, min_size=1, max_size=3), NUMBERS), min_size=1, max_size=2))
-def test_both_readers_agree(people: list[tuple[list[str], str]]) -> None:
+def test_the_fast_and_the_exact_reader_agree(people: list[tuple[list[str], str]]) -> None:
     content = results(
         *(
             layout(*parts, image=f"a_{place}", number=f"0{place}", confidence=confidence)
@@ -56,7 +56,7 @@ def test_both_readers_agree(people: list[tuple[list[str], str]]) -> None:
         results(layout().replace("<part>", "<part>\n\t\n ")),
     ],
 )
-def test_what_programs_write_is_read_at_once(content: str) -> None:
+def test_files_as_programs_write_them_are_read_by_the_fast_reader(content: str) -> None:
     assert is_read(content)
 
 
@@ -88,9 +88,9 @@ def test_what_programs_write_is_read_at_once(content: str) -> None:
         results(layout(*[HEAD] * 1429)),
     ],
 )
-def test_what_is_odd_or_wrong_is_left_to_the_other_reader(content: str) -> None:
+def test_unusual_or_invalid_files_are_left_to_the_exact_reader(content: str) -> None:
     assert not is_read(content)
 
 
-def test_sets_of_images_are_left_to_the_other_reader() -> None:
+def test_sets_of_images_are_left_to_the_exact_reader() -> None:
     assert read_usual_form(results(layout()).encode(), LayoutSet.of(phase(("a_1", 0)))) is None

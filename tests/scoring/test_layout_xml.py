@@ -33,7 +33,7 @@ def notes(content: str | bytes) -> list[Problem]:
     return list(read(content)[1].notes)
 
 
-def test_layouts_become_arrays_in_the_order_of_the_file() -> None:
+def test_layouts_are_read_as_arrays_in_the_order_of_the_file() -> None:
     foot = HEAD.replace("head", "foot").replace("<ymax>9</ymax>", "<ymax> 9.5\n</ymax>")
     found, said = read(results(layout(HEAD, foot, image="a_2", number="2", confidence="-1e1"), layout()))
 
@@ -47,21 +47,21 @@ def test_layouts_become_arrays_in_the_order_of_the_file() -> None:
     assert np.isnan(found.boxes).all()
 
 
-def test_where_a_set_lists_images_a_layout_has_the_person_s_box_instead_of_a_number() -> None:
+def test_in_a_set_of_images_a_layout_has_a_box_in_place_of_a_number() -> None:
     found, said = read(results(boxed()), BOXED)
 
     assert said.listed == said.notes == ()
     assert (found.person.tolist(), found.boxes.tolist()) == ([0], [[1, 2, 30, 40]])
 
 
-def test_there_an_image_that_is_not_listed_is_unknown_and_several_layouts_are_nothing_special() -> None:
+def test_in_a_set_of_images_an_image_may_have_several_layouts() -> None:
     _, said = read(results(boxed(image="a_2"), boxed(), boxed(), boxed(PERSON)), BOXED)
 
     assert [(each.code, each.line) for each in said.listed] == [("unknown-image", 2)]
     assert [(each.code, each.line) for each in said.notes] == [("empty-layout", 5)]
 
 
-def test_there_a_number_is_one_element_too_many_and_a_box_may_not_be_missing() -> None:
+def test_in_a_set_of_images_a_number_is_refused_and_a_box_required() -> None:
     _, said = read(results(layout()), BOXED)
 
     assert [(each.code, each.line) for each in said.listed] == [
@@ -108,7 +108,7 @@ FALSE_POSITIVE = {
 
 
 @pytest.mark.parametrize("sentence", FALSE_POSITIVE)
-def test_what_is_wrong_is_said_with_its_line(sentence: str) -> None:
+def test_problems_are_reported_with_their_line(sentence: str) -> None:
     if FALSE_POSITIVE[sentence].startswith("<!"):
         assert sentence in problems(FALSE_POSITIVE[sentence] + results(layout()))[0]
         return
@@ -120,14 +120,14 @@ def test_what_is_wrong_is_said_with_its_line(sentence: str) -> None:
     assert found.isprintable()
 
 
-def test_a_layout_in_which_something_is_wrong_is_left_out() -> None:
+def test_an_invalid_layout_is_left_out() -> None:
     wrong = (layout(confidence="x"), layout(HEAD, HEAD.replace("head", "ear")), layout(number="-1"))
     found, _ = read(results(*wrong, layout(image="a_2", number="2")))
 
     assert found.person.tolist() == [1]
 
 
-def test_everything_that_is_wrong_is_said_at_once_each_with_its_own_line() -> None:
+def test_all_problems_are_reported_at_once_each_with_its_line() -> None:
     content = layout(
         "\n" + HEAD.replace("head", "ear"), "\n" + HEAD.replace("<xmin>1", "<xmin>one"), confidence="?"
     )
@@ -140,7 +140,7 @@ def test_everything_that_is_wrong_is_said_at_once_each_with_its_own_line() -> No
     ]
 
 
-def test_persons_outside_the_set_and_second_layouts_are_noted_as_the_kits_warn_of_them() -> None:
+def test_persons_outside_the_set_and_second_layouts_are_noted_as_in_the_kits() -> None:
     found, said = read(results(layout(), layout(number="7"), layout(confidence="0.9")))
 
     assert said.listed == ()
@@ -150,7 +150,7 @@ def test_persons_outside_the_set_and_second_layouts_are_noted_as_the_kits_warn_o
     assert "the first is on line 2" in said.notes[1].message
 
 
-def test_a_layout_without_a_part_and_an_inverted_box_are_kept_and_weigh_what_mistakes_weigh() -> None:
+def test_empty_layouts_and_inverted_boxes_are_kept_and_count_as_errors() -> None:
     inverted = HEAD.replace("<xmin>1<", "<xmin>20<")
     content = results(layout(), layout(inverted, image="a_2", number="2"), layout("\n"))
 
@@ -168,14 +168,14 @@ def test_a_layout_without_a_part_and_an_inverted_box_are_kept_and_weigh_what_mis
 
 
 @pytest.mark.parametrize(("low", "high"), [(51, 50), (50, 49), (900, 60), (1, 0), (1, -5), (0, -1)])
-def test_a_box_beyond_its_image_that_was_clipped_to_it_is_not_inverted(low: int, high: int) -> None:
+def test_a_box_clipped_at_the_image_border_is_not_inverted(low: int, high: int) -> None:
     sides = HEAD.replace("<xmin>1<", f"<xmin>{low}<").replace("<xmax>9<", f"<xmax>{high}<")
 
     assert problems(results(layout(sides)), Severity.PROBLEM) == []
 
 
 @pytest.mark.parametrize(("low", "high"), [(900, 38), (60, 10), (2, 0), (9, -5), (20, 19)])
-def test_any_other_box_without_a_pixel_is_inverted(low: int, high: int) -> None:
+def test_any_other_box_without_pixels_is_inverted(low: int, high: int) -> None:
     sides = HEAD.replace("<ymin>1<", f"<ymin>{low}<").replace("<ymax>9<", f"<ymax>{high}<")
 
     [found] = problems(results(layout(sides)), Severity.PROBLEM)
@@ -183,7 +183,7 @@ def test_any_other_box_without_a_pixel_is_inverted(low: int, high: int) -> None:
 
 
 @generated(st.tuples(*[st.integers(-3, 60)] * 4))
-def test_a_box_of_a_layout_is_inverted_where_one_of_a_detection_is(edges: tuple[int, ...]) -> None:
+def test_layouts_and_detections_agree_on_which_boxes_are_inverted(edges: tuple[int, ...]) -> None:
     sides = ("xmin", "ymin", "xmax", "ymax")
     box = "".join(f"<{side}>{edge}</{side}>" for side, edge in zip(sides, edges, strict=True))
     part = f"<part><class>head</class><bndbox>{box}</bndbox></part>"
@@ -210,14 +210,14 @@ def test_a_declaration_comments_and_other_line_ends_are_read() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_is_passed_over_with_a_note(encoding: str) -> None:
+def test_a_byte_order_mark_is_skipped_with_a_note(encoding: str) -> None:
     found, said = read(results(layout()).encode(encoding))
 
     assert len(found) == 1
     assert (said.listed, [note.code for note in said.notes]) == ((), ["byte-order-mark"])
 
 
-def test_the_entities_of_xml_itself_are_read_and_others_are_not_known() -> None:
+def test_only_predefined_xml_entities_are_read() -> None:
     assert "unknown image 'a&1'" in problems(results(layout(image="a&amp;1")))[0]
     assert "undefined entity" in problems(results(layout(image="&x;")))[0]
 
@@ -240,14 +240,14 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("sentence", UNREADABLE)
-def test_what_cannot_be_read_is_said_in_plain_words(sentence: str) -> None:
+def test_unreadable_files_are_explained_in_plain_words(sentence: str) -> None:
     found = problems(UNREADABLE[sentence])
 
     assert any(sentence in each for each in found), found
     assert not any("is empty" in each for each in found)
 
 
-def test_wrong_bytes_are_not_well_formed() -> None:
+def test_invalid_bytes_are_reported_as_not_well_formed() -> None:
     assert (
         "not well-formed XML" in problems(b"<results><layout><image>\xff\xfe</image></layout></results>")[0]
     )
@@ -281,7 +281,7 @@ layouts = st.builds(
 
 
 @generated(st.lists(layouts, min_size=1, max_size=5))
-def test_what_is_written_is_read_back_to_the_last_bit(written: list[Layout]) -> None:
+def test_written_layouts_are_read_back_to_the_last_bit(written: list[Layout]) -> None:
     found, said = read(layouts_to_xml(written), phase(("a_1", 1), ("a_2", 3), ("a_2", 2)))
 
     assert said.listed == ()
@@ -295,7 +295,7 @@ def test_what_is_written_is_read_back_to_the_last_bit(written: list[Layout]) -> 
     ]
 
 
-def test_a_written_person_s_box_is_read_back() -> None:
+def test_the_box_of_a_written_person_is_read_back() -> None:
     head = Part("head", Box(1, 1, 9, 9))
     found, said = read(layouts_to_xml([Layout("a_1", 0.5, (head,), box=Box(0.1, 2, 30, 1 / 3))]), BOXED)
 
@@ -305,7 +305,7 @@ def test_a_written_person_s_box_is_read_back() -> None:
 
 
 @generated(st.binary(max_size=60), st.integers(0, 300), st.integers(0, 20))
-def test_no_bytes_whatever_do_more_than_become_problems(junk: bytes, place: int, cut: int) -> None:
+def test_arbitrary_bytes_only_cause_problems(junk: bytes, place: int, cut: int) -> None:
     good = results(layout(), layout(image="a_2", number="2")).encode()
     found, said = read(good[:place] + junk + good[place + cut :])
 

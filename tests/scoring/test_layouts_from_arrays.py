@@ -19,8 +19,8 @@ IMAGES = [f"i_{number:02}" for number in range(12)]
 
 
 @pytest.mark.parametrize(("protocol", "number"), [("voc2012", 3), ("voc2008", 3), ("voc2007", None)])
-def test_layouts_from_arrays_are_those_of_annotations(protocol: str, number: int | None) -> None:
-    """Persons are objects 3 and 1 of their images, the second difficult, of one image the parts are missing."""
+def test_layouts_from_arrays_equal_those_from_annotations(protocol: str, number: int | None) -> None:
+    """Persons are objects 3 and 1 of their images; the second is difficult, and one image has no parts."""
     head, hand = Part("head", Box(2, 2, 9, 9)), Part("hand", Box(20, 20, 29, 29))
     person, dog = AnnotatedObject("person", Box(1, 1, 40, 40)), AnnotatedObject("dog", Box(5, 5, 9, 9))
     found = Layouts.from_list(
@@ -62,6 +62,6 @@ def test_layouts_from_arrays_are_those_of_annotations(protocol: str, number: int
     assert any(each.value for each in result.classes)
 
 
-def test_a_person_stands_once() -> None:
+def test_a_person_listed_twice_is_refused() -> None:
     with pytest.raises(DataError, match="a person stands twice"):
         GroundTruth.from_layouts(["a", "a"], [1, 1], owner=[], kind=[], parts=[], convention="inclusive")

@@ -20,14 +20,14 @@ from scoring import (
 from tests.scoring.archives import FOLDER, description, lines, tar, written
 
 
-def test_a_description_with_limits_comes_back_from_json() -> None:
+def test_a_description_with_limits_survives_a_round_trip_through_json() -> None:
     told = replace(description(), limits=Limits(max_unpacked_bytes=5, max_depth=1))
 
     assert json.loads(told.to_json())["limits"] == asdict(told.limits)
     assert Description.from_json(told.to_json()) == told
 
 
-def test_a_description_from_before_limits_were_told_has_the_usual_ones() -> None:
+def test_a_description_without_limits_has_the_default_ones() -> None:
     plain = json.loads(description().to_json())
     del plain["limits"]
 
@@ -35,7 +35,7 @@ def test_a_description_from_before_limits_were_told_has_the_usual_ones() -> None
     assert description().limits == Limits()
 
 
-def test_a_limit_that_a_description_leaves_out_is_the_usual_one() -> None:
+def test_a_limit_missing_from_a_description_has_its_default() -> None:
     plain = json.loads(description().to_json()) | {"limits": {"max_files": 7}}
 
     assert Description.from_json(json.dumps(plain)).limits == Limits(max_files=7)
@@ -53,7 +53,7 @@ def test_a_limit_that_a_description_leaves_out_is_the_usual_one() -> None:
         (None, "limits must be an object of numbers, not None"),
     ],
 )  # fmt: skip
-def test_limits_that_are_none_are_refused_in_a_sentence(limits: Any, sentence: str) -> None:
+def test_invalid_limits_are_refused_in_a_sentence(limits: Any, sentence: str) -> None:
     plain = json.loads(description().to_json()) | {"limits": limits}
 
     with pytest.raises(ValueError, match="limit") as caught:
@@ -61,7 +61,7 @@ def test_limits_that_are_none_are_refused_in_a_sentence(limits: Any, sentence: s
     assert str(caught.value) == sentence
 
 
-def test_limits_move_neither_the_fingerprint_of_a_ground_truth_nor_a_receipt(tmp_path: Path) -> None:
+def test_limits_change_neither_fingerprint_nor_receipt(tmp_path: Path) -> None:
     page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
     (tmp_path / "comp3_det_val_cat.txt").write_text("a 0.5 1 1 10 10\n")
@@ -76,7 +76,7 @@ def test_limits_move_neither_the_fingerprint_of_a_ground_truth_nor_a_receipt(tmp
         evaluate(tmp_path, truth, competition=3, protocol="voc2012", limits=Limits(max_file_bytes=3))
 
 
-def test_the_limit_of_lines_is_that_of_an_archive_and_not_of_a_plain_folder(tmp_path: Path) -> None:
+def test_the_limit_of_lines_applies_to_archives_but_not_to_folders(tmp_path: Path) -> None:
     page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
     boxes = b"a 0.5 1 1 10 10\n" * 3
@@ -101,7 +101,7 @@ def crowded(*names: str) -> dict[str, bytes]:
     return {f"{FOLDER}/comp3_det_test_{name}.txt": 3 * row for name in names}
 
 
-def test_each_image_with_too_many_boxes_of_a_class_is_named(tmp_path: Path) -> None:
+def test_each_image_with_too_many_boxes_of_a_class_is_reported(tmp_path: Path) -> None:
     files = crowded("boat", "car") | {f"{FOLDER}/comp3_det_test_bird.txt": lines("000001", "000002")}
     sent = written(tmp_path, tar(files), "sent.tar")
 
@@ -114,7 +114,7 @@ def test_each_image_with_too_many_boxes_of_a_class_is_named(tmp_path: Path) -> N
     assert validate(sent, description(), limits=Limits(max_boxes=3)).valid
 
 
-def test_an_archive_has_so_many_lines_in_all_and_is_not_read_on_after_them(tmp_path: Path) -> None:
+def test_reading_stops_at_the_limit_of_lines_in_all_files(tmp_path: Path) -> None:
     sent = written(tmp_path, tar(crowded("bird", "boat", "car")), "sent.tar")
 
     [problem] = validate(sent, description(), limits=Limits(max_total_lines=8)).problems
@@ -124,7 +124,7 @@ def test_an_archive_has_so_many_lines_in_all_and_is_not_read_on_after_them(tmp_p
     assert validate(sent, description(), limits=Limits(max_total_lines=9)).valid
 
 
-def test_caps_of_the_check_do_not_bind_scoring(tmp_path: Path) -> None:
+def test_limits_of_validation_do_not_apply_to_scoring(tmp_path: Path) -> None:
     page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
     sent = written(tmp_path, tar({"comp3_det_val_cat.txt": b"a 0.5 1 1 10 10\n" * 3}), "sent.tar")
@@ -133,7 +133,7 @@ def test_caps_of_the_check_do_not_bind_scoring(tmp_path: Path) -> None:
     assert evaluate(sent, truth, competition=3, protocol="voc2012", limits=narrow).classes[0].predictions == 3
 
 
-def test_coco_s_images_are_limited_class_by_class(tmp_path: Path) -> None:
+def test_the_limit_of_boxes_in_coco_images_is_per_class(tmp_path: Path) -> None:
     phase = Description("COCO", "val", ("cat", "dog"), (), (Image("3", 9, 9),), class_numbers=(7, 8))
     form = '{{"image_id": 3, "category_id": {}, "bbox": [1, 1, 2, 2], "score": 0.5}}'
     text = f"[{', '.join(form.format(number) for number in (7, 7, 7, 8, 8))}]"

@@ -1,4 +1,4 @@
-"""Numbers in lines of detections are read to the last bit."""
+"""Numbers in lines of detections are read exactly to the last bit."""
 
 import struct
 from random import Random
@@ -19,7 +19,7 @@ def numbers_read(texts: list[str]) -> np.ndarray[tuple[int, ...], np.dtype[np.fl
     return found.confidence
 
 
-def test_numbers_are_those_of_float_to_the_last_bit() -> None:
+def test_numbers_equal_those_of_float_to_the_last_bit() -> None:
     random = Random(7)
     texts: list[str] = []
     while len(texts) < 20_000:
@@ -39,7 +39,7 @@ def test_numbers_are_those_of_float_to_the_last_bit() -> None:
     assert numbers_read(texts).tobytes() == expected.tobytes()
 
 
-def test_numbers_half_way_between_two_doubles_go_to_the_even_one() -> None:
+def test_numbers_halfway_between_two_doubles_round_to_even() -> None:
     random = Random(8)
     texts = []
     for _ in range(2000):

@@ -1,4 +1,4 @@
-"""Reading lines where the table reader cannot tell what they hold."""
+"""Reading lines that the table reader cannot parse."""
 
 from functools import partial
 
@@ -13,14 +13,14 @@ from tests.scoring.archives import description
 INDEX = ImageIndex.of(description())
 
 
-def test_a_table_of_another_length_is_left_to_the_exact_readers() -> None:
+def test_a_table_of_unexpected_length_is_left_to_the_exact_reader() -> None:
     reading = Reading(INDEX, "comp3_det_test_car.txt", Problems())
 
     assert detections._read_leniently(b"000001 0.5 1 1 2 2", reading) is None
     assert rankings._read_leniently(b"000001 0.5", INDEX.main) is None
 
 
-def test_every_line_is_read_exactly_where_the_table_reader_gives_up() -> None:
+def test_every_line_is_read_by_the_exact_reader_if_the_table_reader_fails() -> None:
     problems = Problems()
     reading = Reading(INDEX, "comp3_det_test_car.txt", problems)
     exactly = partial(detections._read_exactly, reading=reading)

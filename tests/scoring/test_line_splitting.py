@@ -14,14 +14,14 @@ def tidied(block: bytes) -> list[bytes]:
 
 
 @given(blocks)
-def test_fields_are_separated_by_one_blank_and_every_line_stays(block: bytes) -> None:
+def test_fields_end_up_separated_by_one_blank_with_every_line_kept(block: bytes) -> None:
     found = with_single_blanks(block, keep_blank_lines=True)
 
     assert [line.removesuffix(b" ") for line in found.split(b"\n")] == tidied(block)
 
 
 @given(blocks)
-def test_blank_lines_are_left_out_where_they_need_not_stay(block: bytes) -> None:
+def test_blank_lines_can_be_dropped(block: bytes) -> None:
     found = with_single_blanks(block)
 
     assert found.removesuffix(b"\n").split(b"\n") == ([line for line in tidied(block) if line] or [b""])
@@ -34,7 +34,7 @@ def test_a_block_that_is_tidy_already_is_not_copied() -> None:
     assert with_single_blanks(block, keep_blank_lines=True) is block
 
 
-def test_blanks_beside_each_other_are_seen_across_pieces() -> None:
+def test_adjacent_blanks_are_found_across_pieces() -> None:
     block = b"a" * (line_splitting._PIECE - 1) + b"  b\n"
 
     assert with_single_blanks(block) == b"a" * (line_splitting._PIECE - 1) + b" b"

@@ -35,7 +35,7 @@ def exactly(data: bytes) -> tuple[ClassDetections, Problems]:
     return found, problems
 
 
-def test_a_line_becomes_an_image_a_confidence_and_a_box() -> None:
+def test_a_line_is_read_as_image_confidence_and_box() -> None:
     found, problems = read(b"000003 0.25 1.5 2 3e2 +400.\n000001 -7 -1 0 .5 1E-3\n")
 
     assert found.image.tolist() == [2, 0]
@@ -59,7 +59,7 @@ def test_a_line_becomes_an_image_a_confidence_and_a_box() -> None:
         b"  " + GOOD + b"\t " + GOOD,
     ],
 )
-def test_blanks_and_empty_lines_may_be_anywhere(data: bytes) -> None:
+def test_blanks_and_empty_lines_are_allowed_anywhere(data: bytes) -> None:
     found, problems = read(data)
 
     assert found.boxes.tolist() == [[10, 20, 110, 220]] * 2
@@ -74,7 +74,7 @@ def test_blanks_and_empty_lines_may_be_anywhere(data: bytes) -> None:
         (GOOD.replace(b"\n", b"\r"), "line-ends"),
     ],
 )
-def test_habits_of_other_systems_are_tolerated_with_a_note(data: bytes, code: str) -> None:
+def test_byte_order_marks_and_unusual_line_ends_are_noted(data: bytes, code: str) -> None:
     found, problems = read(data)
 
     assert len(found) == 1
@@ -126,7 +126,7 @@ def test_a_file_without_lines_is_empty(data: bytes) -> None:
         (b"A" * 50_000 + b" 0.5 1 2 3 4", "line-too-long", "50012"),
     ],
 )
-def test_a_wrong_line_is_named_and_the_others_are_read(line: bytes, code: str, words: str) -> None:
+def test_an_invalid_line_is_reported_and_the_others_are_read(line: bytes, code: str, words: str) -> None:
     found, problems = read(GOOD * 4 + line + b"\n" + GOOD)
 
     [problem] = problems.listed
@@ -137,7 +137,7 @@ def test_a_wrong_line_is_named_and_the_others_are_read(line: bytes, code: str, w
     assert len(found) == 5
 
 
-def test_every_wrong_line_is_counted() -> None:
+def test_every_invalid_line_is_counted() -> None:
     _, problems = read(b"000009 0.5 1 2 3 4\n" * 900 + b"000001 nan 1 2 3 4\n")
 
     assert len(problems.listed) == 21
@@ -145,7 +145,7 @@ def test_every_wrong_line_is_counted() -> None:
     assert problems.unlisted == {"unknown-image": 880}
 
 
-def test_text_of_two_bytes_a_character_is_one_problem() -> None:
+def test_utf_16_text_is_one_problem() -> None:
     found, problems = read(GOOD.decode().encode("utf-16"))
 
     assert len(found) == 0
@@ -182,7 +182,7 @@ def test_a_box_may_be_one_pixel_or_lie_outside_the_image(box: str) -> None:
         "9 1 -5 9",
     ],
 )
-def test_an_inverted_box_is_a_problem_where_it_is_asked_for(box: str) -> None:
+def test_an_inverted_box_is_a_problem_on_request(box: str) -> None:
     data = GOOD * 4 + f"000001 0.5 {box}\n".encode()
 
     blocks, problems = read_strictly(data)
@@ -195,7 +195,7 @@ def test_an_inverted_box_is_a_problem_where_it_is_asked_for(box: str) -> None:
     assert blocks[0].boxes.tolist() == kept.boxes.tolist()[:4]
 
 
-def test_boxes_outside_their_image_are_told_apart() -> None:
+def test_boxes_outside_their_image_are_counted() -> None:
     boxes = ["1 1 500 375", "0.5 1 500 375", "1 0 500 375", "1 1 500.5 375", "1 1 500 376", "501 1 500 9"]
 
     found, _ = read("".join(f"000001 0.5 {box}\n" for box in boxes).encode())
@@ -204,7 +204,7 @@ def test_boxes_outside_their_image_are_told_apart() -> None:
     assert not inverted(found, INDEX).any()
 
 
-def test_a_file_is_read_in_blocks_that_end_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_read_in_blocks_that_end_at_a_line_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_reader, "BLOCK", 60)
     data = (
         GOOD * 7 + b"000001 nan 1 2 3 4\n" + GOOD + b" " * 80 + GOOD + b"000001 nan" + b" " * 80 + b"1 2 3 4"
@@ -216,7 +216,7 @@ def test_a_file_is_read_in_blocks_that_end_with_a_line(monkeypatch: pytest.Monke
     assert [problem.line for problem in problems.listed] == [8, 11]
 
 
-def test_the_lines_around_wrong_ones_are_read_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_around_invalid_ones_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_reader, "BLOCK", 60)
     good = [b"00000%d 0.%d 10 20 110 220\n" % (1 + each % 3, each) for each in range(10)]
 
@@ -226,7 +226,7 @@ def test_the_lines_around_wrong_ones_are_read_in_their_order(monkeypatch: pytest
     assert [problem.line for problem in problems.listed] == [6, 8]
 
 
-def test_only_wrong_lines_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_malformed_lines_take_the_slow_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     matched = list[bytes]()
 
     def watched(line: bytes, images: ImageIndex) -> Row | Invalid | None:
@@ -248,7 +248,7 @@ def test_only_wrong_lines_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -
     assert matched == wrong
 
 
-def test_a_file_is_not_read_on_after_too_many_wrong_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_stops_after_too_many_invalid_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_reader, "MAX_FILE_PROBLEMS", 30)
 
     found, problems = read(GOOD + b"wrong\n" * 29 + GOOD * 2 + b"wrong\n" + GOOD * 100 + b"wrong\n")
@@ -309,7 +309,7 @@ def rows(draw: st.DrawFn) -> str:
 @example(["000001 0.5 1 2 3 4\n", "000001 0.5 1 2 3\n"])
 @example(["000001 0.5 1 2 3 \t4\n"])
 @example(["000001 0 1 2 3 4\n", "000002 1 1 2 3 4"])
-def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(texts: list[str]) -> None:
+def test_the_fast_reader_accepts_nothing_that_the_exact_one_refuses(texts: list[str]) -> None:
     block = "".join(texts).encode()
 
     fast = lines._read_fast(block, Reading(INDEX, FILE, Problems()))
@@ -323,7 +323,7 @@ def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(texts: list[st
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_arbitrary_bytes_are_read_or_refused(data: bytes) -> None:
     found, problems = read(data)
 
     assert bool(len(found)) <= (b"00000" in data)
@@ -348,7 +348,7 @@ def test_both_readers_agree_about_inverted_boxes(boxes: list[tuple[float, float,
     ).tolist()
 
 
-def test_memory_stays_near_what_is_kept() -> None:
+def test_reading_needs_memory_for_a_few_blocks_only() -> None:
     data = b"000001 0.512345 100.5 200.5 300.5 300.5\n" * 400_000
 
     tracemalloc.start()
@@ -361,7 +361,7 @@ def test_memory_stays_near_what_is_kept() -> None:
 
 
 @pytest.mark.parametrize("behind", [b"", GOOD * 3])
-def test_a_line_may_be_long_but_not_beyond_all_measure(behind: bytes) -> None:
+def test_a_line_may_be_long_up_to_a_limit(behind: bytes) -> None:
     longest = b"000001 0.5" + b"0" * 980 + b" 1 2 3 4\n"
 
     assert len(read(longest + behind)[0]) == 1 + len(behind) // len(GOOD)

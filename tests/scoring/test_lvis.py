@@ -1,4 +1,4 @@
-"""LVIS: not every class is annotated in every image, and classes are rare, common or frequent."""
+"""LVIS: classes are rare, common or frequent, and not all are annotated in every image."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def as_json(value: Any) -> bytes:
 
 
 def small() -> tuple[Plain, list[Plain]]:
-    """Two images; a cat in one, and no cat in the other; of dogs and birds nothing is known in the second."""
+    """Two images with a cat in one only; whether the second contains dogs or birds is unknown."""
     box = [1, 1, 40, 40]
     cat = {"id": 1, "image_id": 1, "category_id": 1, "bbox": box, "area": 1600}
     truth = {
@@ -43,7 +43,7 @@ def small() -> tuple[Plain, list[Plain]]:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_boxes_score_as_the_official_program_scores_them(seed: int) -> None:
+def test_boxes_score_as_in_the_official_program(seed: int) -> None:
     truth, found = draw_lvis_set(seed)
 
     result = evaluate_coco(as_json(truth), as_json(found), protocol="lvis")
@@ -53,7 +53,7 @@ def test_boxes_score_as_the_official_program_scores_them(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 5, 8, 9, 31])
-def test_masks_score_as_the_official_program_scores_them(seed: int) -> None:
+def test_masks_score_as_in_the_official_program(seed: int) -> None:
     truth, found = draw_lvis_set(seed, masks=True)
 
     result = evaluate_coco(as_json(truth), as_json(found), masks=True, protocol="lvis")
@@ -62,7 +62,7 @@ def test_masks_score_as_the_official_program_scores_them(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("seed", "name"), [(3, "detections"), (4, "detections"), (9, "segmentations")])
-def test_an_archive_scores_as_the_two_files_do(seed: int, name: str, tmp_path: Path) -> None:
+def test_an_archive_scores_what_the_two_files_score(seed: int, name: str, tmp_path: Path) -> None:
     masks = name == "segmentations"
     instances, found = draw_lvis_set(seed, masks=masks)
     truth = GroundTruth.of_bytes(GroundTruth.from_coco(instances).content)
@@ -77,7 +77,7 @@ def test_an_archive_scores_as_the_two_files_do(seed: int, name: str, tmp_path: P
     assert dict(table.rows) == expected.figures
 
 
-def test_detections_of_classes_of_which_nothing_is_known_do_not_count() -> None:
+def test_detections_of_classes_with_unknown_presence_do_not_count() -> None:
     truth, found = small()
     certain = {"bbox": [1, 1, 40, 40], "score": 0.9}
     unknown = {"image_id": 1, "category_id": 3, **certain}
@@ -93,7 +93,7 @@ def test_detections_of_classes_of_which_nothing_is_known_do_not_count() -> None:
     assert value(hit, absent, name="dog") == pytest.approx(0.5)
 
 
-def test_annotation_of_lvis_has_competitions_of_its_own() -> None:
+def test_lvis_annotation_has_its_own_competitions() -> None:
     lvis, coco = GroundTruth.from_coco(small()[0]), small()[0]
     for image in coco["images"]:
         del image["neg_category_ids"]
@@ -115,7 +115,7 @@ def test_the_description_does_not_tell_which_classes_are_absent() -> None:
     assert truth.fingerprint != GroundTruth.from_coco(others).fingerprint
 
 
-def test_some_classes_have_figures_by_frequency_of_their_own() -> None:
+def test_a_subset_of_classes_has_its_own_figures_by_frequency() -> None:
     truth, found = GroundTruth.from_coco(small()[0]), small()[1]
 
     result = evaluate(Detections.from_coco(found, truth), truth, protocol="lvis", classes=["cat"])
@@ -137,7 +137,7 @@ def test_results_have_intervals() -> None:
     assert mean.low <= (result.headline or 0)
 
 
-def test_annotation_of_coco_is_refused() -> None:
+def test_coco_annotation_is_refused() -> None:
     truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 9, 9]], convention="half-open")
     found = Detections.from_arrays(["a"], ["cat"], [0.5], [[1, 1, 9, 9]])
 
@@ -155,7 +155,7 @@ def test_annotation_of_coco_is_refused() -> None:
         ("categories", {"frequency": None}, "bad-frequency"),
     ],
 )
-def test_what_is_wrong_is_named(where: str, changed: Plain, code: str) -> None:
+def test_problems_are_named(where: str, changed: Plain, code: str) -> None:
     truth, _ = small()
     truth[where][0] |= changed
 
@@ -166,7 +166,7 @@ def test_what_is_wrong_is_named(where: str, changed: Plain, code: str) -> None:
     assert f"{where}[0]" in refused.value.problems[0].message
 
 
-def test_without_images_or_detections_nothing_counts() -> None:
+def test_without_detections_the_headline_is_0_and_is_not_explained() -> None:
     truth, _ = small()
 
     assert evaluate_coco(as_json(truth), b"[]", protocol="lvis").headline == 0
@@ -193,8 +193,8 @@ def test_the_command_line_scores_lvis(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "does not say which classes are absent" in capsys.readouterr().out
 
 
-def test_pairs_beyond_all_classes_are_no_others() -> None:
-    """Detections of a class with a larger number than any annotated one are told apart."""
+def test_detections_of_an_unannotated_class_leave_other_classes_alone() -> None:
+    """A class whose number is larger than that of any annotated class does not collide with another."""
     truth, found = small()
     truth["images"][1]["neg_category_ids"] = []
     truth["images"][0]["neg_category_ids"] = [3]

@@ -19,7 +19,7 @@ def pixels(masks: Masks, number: int, size: int) -> list[bool]:
 
 
 def draw_polygon(random: np.random.Generator, size: tuple[int, int]) -> list[float]:
-    """A closed line that crosses itself, the edges of the image and corners of pixels."""
+    """A closed polygon that crosses itself, the image borders and pixel corners."""
     corners = random.random(2) * size + random.normal(
         0, random.choice([1, 20, 80]), (random.integers(3, 14), 2)
     )
@@ -40,7 +40,7 @@ def draw_masks(seed: int, count: int, height: int, width: int) -> list[Floats]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_polygons_cover_what_the_official_program_covers(seed: int) -> None:
+def test_polygons_cover_the_same_pixels_as_in_the_official_program(seed: int) -> None:
     random = np.random.default_rng(seed)
     sizes = [(int(random.integers(1, 150)), int(random.integers(1, 150))) for _ in range(60)]
     objects = [[draw_polygon(random, size) for _ in range(random.integers(1, 4))] for size in sizes]
@@ -90,7 +90,7 @@ def test_large_sets_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     assert mask_iou(masks, one, other, np.zeros(12, np.bool_)).tolist() == whole.tolist()
 
 
-def test_run_lengths_as_numbers_say_the_same_as_compressed_ones() -> None:
+def test_run_lengths_as_numbers_equal_compressed_ones() -> None:
     [mask] = draw_masks(9, 1, 20, 30)
     flat = np.concatenate([[0], mask.T.ravel(), [2]])
     counts = np.diff(np.flatnonzero(np.diff(flat) != 0), prepend=0).tolist()
@@ -106,7 +106,7 @@ def test_run_lengths_as_numbers_say_the_same_as_compressed_ones() -> None:
     "text",
     [b"", b"1", b"122", b"1 1", b"12P", b"12p", "12\N{SNOWMAN}".encode(), b"P" * 20, b"oooooooooo1", b"O1O"],
 )
-def test_a_text_that_does_not_tell_every_pixel_once_is_an_invalid_mask(text: bytes) -> None:
+def test_a_text_that_does_not_cover_every_pixel_once_is_an_invalid_mask(text: bytes) -> None:
     found = masks_of_texts([b"121", text, b"121"], np.full(3, 2), np.full(3, 2))
 
     assert found.valid.tolist() == [True, False, True]
@@ -114,7 +114,7 @@ def test_a_text_that_does_not_tell_every_pixel_once_is_an_invalid_mask(text: byt
 
 
 @pytest.mark.parametrize("counts", [[], [3], [5, -1], [1, 2], [2**62, 2**62]])
-def test_numbers_that_do_not_tell_every_pixel_once_are_an_invalid_mask(counts: list[int]) -> None:
+def test_numbers_that_do_not_cover_every_pixel_once_are_an_invalid_mask(counts: list[int]) -> None:
     found = masks_of_counts([[1, 2, 1], counts], np.full(2, 2), np.full(2, 2))
 
     assert found.valid.tolist() == [True, False]
@@ -131,7 +131,7 @@ def test_masks_are_joined_in_order() -> None:
     assert join_masks([]).area.tolist() == []
 
 
-def test_masks_are_taken_in_any_order() -> None:
+def test_masks_can_be_selected_in_any_order() -> None:
     size = np.full(3, 2), np.full(3, 2)
     masks = masks_of_counts([[1, 2, 1], [4], [0, 1, 1, 2]], *size).masks
 
@@ -139,7 +139,7 @@ def test_masks_are_taken_in_any_order() -> None:
     assert take_masks(masks, np.array([], np.intp)).area.tolist() == []
 
 
-def test_empty_masks_have_nothing_in_common() -> None:
+def test_empty_masks_do_not_overlap() -> None:
     masks = masks_of_counts([[4], [0, 4]], np.full(2, 2), np.full(2, 2)).masks
     one, other = np.array([0, 0]), np.array([0, 1])
 

@@ -23,7 +23,7 @@ def png(picture: Image.Image, kind: str = "PNG") -> bytes:
 
 
 @given(st.lists(labels, max_size=4))
-def test_label_images_come_back_as_they_went_in(images: list[Bytes]) -> None:
+def test_label_images_survive_a_round_trip(images: list[Bytes]) -> None:
     masks = LabelRuns.of(images)
 
     assert len(masks) == len(images)
@@ -31,7 +31,7 @@ def test_label_images_come_back_as_they_went_in(images: list[Bytes]) -> None:
         assert np.array_equal(masks[number], image)
 
 
-def test_the_indices_are_read_whatever_the_palette_says() -> None:
+def test_indices_are_read_whatever_the_palette() -> None:
     picture = Image.fromarray(np.array([[0, 20], [255, 1]], np.uint8))
     picture.putpalette([9, 9, 9] * 256)
 
@@ -39,7 +39,7 @@ def test_the_indices_are_read_whatever_the_palette_says() -> None:
     assert read_label_image(png(picture.convert("P"))).dtype == np.uint8
 
 
-def test_a_grey_image_is_a_label_image_too() -> None:
+def test_a_grey_image_is_read_as_a_label_image() -> None:
     assert read_label_image(png(Image.fromarray(np.array([[3, 4]], np.uint8)))).tolist() == [[3, 4]]
 
 
@@ -49,7 +49,7 @@ def test_an_image_without_indices_is_refused(mode: str) -> None:
         read_label_image(png(Image.new(mode, (2, 2))))
 
 
-def test_what_is_no_png_or_is_cut_short_is_refused() -> None:
+def test_files_that_are_truncated_or_not_png_are_refused() -> None:
     whole = png(Image.fromarray(np.random.default_rng(1).integers(0, 255, (40, 40), np.uint8)))
 
     for data in (b"", b"PNG", whole[:-200], png(Image.new("RGB", (2, 2)), "BMP")):
@@ -57,6 +57,6 @@ def test_what_is_no_png_or_is_cut_short_is_refused() -> None:
             read_label_image(data)
 
 
-def test_what_is_no_png_is_said_in_the_same_words_each_time() -> None:
+def test_files_that_are_not_png_always_get_the_same_message() -> None:
     with pytest.raises(MaskError, match=r"^this is not a PNG that can be read$"):
         read_label_image(b"a text")

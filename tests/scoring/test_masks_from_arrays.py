@@ -1,4 +1,4 @@
-"""COCO's mask and box AP wholly from arrays, held against pycocotools."""
+"""COCO's mask and box AP computed from arrays alone, compared to pycocotools."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ CAT = np.array([[0, 1, 1], [0, 1, 0]])
 
 
 def pixels(segmentation: Any) -> NDArray[np.uint8]:
-    """A mask of 90 x 120 pixels as pycocotools draws it."""
+    """A mask of 90 x 120 pixels drawn by pycocotools."""
     if isinstance(segmentation, list):
         return decoded(official_mask.merge(official_mask.frPyObjects(segmentation, 90, 120)))
     is_told = isinstance(segmentation["counts"], list)
@@ -39,7 +39,7 @@ def names(truth: Plain) -> dict[str, Any]:
 
 
 def told(truth: Plain) -> dict[str, Any]:
-    """What an object has beside its image, its class and its outline."""
+    """The fields of an object besides its image, class and outline."""
     objects = truth["annotations"]
     return {
         "crowd": [each["iscrowd"] for each in objects],
@@ -55,7 +55,7 @@ def figures(result: Result) -> dict[str, float | None]:
 
 
 @pytest.mark.parametrize("seed", range(40, 46))
-def test_masks_in_arrays_score_as_pycocotools_scores_them(seed: int) -> None:
+def test_masks_in_arrays_score_as_in_pycocotools(seed: int) -> None:
     instances, detections = draw_mask_set(seed)
     objects = instances["annotations"]
     truth = GroundTruth.from_masks(
@@ -77,7 +77,7 @@ def test_masks_in_arrays_score_as_pycocotools_scores_them(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(300, 312))
-def test_boxes_and_areas_in_arrays_score_as_pycocotools_scores_them(seed: int) -> None:
+def test_boxes_and_areas_in_arrays_score_as_in_pycocotools(seed: int) -> None:
     instances, detections = draw_coco_set(seed)
     objects = instances["annotations"]
     truth = GroundTruth.from_arrays(
@@ -129,7 +129,7 @@ def test_a_mask_in_an_image_without_objects_is_a_false_positive_of_any_size() ->
     assert evaluate(found, truth, protocol="coco").headline == pytest.approx(0.5, abs=CLOSE)
 
 
-def test_sizes_say_what_masks_fit_images_without_objects() -> None:
+def test_masks_are_checked_against_the_given_sizes_of_images() -> None:
     truth = GroundTruth.from_masks(["a"], ["cat"], [CAT], images=["a", "b"], sizes=[[3, 2], [7, 4]])
     found = InstanceMasks.from_arrays(["b"], ["cat"], [0.9], [CAT])
 
@@ -137,7 +137,7 @@ def test_sizes_say_what_masks_fit_images_without_objects() -> None:
         evaluate(found, truth, protocol="coco")
 
 
-def test_an_annotation_without_objects_scores_nothing() -> None:
+def test_an_annotation_without_objects_has_no_score() -> None:
     truth = GroundTruth.from_masks([], [], [], images=["a"])
     found = InstanceMasks.from_arrays([], [], [], [])
 
@@ -174,14 +174,16 @@ def test_areas_in_frames_and_in_dictionaries_decide_the_size_of_an_object() -> N
         ({"sizes": [[3, 2.5]]}, "expected width and height in whole pixels"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_one_sentence(changed: dict[str, Any], sentence: str) -> None:
+def test_arguments_that_do_not_fit_are_refused_in_one_sentence(
+    changed: dict[str, Any], sentence: str
+) -> None:
     given: dict[str, Any] = {"image": ["a", "a"], "label": ["cat", "cat"], "masks": [CAT, CAT]}
 
     with pytest.raises(DataError, match=sentence):
         GroundTruth.from_masks(**(given | changed))
 
 
-def test_a_ground_truth_without_masks_says_how_one_is_made() -> None:
+def test_scoring_against_ground_truth_without_masks_explains_how_to_make_one() -> None:
     truth = GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 9, 9]], area=[50], convention="half-open")
 
     with pytest.raises(

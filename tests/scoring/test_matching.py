@@ -11,7 +11,7 @@ from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Prediction, Thing
 
-# Small whole and half pixels, so that ties, identical boxes and overlaps of exactly one half are frequent.
+# Small whole and half pixels make ties, identical boxes and overlaps of exactly one half frequent.
 corner = st.integers(0, 12).map(lambda number: number / 2)
 side = st.integers(-2, 8).map(lambda number: number / 2)
 box = st.tuples(corner, corner, side, side).map(lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3]))
@@ -33,18 +33,18 @@ def said(
 
 
 @given(predictions, things)
-def test_outcomes_are_those_of_a_plain_loop(given: list[Prediction], there: list[Thing]) -> None:
+def test_outcomes_equal_those_of_a_plain_loop(given: list[Prediction], there: list[Thing]) -> None:
     assert said(match_pascal, given, there) == oracles.outcomes(given, there, 0.5)
 
 
 @given(predictions, things)
-def test_outcomes_by_the_rules_of_2006_are_those_of_a_plain_loop(
+def test_outcomes_by_the_rules_of_2006_equal_those_of_a_plain_loop(
     given: list[Prediction], there: list[Thing]
 ) -> None:
     assert said(match_pascal_2006, given, there) == oracles.outcomes(given, there, 0.5, of_2006=True)
 
 
-def test_outcomes_on_many_random_predictions_are_those_of_a_plain_loop() -> None:
+def test_outcomes_of_many_random_predictions_equal_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(2012)
     for _ in range(5):
         low = rng.integers(0, 20, (400, 2))
@@ -67,7 +67,7 @@ def test_outcomes_on_many_random_predictions_are_those_of_a_plain_loop() -> None
 
 
 @given(st.lists(prediction, max_size=15, unique_by=lambda each: each.confidence + 0.0), things, st.randoms())
-def test_the_order_of_the_lines_changes_nothing_without_ties(
+def test_without_ties_the_order_of_lines_changes_nothing(
     given: list[Prediction], there: list[Thing], random: object
 ) -> None:
     mixed = list(given)
@@ -91,7 +91,7 @@ def test_an_overlap_of_exactly_one_half_is_enough(match: Match) -> None:
     assert said(match, [Prediction(0, 1, (1, 1, 10, 5))], [Thing(0, (1, 1, 10, 10))]) == [1]
 
 
-def test_less_than_one_half_is_not_enough() -> None:
+def test_an_overlap_below_one_half_is_not_enough() -> None:
     assert said(match_pascal, [Prediction(0, 1, (1, 1, 10, 4.99))], [Thing(0, (1, 1, 10, 10))]) == [0]
 
 
@@ -106,14 +106,14 @@ def test_the_second_of_two_identical_objects_cannot_be_found() -> None:
     ]
 
 
-def test_a_later_detection_is_a_false_positive_although_another_object_would_be_left() -> None:
+def test_a_detection_whose_best_object_is_taken_is_a_false_positive() -> None:
     there = [Thing(0, (1, 1, 10, 10)), Thing(0, (1, 1, 10, 8))]
     given = [Prediction(0, 2, (1, 1, 10, 10)), Prediction(0, 1, (1, 1, 10, 9.5))]
 
     assert said(match_pascal, given, there) == [1, 0]
 
 
-def test_equal_confidences_are_taken_in_the_order_of_the_file() -> None:
+def test_equal_confidences_are_matched_in_the_order_of_the_file() -> None:
     near, exact = Prediction(0, 1, (1, 1, 10, 8)), Prediction(0, 1, (1, 1, 10, 10))
 
     matched = match_pascal(
@@ -124,7 +124,7 @@ def test_equal_confidences_are_taken_in_the_order_of_the_file() -> None:
     assert matched.outcomes.tolist() == [1, 0]
 
 
-def test_a_difficult_object_is_ignored_every_time_but_in_2006_only_once() -> None:
+def test_a_difficult_object_is_ignored_repeatedly_but_only_once_in_2006() -> None:
     hard, again = (
         Thing(0, (1, 1, 10, 10), difficult=True),
         [Prediction(0, 2, (1, 1, 10, 10)), Prediction(0, 1, (1, 1, 9, 10))],
@@ -134,16 +134,14 @@ def test_a_difficult_object_is_ignored_every_time_but_in_2006_only_once() -> Non
     assert said(match_pascal_2006, again, [hard]) == [-1, 0]
 
 
-def test_an_inverted_box_meets_nothing() -> None:
+def test_an_inverted_box_matches_nothing() -> None:
     assert said(match_pascal, [Prediction(0, 1, (10, 10, 1, 1))], [Thing(0, (1, 1, 10, 10))]) == [0]
 
 
-def test_without_objects_every_detection_is_a_false_positive_and_without_detections_there_is_no_outcome() -> (
-    None
-):
+def test_detections_without_objects_are_false_positives() -> None:
     assert said(match_pascal, [Prediction(1, 1, (1, 1, 10, 10))], []) == [0]
     assert said(match_pascal, [], [Thing(0, (1, 1, 10, 10))]) == []
 
 
-def test_difficult_objects_need_not_be_found() -> None:
+def test_difficult_objects_are_not_positives() -> None:
     assert ground_truth([Thing(0, (1, 1, 2, 2)), Thing(0, (1, 1, 3, 3), difficult=True)]).positives == 1

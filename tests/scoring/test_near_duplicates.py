@@ -1,4 +1,4 @@
-"""How alike two archives are, and that their sketches tell it beforehand."""
+"""How similar two archives are, and how well their sketches predict it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -63,7 +63,7 @@ def similarity(one: Path, other: Path, number: int, phase: Description = PHASE) 
         (boxes(2), (-0.4, 0.4), None),
     ],
 )
-def test_a_sketch_of_boxes_tells_what_the_comparison_finds(
+def test_a_sketch_of_boxes_predicts_the_full_comparison(
     tmp_path: Path, other: dict[str, str], ranks: tuple[float, float], common: float | None
 ) -> None:
     one, two = archive(tmp_path, "1.tar.gz", boxes(1)), archive(tmp_path, "2.tar.gz", other)
@@ -93,7 +93,7 @@ def test_constant_confidences_have_no_rank_correlation_and_no_similarity(tmp_pat
     assert similarity(one, one, 1) == (0.0, Likeness(None, None, None))
 
 
-def test_actions_and_layouts_are_compared_person_by_person(tmp_path: Path) -> None:
+def test_actions_and_layouts_are_compared_by_person(tmp_path: Path) -> None:
     action = {f"{FOLDER}/Action/comp9_action_test_running.txt": "i000 1 0.5\ni001 1 0.7\n"}
     layout = "".join(
         f"<layout><image>{name}</image><object>1</object><confidence>{place / 9}</confidence><part><class>head</class>"
@@ -109,7 +109,7 @@ def test_actions_and_layouts_are_compared_person_by_person(tmp_path: Path) -> No
         assert figures == Likeness(1.0, None, None)
 
 
-def test_segmentations_are_compared_where_either_has_a_class(tmp_path: Path) -> None:
+def test_segmentations_are_compared_where_either_predicts_a_class(tmp_path: Path) -> None:
     def painted(rows: int) -> dict[str, bytes]:
         labels = np.zeros((10, 20), np.uint8)
         labels[:rows] = 1
@@ -127,7 +127,7 @@ def test_segmentations_are_compared_where_either_has_a_class(tmp_path: Path) -> 
     assert similarity(one, archive(tmp_path, "3.tar.gz", part), 5)[1] == Likeness(None, None, 1.0)
 
 
-def test_a_sketch_of_a_large_set_takes_its_pixels_from_some_images(tmp_path: Path) -> None:
+def test_a_sketch_of_a_large_set_samples_images_for_its_pixels(tmp_path: Path) -> None:
     names = tuple(f"i{number:03}" for number in range(SKETCHED_IMAGES + 2))
     many = replace(PHASE, images=tuple(Image(name, 4, 4) for name in names), segmentation=names)
     white = labels_to_png(np.ones((4, 4), np.uint8))
@@ -136,7 +136,7 @@ def test_a_sketch_of_a_large_set_takes_its_pixels_from_some_images(tmp_path: Pat
     assert set(sketch_of(archive(tmp_path, "1.tar.gz", files), many, 5)) == {1}
 
 
-def test_coco_s_detections_are_compared_class_by_class(tmp_path: Path) -> None:
+def test_coco_detections_are_compared_by_class(tmp_path: Path) -> None:
     form = '{{"image_id": {0}, "category_id": 7, "bbox": [1, 1, {0}, 2], "score": 0.{0:02}}}'
     text = f"[{', '.join(form.format(number) for number in range(1, 31))}]"
     one = archive(tmp_path, "1.tar.gz", {"detections.json": text})
@@ -147,13 +147,13 @@ def test_coco_s_detections_are_compared_class_by_class(tmp_path: Path) -> None:
     assert figures == Likeness(1.0, 1.0, None)
 
 
-def test_a_sketch_is_compared_with_none(tmp_path: Path) -> None:
+def test_comparing_a_sketch_with_no_others_gives_nothing(tmp_path: Path) -> None:
     one = archive(tmp_path, "1.tar.gz", boxes(1))
 
     assert similarity_of_sketches(sketch_of(one, PHASE, 3), [], pixels=False).tolist() == []
 
 
-def test_nobody_to_lay_out_gives_an_empty_sketch(tmp_path: Path) -> None:
+def test_a_set_without_persons_gives_an_empty_layout_sketch(tmp_path: Path) -> None:
     nobody = Description("VOC2012", "test", ("car",), (), ())
 
     assert not any(sketch_of(archive(tmp_path, "1.tar.gz", {"readme": "none"}), nobody, 3))

@@ -1,4 +1,4 @@
-"""Files of competitions that a phase does not offer, and of many files with wrong names."""
+"""Files of competitions that a phase does not offer, and files with wrong names."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from scoring.readers.tables import truth_of_boxes
 from tests.scoring.archives import FOLDER, description, detections, gz, tar, written
 
 
-def test_files_of_a_competition_that_is_not_offered_are_one_problem(tmp_path: Path) -> None:
+def test_all_files_of_a_competition_not_offered_are_one_problem(tmp_path: Path) -> None:
     phase = replace(description(), not_offered=(4,))
     path = written(tmp_path, gz(tar(detections(3) | detections(4))), "results.tar.gz")
 
@@ -21,7 +21,7 @@ def test_files_of_a_competition_that_is_not_offered_are_one_problem(tmp_path: Pa
     assert [found.number for found in validation.competitions] == [3]
 
 
-def test_without_suggestions_a_wrong_name_is_explained_by_its_pattern_alone() -> None:
+def test_without_suggestions_a_wrong_name_is_explained_by_its_pattern() -> None:
     name = f"{FOLDER}/comp3_det_test_bird.csv"
 
     brief, long = (explain(name, description(), suggest=suggest) for suggest in (False, True))
@@ -36,20 +36,20 @@ def empty_truth() -> GroundTruth:
     return truth_of_boxes({}, dataset="VOC2012", image_set="val", classes=["cat"])
 
 
-def test_a_ground_truth_without_images_can_score_nothing() -> None:
+def test_ground_truth_without_images_cannot_score_any_competition() -> None:
     missing = missing_truth(empty_truth())
 
     assert set(missing) >= {1, 3, 5, 7, 9}
     assert missing[1] == missing[3] == "the Main set lists no image"
 
 
-def test_a_ground_truth_without_objects_can_score_neither_classes_nor_boxes() -> None:
+def test_ground_truth_without_objects_cannot_score_classes_or_boxes() -> None:
     truth = truth_of_boxes({"a": Annotation(9, 9, ())}, dataset="VOC2012", image_set="val", classes=["cat"])
 
     assert missing_truth(truth)[1] == missing_truth(truth)[3] != missing_truth(empty_truth())[3]
 
 
-def test_persons_that_are_listed_need_parts_and_actions() -> None:
+def test_listed_persons_without_parts_or_actions_cannot_be_scored() -> None:
     plain = truth_of_boxes({"a": Annotation(9, 9, ())}, dataset="VOC2012", image_set="val", classes=["cat"])
     listed = replace(plain.lists, persons=(("a", 1),), acting=(("a", 1),))
 

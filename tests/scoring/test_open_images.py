@@ -14,7 +14,7 @@ def csv(*lines: str, header: str = HEADER, end: str = "\n") -> bytes:
     return "".join(f"{line}{end}" for line in (header, *lines)).encode()
 
 
-def test_boxes_become_objects_of_their_images_in_the_order_of_the_file() -> None:
+def test_boxes_are_read_as_objects_of_their_images_in_file_order() -> None:
     found = read_open_images(
         csv(CAT, "b,v,/m/x,1,0.1,.2,0.3,4e-1,1,-1,1,0,0", CAT.replace("0.5", "0")), IMAGES
     )
@@ -27,7 +27,7 @@ def test_boxes_become_objects_of_their_images_in_the_order_of_the_file() -> None
     assert [each.box.left for each in found["a"].objects] == [50, 0]
 
 
-def test_labels_get_their_names_and_what_is_not_asked_for_is_passed_over() -> None:
+def test_labels_get_their_names_and_other_classes_are_skipped() -> None:
     content = csv(CAT, CAT.replace("/m/01yrx", "/m/other"), CAT.replace("a,", "elsewhere,"))
 
     found = read_open_images(content, IMAGES, {"/m/01yrx": "cat"})
@@ -36,7 +36,7 @@ def test_labels_get_their_names_and_what_is_not_asked_for_is_passed_over() -> No
     assert found["b"].objects == ()
 
 
-def test_columns_may_stand_in_any_order_and_flags_may_be_missing() -> None:
+def test_columns_may_be_in_any_order_and_flags_may_be_missing() -> None:
     content = csv("1,0,0.5,0.25,dog,a", header="YMax,YMin,XMax,XMin,LabelName,ImageID")
 
     assert read_open_images(content, IMAGES)["a"].objects == (AnnotatedObject("dog", Box(25, 0, 50, 80)),)
@@ -45,7 +45,7 @@ def test_columns_may_stand_in_any_order_and_flags_may_be_missing() -> None:
 @pytest.mark.parametrize(
     "content", [csv(CAT, end="\r\n"), b"\xef\xbb\xbf" + csv(CAT, ""), csv(f'"a"{CAT[1:]}')]
 )
-def test_other_line_ends_a_byte_order_mark_empty_lines_and_quotes_are_read(content: bytes) -> None:
+def test_unusual_line_ends_byte_order_marks_empty_lines_and_quotes_are_read(content: bytes) -> None:
     assert len(read_open_images(content, IMAGES)["a"].objects) == 1
 
 
@@ -64,7 +64,7 @@ def test_other_line_ends_a_byte_order_mark_empty_lines_and_quotes_are_read(conte
         (csv(CAT, '"a'), 3, "this is not CSV"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(content: bytes, line: int, sentence: str) -> None:
+def test_problems_are_reported_with_their_line(content: bytes, line: int, sentence: str) -> None:
     with pytest.raises(AnnotationError) as wrong:
         read_open_images(content, IMAGES)
 

@@ -1,4 +1,4 @@
-"""The Open Images Challenge from its files: hierarchy, image-level labels, detections."""
+"""The Open Images Challenge read from its files: hierarchy, image-level labels, detections."""
 
 import json
 from typing import Any
@@ -48,7 +48,7 @@ def truth(boxes: str, labels: str | None = None, *, expanded: bool = True) -> Gr
 
 
 def values(truth: GroundTruth, found: Detections) -> dict[str, float | None]:
-    """The AP of each class by the challenge's row."""
+    """The AP of each class by the challenge's protocol."""
     rules = PROTOCOLS["oid_challenge_detection_metrics"].rules_of(DETECTION)
     ground_truth = load(truth)
     entered = []
@@ -69,7 +69,7 @@ def detections(*lines: str) -> Detections:
 FOOTBALL = "a,football,0,0.1,0,0.1,0\n"
 
 
-def test_a_box_belongs_to_every_class_above_its_own() -> None:
+def test_a_box_belongs_to_every_ancestor_of_its_class() -> None:
     objects = truth(FOOTBALL).tables.objects
 
     assert [CLASSES[number] for number in objects.name] == ["football", "helmet"]
@@ -77,7 +77,7 @@ def test_a_box_belongs_to_every_class_above_its_own() -> None:
     assert len(truth(FOOTBALL, expanded=False).tables.objects.name) == 1
 
 
-def test_a_label_of_a_class_that_is_there_holds_above_it_and_one_of_a_class_that_is_not_below() -> None:
+def test_present_labels_extend_to_ancestors_and_absent_ones_to_descendants() -> None:
     pairs = truth("", "a,v,football,1\nb,v,helmet,0\n").tables.verified
 
     assert pairs is not None
@@ -86,7 +86,7 @@ def test_a_label_of_a_class_that_is_there_holds_above_it_and_one_of_a_class_that
     assert truth("").tables.verified is None
 
 
-def test_labels_are_kept_in_the_ground_truth_s_file() -> None:
+def test_labels_are_stored_in_the_ground_truth_file() -> None:
     labelled = truth(FOOTBALL, "b,v,ball,0\n")
 
     again = GroundTruth.of_bytes(labelled.content)
@@ -97,7 +97,7 @@ def test_labels_are_kept_in_the_ground_truth_s_file() -> None:
     assert load(truth(FOOTBALL))["helmet"].verified is None
 
 
-def test_detections_count_only_where_something_is_known_of_their_class() -> None:
+def test_detections_count_only_where_their_class_is_verified() -> None:
     wrong = "b,football,0.9,0.5,0.6,0.5,0.6"
     right = "a,football,0.8,0,0.1,0,0.1"
     found = detections(wrong, right)
@@ -110,7 +110,7 @@ def test_detections_count_only_where_something_is_known_of_their_class() -> None
     assert values(truth(FOOTBALL), found)["football"] == 0.5
 
 
-def test_detections_of_the_most_specific_class_only_can_be_expanded() -> None:
+def test_detections_can_be_expanded_to_ancestor_classes() -> None:
     found = detections("a,football,0.8,0,0.1,0,0.1")
     ground_truth = truth(FOOTBALL)
 
@@ -119,7 +119,7 @@ def test_detections_of_the_most_specific_class_only_can_be_expanded() -> None:
     assert values(ground_truth, expanded) == {"helmet": 1, "football": 1, "bicycle": None, "ball": None}
 
 
-def test_expanding_adds_no_box_to_a_class_that_has_it_and_the_best_of_equal_ones() -> None:
+def test_expanding_adds_only_missing_boxes_with_the_best_score() -> None:
     box, other = "0,0.1,0,0.1", "0,0.2,0,0.2"
     found = detections(
         f"a,football,0.8,{box}", f"a,helmet,0.3,{box}", f"a,football,0.4,{other}", f"a,bicycle,0.6,{other}"
@@ -133,21 +133,21 @@ def test_expanding_adds_no_box_to_a_class_that_has_it_and_the_best_of_equal_ones
     assert again.score.tolist() == expanded.score.tolist()
 
 
-def test_equal_lines_of_one_class_stay() -> None:
+def test_expanding_keeps_equal_lines_of_one_class() -> None:
     line = "a,ball,0.8,0,0.1,0,0.1"
 
     assert len(expand_detections(detections(line, line), hierarchy())) == 2
     assert len(expand_detections(detections(), hierarchy())) == 0
 
 
-def test_detections_of_other_images_and_classes_are_left_out_and_may_reach_beyond_the_image() -> None:
+def test_detections_of_unknown_images_and_classes_are_left_out() -> None:
     found = detections("elsewhere,ball,0.9,0,1,0,1", "a,cat,0.9,0,1,0,1", "b,ball,0.9,-0.1,1.5,0,1")
 
     assert found.boxes.tolist() == [[-10, 0, 150, 100]]
     assert (found.images, found.classes) == (("a", "b"), CLASSES)
 
 
-def test_a_hierarchy_is_the_same_as_the_program_s_on_random_trees() -> None:
+def test_random_hierarchies_expand_as_in_the_official_program() -> None:
     rng = np.random.default_rng(2018)
 
     def grow(depth: int) -> dict[str, Any]:  # labels come back in several places
@@ -175,12 +175,12 @@ def test_a_hierarchy_is_the_same_as_the_program_s_on_random_trees() -> None:
         (b'{"LabelName": "a", "Subcategory": 7}', "expected a list as 'Subcategory' of 'a'"),
     ],
 )
-def test_what_is_no_hierarchy_is_refused(content: bytes, sentence: str) -> None:
+def test_invalid_hierarchies_are_refused(content: bytes, sentence: str) -> None:
     with pytest.raises(AnnotationError, match=sentence):
         read_hierarchy(content)
 
 
-def test_what_is_wrong_with_labels_and_detections_is_said_with_its_line() -> None:
+def test_problems_of_labels_and_detections_are_reported_with_their_line() -> None:
     with pytest.raises(AnnotationError, match="'hat' is not in the hierarchy") as wrong:
         truth(f"{FOOTBALL}a,hat,0,1,0,1,0\n")
     assert wrong.value.line == 3
@@ -194,7 +194,7 @@ def test_what_is_wrong_with_labels_and_detections_is_said_with_its_line() -> Non
         read_open_images_detections(BOXES.encode(), IMAGES)
 
 
-def test_image_level_labels_are_of_all_images_or_of_none() -> None:
+def test_image_level_labels_must_cover_all_images_or_none() -> None:
     pages = read_open_images(BOXES.encode(), IMAGES[:1], labels=LABELS.encode())
     pages |= read_open_images(BOXES.encode(), IMAGES[1:])
 
@@ -202,7 +202,7 @@ def test_image_level_labels_are_of_all_images_or_of_none() -> None:
         truth_of_boxes(pages, dataset="own", image_set="val", classes=CLASSES)
 
 
-def test_image_level_labels_of_other_images_are_passed_over() -> None:
+def test_image_level_labels_of_other_images_are_skipped() -> None:
     found = truth("a,ball,0,0.1,0,0.1,0\n", "elsewhere,human,football,1\nb,human,ball,0\n")
 
     assert found.tables.verified is not None

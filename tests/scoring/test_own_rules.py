@@ -1,4 +1,4 @@
-"""Protocols with rules of one's own: a result carries its rules, and official names are kept for official rules."""
+"""Protocols with custom rules: a result carries its rules, and official names are reserved for official rules."""
 
 import json
 import pickle
@@ -57,7 +57,7 @@ def boxes() -> GroundTruth:
 
 
 def found_boxes(*, half: int = 3) -> Detections:
-    """A cat in the first six images, of which some have a box that is too small."""
+    """A cat in the first six images, some of them with a box that is too small."""
     corners = [HALF if place < half else BOX for place in range(6)]
     return Detections.from_arrays(IMAGES[:6], ["cat"] * 6, np.linspace(0.9, 0.4, 6), corners)
 
@@ -137,9 +137,7 @@ def test_a_result_has_the_rules_that_it_was_scored_by(case: Case) -> None:
 
 
 @each_case
-def test_intervals_of_a_result_in_memory_pickled_and_from_json_are_the_same(
-    case: Case, tmp_path: Path
-) -> None:
+def test_a_result_has_the_same_intervals_after_pickle_and_json(case: Case, tmp_path: Path) -> None:
     result = case.result()
     result.save_matches(tmp_path / "matches")
 
@@ -153,7 +151,7 @@ def test_intervals_of_a_result_in_memory_pickled_and_from_json_are_the_same(
     assert case.intervals(stored, statistics=tmp_path / "matches") == expected
 
 
-def test_replicates_of_several_thresholds_are_the_means_of_those_of_each() -> None:
+def test_replicates_of_several_thresholds_are_means_over_the_thresholds() -> None:
     def drawn(*thresholds: float) -> Floats:
         case = Case(COCO, COCO_DETECTION, boxes, found_boxes, {"iou_thresholds": np.array(thresholds)})
         result, official = case.result(), evaluate(found_boxes(), boxes(), protocol="coco")
@@ -168,7 +166,7 @@ def test_replicates_of_several_thresholds_are_the_means_of_those_of_each() -> No
     np.testing.assert_allclose(drawn(0.5, 0.75), (low + high) / 2, atol=1e-12)
 
 
-def test_explanations_are_those_of_the_rules() -> None:
+def test_explanations_follow_the_rules() -> None:
     strict = CASES["coco"]
     two = {"iou_thresholds": np.array([0.75]), "max_detections": (2,)}
 
@@ -200,14 +198,14 @@ def test_explanations_are_those_of_the_rules() -> None:
     }
 
 
-def test_explanations_of_a_pickled_result_are_those_of_the_result() -> None:
+def test_explanations_of_a_result_survive_pickle() -> None:
     result = CASES["coco"].result()
 
     assert result.explain()
     assert pickle.loads(pickle.dumps(result)).explain() == result.explain()
 
 
-def test_other_rules_have_no_explanations_and_neither_has_a_result_from_json() -> None:
+def test_only_coco_results_not_read_from_json_have_explanations() -> None:
     with pytest.raises(LookupError, match="explanations are those of COCO's rules, not of own2026"):
         CASES["detection"].result().explain()
     with pytest.raises(ValueError, match="read from JSON has no explanations"):
@@ -215,7 +213,7 @@ def test_other_rules_have_no_explanations_and_neither_has_a_result_from_json() -
 
 
 @pytest.mark.parametrize("kind", ["boxes", "masks"])
-def test_a_result_of_coco_s_json_survives_pickle(kind: str) -> None:
+def test_a_result_from_coco_json_survives_pickle(kind: str) -> None:
     truth, found = draw_mask_set(1) if kind == "masks" else draw_coco_set(201)
     result = evaluate_coco(as_json(truth), as_json(found), masks=kind == "masks")
 
@@ -258,15 +256,15 @@ def _another_threshold(rules: Any) -> dict[str, Any]:
     ],
     ids=["pool", "average", "intervals alone"],
 )
-def test_whatever_of_the_rules_differs_an_official_name_is_refused(changed: dict[str, Any]) -> None:
+def test_an_official_name_is_refused_whichever_rule_differs(changed: dict[str, Any]) -> None:
     other = TaskRules(DETECTION, replace(VOC2012.rules_of(DETECTION), **changed))
 
     with pytest.raises(ValueError, match="is the name of an official protocol"):
         VOC2012.with_rules("voc2012", "PASCAL VOC 2012", other)
 
 
-def test_a_protocol_that_was_made_before_the_names_were_reserved_is_refused_when_it_is_used() -> None:
-    """As in a program that makes a row before it imports anything that knows the official ones."""
+def test_a_protocol_made_before_names_were_reserved_is_refused_when_used() -> None:
+    """As in a program that creates a protocol before it imports the official ones."""
     row = CASES["detection"].row()
     object.__setattr__(row, "name", "voc2012")
 
@@ -296,7 +294,7 @@ def test_json_cannot_give_an_official_name_to_other_rules() -> None:
             Result.from_json(json.dumps(plain | changed))
 
 
-def test_json_says_the_rules_of_one_s_own_only() -> None:
+def test_json_contains_only_custom_rules() -> None:
     own = json.loads(CASES["detection"].result().to_json())
     official = json.loads(evaluate(found_boxes(), boxes(), protocol="voc2012").to_json())
 
@@ -308,7 +306,7 @@ def match_generously(found: ClassDetections, objects: ClassObjects, iou: IoU, _t
     return match_pascal(found, objects, iou, 0.1)
 
 
-def test_rules_with_a_function_of_one_s_own_work_until_json_which_cannot_hold_it(tmp_path: Path) -> None:
+def test_custom_functions_in_rules_survive_pickle_but_not_json(tmp_path: Path) -> None:
     case = replace(CASES["detection"], changed={"match": match_generously})
     result = case.result()
     result.save_matches(tmp_path / "matches")
@@ -323,7 +321,7 @@ def test_rules_with_a_function_of_one_s_own_work_until_json_which_cannot_hold_it
         case.intervals(stored, statistics=tmp_path / "matches")
 
 
-def test_results_by_different_rules_of_one_name_are_not_compared() -> None:
+def test_results_by_different_rules_with_one_name_are_not_compared() -> None:
     lenient = replace(CASES["detection"], changed={"iou_threshold": 0.3})
     one, other = (bootstrap(each.result(), boxes(), replicates=30) for each in (CASES["detection"], lenient))
 
@@ -332,7 +330,7 @@ def test_results_by_different_rules_of_one_name_are_not_compared() -> None:
         compare(one, other)
 
 
-def test_rules_of_lvis_under_another_name_ask_for_its_annotation() -> None:
+def test_lvis_rules_under_another_name_require_lvis_annotation() -> None:
     row = COCO.with_rules("own", "Ours", TaskRules(COCO_DETECTION, LVIS_RULES))
 
     with pytest.raises(LookupError, match="which classes are absent"):

@@ -48,7 +48,7 @@ def test_a_box_is_rounded_and_clipped(box: tuple[float, ...], painted: list[list
     assert paint(Image("a", 3, 2), np.array([box], np.float64), [7]).tolist() == painted
 
 
-def test_the_surest_box_lies_on_top_and_every_image_gets_a_mask(tmp_path: Path) -> None:
+def test_the_most_confident_box_is_on_top_and_every_image_gets_a_mask(tmp_path: Path) -> None:
     bird = "a 0.9 1 1 3 2\nb 0.9 1 1 3 3\na 0.5 5 1 6 4\n"
     car = "a 0.2 1 1 6 4\nc 0.1 2 2 2 2\n"
 
@@ -65,7 +65,7 @@ def test_the_surest_box_lies_on_top_and_every_image_gets_a_mask(tmp_path: Path) 
     assert validate(tmp_path / "results", PHASE, competitions=(5,)).valid
 
 
-def test_of_equally_sure_boxes_that_of_the_later_class_is_above(tmp_path: Path) -> None:
+def test_among_equal_confidences_the_later_class_is_on_top(tmp_path: Path) -> None:
     boxes = detections(tmp_path / "boxes", car="a 0.5 1 1 6 4\n", bird="a 0.5 1 1 6 4\n")
 
     place = create_segmentations_from_detections(boxes, PHASE, tmp_path)
@@ -82,7 +82,7 @@ def test_boxes_below_a_confidence_can_be_left_out(tmp_path: Path) -> None:
     assert masks(place)["a"][0].tolist() == [1, 0, 0, 0, 0, 0]
 
 
-def test_where_there_is_one_competition_of_segmentation_it_is_for_both(tmp_path: Path) -> None:
+def test_a_single_segmentation_competition_serves_both_detection_ones(tmp_path: Path) -> None:
     boxes = detections(tmp_path / "boxes", car="000001 0.5 1 1 6 4\n")
 
     place = create_segmentations_from_detections(boxes, description("VOC2007"), tmp_path)
@@ -90,7 +90,7 @@ def test_where_there_is_one_competition_of_segmentation_it_is_for_both(tmp_path:
     assert (place / "comp5_test_cls" / "000001.png").exists()
 
 
-def test_wrong_detections_are_refused_and_so_is_nothing(tmp_path: Path) -> None:
+def test_invalid_or_missing_detections_are_refused(tmp_path: Path) -> None:
     wrong = detections(tmp_path / "wrong", car="x 1 1 1 1 1\n")
     nothing = detections(tmp_path / "nothing")
     for sent, code in ((wrong, "unknown-image"), (nothing, "no-results")):
@@ -101,7 +101,9 @@ def test_wrong_detections_are_refused_and_so_is_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("dataset", "competition"), [("VOC2012", 1), ("VOC2006", 3)])
-def test_what_has_no_counterpart_cannot_be_asked_for(dataset: str, competition: int, tmp_path: Path) -> None:
+def test_competitions_without_a_segmentation_counterpart_are_refused(
+    dataset: str, competition: int, tmp_path: Path
+) -> None:
     with pytest.raises(LookupError, match="no counterpart in segmentation"):
         create_segmentations_from_detections(
             tmp_path, description(dataset), tmp_path, competition=competition

@@ -19,7 +19,7 @@ def test_results_keep_the_order_of_the_work() -> None:
     assert list(parallel_map(work, range(9))) == list(range(9))
 
 
-def test_only_a_few_items_are_taken_ahead() -> None:
+def test_only_a_few_items_are_prefetched() -> None:
     taken: list[int] = []
 
     def items() -> Iterator[int]:
@@ -44,7 +44,7 @@ def test_an_error_is_raised_where_its_result_would_have_been() -> None:
         next(results)
 
 
-def test_behind_an_item_that_is_alone_no_other_is_taken() -> None:
+def test_no_item_is_prefetched_while_one_must_run_alone() -> None:
     taken: list[int] = []
 
     def items() -> Iterator[int]:
@@ -59,7 +59,7 @@ def test_behind_an_item_that_is_alone_no_other_is_taken() -> None:
     assert list(results) == [4, 5, 6, 7, 8]
 
 
-def test_as_many_threads_work_as_are_asked_for_and_only_for_as_long() -> None:
+def test_the_requested_threads_run_and_end_with_the_work() -> None:
     together = threading.Barrier(5, timeout=10)
 
     with use_threads(5):
@@ -69,6 +69,6 @@ def test_as_many_threads_work_as_are_asked_for_and_only_for_as_long() -> None:
     assert thread_count() == DEFAULT_THREADS
 
 
-def test_no_thread_at_all_is_refused() -> None:
+def test_zero_threads_are_refused() -> None:
     with pytest.raises(ValueError, match="expected at least 1 thread, found 0"), use_threads(0):
         pass

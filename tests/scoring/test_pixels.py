@@ -25,7 +25,7 @@ def refused(png: Png) -> PngError:
 
 
 @given(images, st.data())
-def test_every_filter_is_undone(labels: Bytes, data: st.DataObject) -> None:
+def test_every_png_filter_is_decoded(labels: Bytes, data: st.DataObject) -> None:
     filters = data.draw(st.lists(st.integers(0, 4), min_size=len(labels), max_size=len(labels)))
     height, width = labels.shape
 
@@ -36,7 +36,7 @@ def test_every_filter_is_undone(labels: Bytes, data: st.DataObject) -> None:
 
 
 @given(images, st.data())
-def test_the_filters_that_are_undone_here_need_no_other_program(labels: Bytes, data: st.DataObject) -> None:
+def test_simple_filters_are_decoded_without_pillow(labels: Bytes, data: st.DataObject) -> None:
     filters = data.draw(st.lists(st.integers(0, 2), min_size=len(labels), max_size=len(labels)))
     height, width = labels.shape
 
@@ -48,14 +48,14 @@ def test_the_filters_that_are_undone_here_need_no_other_program(labels: Bytes, d
 
 
 @given(images, st.sampled_from([1, 2, 4]))
-def test_indices_of_fewer_bits_are_what_pillow_reads(labels: Bytes, depth: int) -> None:
+def test_indices_of_fewer_bits_equal_those_of_pillow(labels: Bytes, depth: int) -> None:
     few = labels & 2**depth - 1
 
     assert np.array_equal(read(saved(picture(few), bits=depth)), few)
 
 
 @given(images, st.sampled_from([1, 2, 4, 8]))
-def test_an_image_in_seven_passes_is_put_together(labels: Bytes, depth: int) -> None:
+def test_an_interlaced_image_is_assembled(labels: Bytes, depth: int) -> None:
     few = labels & 2**depth - 1
     height, width = few.shape
     stream = b"".join(
@@ -77,14 +77,14 @@ def packed(row: Bytes, depth: int) -> bytes:
     return np.packbits(bits.ravel()).tobytes()
 
 
-def test_grey_values_stand_for_themselves() -> None:
+def test_grey_values_are_read_as_labels() -> None:
     labels = np.array([[0, 20, 255]], np.uint8)
     stream = filtered(labels, [4])
 
     assert read(Parts(3, 1, kind=0, palette=b"", stream=stream).to_bytes()).tolist() == labels.tolist()
 
 
-def test_pixels_may_lie_in_many_chunks() -> None:
+def test_pixels_may_be_split_over_many_chunks() -> None:
     stream = zlib.compress(bytes(15))
     pieces = b"".join(chunk(b"IDAT", stream[place : place + 1]) for place in range(len(stream)))
 
@@ -109,14 +109,14 @@ WHOLE = zlib.compress(bytes(15))
         (zlib.compress(b"\5" + bytes(14)), "damaged-png", "a filter that does not exist"),
     ],
 )
-def test_pixels_are_exactly_as_many_as_the_size_asks_for(pixels: bytes, code: str, words: str) -> None:
+def test_a_wrong_number_of_pixels_is_refused(pixels: bytes, code: str, words: str) -> None:
     error = refused(Png(HEADER, bytes(3), pixels))
 
     assert error.code == code
     assert words in str(error)
 
 
-def test_what_pillow_cannot_read_either_is_damaged() -> None:
+def test_files_that_pillow_cannot_read_are_reported_as_damaged() -> None:
     header = Header(1, 1, 8, 3, interlaced=True)
 
     assert refused(Png(header, bytes(3), zlib.compress(b"\7\0"))).code == "damaged-png"

@@ -24,7 +24,7 @@ def refused(data: bytes, size: tuple[int, int] | None = SIZE) -> PngError:
     return error.value
 
 
-def test_a_file_is_taken_apart_without_being_inflated() -> None:
+def test_a_file_is_parsed_without_being_inflated() -> None:
     png = open_png(Parts(pixels=chunk(b"IDAT", b"ab") + chunk(b"IDAT", b"c")).to_bytes(), SIZE)
 
     assert png.header == Header(4, 3, 8, INDEXED, interlaced=False)
@@ -36,11 +36,11 @@ def test_indices_may_have_fewer_bits(depth: int) -> None:
     assert open_png(Parts(depth=depth).to_bytes(), SIZE).header.depth == depth
 
 
-def test_grey_values_of_8_bits_are_taken_for_indices() -> None:
+def test_grey_values_of_8_bits_are_read_as_indices() -> None:
     assert open_png(Parts(kind=0, palette=b"").to_bytes(), SIZE).header.kind == 0
 
 
-def test_chunks_that_pictures_do_not_need_are_passed_over() -> None:
+def test_optional_chunks_are_skipped() -> None:
     notes = chunk(b"tIME", bytes(7)) + chunk(b"zTXt", b"c\0\0" + zlib.compress(bytes(9)))
 
     assert open_png(Parts(before=notes).to_bytes(), SIZE) == open_png(Parts().to_bytes(), SIZE)
@@ -56,14 +56,14 @@ def test_chunks_that_pictures_do_not_need_are_passed_over() -> None:
         (b"000001 0.5", "something else"),
     ],
 )
-def test_what_is_no_png_is_named(data: bytes, found: str) -> None:
+def test_files_that_are_not_png_are_refused_with_their_kind(data: bytes, found: str) -> None:
     error = refused(data)
 
     assert (error.code, str(error)) == ("not-a-png", f"expected a PNG, found {found}")
 
 
 @pytest.mark.parametrize("size", [(3, 4), (5, 3), (1 << 31, 1)])
-def test_another_size_than_the_image_s_is_refused_with_both(size: tuple[int, int]) -> None:
+def test_a_size_that_differs_from_the_images_is_refused_with_both(size: tuple[int, int]) -> None:
     error = refused(Parts().to_bytes(), size)
 
     assert error.code == "wrong-size"
@@ -73,7 +73,7 @@ def test_another_size_than_the_image_s_is_refused_with_both(size: tuple[int, int
 
 
 @pytest.mark.parametrize("size", [(0, 3), (1 << 14, 1 << 13)])
-def test_where_the_size_is_not_known_there_are_limits_all_the_same(size: tuple[int, int]) -> None:
+def test_images_of_unknown_size_have_limits_too(size: tuple[int, int]) -> None:
     assert open_png(Parts().to_bytes(), None).header.height == 3
     assert refused(Parts(*size, stream=b"").to_bytes(), None).code == "wrong-size"
 
@@ -88,7 +88,7 @@ def test_where_the_size_is_not_known_there_are_limits_all_the_same(size: tuple[i
         (Parts(kind=0, depth=1), "grey, 1 bits a pixel"),
     ],
 )
-def test_another_type_is_refused_with_what_was_found_and_expected(parts: Parts, found: str) -> None:
+def test_another_colour_type_is_refused_with_found_and_expected_types(parts: Parts, found: str) -> None:
     error = refused(parts.to_bytes())
 
     assert (error.code, error.found) == ("not-indexed", found)
@@ -99,7 +99,7 @@ def test_another_type_is_refused_with_what_was_found_and_expected(parts: Parts, 
 @pytest.mark.parametrize(
     "parts", [Parts(kind=1), Parts(methods=(1, 0, 0)), Parts(methods=(0, 1, 0)), Parts(methods=(0, 0, 2))]
 )
-def test_a_header_that_no_png_has_is_refused(parts: Parts) -> None:
+def test_an_invalid_header_is_refused(parts: Parts) -> None:
     assert str(refused(parts.to_bytes())) == "the PNG is damaged: its header says what no PNG can be"
 
 
@@ -132,7 +132,7 @@ def test_a_header_that_no_png_has_is_refused(parts: Parts) -> None:
         (Parts(before=chunk(b"tEXt") * MOST_CHUNKS).to_bytes(), "damaged-png", "more than 100000 chunks"),
     ],
 )
-def test_a_file_that_does_not_hold_together_is_refused(data: bytes, code: str, words: str) -> None:
+def test_a_file_with_an_invalid_structure_is_refused(data: bytes, code: str, words: str) -> None:
     error = refused(data)
 
     assert error.code == code
@@ -140,7 +140,7 @@ def test_a_file_that_does_not_hold_together_is_refused(data: bytes, code: str, w
 
 
 @given(st.data())
-def test_a_byte_changed_anywhere_is_noticed(data: st.DataObject) -> None:
+def test_a_changed_byte_anywhere_is_detected(data: st.DataObject) -> None:
     whole = Parts().to_bytes()
     place = data.draw(st.integers(0, len(whole) - 1))
     change = data.draw(st.integers(1, 255))
@@ -148,7 +148,7 @@ def test_a_byte_changed_anywhere_is_noticed(data: st.DataObject) -> None:
     refused(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
 
 
-def test_what_is_written_is_what_pillow_reads() -> None:
+def test_written_images_are_read_by_pillow() -> None:
     labels = np.random.default_rng(1).integers(0, 256, (7, 5), np.uint8)
 
     written = labels_to_png(labels)

@@ -1,4 +1,4 @@
-"""The bootstrap of protocols that pool all classes, against scoring the images of a replicate anew."""
+"""The bootstrap of protocols that pool all classes, compared to scoring the images of a replicate again."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ WEIGHTED = ["weighted_pascal_voc_detection_metrics", "weighted_pascal_voc_detect
 
 
 def drawn(seed: int) -> tuple[Any, Any]:
-    """Rows of objects (image, class, left) and detections (the same, score); of the last class there is one object only."""
+    """Random objects (image, class, left) and detections (the same with a score); the last class has a single object."""
     random = np.random.default_rng(seed)
     objects = np.stack([random.integers(0, IMAGES, 12), random.integers(0, 2, 12), random.integers(0, 5, 12)])
     objects[:, 0] = (3, 2, 0)
@@ -35,7 +35,7 @@ def scored(objects: Any, found: Any, images: int, protocol: str) -> Any:
 
 
 def copied(rows: Any, weights: Any) -> Any:
-    """The rows of images as often as these were drawn, each copy of an image with a number of its own."""
+    """The rows of each image as often as it was drawn, every copy as a separate image."""
     copies = np.repeat(np.arange(IMAGES), weights)
     parts = [rows[rows[:, 0] == image] for image in copies]
     return np.concatenate(
@@ -45,7 +45,7 @@ def copied(rows: Any, weights: Any) -> Any:
 
 @pytest.mark.parametrize("protocol", WEIGHTED)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_replicate_pools_the_classes_that_its_images_have(protocol: str, seed: int) -> None:
+def test_a_replicate_pools_only_the_classes_of_its_images(protocol: str, seed: int) -> None:
     objects, found = drawn(seed)
     replicates = bootstrap(*scored(objects, found, IMAGES, protocol), replicates=REPLICATES)
 

@@ -36,7 +36,7 @@ def test_a_description_says_what_counts_the_measure_the_mean_and_the_source(prot
         assert task.boxes is None or task.threshold is not None
 
 
-def test_a_row_with_another_threshold_is_described_by_it() -> None:
+def test_a_protocol_is_described_with_its_own_threshold() -> None:
     rules = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), iou_threshold=0.75)
     row = PROTOCOLS["voc2012"].with_rules("own2026", "Our challenge", TaskRules(DETECTION, rules))
 
@@ -45,28 +45,28 @@ def test_a_row_with_another_threshold_is_described_by_it() -> None:
     assert (detection.iou_threshold, detection.threshold) == (0.75, "IoU of at least 0.75")
 
 
-def test_the_next_number_above_a_threshold_reads_as_above_it() -> None:
+def test_a_threshold_of_the_next_float_is_described_as_above() -> None:
     task = described("pascal_voc_detection_metrics-documented", "detection")
 
     assert task.iou_threshold == math.nextafter(0.5, 1)
     assert task.threshold == "IoU above 0.5"
 
 
-def test_several_thresholds_are_all_told() -> None:
+def test_all_of_several_thresholds_are_described() -> None:
     threshold = described("coco", "coco-detection").threshold
 
     assert threshold == "IoU of at least 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95"
     assert described("coco", "coco-segmentation").boxes is None
 
 
-def test_the_convention_of_boxes_is_that_of_the_rules() -> None:
+def test_the_described_box_convention_is_that_of_the_rules() -> None:
     assert "inside the box" in str(described("voc2012", "detection").boxes)
     assert "inside the box" in str(described("voc2012", "layout").boxes)
     assert "without conversion" in str(described("oid_V2_detection_metrics", "detection").boxes)
     assert described("voc2012", "segmentation").boxes is None
 
 
-def test_sentences_say_in_full_what_a_function_shares_with_others() -> None:
+def test_descriptions_repeat_shared_sentences_in_full() -> None:
     of_2006, of_2012 = (described(name, "detection").counts for name in ("voc2006", "voc2012"))
 
     assert of_2006.startswith(of_2012.removesuffix(" Detections of difficult objects are ignored."))
@@ -74,7 +74,7 @@ def test_sentences_say_in_full_what_a_function_shares_with_others() -> None:
     assert "confidences of -10 or less" in described("oid_V2_detection_metrics", "detection").counts
 
 
-def test_every_function_of_an_official_protocol_has_words_of_its_own() -> None:
+def test_every_function_of_an_official_protocol_has_its_own_description() -> None:
     texts = [
         text
         for row in describe_protocols()
@@ -85,7 +85,7 @@ def test_every_function_of_an_official_protocol_has_words_of_its_own() -> None:
     assert [text for text in texts if "By the function" in text or "  " in text] == []
 
 
-def test_a_function_of_one_s_own_is_described_by_its_name() -> None:
+def test_a_custom_function_is_described_by_its_name() -> None:
     rules = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), average=max)
     row = PROTOCOLS["voc2012"].with_rules("own2026", "Our challenge", TaskRules(DETECTION, rules))
 
@@ -94,7 +94,7 @@ def test_a_function_of_one_s_own_is_described_by_its_name() -> None:
     assert mean == "By the function `max`."
 
 
-def test_without_docstrings_the_texts_are_the_same() -> None:
+def test_descriptions_do_not_need_docstrings() -> None:
     """`python -OO` removes docstrings."""
     printed = [
         subprocess.run(
@@ -111,13 +111,13 @@ def test_a_pooled_headline_is_described_by_its_pool() -> None:
     assert "pooled" in described("weighted_pascal_voc_detection_metrics", "detection").mean
 
 
-def test_a_row_is_found_by_its_earlier_names() -> None:
+def test_a_protocol_is_found_by_its_former_names() -> None:
     row = describe_protocol(PROTOCOLS["open_images_metrics"])
 
     assert (row.name, row.other_names) == ("oid_V2_detection_metrics", ("open_images_metrics",))
 
 
-def test_the_command_prints_every_row_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_every_protocol_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["protocols", "--json"])
 
     listed = json.loads(capsys.readouterr().out)["protocols"]
@@ -128,7 +128,7 @@ def test_the_command_prints_every_row_as_json(capsys: pytest.CaptureFixture[str]
     assert listed["voc2007"]["tasks"]["detection"]["threshold"] == "IoU of at least 0.5"
 
 
-def test_the_command_prints_every_row_as_text_and_refers_to_equal_ones(
+def test_the_command_prints_every_protocol_as_text_and_refers_to_equal_ones(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code = main(["protocols"])

@@ -31,7 +31,7 @@ DOCUMENTED = [f"{name}-documented" for name in TENSORFLOW]
 ALIASES = ["pascal_voc_metrics", "weighted_pascal_voc_metrics", "open_images_metrics"]
 
 
-def test_every_year_has_a_row_of_its_own_name_and_so_have_its_corrections_and_other_programs() -> None:
+def test_years_corrections_and_other_programs_have_named_protocols() -> None:
     rows = {name: row for name, row in PROTOCOLS.items() if name not in ALIASES}
 
     assert list(rows) == [*YEARS, *CORRECTED, *TENSORFLOW, *DOCUMENTED, "coco", "lvis"]
@@ -39,7 +39,7 @@ def test_every_year_has_a_row_of_its_own_name_and_so_have_its_corrections_and_ot
     assert len({row.title for row in rows.values()}) == len(rows)
 
 
-def test_a_correction_differs_from_its_year_in_how_layouts_are_judged_and_nothing_else() -> None:
+def test_a_correction_differs_from_its_year_only_in_matching_layouts() -> None:
     judges = {
         "voc2007": (match_boxed_persons_2007, match_boxed_persons_2007_corrected),
         "voc2008": (match_persons_2008, match_persons_2008_corrected),
@@ -53,7 +53,7 @@ def test_a_correction_differs_from_its_year_in_how_layouts_are_judged_and_nothin
         assert row.with_rules(year, PROTOCOLS[year].title, TaskRules(LAYOUT, layout)) == PROTOCOLS[year]
 
 
-def test_parts_of_persons_are_scored_one_by_one_from_2010_on() -> None:
+def test_parts_of_persons_are_scored_separately_from_2010_on() -> None:
     for year in YEARS:
         rules = PROTOCOLS[year].rules_of(LAYOUT)
         assert (rules.names == PARTS) == (rules.match is match_parts) == (year >= "voc2010")
@@ -79,24 +79,24 @@ def test_only_2006_has_its_own_rule_for_difficult_objects() -> None:
 
 
 @pytest.mark.parametrize(("dataset", "protocol"), [("VOC2006", "voc2006"), ("VOC2012", "voc2012")])
-def test_a_dataset_is_scored_by_its_own_year_s_protocol(dataset: str, protocol: str) -> None:
+def test_a_dataset_is_scored_by_the_protocol_of_its_year(dataset: str, protocol: str) -> None:
     assert default_protocol(dataset) == protocol
 
 
-def test_a_dataset_of_no_year_has_no_protocol_by_default() -> None:
+def test_a_dataset_without_a_year_has_no_default_protocol() -> None:
     with pytest.raises(
         LookupError, match="the dataset 'sample' has no protocol of its own; name one of voc2006, "
     ):
         default_protocol("sample")
 
 
-def test_a_protocol_is_given_by_its_name_or_as_a_row() -> None:
+def test_a_protocol_is_given_by_name_or_as_an_object() -> None:
     assert protocol_of("voc2012") is protocol_of(PROTOCOLS["voc2012"]) is PROTOCOLS["voc2012"]
     with pytest.raises(LookupError, match="no protocol is called 'voc2013'; there are voc2006, "):
         protocol_of("voc2013")
 
 
-def test_rules_are_spelled_with_the_names_of_their_functions() -> None:
+def test_rules_are_written_with_the_names_of_their_functions() -> None:
     assert spell(PROTOCOLS["voc2007"].rules_of(DETECTION)) == (
         "DetectionRules(match=match_pascal, iou=iou_inclusive, iou_threshold=0.5, "
         "measure=RankingMeasure(name='11-point average precision', of=average_precision_11_points), "
@@ -114,7 +114,7 @@ def test_every_competition_has_a_task_that_every_protocol_of_its_dataset_scores(
     assert (default_protocol("COCO"), default_protocol("LVIS")) == ("coco", "lvis")
 
 
-def test_a_task_that_a_protocol_does_not_score_is_named() -> None:
+def test_asking_for_a_task_that_a_protocol_does_not_score_is_explained() -> None:
     row = Protocol("boxes", "Boxes only", PROTOCOLS["voc2012"].tasks[1:2])
 
     with pytest.raises(
@@ -123,7 +123,7 @@ def test_a_task_that_a_protocol_does_not_score_is_named() -> None:
         row.rules_of(LAYOUT)
 
 
-def test_a_year_with_another_iou_threshold_is_one_row() -> None:
+def test_a_year_with_another_iou_threshold_is_one_definition() -> None:
     strict = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), iou_threshold=0.75)
 
     row = PROTOCOLS["voc2012"].with_rules("own2026", "Our challenge", TaskRules(DETECTION, strict))

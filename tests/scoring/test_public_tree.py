@@ -33,22 +33,22 @@ def paint(tree: Kit, name: str, width: int, height: int) -> None:
 
 @pytest.mark.parametrize(("tree", "image_set"), [("VOC2012", "val"), ("VOC2007", "test"), ("VOC2006", "val")])
 @pytest.mark.shared
-def test_participants_know_what_the_ground_truth_says_they_know(
+def test_the_public_tree_gives_the_description_of_the_ground_truth(
     tree: str, image_set: str, unpacked: Unpack
 ) -> None:
     root = unpacked("synthetic_seed2012.tar.xz") / tree
 
-    # whoever has no annotation cannot know which competitions lack it; the server's description says so
+    # without annotation, the competitions that lack it are unknown; the server's description lists them
     assert read_public(root, image_set) == replace(read_tree(root, image_set).description, not_offered=())
 
 
-def test_participants_know_of_the_small_set_what_its_ground_truth_says_they_know() -> None:
+def test_the_public_tree_of_a_small_set_gives_the_same_description() -> None:
     root = ROOT / "tests" / "golden" / "sample"
 
     assert read_public(root, "test") == replace(read_tree(root, "test").description, not_offered=())
 
 
-def test_without_annotation_and_labels_only_sizes_are_missing(tmp_path: Path) -> None:
+def test_without_annotation_and_labels_only_image_sizes_are_missing(tmp_path: Path) -> None:
     tree = full(tmp_path)
     whole = read_public(tree.root, "test")
 
@@ -78,14 +78,14 @@ def test_a_challenge_without_any_label_file_has_the_classes_of_its_year(tmp_path
     assert read_public(foreign.root, "test").classes == ()
 
 
-def test_images_are_those_of_the_label_files_where_the_plain_list_is_missing(tmp_path: Path) -> None:
+def test_without_the_plain_list_images_are_read_from_label_files(tmp_path: Path) -> None:
     tree = kit(tmp_path)
     (tree.root / "ImageSets/Main/test.txt").unlink()
 
     assert [image.id for image in read_public(tree.root, "test").images] == ["a_1", "a_2"]
 
 
-def test_sizes_come_from_the_pictures_if_they_are_there(tmp_path: Path) -> None:
+def test_sizes_come_from_the_images_if_present(tmp_path: Path) -> None:
     tree = kit(tmp_path)
     paint(tree, "JPEGImages/a_1.jpg", 30, 20)
     paint(tree, "PNGImages/a_2.png", 11, 12)
@@ -93,7 +93,7 @@ def test_sizes_come_from_the_pictures_if_they_are_there(tmp_path: Path) -> None:
     assert read_public(tree.root, "test").images == (Image("a_1", 30, 20), Image("a_2", 11, 12))
 
 
-def test_in_a_tree_of_2006_sizes_come_from_the_text_where_there_is_no_picture(tmp_path: Path) -> None:
+def test_in_a_tree_of_2006_missing_images_get_sizes_from_the_annotation(tmp_path: Path) -> None:
     tree = Kit(tmp_path / "VOC2006").write("ImageSets/cow_test.txt", "000003 1\n")
     tree.write("Annotations/000003.txt", OF_2006)
 
@@ -108,7 +108,7 @@ def test_persons_of_the_action_set_may_be_listed_without_any_label_file(tmp_path
     assert read_public(tree.root, "test").acting == (("a_1", 1), ("a_1", 2), ("a_2", 1))
 
 
-def test_an_image_of_unknown_size_may_have_any(tmp_path: Path) -> None:
+def test_a_mask_for_an_image_of_unknown_size_may_have_any_size(tmp_path: Path) -> None:
     tree = full(tmp_path)
     index = ImageIndex.of(read_public(tree.root, "test"))
 
@@ -123,7 +123,7 @@ def test_an_image_of_unknown_size_may_have_any(tmp_path: Path) -> None:
         ("ImageSets/Segmentation/test.txt", "a b\n", "expected an image and at most two whole numbers"),
     ],
 )
-def test_a_wrong_image_set_is_named(file: str, content: str, sentence: str, tmp_path: Path) -> None:
+def test_an_invalid_image_set_is_reported(file: str, content: str, sentence: str, tmp_path: Path) -> None:
     tree = Kit(tmp_path / "VOC2012").write("ImageSets/Main/test.txt", "a_1\n").write(file, content)
 
     with pytest.raises(TreeError, match=sentence):

@@ -5,7 +5,7 @@ import pytest
 from scoring.published import classification_of_2007, detection_of_2007
 
 
-def test_the_classification_table_has_the_medians_of_figure_7() -> None:
+def test_the_classification_table_reproduces_the_medians_of_figure_7() -> None:
     table = classification_of_2007()
     medians = {
         name: median(value for value in row if value is not None)

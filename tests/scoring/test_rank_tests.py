@@ -49,7 +49,7 @@ def board(*rows: Sequence[float | None]) -> Scoreboard:
     return Scoreboard(names, classes, tuple(tuple(row) for row in rows))
 
 
-def test_the_paper_on_voc2007_is_reproduced() -> None:
+def test_the_ranks_in_the_voc2007_paper_are_reproduced() -> None:
     diagram = rank_methods(classification_of_2007())
 
     assert {each.name: each.mean_rank for each in diagram.methods} == pytest.approx(FIGURE_8, abs=1e-12)
@@ -75,14 +75,14 @@ def test_methods_with_gaps_are_left_out_and_named() -> None:
 
 
 def naive_ranks(values: Sequence[float]) -> list[float]:
-    """The mean of the places at which a value may stand."""
+    """The mean of the ranks that a value may have."""
     falling = sorted(values, reverse=True)
     places = [[place for place, each in enumerate(falling, 1) if each == value] for value in values]
     return [sum(each) / len(each) for each in places]
 
 
 def naive_friedman(ranks: Sequence[Sequence[float]]) -> float:
-    """As Conover writes it; by method, a rank for each class."""
+    """Friedman's statistic as Conover writes it, from the ranks of each method by class."""
     methods, classes = len(ranks), len(ranks[0])
     squares = sum(rank * rank for row in ranks for rank in row)
     constant = classes * methods * (methods + 1) ** 2 / 4
@@ -93,7 +93,7 @@ def naive_friedman(ranks: Sequence[Sequence[float]]) -> float:
 
 
 @given(st.integers(2, 5), st.integers(1, 6), st.data())
-def test_ranks_and_statistic_are_the_plain_ones(methods: int, classes: int, data: st.DataObject) -> None:
+def test_ranks_and_statistic_match_naive_ones(methods: int, classes: int, data: st.DataObject) -> None:
     value = st.integers(0, 3).map(float)
     rows = data.draw(
         st.lists(st.lists(value, min_size=classes, max_size=classes), min_size=methods, max_size=methods)
@@ -106,7 +106,7 @@ def test_ranks_and_statistic_are_the_plain_ones(methods: int, classes: int, data
     assert friedman(ranks).statistic == pytest.approx(naive_friedman(ranks.tolist()))
 
 
-def test_ranking_many_methods_needs_memory_for_the_table_only() -> None:
+def test_ranking_many_methods_needs_memory_only_for_the_table() -> None:
     methods, classes = 400, 300
     values = np.random.default_rng(7).integers(0, 50, (methods, classes)) / 50
     table = board(*values.tolist())
@@ -120,7 +120,7 @@ def test_ranking_many_methods_needs_memory_for_the_table_only() -> None:
     assert most < 5 * values.nbytes  # every pair of methods in every class would be 50 times as much
 
 
-def test_without_ties_the_statistic_is_friedmans_own() -> None:
+def test_without_ties_the_statistic_is_friedmans_original() -> None:
     rng = np.random.default_rng(3)
     ranks = np.array([rng.permutation(4) + 1.0 for _ in range(9)]).T
 
@@ -129,7 +129,7 @@ def test_without_ties_the_statistic_is_friedmans_own() -> None:
     assert friedman(ranks).statistic == pytest.approx(plain)
 
 
-def test_methods_that_always_tie_are_alike() -> None:
+def test_methods_that_always_tie_do_not_differ() -> None:
     diagram = rank_methods(board([1, 2], [1, 2], [1, 2]))
 
     assert (diagram.statistic, diagram.p) == (0.0, 1.0)
@@ -137,7 +137,7 @@ def test_methods_that_always_tie_are_alike() -> None:
     assert [each.mean_rank for each in diagram.methods] == [2.0, 2.0, 2.0]
 
 
-def test_a_single_method_has_no_test() -> None:
+def test_a_single_method_cannot_be_tested() -> None:
     diagram = rank_methods(board([0.5, 0.6]))
 
     assert (diagram.statistic, diagram.p, diagram.critical_difference) == (None, None, None)
@@ -146,12 +146,12 @@ def test_a_single_method_has_no_test() -> None:
 
 
 @pytest.mark.parametrize("table", [board([None, 1.0]), Scoreboard(("a",), (), ((),))])
-def test_nothing_to_rank_is_said(table: Scoreboard) -> None:
+def test_an_empty_table_is_refused(table: Scoreboard) -> None:
     with pytest.raises(ValueError, match="no method with a value in every class"):
         rank_methods(table)
 
 
-def test_pairs_further_apart_than_the_critical_difference_are_those_nemenyi_tells_apart() -> None:
+def test_pairs_beyond_the_critical_difference_differ_by_nemenyis_test() -> None:
     table = classification_of_2007()
     critical = critical_difference(17, 20)
     assert critical is not None
@@ -172,7 +172,7 @@ def critical_of_one_difference() -> float:
 
 
 def naive_holm(p_values: Sequence[float]) -> list[float]:
-    """The largest of all p-values up to it, each times the number of hypotheses not yet rejected before it."""
+    """The running maximum of the sorted p-values, each multiplied by the number of hypotheses left."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
     return [
         min(1.0, max(p_values[order[k]] * (len(order) - k) for k in range(order.index(place) + 1)))
@@ -181,18 +181,18 @@ def naive_holm(p_values: Sequence[float]) -> list[float]:
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
-def test_holms_correction_is_the_plain_one(p_values: list[float]) -> None:
+def test_holms_correction_matches_a_naive_one(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(naive_holm(p_values))
 
 
-def test_holm_rejects_what_bonferroni_does_and_more() -> None:
+def test_holm_rejects_everything_that_bonferroni_rejects() -> None:
     corrected = holm([0.01, 0.02, 0.03, 0.04])
 
     assert corrected == pytest.approx([0.04, 0.06, 0.06, 0.06])
     assert all(one <= 4 * other for one, other in zip(corrected, (0.01, 0.02, 0.03, 0.04), strict=True))
 
 
-def test_order_of_methods_changes_nothing() -> None:
+def test_the_order_of_methods_changes_nothing() -> None:
     rows = [[0.1, 0.5, 0.3], [0.9, 0.8, 0.7], [0.4, 0.6, 0.5]]
     diagrams = [
         rank_methods(
@@ -204,7 +204,7 @@ def test_order_of_methods_changes_nothing() -> None:
     assert all(one == other for one, other in combinations(diagrams, 2))
 
 
-def test_a_diagram_survives_json() -> None:
+def test_a_diagram_survives_a_round_trip_through_json() -> None:
     diagram = rank_methods(detection_of_2007())
 
     assert from_plain(RankDiagram, to_plain(diagram)) == diagram

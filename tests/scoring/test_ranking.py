@@ -33,16 +33,14 @@ def same(one: float, other: float) -> bool:
 
 
 @given(outcomes, left)
-def test_the_area_is_that_of_a_plain_loop_to_the_last_bit(found: list[int], missed: int) -> None:
+def test_the_area_equals_that_of_a_plain_loop_to_the_last_bit(found: list[int], missed: int) -> None:
     positives = found.count(1) + missed
 
     assert same(average_precision(said(found), positives), oracles.area(found, positives))
 
 
 @given(outcomes, left)
-def test_the_eleven_recalls_give_what_a_plain_loop_gives_to_the_last_bit(
-    found: list[int], missed: int
-) -> None:
+def test_eleven_point_ap_equals_a_plain_loop_to_the_last_bit(found: list[int], missed: int) -> None:
     positives = found.count(1) + missed
 
     value = average_precision_11_points(said(found), positives)
@@ -50,7 +48,7 @@ def test_the_eleven_recalls_give_what_a_plain_loop_gives_to_the_last_bit(
     assert same(value, oracles.eleven(found, positives, ELEVEN_RECALLS))
 
 
-def test_both_measures_of_long_rankings_are_those_of_plain_loops_to_the_last_bit() -> None:
+def test_both_measures_of_long_rankings_equal_plain_loops_to_the_last_bit() -> None:
     rng = np.random.default_rng(2007)
     for share in (0.02, 0.3, 0.9):
         found = rng.choice([1, 0, -1], 3000, p=[share, 0.95 - share, 0.05]).tolist()
@@ -62,7 +60,7 @@ def test_both_measures_of_long_rankings_are_those_of_plain_loops_to_the_last_bit
 
 
 @given(outcomes, left)
-def test_every_point_of_the_curve_is_that_of_a_plain_loop(found: list[int], missed: int) -> None:
+def test_every_point_of_the_curve_equals_that_of_a_plain_loop(found: list[int], missed: int) -> None:
     points = precision_recall(said(found), found.count(1) + missed)
 
     recall, precision = oracles.curve(found, found.count(1) + missed)
@@ -72,7 +70,7 @@ def test_every_point_of_the_curve_is_that_of_a_plain_loop(found: list[int], miss
 
 @measures
 @given(found=outcomes, missed=left)
-def test_a_value_lies_between_0_and_1_or_is_none(measure: Measure, found: list[int], missed: int) -> None:
+def test_a_value_is_between_0_and_1_or_is_nan(measure: Measure, found: list[int], missed: int) -> None:
     value = measure(said(found), found.count(1) + missed)
 
     assert math.isnan(value) or 0 <= value <= 1
@@ -86,7 +84,7 @@ def test_a_perfect_prediction_scores_1(measure: Measure, count: int) -> None:
 
 @measures
 @given(found=outcomes, missed=left)
-def test_one_more_false_positive_below_all_others_never_helps(
+def test_adding_a_false_positive_at_the_end_never_raises_the_score(
     measure: Measure, found: list[int], missed: int
 ) -> None:
     positives = found.count(1) + missed
@@ -99,7 +97,7 @@ def test_one_more_false_positive_below_all_others_never_helps(
 
 @measures
 @given(found=outcomes, missed=st.integers(1, 30))
-def test_one_more_true_positive_below_all_others_never_harms(
+def test_adding_a_true_positive_at_the_end_never_lowers_the_score(
     measure: Measure, found: list[int], missed: int
 ) -> None:
     positives = found.count(1) + missed
@@ -110,24 +108,24 @@ def test_one_more_true_positive_below_all_others_never_harms(
     assert math.isnan(before) or after >= before
 
 
-def test_with_nothing_to_find_the_area_is_not_a_number_and_eleven_recalls_give_0() -> None:
+def test_without_positives_the_area_is_nan_and_eleven_point_ap_is_0() -> None:
     assert math.isnan(average_precision(said([0]), 0))
     assert average_precision_11_points(said([0]), 0) == 0
     assert average_precision_11_points(said([-1]), 0) == 0
 
 
-def test_without_predictions_both_give_0_even_with_nothing_to_find() -> None:
+def test_without_predictions_both_measures_are_0_even_without_positives() -> None:
     for positives in (0, 3):
         assert average_precision(said([]), positives) == 0
         assert average_precision_11_points(said([]), positives) == 0
 
 
-def test_with_ignored_predictions_only_the_area_is_0_and_eleven_recalls_are_not_a_number() -> None:
+def test_with_only_ignored_predictions_the_area_is_0_and_eleven_point_ap_nan() -> None:
     assert average_precision(said([-1, -1]), 3) == 0
     assert math.isnan(average_precision_11_points(said([-1, -1]), 3))
 
 
-def test_the_levels_are_multiples_of_a_tenth_and_not_literals() -> None:
+def test_recall_levels_are_computed_multiples_of_a_tenth() -> None:
     assert [str(level) for level in ELEVEN_RECALLS if len(str(level)) > 3] == [
         "0.30000000000000004",
         "0.6000000000000001",
@@ -143,20 +141,20 @@ confidence = st.one_of(
 
 
 @given(st.lists(confidence, max_size=60))
-def test_the_ranking_is_that_of_a_stable_sort(found: list[float]) -> None:
+def test_the_ranking_equals_a_stable_sort(found: list[float]) -> None:
     assert rank(np.array(found, np.float64)).tolist() == sorted(
         range(len(found)), key=lambda place: -found[place]
     )
 
 
-def test_confidences_that_differ_in_the_last_bit_only_are_told_apart() -> None:
+def test_confidences_that_differ_in_the_last_bit_are_distinguished() -> None:
     found = np.array([0.1, np.nextafter(0.1, 1), 0.1, np.nextafter(0.1, 0)])
 
     assert rank(found).tolist() == [1, 0, 2, 3]
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32])
-def test_narrow_confidences_are_ranked_like_wide_ones(kind: type[np.floating[Any]]) -> None:
+def test_narrow_floats_are_ranked_like_float64(kind: type[np.floating[Any]]) -> None:
     confidence = np.random.default_rng(4).normal(size=1000).astype(kind)
 
     assert rank(confidence).tolist() == rank(confidence.astype(np.float64)).tolist()
@@ -165,22 +163,22 @@ def test_narrow_confidences_are_ranked_like_wide_ones(kind: type[np.floating[Any
 @pytest.mark.parametrize(
     ("confidence", "complaint"), [(np.array([0.5, np.nan]), "NaN at 1"), (np.ones((2, 1)), r"\(2, 1\)")]
 )
-def test_what_cannot_be_ranked_is_refused(confidence: Floats, complaint: str) -> None:
+def test_confidences_that_cannot_be_ranked_are_refused(confidence: Floats, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         rank(confidence)
 
 
-def test_the_ranking_of_many_ties_is_that_of_a_stable_sort() -> None:
+def test_the_ranking_of_many_ties_equals_a_stable_sort() -> None:
     found = np.random.default_rng(7).integers(0, 50, 20_000) / 50
 
     assert rank(found).tolist() == np.argsort(-found, kind="stable").tolist()
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_the_mean_is_added_up_from_left_to_right(values: list[float]) -> None:
+def test_the_mean_is_summed_from_left_to_right(values: list[float]) -> None:
     assert mean_of_classes(values) == oracles.mean(values)
 
 
-def test_there_is_no_mean_of_nothing_nor_of_what_is_not_a_number() -> None:
+def test_there_is_no_mean_of_no_values_or_of_nan() -> None:
     assert math.isnan(mean_of_classes([]))
     assert math.isnan(mean_of_classes([0.5, math.nan]))

@@ -5,11 +5,11 @@ from tests.scoring.archives import ACTIONS, CLASSES, IMAGES, description
 
 
 @pytest.mark.parametrize("dataset", CHALLENGES)
-def test_numbers_count_on_from_one(dataset: str) -> None:
+def test_competitions_are_numbered_from_one(dataset: str) -> None:
     assert [info.number for info in competitions(dataset)] == list(range(1, len(competitions(dataset)) + 1))
 
 
-def test_numbers_mean_what_they_meant_in_their_year() -> None:
+def test_competition_numbers_mean_what_they_meant_in_their_year() -> None:
     tasks = {dataset: {info.number: info.task for info in infos} for dataset, infos in CHALLENGES.items()}
 
     assert set(tasks["VOC2006"].values()) == {"classification", "detection"}
@@ -24,7 +24,7 @@ def test_an_unknown_dataset_has_the_ten_competitions() -> None:
     assert len(competitions("sample")) == 10
 
 
-def test_a_number_that_a_year_did_not_have_is_an_error() -> None:
+def test_an_unknown_competition_number_is_an_error() -> None:
     with pytest.raises(LookupError, match="VOC2006 has no competition 5; it has 1, 2, 3, 4"):
         competition_of("VOC2006", 5)
 
@@ -49,7 +49,7 @@ def test_a_competition_has_a_rule_for_training_data() -> None:
         ("VOC2012", 9, "Action", "comp9_action_test_reading.txt", ACTIONS[0], "actions"),
     ],
 )
-def test_files_are_called_as_the_kits_call_them(
+def test_file_names_match_those_of_the_kits(
     dataset: str, number: int, folder: str, first: str, about: str, subjects: str
 ) -> None:
     info = competition_of(dataset, number)
@@ -62,11 +62,11 @@ def test_files_are_called_as_the_kits_call_them(
     assert file_name_as_regex(info).fullmatch(first)
 
 
-def test_a_pattern_is_shown_with_what_to_fill_in() -> None:
+def test_file_name_patterns_are_shown_with_placeholders() -> None:
     assert competition_of("VOC2012", 5).file_pattern_of("val") == "Segmentation/comp5_val_cls/<image>.png"
 
 
-def test_a_name_of_another_set_is_understood() -> None:
+def test_a_file_name_of_another_image_set_is_recognised() -> None:
     found = file_name_as_regex(competition_of("VOC2012", 3)).fullmatch("comp3_det_val_car.txt")
 
     assert found

@@ -1,4 +1,4 @@
-"""The bootstrap against scoring again with images repeated."""
+"""The bootstrap, compared to scoring with repeated images."""
 
 import hashlib
 import tracemalloc
@@ -55,7 +55,7 @@ def some_things(rng: np.random.Generator) -> list[Thing]:
 
 
 def some_predictions(rng: np.random.Generator, things: list[Thing]) -> list[Prediction]:
-    """Around the things and elsewhere, with many ties."""
+    """Predictions near the objects and elsewhere, with many ties."""
     predictions = []
     for _ in range(rng.integers(0, 25)):
         confidence = float(rng.integers(0, 6) / 8)
@@ -71,7 +71,7 @@ def some_predictions(rng: np.random.Generator, things: list[Thing]) -> list[Pred
 def scored_again(
     predictions: list[Prediction], things: list[Thing], times: list[int], oracle: Oracle
 ) -> float:
-    """Every image as often as it was drawn, each copy an image of its own with its objects and its lines."""
+    """The score with every image repeated as often as it was drawn, along with its objects and lines."""
     copies = {image: [image * 100 + copy for copy in range(times[image])] for image in range(IMAGES)}
     lines = [
         Prediction(copy, each.confidence, each.box) for each in predictions for copy in copies[each.image]
@@ -104,9 +104,7 @@ def kept(predictions: list[Prediction], things: list[Thing]) -> tuple[RankedPred
     ("measure", "oracle"),
     [(AP_AREA, area), (AP_AREA_OF_OBJECTS, area), (AP_11_POINTS, eleven)],
 )
-def test_a_replicate_is_what_scoring_the_repeated_images_gives(
-    measure: RankingMeasure, oracle: Oracle
-) -> None:
+def test_a_replicate_equals_scoring_the_repeated_images(measure: RankingMeasure, oracle: Oracle) -> None:
     rng = np.random.default_rng(5)
     draws = Draws(IMAGES, 12)
     weights = draws.weights(0, 12)
@@ -140,7 +138,7 @@ def test_heavy_weights_do_not_overflow(times: tuple[int, ...], kind: type) -> No
     assert steps.false_positives[0, -1] == heavy[np.sort(outcomes) == 0].sum()
 
 
-def test_the_value_with_every_image_once_is_the_score_itself() -> None:
+def test_drawing_every_image_once_gives_the_score_itself() -> None:
     rng = np.random.default_rng(8)
     image = rng.integers(0, 50, 3000).astype(np.int32)
     outcomes = rng.choice([-1, 0, 1], 3000, p=[0.1, 0.6, 0.3]).astype(np.int8)
@@ -154,7 +152,7 @@ def test_the_value_with_every_image_once_is_the_score_itself() -> None:
         assert found == pytest.approx(measure.of(outcomes, ranked.positives), abs=1e-13)
 
 
-def test_a_class_without_any_object_has_what_the_measure_gives_it() -> None:
+def test_a_class_without_objects_has_the_measures_value_in_each_replicate() -> None:
     ranked = RankedPredictions("cat", 0, np.array([0], np.int32), np.array([0.5]), np.array([0], np.int8))
     nothing = np.zeros((1, 3), np.int32)
 
@@ -165,7 +163,7 @@ def test_a_class_without_any_object_has_what_the_measure_gives_it() -> None:
     assert by_levels.tolist() == [[0, 0, 0, 0]]
 
 
-def test_the_area_under_roc_is_that_of_repeated_images() -> None:
+def test_a_replicate_of_roc_auc_equals_scoring_the_repeated_images() -> None:
     rng = np.random.default_rng(3)
     for _ in range(30):
         confidence = -np.sort(-rng.integers(0, 8, 15) / 8)
@@ -184,7 +182,7 @@ def test_the_area_under_roc_is_that_of_repeated_images() -> None:
             assert value == pytest.approx(roc_auc(again), abs=1e-14, nan_ok=True)
 
 
-def test_a_segmentation_is_resampled_by_its_images() -> None:
+def test_a_segmentation_is_resampled_by_image() -> None:
     counts = np.random.default_rng(1).integers(0, 9, (6, 3, 3)).astype(np.int64)
     counts[0] = 2**31 // 9 * (counts[0] > 4)  # many pixels, drawn several times
     draws = Draws(6, 5)
@@ -198,7 +196,7 @@ def test_a_segmentation_is_resampled_by_its_images() -> None:
         assert column.tolist() == iou_of_labels(np.sum(copies, axis=0)).tolist()
 
 
-def test_many_labels_take_memory_only_for_the_pairs_that_occur() -> None:
+def test_memory_grows_with_the_label_pairs_that_occur() -> None:
     labels, images = 151, 100
     matrix = np.zeros((labels, labels), np.int64)
     matrix[:8, :8] = 1000
@@ -221,7 +219,7 @@ def test_each_replicate_draws_as_many_images_as_there_are() -> None:
     assert np.abs(weights.mean(axis=1) - 1).max() < 5 / np.sqrt(300)
 
 
-def test_what_is_drawn_does_not_depend_on_how_many_are_drawn_at_once() -> None:
+def test_draws_do_not_depend_on_how_many_are_made_at_once() -> None:
     together = Draws(77).weights(0, 200)
 
     assert np.array_equal(Draws(77).weights(130, 131)[:, 0], together[:, 130])
@@ -229,19 +227,19 @@ def test_what_is_drawn_does_not_depend_on_how_many_are_drawn_at_once() -> None:
     assert not np.array_equal(Draws(77, seed=1).weights(0, 1), together[:, :1])
 
 
-def test_what_is_drawn_never_changes() -> None:
+def test_draws_never_change_between_versions() -> None:
     weights = Draws(501).weights(0, 64)
 
     assert hashlib.sha256(weights.tobytes()).hexdigest()[:16] == "25220b86b4c9316d"
 
 
-def test_many_images_are_counted_in_wider_numbers() -> None:
+def test_weights_of_many_images_do_not_overflow() -> None:
     weights = Draws(70_000).weights(0, 1)
 
     assert weights.sum(dtype=np.int64) == 70_000
 
 
-def test_replicates_in_several_blocks_are_those_of_one_by_one() -> None:
+def test_replicates_in_blocks_equal_single_replicates() -> None:
     ranked = RankedPredictions(
         "cat", 3, np.arange(5, dtype=np.int32), np.linspace(1, 0, 5), np.array([1, 0, 1, 0, 1], np.int8)
     )
@@ -265,13 +263,13 @@ def test_the_headline_is_the_average_of_each_replicate() -> None:
     assert headline.tolist() == [0.2, 0.5]  # of the classes drawn
 
 
-def test_a_class_that_never_has_a_value_leaves_none_to_the_headline() -> None:
+def test_a_class_that_never_has_a_value_leaves_no_headline() -> None:
     values = np.array([[np.nan, np.nan], [0.3, 0.5]])
 
     assert np.isnan(headline_by_replicate(values, mean_of_classes)).all()
 
 
-def test_no_classes_are_no_rows() -> None:
+def test_no_classes_give_no_rows() -> None:
     found: Floats = resample_rankings([], np.zeros((0, 4), np.int32), AP_AREA.weighted, Draws(4, 3))
 
     assert found.shape == (0, 3)

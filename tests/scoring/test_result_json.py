@@ -37,7 +37,7 @@ def test_a_result_is_read_from_its_json_unchanged() -> None:
     assert Result.from_json(result().to_json()) == result()
 
 
-def test_the_same_result_gives_the_same_json_in_which_a_curve_lists_all_but_false_positives() -> None:
+def test_equal_results_give_equal_json_without_false_positives_in_curves() -> None:
     plain = json.loads(result().to_json())
 
     assert result().to_json() == result().to_json()
@@ -49,14 +49,14 @@ def test_the_same_result_gives_the_same_json_in_which_a_curve_lists_all_but_fals
     }
 
 
-def test_json_that_is_no_result_is_refused() -> None:
+def test_json_that_is_not_a_result_is_refused() -> None:
     for text in ("", "[]", "{}", result().to_json().replace('"curve"', '"sculpture"')):
         with pytest.raises((KeyError, TypeError, ValueError)):
             Result.from_json(text)
 
 
 @given(OUTCOMES, st.integers(0, 9))
-def test_a_curve_has_the_kit_s_point_for_each_prediction(outcomes: list[int], missed: int) -> None:
+def test_a_curve_has_the_kits_point_for_each_prediction(outcomes: list[int], missed: int) -> None:
     points = curve(outcomes, outcomes.count(1) + missed).points()
 
     recall, precision = oracles.curve(outcomes, outcomes.count(1) + missed)
@@ -65,9 +65,7 @@ def test_a_curve_has_the_kit_s_point_for_each_prediction(outcomes: list[int], mi
 
 
 @given(OUTCOMES, st.integers(0, 9))
-def test_the_envelope_is_the_best_precision_at_each_recall_or_beyond(
-    outcomes: list[int], missed: int
-) -> None:
+def test_the_envelope_is_the_best_precision_at_or_above_each_recall(outcomes: list[int], missed: int) -> None:
     positives = outcomes.count(1) + missed
     points = list(zip(*oracles.curve(outcomes, positives), strict=True))
 

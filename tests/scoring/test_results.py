@@ -1,4 +1,4 @@
-"""What a caller does with a result: look at a class, print, plot, keep."""
+"""What callers do with a result: look at a class, print, plot, store."""
 
 from importlib import import_module
 from pathlib import Path
@@ -44,12 +44,12 @@ def test_a_class_has_its_value_curve_and_matches() -> None:
     assert car.matches.outcomes.tolist() == [1, 0]
 
 
-def test_a_class_that_is_not_there_is_named() -> None:
+def test_an_unknown_class_is_named() -> None:
     with pytest.raises(KeyError, match="the result has no class 'dog'; it has car, cat, motorbike"):
         detected()["dog"]
 
 
-def test_what_is_no_average_precision_is_not_called_so() -> None:
+def test_ap_is_refused_if_the_measure_is_not_average_precision() -> None:
     assert classified("voc2006")["cat"].value == 0.5
     assert classified("voc2007")["cat"].ap is not None
     with pytest.raises(
@@ -69,9 +69,7 @@ def test_a_result_prints_as_a_table() -> None:
     ]
 
 
-def test_a_mean_says_which_classes_without_objects_it_counts_also_in_json_and_the_first_few_in_print() -> (
-    None
-):
+def test_print_and_json_name_classes_without_objects_that_the_mean_counts() -> None:
     truth = GroundTruth.from_arrays(["a"], ["0"], [BOX], convention="inclusive", classes=list("0123456789"))
     found = Detections.from_arrays(["a"], ["0"], [0.9], [BOX])
 
@@ -88,7 +86,7 @@ def test_a_mean_says_which_classes_without_objects_it_counts_also_in_json_and_th
     assert {each.reason for each in undefined.classes[1:]} == {"there is no such object in the set"}
 
 
-def test_why_there_is_no_headline_is_printed() -> None:
+def test_the_reason_for_a_missing_headline_is_printed() -> None:
     assert str(segmented()).splitlines()[-1].startswith("mean             -  ")
 
 
@@ -130,7 +128,7 @@ def test_curves_are_drawn_with_their_values() -> None:
 
 
 @pytest.mark.usefixtures("_no_window")
-def test_roc_curves_are_drawn_on_axes_that_are_given() -> None:
+def test_roc_curves_are_drawn_on_given_axes() -> None:
     given = import_module("matplotlib.pyplot").subplots()[1]
 
     axes = classified("voc2006").plot(given)
@@ -141,14 +139,14 @@ def test_roc_curves_are_drawn_on_axes_that_are_given() -> None:
 
 
 @pytest.mark.usefixtures("_no_window")
-def test_values_without_curves_are_bars() -> None:
+def test_values_without_curves_are_drawn_as_bars() -> None:
     axes = segmented().plot()
 
     assert axes.get_xlabel() == "Intersection over union"
     assert [bar.get_width() for bar in axes.patches][:2] == [0.5, 2 / 3]
 
 
-def test_plotting_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plotting_without_matplotlib_explains_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
 
     with pytest.raises(ImportError, match="pip install matplotlib"):

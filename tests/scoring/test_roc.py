@@ -19,7 +19,7 @@ rankings = st.lists(st.tuples(label, confidences), max_size=40)
 
 
 def ranked(rows: list[tuple[int, float | None]]) -> RankedPredictions:
-    """A ranking of images with these labels and confidences; none where an image is missing."""
+    """A ranking of images with these labels and confidences; None for an image that is missing."""
     known = ClassLabels(
         len(rows),
         np.arange(len(rows), dtype=np.int32),
@@ -44,12 +44,12 @@ def same(one: float, other: float) -> bool:
 
 
 @given(rankings)
-def test_the_auc_is_that_of_a_plain_loop_to_the_last_bit(rows: list[tuple[int, float | None]]) -> None:
+def test_the_auc_equals_that_of_a_plain_loop_to_the_last_bit(rows: list[tuple[int, float | None]]) -> None:
     assert same(roc_auc(ranked(rows)), oracles.roc_area(points(rows)))
 
 
 @given(rankings)
-def test_every_point_of_the_curve_is_that_of_a_plain_loop(rows: list[tuple[int, float | None]]) -> None:
+def test_every_point_of_the_curve_equals_that_of_a_plain_loop(rows: list[tuple[int, float | None]]) -> None:
     drawn = draw_roc(ranked(rows)).points()
 
     expected = np.array(points(rows))
@@ -58,7 +58,7 @@ def test_every_point_of_the_curve_is_that_of_a_plain_loop(rows: list[tuple[int, 
 
 
 @given(rankings)
-def test_the_auc_lies_between_0_and_1_or_is_none(rows: list[tuple[int, float | None]]) -> None:
+def test_the_auc_is_between_0_and_1_or_is_nan(rows: list[tuple[int, float | None]]) -> None:
     value = roc_auc(ranked(rows))
 
     assert math.isnan(value) or -1e-12 <= value <= 1 + 1e-12
@@ -72,7 +72,7 @@ def test_a_perfect_ranking_has_an_auc_of_1(labels: list[int]) -> None:
 
 
 @given(rankings)
-def test_one_more_negative_below_all_others_lowers_the_area_by_its_weight_only(
+def test_adding_a_negative_at_the_end_changes_the_auc_only_by_its_weight(
     rows: list[tuple[int, float | None]],
 ) -> None:
     negatives = sum(label == -1 for label, _ in rows)
@@ -85,7 +85,7 @@ def test_one_more_negative_below_all_others_lowers_the_area_by_its_weight_only(
     assert value * (negatives + 1) == pytest.approx(alarms + 1, abs=1e-9)
 
 
-def test_a_tie_counts_as_if_its_negatives_came_first() -> None:
+def test_ties_count_as_if_their_negatives_came_first() -> None:
     assert roc_auc(ranked([(1, 0.5), (-1, 0.5)])) == 0
     assert roc_auc(ranked([(1, 0.9), (1, 0.5), (-1, 0.5)])) == 0.5
 
@@ -95,12 +95,12 @@ def test_without_positives_or_without_negatives_there_is_no_auc() -> None:
     assert math.isnan(roc_auc(ranked([(1, 0.5)])))
 
 
-def test_equal_confidences_end_where_the_next_one_differs() -> None:
+def test_a_run_of_equal_confidences_ends_at_the_next_different_one() -> None:
     assert ends_of_ties(np.empty(0)).tolist() == []
     assert ends_of_ties(np.array([0.0, -0.0, -1.0])).tolist() == [False, True, True]
 
 
-def test_a_curve_survives_json() -> None:
+def test_a_curve_survives_a_round_trip_through_json() -> None:
     curve = draw_roc(ranked([(1, 0.5), (-1, 0.5), (0, 0.1), (1, None)]))
 
     assert from_plain(EXHIBITS["roc_curve"], to_plain(curve)) == curve

@@ -20,11 +20,11 @@ def test_a_table_is_read_with_its_gaps() -> None:
 
 
 @pytest.mark.parametrize("number", ["1_0", "nan", "inf", "1e999", "\uff11", "0x1", "1,5"[:1] + " 5", "--1"])
-def test_what_is_no_plain_number_is_a_problem(number: str) -> None:
+def test_a_cell_that_is_not_a_plain_number_is_a_problem(number: str) -> None:
     assert problems(f"method,car\na,1\nb,{number}\n") == [("not-a-number", 3)]
 
 
-def test_all_problems_are_said_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     text = "method,car,car,\na,1,2,3\na,x,2,3\n,1,2\n"
 
     assert problems(text) == [
@@ -44,9 +44,9 @@ def test_a_table_needs_methods_and_classes() -> None:
     assert problems("method\na\n") == [("table-size", 1)]
 
 
-def test_what_is_no_table_at_all_is_refused_with_its_line() -> None:
+def test_malformed_csv_is_refused_with_its_line() -> None:
     assert problems("method,car\na," + "1" * 200_000) == [("not-a-table", 2)]
 
 
-def test_lines_are_counted_as_an_editor_counts_them() -> None:
+def test_line_numbers_match_those_of_an_editor() -> None:
     assert problems('method,"car\nred"\na,x\n') == [("not-a-number", 3)]

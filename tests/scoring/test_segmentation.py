@@ -38,7 +38,7 @@ IMAGES = ("z_9", "a_1", "a_2")
 
 
 def truth_of(folder: Path, **images: Bytes) -> GroundTruth:
-    """A kit with two images in its Main set, and a third one that is in the Segmentation set only."""
+    """A kit with two images in its Main set and a third one only in the Segmentation set."""
     tree = kit(folder / "kit").write(
         "ImageSets/Segmentation/test.txt", "".join(f"{name}\n" for name in IMAGES)
     )
@@ -101,7 +101,7 @@ def test_a_report_has_a_value_for_each_label_their_mean_and_the_matrix(tmp_path:
     assert Result.from_json(report.to_json()) == report
 
 
-def test_in_2007_what_counts_is_the_share_found_and_all_pixels_stand_beside(tmp_path: Path) -> None:
+def test_the_measure_of_2007_is_pixel_accuracy_by_class_with_the_total_beside(tmp_path: Path) -> None:
     report = scored(tmp_path, TRUTH, PREDICTION, protocol="voc2007")
 
     assert [each.value for each in report.classes] == [1.0, 2 / 3, 0.0]
@@ -111,7 +111,7 @@ def test_in_2007_what_counts_is_the_share_found_and_all_pixels_stand_beside(tmp_
 @pytest.mark.parametrize(
     ("protocol", "headline", "reason"), [("voc2008", None, "a class has no value"), ("voc2007", 1 / 3, None)]
 )
-def test_a_class_that_is_nowhere_has_no_value_and_the_mean_is_the_kit_s(
+def test_an_absent_class_has_no_value_and_the_mean_follows_the_kit(
     protocol: str, headline: float | None, reason: str | None, tmp_path: Path
 ) -> None:
     report = scored(tmp_path, small("000", "000"), small("000", "000"), protocol=protocol)
@@ -130,7 +130,7 @@ def test_a_class_that_is_only_predicted_scores_0(tmp_path: Path) -> None:
     assert report.classes[2] == ClassResult("dog", 0.0, None, 0, 1)
 
 
-def test_where_everything_is_void_nothing_has_a_value() -> None:
+def test_nothing_has_a_value_if_everything_is_void() -> None:
     void = small("vvv", "vvv")
 
     scores = score_of([void], [small("000", "012")], BY_CLASS_ACCURACY)
@@ -139,7 +139,7 @@ def test_where_everything_is_void_nothing_has_a_value() -> None:
     assert scores.exhibits[1] == ScoreTable("Pixel accuracy", (("all pixels", None),))
 
 
-def test_of_a_subset_the_background_and_its_classes_are_scored_and_the_others_left_out(
+def test_a_subset_is_scored_with_the_background_and_without_other_classes(
     tmp_path: Path,
 ) -> None:
     everything = scored(tmp_path / "1", TRUTH, PREDICTION)
@@ -151,7 +151,7 @@ def test_of_a_subset_the_background_and_its_classes_are_scored_and_the_others_le
     assert subset.receipt != everything.receipt
 
 
-def test_a_class_that_is_not_there_cannot_be_chosen(tmp_path: Path) -> None:
+def test_an_unknown_class_cannot_be_chosen(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match="comp5 has no unicorn; it has background, cat, dog"):
         scored(tmp_path, TRUTH, PREDICTION, classes=("unicorn",))
 
@@ -160,7 +160,7 @@ def test_the_columns_of_a_board_are_the_background_and_the_classes(tmp_path: Pat
     assert columns(truth_of(tmp_path).description, 5) == LABELS
 
 
-def test_what_was_counted_is_kept_image_by_image_in_the_order_of_the_set(tmp_path: Path) -> None:
+def test_counts_are_stored_by_image_in_the_order_of_the_set(tmp_path: Path) -> None:
     report = scored(tmp_path, TRUTH, PREDICTION)
 
     origin, counts = open_matches(tmp_path / "kept")
@@ -171,7 +171,7 @@ def test_what_was_counted_is_kept_image_by_image_in_the_order_of_the_set(tmp_pat
     assert report.exhibits[-1] == ConfusionMatrix(LABELS, tuple(map(tuple, counts.total().tolist())))
 
 
-def test_wrong_and_missing_masks_are_all_said_at_once(tmp_path: Path) -> None:
+def test_invalid_and_missing_masks_are_all_reported_at_once(tmp_path: Path) -> None:
     sent = results(tmp_path, a_1=np.zeros((4, 4), np.uint8), z_9=small("000", "003"))
     next(sent.rglob("a_2.png")).unlink()
 
@@ -227,7 +227,7 @@ def test_the_order_of_images_changes_nothing(
 
 
 @given(pictures, every_rules)
-def test_perfect_predictions_score_1_and_none_scores_more(
+def test_perfect_predictions_score_1_and_no_prediction_scores_more(
     truth: list[Bytes], rules: SegmentationRules
 ) -> None:
     perfect = score_of(truth, truth, rules)
@@ -251,7 +251,7 @@ def test_images_of_more_than_a_million_pixels_are_counted_like_small_ones() -> N
 
 
 @given(pictures, pictures)
-def test_values_are_those_of_a_plain_loop(truth: list[Bytes], predictions: list[Bytes]) -> None:
+def test_values_equal_those_of_a_plain_loop(truth: list[Bytes], predictions: list[Bytes]) -> None:
     count = min(len(truth), len(predictions))
     true, given_labels = (
         [label for image in images[:count] for label in image.ravel().tolist()]
@@ -270,7 +270,7 @@ def test_values_are_those_of_a_plain_loop(truth: list[Bytes], predictions: list[
     )
 
 
-def test_many_labels_take_memory_only_for_the_pairs_that_occur() -> None:
+def test_memory_grows_with_the_label_pairs_that_occur() -> None:
     labels, images = 151, 200
     rng = np.random.default_rng(5)
     maps = [rng.integers(0, labels, (2, 2), np.uint8).repeat(8, 0).repeat(8, 1) for _ in range(images)]

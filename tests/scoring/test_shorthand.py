@@ -1,4 +1,4 @@
-"""The measures of plain arrays are those of scikit-learn, and of the kits where a rule says so."""
+"""The measures of plain arrays equal those of scikit-learn, or of the kits if a rule says so."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ pairs = st.lists(st.tuples(st.booleans(), st.integers(0, 8)), min_size=1, max_si
 
 
 @given(pairs)
-def test_average_precision_is_scikit_learn_s(rows: list[tuple[bool, int]]) -> None:
+def test_average_precision_equals_that_of_scikit_learn(rows: list[tuple[bool, int]]) -> None:
     y_true, y_score = (list(column) for column in zip(*rows, strict=True))
 
     expected = metrics.average_precision_score(y_true, y_score)
@@ -26,7 +26,7 @@ def test_average_precision_is_scikit_learn_s(rows: list[tuple[bool, int]]) -> No
     assert average_precision(y_true, y_score) == pytest.approx(expected, abs=1e-12)
 
 
-def test_average_precision_of_many_float32_scores_is_scikit_learn_s() -> None:
+def test_average_precision_of_many_float32_scores_equals_scikit_learn() -> None:
     dice = np.random.default_rng(3)
     y_true, y_score = dice.integers(0, 2, 5000), dice.random(5000, np.float32)
 
@@ -36,7 +36,7 @@ def test_average_precision_of_many_float32_scores_is_scikit_learn_s() -> None:
     assert average_precision(2 * y_true - 1, y_score) == pytest.approx(expected, abs=1e-12)
 
 
-def test_other_rules_are_the_kits() -> None:
+def test_the_other_rules_of_average_precision_follow_the_kits() -> None:
     y_true, y_score = [1, 0, 1, 1], [0.9, 0.8, 0.8, 0.1]
 
     assert average_precision(y_true, y_score, rule=ApRule.AREA) == pytest.approx((1 + 0.75 + 0.75) / 3)
@@ -48,7 +48,9 @@ def test_other_rules_are_the_kits() -> None:
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), min_size=1, max_size=30),
     st.permutations("abcd").map(lambda labels: labels[:3]),
 )
-def test_a_confusion_matrix_is_scikit_learn_s(rows: list[tuple[str, str]], labels: list[str]) -> None:
+def test_a_confusion_matrix_equals_that_of_scikit_learn(
+    rows: list[tuple[str, str]], labels: list[str]
+) -> None:
     y_true, y_pred = (list(column) for column in zip(*rows, strict=True))
 
     found = confusion_matrix(y_true, y_pred)
@@ -61,14 +63,14 @@ def test_a_confusion_matrix_is_scikit_learn_s(rows: list[tuple[str, str]], label
         assert confusion_matrix(y_true, y_pred, labels=labels).tolist() == expected.tolist()
 
 
-def test_label_maps_are_counted_pixel_by_pixel_and_void_is_left_out() -> None:
+def test_label_maps_are_counted_by_pixel_without_void() -> None:
     true, predicted = np.array([[0, 1], [255, 1]], np.uint8), np.array([[0, 0], [1, 1]], np.uint8)
 
     assert confusion_matrix(true, predicted, labels=[0, 1]).tolist() == [[1, 0], [1, 1]]
     assert confusion_matrix([], [], labels=[]).shape == (0, 0)
 
 
-def test_overlaps_are_of_every_pair_in_either_convention() -> None:
+def test_overlaps_are_computed_for_every_pair_in_either_convention() -> None:
     boxes, others = [[1, 1, 10, 10], [5, 5, 4, 4]], np.array([[1, 1, 10, 5], [1, 1, 10, 10]], np.float32)
 
     assert iou_matrix(boxes, others, convention="inclusive").tolist() == [[0.5, 1.0], [0.0, 0.0]]
@@ -96,7 +98,7 @@ def test_overlaps_are_of_every_pair_in_either_convention() -> None:
         (lambda: confusion_matrix([1], [1], labels=[1, 1]), "to name each label once, found [1, 1]"),
     ],
 )
-def test_anything_else_is_refused_with_one_sentence(call: Any, sentence: str) -> None:
+def test_invalid_arguments_are_refused_in_one_sentence(call: Any, sentence: str) -> None:
     with pytest.raises(DataError) as error:
         call()
 

@@ -31,7 +31,7 @@ def test_names_that_differ_in_case_zeros_or_punctuation_are_found(name: bytes, m
     assert similar_name(name, known) == meant
 
 
-def test_two_names_of_the_same_plain_form_are_not_suggested() -> None:
+def test_an_ambiguous_name_gets_no_suggestion() -> None:
     assert similar_name(b"B 1", frozenset({b"b_1", b"B-1"})) is None
 
 
@@ -47,7 +47,7 @@ def test_two_names_of_the_same_plain_form_are_not_suggested() -> None:
         ("zebra", None),
     ],
 )
-def test_a_class_that_was_meant_is_suggested(word: str, meant: str | None) -> None:
+def test_a_misspelled_class_is_suggested(word: str, meant: str | None) -> None:
     assert similar_word(word, classes_of("VOC2012")) == meant
 
 
@@ -66,7 +66,7 @@ def test_a_near_miss_in_a_file_name_is_explained(tmp_path: Path, file: str, word
     assert any(words in problem.message for problem in validate(archive, PHASE).problems)
 
 
-def test_an_image_written_without_its_zeros_is_found(tmp_path: Path) -> None:
+def test_an_image_written_without_leading_zeros_is_found(tmp_path: Path) -> None:
     archive = written(
         tmp_path,
         gz(tar({"results/VOC2007/Main/comp3_det_test_car.txt": b"8 0.5 1 2 \x1b[31m\n8 0.5 1 2 3 4\n"})),
@@ -80,7 +80,7 @@ def test_an_image_written_without_its_zeros_is_found(tmp_path: Path) -> None:
     assert control.text == r"8 0.5 1 2 \x1b[31m"
 
 
-def test_many_unknown_names_take_little_time(tmp_path: Path) -> None:
+def test_suggestions_for_many_unknown_names_take_little_time(tmp_path: Path) -> None:
     files = {f"results/VOC2007/Main/comp3_det_test_{n}.txt": b"" for n in range(10_000)}
     lines = b"".join(b"%d 0.5 1 2 3 4\n" % n for n in range(10_000, 110_000))
     archive = written(
@@ -97,7 +97,7 @@ def test_many_unknown_names_take_little_time(tmp_path: Path) -> None:
     assert time.process_time() - start < 10
 
 
-def test_among_very_many_words_only_another_spelling_is_found() -> None:
+def test_among_very_many_words_only_spelling_variants_are_suggested() -> None:
     many = [f"class {number:05d}" for number in range(MAX_COMPARED + 1)]
 
     assert similar_word("Class_17", many) == "class 00017"

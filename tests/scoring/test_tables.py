@@ -1,4 +1,4 @@
-"""Annotations as arrays."""
+"""Annotations stored as arrays."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ BOX = Box(1, 1, 10, 10)
 
 
 class Unsearchable(tuple[str, ...]):
-    """Names that are not searched for one by one: with a thousand classes that is slow."""
+    """Names that raise an error on a linear search, which is slow with a thousand classes."""
 
     __slots__ = ()
 
@@ -18,14 +18,14 @@ class Unsearchable(tuple[str, ...]):
         raise AssertionError
 
 
-def test_objects_have_the_number_of_their_class_without_a_search() -> None:
+def test_class_numbers_are_looked_up_without_a_linear_search() -> None:
     names = Unsearchable(f"class {number}" for number in range(1203))
     page = Annotation(50, 40, (AnnotatedObject("class 1202", BOX), AnnotatedObject("class 7", BOX)))
 
     assert objects_of([page], names).name.tolist() == [1202, 7]
 
 
-def test_actions_have_their_number_without_a_search() -> None:
+def test_action_numbers_are_looked_up_without_a_linear_search() -> None:
     page = Annotation(50, 40, (AnnotatedObject("person", BOX),))
 
     labels = action_labels_of([Act("running", "a", 1, -1)], Unsearchable(["reading", "running"]), {"a": page})
@@ -33,6 +33,6 @@ def test_actions_have_their_number_without_a_search() -> None:
     assert np.array_equal(labels.action, [1])
 
 
-def test_a_class_that_is_not_listed_is_refused() -> None:
+def test_an_unlisted_class_is_refused() -> None:
     with pytest.raises(KeyError, match="dog"):
         objects_of([Annotation(50, 40, (AnnotatedObject("dog", BOX),))], ("cat",))

@@ -1,4 +1,4 @@
-"""The rows named after TensorFlow's configurations against its evaluators."""
+"""The protocols named after TensorFlow's configurations, compared to its evaluators."""
 
 import math
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def objects_of(truth: Truth, label: int) -> ClassObjects:
 def evaluate_ours(
     protocol: str, truth: Truth, found: Boxes, confidence: Floats, classes: Sequence[str] = CLASSES
 ) -> Figures:
-    """What our row reports; a class without detections has no file."""
+    """The figures by our protocol; a class without detections has no file."""
     ground_truth = {name: objects_of(truth, label) for label, name in enumerate(classes)}
     rows = [np.flatnonzero(found.label == label) for label in range(len(classes))]
     entered = [
@@ -61,7 +61,7 @@ def assert_equal(ours: Figures, theirs: Figures) -> None:
 
 
 def random_boxes(rng: np.random.Generator, count: int, classes: int, *, inverted: bool) -> Boxes:
-    """Boxes on a coarse grid, where an IoU or a share of exactly one half is frequent."""
+    """Boxes on a coarse grid, which makes an IoU or a share of exactly one half frequent."""
     low = rng.integers(0, 7, (count, 2)) / 2
     size = rng.integers(-1 if inverted else 0, 7, (count, 2)) / 2
     image = rng.integers(0, IMAGES, count).astype(np.int32)
@@ -87,7 +87,7 @@ def random_set(seed: int) -> tuple[Truth, Boxes, Floats]:
 
 
 @pytest.mark.parametrize(("row", "protocol"), list(enumerate(EVALUATORS)))
-def test_figures_of_random_sets_are_those_of_the_evaluator(row: int, protocol: str) -> None:
+def test_random_sets_score_as_in_the_evaluator(row: int, protocol: str) -> None:
     for seed in range(row * SETS, (row + 1) * SETS):
         truth, found, confidence = random_set(seed)
 
@@ -97,7 +97,7 @@ def test_figures_of_random_sets_are_those_of_the_evaluator(row: int, protocol: s
 
 
 @pytest.mark.parametrize("protocol", EVALUATORS)
-def test_detections_beyond_the_most_that_count_in_an_image_are_left_out(protocol: str) -> None:
+def test_detections_above_the_limit_in_an_image_are_left_out(protocol: str) -> None:
     count = MAX_DETECTIONS + 100
     there = Boxes(np.array([0], np.int32), np.array([0]), np.array([[0.0, 0, 10, 10]]))
     flags = np.zeros(1, np.bool_)
@@ -121,7 +121,7 @@ REAL: Final = list(zip(EVALUATORS, ("darknet_hli", "yolo2_e150", "darknet_hli", 
 def real_set(
     detector: str, unpacked: Unpack, real_truth: ReadTruth
 ) -> tuple[tuple[str, ...], Truth, Boxes, Floats]:
-    """A detector's boxes in VOC2007 test as they are, all classes after each other."""
+    """A detector's unchanged boxes in VOC2007 test, class after class."""
     truth = real_truth("voc2007_annotations_imagesets.tar.xz", "VOC2007", "test")
     lists, objects = truth.lists, truth.tables.objects
     everything = np.ones((len(lists.images), len(lists.classes)), np.bool_)
@@ -143,7 +143,7 @@ def real_set(
 @pytest.mark.shared
 @pytest.mark.parametrize(("protocol", "detector"), REAL)
 @pytest.mark.slow
-def test_figures_of_real_detectors_are_those_of_the_evaluator(
+def test_real_detectors_score_as_in_the_evaluator(
     protocol: str, detector: str, unpacked: Unpack, real_truth: ReadTruth
 ) -> None:
     classes, truth, found, confidence = real_set(detector, unpacked, real_truth)

@@ -53,7 +53,7 @@ def scored(folder: Path, classes: Classes, protocol: str) -> Result:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @generated(st.fixed_dictionaries({name: st.tuples(predictions, things) for name in CLASSES}))
-def test_headlines_are_those_of_a_plain_loop(tmp_path: Path, classes: Classes) -> None:
+def test_headlines_equal_those_of_a_plain_loop(tmp_path: Path, classes: Classes) -> None:
     for protocol, expected in (
         (PASCAL, oracles.mean(classes)),
         (WEIGHTED, oracles.pooled(classes)),
@@ -76,7 +76,7 @@ FOUND = Prediction(0, 0.9, (0, 0, 10, 10))
 MISSED = Prediction(1, 0.8, (0, 0, 10, 10))
 
 
-def test_the_mean_is_over_the_classes_that_have_something_to_find(tmp_path: Path) -> None:
+def test_the_mean_is_over_classes_with_positives(tmp_path: Path) -> None:
     classes = {"cat": ([FOUND], [CAT]), "dog": ([FOUND], []), "emu": ([], [])}
 
     report = scored(tmp_path, classes, PASCAL)
@@ -86,7 +86,7 @@ def test_the_mean_is_over_the_classes_that_have_something_to_find(tmp_path: Path
     assert report.classes[2] == ClassResult("emu", None, "there is no such object in the set", 0, 0)
 
 
-def test_weighted_classes_count_for_as_much_as_they_have_objects(tmp_path: Path) -> None:
+def test_classes_are_weighted_by_their_number_of_objects(tmp_path: Path) -> None:
     dogs = [Thing(image, (0, 0, 10, 10)) for image in range(3)]
     classes = {
         "cat": ([MISSED], [CAT]),
@@ -100,14 +100,14 @@ def test_weighted_classes_count_for_as_much_as_they_have_objects(tmp_path: Path)
     assert [each.value for each in report.classes] == [0, 1, None]
 
 
-def test_the_pool_leaves_out_classes_without_positives_but_not_by_the_text(tmp_path: Path) -> None:
+def test_by_program_but_not_by_text_the_pool_omits_classes_without_positives(tmp_path: Path) -> None:
     classes = {"cat": ([FOUND], [CAT]), "dog": ([Prediction(0, 0.95, (0, 0, 1, 1))], []), "emu": ([], [])}
 
     assert scored(tmp_path, classes, WEIGHTED).headline == 1
     assert scored(tmp_path, classes, f"{WEIGHTED}-documented").headline == 0.5
 
 
-def test_a_class_without_a_file_is_one_without_detections(tmp_path: Path) -> None:
+def test_a_class_without_a_file_counts_as_having_no_detections(tmp_path: Path) -> None:
     classes = {"cat": ([FOUND], [CAT]), "dog": ([], [CAT]), "emu": ([], [])}
     folder = results(tmp_path, classes)
     for name in ("dog", "emu"):
@@ -131,7 +131,7 @@ def test_boxes_without_an_area_and_the_lowest_confidences_do_not_count(tmp_path:
         assert report.classes[0].predictions == 4
 
 
-def test_without_any_object_there_is_no_headline(tmp_path: Path) -> None:
+def test_without_objects_there_is_no_headline(tmp_path: Path) -> None:
     classes: Classes = {name: ([FOUND], []) for name in CLASSES}
 
     report = scored(tmp_path, classes, WEIGHTED)
@@ -140,7 +140,7 @@ def test_without_any_object_there_is_no_headline(tmp_path: Path) -> None:
     assert (report.headline, report.headline_reason) == (None, "a class has no value")
 
 
-def test_groups_in_a_challenge_s_annotation_count_only_where_open_images_is_the_protocol(
+def test_groups_count_only_under_the_open_images_protocol(
     tmp_path: Path,
 ) -> None:
     herd = thing("cow", (1, 1, 45, 35), said="groupof")
@@ -159,13 +159,13 @@ def test_groups_in_a_challenge_s_annotation_count_only_where_open_images_is_the_
     assert [(r.headline, r.classes[0].positives) for r in reports.values()] == [(1, 1), (0.25, 2)]
 
 
-def test_rows_of_another_program_have_the_last_year_s_rules_for_other_tasks() -> None:
+def test_tensorflow_protocols_use_the_rules_of_voc2012_for_other_tasks() -> None:
     for name in (PASCAL, WEIGHTED, OPEN_IMAGES):
         assert PROTOCOLS[name].rules_of(LAYOUT) == PROTOCOLS["voc2012"].rules_of(LAYOUT)
         assert "TensorFlow" in PROTOCOLS[name].title
 
 
-def test_rows_are_still_found_by_their_earlier_names() -> None:
+def test_protocols_are_still_found_by_their_former_names() -> None:
     earlier = {
         "pascal_voc_metrics": PASCAL,
         "weighted_pascal_voc_metrics": WEIGHTED,

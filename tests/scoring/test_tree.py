@@ -18,7 +18,7 @@ PERSON = thing("person", parts=part("head") + part("hand", (3, 3, 4, 4)))
 
 
 def full(folder: Path) -> Kit:
-    """All five tasks, with images that only the Layout and the Action set know, as VOC2012 has them."""
+    """All five tasks, with images that are only in the Layout and Action sets, as in VOC2012."""
     tree = kit(folder)
     tree.write("Annotations/b_1.xml", annotation(thing("dog"), PERSON)).write(
         "Annotations/b_2.xml", annotation(PERSON)
@@ -38,7 +38,7 @@ def wrong(tree: Kit, image_set: str = "test") -> list[str]:
     return str(refused.value).splitlines()
 
 
-def test_a_tree_becomes_a_description_without_the_annotation(tmp_path: Path) -> None:
+def test_the_description_of_a_tree_leaves_out_the_annotation(tmp_path: Path) -> None:
     description = read_tree(kit(tmp_path).root, "test").description
 
     assert (description.dataset, description.image_set) == ("VOC2012", "test")
@@ -47,7 +47,7 @@ def test_a_tree_becomes_a_description_without_the_annotation(tmp_path: Path) -> 
     assert (description.actions, description.segmentation, description.persons) == ((), (), ())
 
 
-def test_a_tree_s_objects_are_kept_in_the_order_of_images_and_files(tmp_path: Path) -> None:
+def test_objects_keep_the_order_of_images_and_files(tmp_path: Path) -> None:
     objects = read_tree(kit(tmp_path).root, "test").tables.objects
 
     assert objects.image.tolist() == [0, 0, 1, 1]
@@ -57,7 +57,7 @@ def test_a_tree_s_objects_are_kept_in_the_order_of_images_and_files(tmp_path: Pa
     assert objects.boxes[1].tolist() == [20, 5, 40, 30]
 
 
-def test_one_import_serves_all_five_tasks(tmp_path: Path) -> None:
+def test_one_read_serves_all_five_tasks(tmp_path: Path) -> None:
     truth = read_tree(full(tmp_path).root, "test")
 
     lists, tables = truth.lists, truth.tables
@@ -75,7 +75,7 @@ def test_one_import_serves_all_five_tasks(tmp_path: Path) -> None:
     assert tables.masks[1].tolist() == [[3] * 4] * 3
 
 
-def test_a_saved_truth_opens_as_the_same(tmp_path: Path) -> None:
+def test_saved_ground_truth_opens_unchanged(tmp_path: Path) -> None:
     truth = read_tree(full(tmp_path).root, "test")
 
     truth.save(tmp_path / "truth")
@@ -87,7 +87,7 @@ def test_a_saved_truth_opens_as_the_same(tmp_path: Path) -> None:
     assert np.array_equal(again.tables.objects.boxes, truth.tables.objects.boxes)
 
 
-def test_the_same_tree_elsewhere_has_the_same_fingerprint_and_another_box_another(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_boxes_and_not_on_the_path(tmp_path: Path) -> None:
     first = read_tree(full(tmp_path / "one").root, "test").fingerprint
     other = full(tmp_path / "two")
 
@@ -116,7 +116,7 @@ def test_without_label_files_classes_and_labels_come_from_the_objects(tmp_path: 
     assert truth.tables.labels.tolist() == [[-1, 0], [1, -1]]
 
 
-def test_a_set_of_masks_alone_can_be_read(tmp_path: Path) -> None:
+def test_a_tree_with_only_masks_can_be_read(tmp_path: Path) -> None:
     tree = Kit(tmp_path / "VOC").write("ImageSets/Segmentation/test.txt", "c\n")
 
     truth = read_tree(tree.mask("c", np.full((2, 2), 255, np.uint8)).root, "test")
@@ -131,7 +131,7 @@ def test_the_layout_set_of_2007_lists_whole_images(tmp_path: Path) -> None:
     assert read_tree(tree.root, "test").description.persons == (("a_2", 0),)
 
 
-def test_a_tree_of_2006_has_no_folders_by_task_and_may_lack_the_plain_list(tmp_path: Path) -> None:
+def test_a_tree_of_2006_has_no_task_folders_and_may_lack_the_plain_list(tmp_path: Path) -> None:
     tree = Kit(tmp_path / "VOC2006").write("Annotations/000003.txt", OF_2006)
     tree.write("ImageSets/car_val.txt", "000003  0\n").write("ImageSets/cow_val.txt", "000003  1\n")
 
@@ -142,13 +142,13 @@ def test_a_tree_of_2006_has_no_folders_by_task_and_may_lack_the_plain_list(tmp_p
     assert truth.tables.labels.tolist() == [[0], [1]]
 
 
-def test_a_class_called_as_an_image_set_is_no_trap(tmp_path: Path) -> None:
+def test_a_class_may_have_the_name_of_an_image_set(tmp_path: Path) -> None:
     tree = Kit(tmp_path / "VOC", "train").main({"a": annotation(thing("train"))}, {"train": "1"})
 
     assert read_tree(tree.root, "train").lists.classes == ("train",)
 
 
-def test_the_table_counts_images_and_objects_with_the_difficult_apart(tmp_path: Path) -> None:
+def test_the_table_counts_difficult_objects_separately(tmp_path: Path) -> None:
     table = count_objects(read_tree(full(tmp_path).root, "test"))
 
     assert table.rows == (Count("cat", 1, 1, 1), Count("dog", 2, 2, 0), Count("person", 0, 0, 0))
@@ -227,7 +227,7 @@ Spoil = Callable[[Kit], object]
         ),
     ],
 )
-def test_a_wrong_file_is_named(spoil: Spoil, sentence: str, tmp_path: Path) -> None:
+def test_an_invalid_file_is_reported(spoil: Spoil, sentence: str, tmp_path: Path) -> None:
     tree = kit(tmp_path)
 
     spoil(tree)
@@ -235,14 +235,14 @@ def test_a_wrong_file_is_named(spoil: Spoil, sentence: str, tmp_path: Path) -> N
     assert wrong(tree)[0].startswith(sentence)
 
 
-def test_every_wrong_file_is_named_and_not_only_the_first(tmp_path: Path) -> None:
+def test_all_invalid_files_are_reported_not_only_the_first(tmp_path: Path) -> None:
     tree = kit(tmp_path).write("Annotations/a_1.xml", "").write("Annotations/a_2.xml", "<annotation/>")
     tree.write("ImageSets/Layout/test.txt", "a_1 7\n")
 
     assert [line.partition(":")[0] for line in wrong(tree)] == ["Annotations/a_1.xml", "Annotations/a_2.xml"]
 
 
-def test_of_very_many_wrong_files_the_message_names_twenty_and_the_error_all(tmp_path: Path) -> None:
+def test_the_message_names_twenty_invalid_files_and_the_error_has_all(tmp_path: Path) -> None:
     tree = Kit(tmp_path / "VOC").write(
         "ImageSets/Main/test.txt", "".join(f"{number}\n" for number in range(25))
     )
@@ -254,7 +254,7 @@ def test_of_very_many_wrong_files_the_message_names_twenty_and_the_error_all(tmp
     assert str(refused.value).splitlines()[-1] == "and 5 more"
 
 
-def test_a_folder_that_is_no_challenge_says_what_was_expected(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_challenge_is_refused_with_what_was_expected(tmp_path: Path) -> None:
     [sentence] = wrong(Kit(tmp_path))
 
     assert sentence == (
@@ -268,7 +268,7 @@ def test_a_folder_that_is_no_challenge_says_what_was_expected(tmp_path: Path) ->
     ("dataset", "image_set", "counts"),
     [("voc2007", "test", (4952, 12032, 2944)), ("voc2012", "val", (5823, 13841, 1946))],
 )
-def test_real_trees_hold_what_is_known_of_them(
+def test_real_trees_have_their_known_contents(
     dataset: str, image_set: str, counts: tuple[int, int, int], real_truth: ReadTruth
 ) -> None:
     truth = real_truth(f"{dataset}_annotations_imagesets.tar.xz", dataset.upper(), image_set)
@@ -278,7 +278,7 @@ def test_real_trees_hold_what_is_known_of_them(
 
 
 @pytest.mark.shared
-def test_the_classes_of_voc2007_are_counted_as_published(real_truth: ReadTruth) -> None:
+def test_counts_of_voc2007_classes_match_the_published_ones(real_truth: ReadTruth) -> None:
     rows = count_objects(real_truth("voc2007_annotations_imagesets.tar.xz", "VOC2007", "test")).rows
 
     counts = {row.name: row.objects for row in rows}
@@ -288,7 +288,7 @@ def test_the_classes_of_voc2007_are_counted_as_published(real_truth: ReadTruth) 
 
 @pytest.mark.parametrize("name", ["", "../..", "/etc/passwd", "*", "**", "[a", "a\n", "v" * 101])
 @pytest.mark.parametrize("read", [read_tree, read_public])
-def test_an_image_set_that_cannot_be_a_file_s_name_is_refused(
+def test_an_image_set_that_cannot_be_a_file_name_is_refused(
     name: str, read: Callable[[Path, str], object], tmp_path: Path
 ) -> None:
     with pytest.raises(TreeError, match="expected the name of an image set") as refused:
@@ -297,7 +297,7 @@ def test_an_image_set_that_cannot_be_a_file_s_name_is_refused(
     assert [problem.code for problem in refused.value.problems] == ["no-image-set"]
 
 
-def test_a_challenge_keeps_its_name_behind_a_link_and_through_one(tmp_path: Path) -> None:
+def test_a_challenge_keeps_its_name_through_symlinks(tmp_path: Path) -> None:
     tree = kit(tmp_path).root
     (tmp_path / "moved").mkdir()
     (tmp_path / "VOC2007").symlink_to(tmp_path / "moved")

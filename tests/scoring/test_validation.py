@@ -43,7 +43,7 @@ def codes(problems: tuple[Problem, ...]) -> list[str]:
     return [problem.code for problem in problems]
 
 
-def test_a_complete_result_is_valid_without_a_word(tmp_path: Path) -> None:
+def test_a_complete_result_is_valid_without_notes(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections())
 
     [found] = validation.competitions
@@ -56,21 +56,21 @@ def test_a_complete_result_is_valid_without_a_word(tmp_path: Path) -> None:
     assert (validation.members, validation.unpacked) == (3, 10240)
 
 
-def test_both_rules_for_training_data_may_be_entered_at_once(tmp_path: Path) -> None:
+def test_both_competitions_of_a_task_may_be_entered_at_once(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(4) | detections(3))
 
     assert validation.valid
     assert [found.number for found in validation.competitions] == [3, 4]
 
 
-def test_the_files_of_2006_lie_in_no_folder(tmp_path: Path) -> None:
+def test_result_files_of_2006_need_no_task_folder(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(3, "results/VOC2006"), phase=description("VOC2006"))
 
     assert validation.valid
     assert validation.notes == ()
 
 
-def test_a_challenge_of_its_own_is_like_the_last_one(tmp_path: Path) -> None:
+def test_an_unknown_challenge_follows_the_rules_of_2012(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(4, "results/sample/Main"), phase=description("sample"))
 
     assert validation.valid
@@ -85,7 +85,7 @@ def test_missing_classes_are_named(tmp_path: Path) -> None:
     assert str(validation.notes[0]) == "comp3: 2 of 3 classes are missing and will not be scored: bird, car"
 
 
-def test_only_so_many_missing_files_are_named(tmp_path: Path) -> None:
+def test_the_list_of_missing_files_is_shortened(tmp_path: Path) -> None:
     many = dataclasses.replace(description(), classes=("boat", *(f"class{number}" for number in range(40))))
 
     validation = validated(tmp_path, detections(classes=["boat"]), phase=many)
@@ -93,7 +93,7 @@ def test_only_so_many_missing_files_are_named(tmp_path: Path) -> None:
     assert validation.notes[0].message.endswith("class29, …")
 
 
-def test_a_class_without_detections_is_legal(tmp_path: Path) -> None:
+def test_a_class_without_detections_is_valid(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections() | {f"{FOLDER}/comp3_det_test_car.txt": b"\n"})
 
     assert validation.valid
@@ -101,7 +101,7 @@ def test_a_class_without_detections_is_legal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [b"car at the left\n", "000001 0.5 1 1 9 9\n".encode("utf-16")])
-def test_a_file_in_which_every_line_is_wrong_is_not_called_empty(tmp_path: Path, wrong: bytes) -> None:
+def test_a_file_of_invalid_lines_is_not_reported_as_empty(tmp_path: Path, wrong: bytes) -> None:
     labels = f"{FOLDER}/comp1_cls_test_car.txt"
 
     validation = validated(
@@ -115,7 +115,7 @@ def test_a_file_in_which_every_line_is_wrong_is_not_called_empty(tmp_path: Path,
     assert "empty-file" not in codes(validation.notes)
 
 
-def test_an_archive_without_a_result_is_told_what_results_look_like(tmp_path: Path) -> None:
+def test_an_archive_without_results_is_refused_with_an_example(tmp_path: Path) -> None:
     [problem] = validated(tmp_path, {"paper.txt": b""}).problems
 
     expected = "results/VOC2012/Main/comp1_cls_test_<class>.txt"
@@ -145,7 +145,7 @@ def test_boxes_outside_their_images_are_one_note(tmp_path: Path) -> None:
         ("Results/voc2012/main", "'results/VOC2012/Main'"),
     ],
 )
-def test_another_folder_is_tolerated_with_one_note(tmp_path: Path, folder: str, words: str) -> None:
+def test_files_in_another_folder_are_accepted_with_one_note(tmp_path: Path, folder: str, words: str) -> None:
     validation = validated(tmp_path, detections(folder=folder))
 
     assert validation.valid
@@ -154,14 +154,14 @@ def test_another_folder_is_tolerated_with_one_note(tmp_path: Path, folder: str, 
     assert words in note.message
 
 
-def test_a_deeper_folder_is_a_problem_said_once(tmp_path: Path) -> None:
+def test_files_in_a_deeper_folder_are_one_problem(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(folder="home/me/results/VOC2012/Main"))
 
     assert codes(validation.problems) == ["folder-depth", "no-results"]
 
 
 @pytest.mark.parametrize("name", ["__MACOSX/a.txt", "._comp3_det_test_car.txt", f"{FOLDER}/.DS_Store"])
-def test_what_macos_adds_is_ignored_with_a_note(tmp_path: Path, name: str) -> None:
+def test_files_added_by_macos_are_ignored_with_a_note(tmp_path: Path, name: str) -> None:
     validation = validated(tmp_path, {name: b"\0", **detections()})
 
     assert validation.valid
@@ -198,14 +198,14 @@ def test_other_files_are_ignored_with_a_note(tmp_path: Path) -> None:
         ("inner.tar.gz", "nested-archive", "nested archive"),
     ],
 )
-def test_a_file_that_is_no_result_is_explained(tmp_path: Path, name: str, code: str, words: str) -> None:
+def test_a_file_that_is_not_a_result_is_explained(tmp_path: Path, name: str, code: str, words: str) -> None:
     validation = validated(tmp_path, detections(classes=["boat"]) | {name: lines()})
 
     assert codes(validation.problems) == [code]
     assert words in validation.problems[0].message
 
 
-def test_a_folder_where_somebody_works_may_hold_other_results_too(tmp_path: Path) -> None:
+def test_a_working_folder_may_contain_other_results(tmp_path: Path) -> None:
     others = {
         f"{FOLDER}/comp3_det_val_bird.txt": b"not looked at",
         f"{FOLDER}/comp4_det_test_bird.txt": b"000001 0.5 100 100 10 10\n",
@@ -237,7 +237,7 @@ def test_inverted_boxes_are_refused_in_an_archive_and_noted_in_a_folder(tmp_path
     assert "comp3: 1 of 7 boxes are inverted" in folder.notes[0].message
 
 
-def test_results_of_another_competition_are_not_what_was_asked_for(tmp_path: Path) -> None:
+def test_results_of_another_competition_than_requested_are_a_problem(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(3), 4)
 
     assert codes(validation.problems) == ["no-results", "other-competition"]
@@ -245,33 +245,33 @@ def test_results_of_another_competition_are_not_what_was_asked_for(tmp_path: Pat
     assert "comp3" in validation.problems[1].message
 
 
-def test_competitions_beside_the_one_asked_for_are_a_problem(tmp_path: Path) -> None:
+def test_further_competitions_than_the_requested_one_are_a_problem(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(3) | detections(4), 4)
 
     assert codes(validation.problems) == ["other-competition"]
     assert [found.number for found in validation.competitions] == [4]
 
 
-def test_a_competition_that_the_challenge_does_not_have_is_said(tmp_path: Path) -> None:
+def test_an_unknown_competition_is_reported(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(3, "results/VOC2006"), 9, phase=description("VOC2006"))
 
     assert codes(validation.problems) == ["unknown-competition"]
 
 
-def test_one_result_torn_into_two_competitions_is_noticed(tmp_path: Path) -> None:
+def test_a_result_split_over_two_competitions_is_detected(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(3, classes=["bird"]) | detections(4, classes=["boat", "car"]))
 
     assert codes(validation.problems) == ["torn-result"]
     assert "comp3 and comp4" in validation.problems[0].message
 
 
-def test_two_incomplete_results_of_the_same_classes_are_two(tmp_path: Path) -> None:
+def test_incomplete_results_with_a_class_in_common_are_not_one_torn_result(tmp_path: Path) -> None:
     validation = validated(tmp_path, detections(3, classes=["bird"]) | detections(4, classes=["bird", "car"]))
 
     assert validation.valid
 
 
-def test_an_archive_without_results_says_what_was_expected(tmp_path: Path) -> None:
+def test_an_archive_without_results_is_refused_with_what_was_expected(tmp_path: Path) -> None:
     validation = validated(tmp_path, {"README.txt": b"nothing else"}, 3)
 
     assert str(validation.problems[0]) == (
@@ -279,7 +279,7 @@ def test_an_archive_without_results_says_what_was_expected(tmp_path: Path) -> No
     )
 
 
-def test_damage_ends_the_reading_and_what_was_found_is_reported(tmp_path: Path) -> None:
+def test_problems_found_before_a_damaged_place_are_reported(tmp_path: Path) -> None:
     whole = tar(detections())
     path = written(tmp_path, whole[:2600], "results.tar")
 
@@ -289,14 +289,14 @@ def test_damage_ends_the_reading_and_what_was_found_is_reported(tmp_path: Path) 
     assert validation.competitions[0].present == ("bird", "boat")
 
 
-def test_limits_are_those_that_are_given(tmp_path: Path) -> None:
+def test_the_given_limits_apply(tmp_path: Path) -> None:
     path = written(tmp_path, zip_of(detections()), "results.zip")
 
     assert codes(validate(path, description(), limits=Limits(max_files=2)).problems) == ["too-many-members"]
     assert codes(validate(path, description(), name="results.tar").problems) == ["wrong-extension"]
 
 
-def test_without_limits_of_its_own_a_check_takes_those_of_the_description(tmp_path: Path) -> None:
+def test_the_limits_of_the_description_are_the_default(tmp_path: Path) -> None:
     path = written(tmp_path, zip_of(detections()), "results.zip")
     narrow = dataclasses.replace(description(), limits=Limits(max_files=2))
 
@@ -305,7 +305,7 @@ def test_without_limits_of_its_own_a_check_takes_those_of_the_description(tmp_pa
     assert validate(path, narrow, limits=Limits()).valid
 
 
-def test_the_files_of_one_competition_are_read_within_the_limits_of_the_description(tmp_path: Path) -> None:
+def test_files_of_a_competition_are_read_within_the_descriptions_limits(tmp_path: Path) -> None:
     path = written(tmp_path, zip_of(detections()), "results.zip")
     narrow = dataclasses.replace(description(), limits=Limits(max_files=2))
 
@@ -314,7 +314,7 @@ def test_the_files_of_one_competition_are_read_within_the_limits_of_the_descript
     assert len(list(competition_files(path, narrow, 3, problems=Problems(), limits=Limits()))) == 3
 
 
-def test_wrong_lines_of_all_files_are_reported_together(tmp_path: Path) -> None:
+def test_invalid_lines_of_all_files_are_reported_together(tmp_path: Path) -> None:
     files = {name: lines() + b"000001 0.5 1 2 3\n" * 25 for name in detections()}
 
     validation = validated(tmp_path, files)
@@ -325,7 +325,7 @@ def test_wrong_lines_of_all_files_are_reported_together(tmp_path: Path) -> None:
     assert validation.unlisted == {"field-count": 15}
 
 
-def test_files_are_not_read_after_too_many_problems_in_an_archive(
+def test_reading_stops_after_too_many_problems_in_an_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scoring.validation.MAX_ARCHIVE_PROBLEMS", 30)
@@ -343,7 +343,7 @@ def test_files_are_not_read_after_too_many_problems_in_an_archive(
     assert all(not found.missing for found in validation.competitions)
 
 
-def test_a_wrong_line_in_every_block_takes_little_longer_than_none(tmp_path: Path) -> None:
+def test_an_invalid_line_in_every_block_takes_little_extra_time(tmp_path: Path) -> None:
     block = b"000001 0.5 10 20 110 220\n" * 10_000
     times = dict[bytes, float]()
     for wrong in (b"", b"000001 x 10 20 110 220\n"):
@@ -355,7 +355,7 @@ def test_a_wrong_line_in_every_block_takes_little_longer_than_none(tmp_path: Pat
     assert max(times.values()) < 4 * times[b""]
 
 
-def test_a_report_is_the_same_byte_for_byte_and_survives_json(tmp_path: Path) -> None:
+def test_a_validation_is_reproducible_and_survives_json(tmp_path: Path) -> None:
     files = detections(classes=["boat"]) | {
         "README": b"",
         "a\u202e": b"",
@@ -373,7 +373,7 @@ def test_a_report_is_the_same_byte_for_byte_and_survives_json(tmp_path: Path) ->
     assert str(tmp_path) not in text
 
 
-def test_the_files_of_one_competition_come_one_by_one(tmp_path: Path) -> None:
+def test_the_files_of_a_competition_are_read_one_by_one(tmp_path: Path) -> None:
     path = written(tmp_path, gz(tar(detections(4) | detections(3) | {"../a": b""})))
     problems = Problems()
 
@@ -387,13 +387,13 @@ def test_the_files_of_one_competition_come_one_by_one(tmp_path: Path) -> None:
     assert codes(problems.listed) == ["unsafe-path"]
 
 
-def test_the_files_of_a_damaged_archive_raise(tmp_path: Path) -> None:
+def test_reading_the_files_of_a_damaged_archive_raises(tmp_path: Path) -> None:
     path = written(tmp_path, b"no archive")
 
     with pytest.raises(SubmissionError, match="not an archive"):
         list(competition_files(path, description(), 3, problems=Problems(), limits=Limits()))
 
 
-def test_a_missing_path_is_the_callers_error(tmp_path: Path) -> None:
+def test_a_missing_path_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         validate(tmp_path / "nowhere.zip", description())

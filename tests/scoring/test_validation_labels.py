@@ -45,7 +45,7 @@ def codes(problems: tuple[Problem, ...]) -> list[str]:
     return [problem.code for problem in problems]
 
 
-def test_complete_results_are_valid_without_a_word(tmp_path: Path) -> None:
+def test_complete_results_are_valid_without_notes(tmp_path: Path) -> None:
     validation = sent(tmp_path, classification() | action())
 
     cls, act = validation.competitions
@@ -56,11 +56,11 @@ def test_complete_results_are_valid_without_a_word(tmp_path: Path) -> None:
     assert act.present == PHASE.actions
 
 
-def test_action_without_boxes_is_checked_in_the_same_way(tmp_path: Path) -> None:
+def test_action_without_boxes_is_checked_the_same_way(tmp_path: Path) -> None:
     assert sent(tmp_path, action(11)).valid
 
 
-def test_missing_images_are_one_note_that_says_what_becomes_of_them(tmp_path: Path) -> None:
+def test_missing_images_are_one_note_that_explains_their_rank(tmp_path: Path) -> None:
     boat = f"{FOLDER}/comp1_cls_test_boat.txt"
 
     validation = sent(
@@ -102,7 +102,7 @@ def test_a_repeated_image_is_a_problem_in_an_archive(tmp_path: Path) -> None:
     assert validation.competitions[0].lines == 10
 
 
-def test_a_repeated_image_is_noted_where_somebody_works(tmp_path: Path) -> None:
+def test_a_repeated_image_is_a_note_in_a_working_folder(tmp_path: Path) -> None:
     lines = [f"{image} 0.5" for image in IMAGES]
 
     validation = lying(tmp_path, classification() | {CAR: images(*lines, *lines)})
@@ -115,7 +115,7 @@ def test_a_repeated_image_is_noted_where_somebody_works(tmp_path: Path) -> None:
     )
 
 
-def test_only_so_many_repetitions_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limited_number_of_repetitions_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "MAX_FILE_PROBLEMS", 30)
 
     validation = sent(tmp_path, classification() | {CAR: images() * 20})
@@ -124,7 +124,7 @@ def test_only_so_many_repetitions_are_looked_at(tmp_path: Path, monkeypatch: pyt
     assert validation.unlisted == {"repeated": 10}
 
 
-def test_wrong_lines_of_both_tasks_are_named(tmp_path: Path) -> None:
+def test_invalid_lines_of_both_tasks_are_reported(tmp_path: Path) -> None:
     validation = sent(
         tmp_path, classification() | action() | {CAR: b"000001 0.5 1 2 3 4\n", RUNNING: b"000001 3 0.5\n"}
     )

@@ -1,4 +1,4 @@
-"""Results of real detectors, and the bad ones that came with the golden scores."""
+"""Results of real detectors, and the invalid ones that came with the golden scores."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_results_of_real_detectors_are_valid(
     ("folder", "tree", "image_set"),
     [("results2006", "VOC2006", "val"), ("results2007", "VOC2007", "test"), ("results", "VOC2012", "val")],
 )
-def test_what_the_kits_score_is_valid_in_a_folder(
+def test_results_that_the_kits_score_are_valid_in_a_folder(
     unpacked: Unpack, real_truth: ReadTruth, folder: str, tree: str, image_set: str
 ) -> None:
     phase = real_truth(SYNTHETIC, tree, image_set).description

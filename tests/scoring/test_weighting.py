@@ -1,4 +1,4 @@
-"""Measures for many weightings at once, against the measure itself on repeated images."""
+"""Measures for many weightings at once, compared to the measure itself on repeated images."""
 
 import math
 
@@ -20,7 +20,7 @@ weights = st.lists(st.lists(st.integers(0, 4), min_size=IMAGES, max_size=IMAGES)
 
 @pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
 @given(ranked=predictions, there=objects, drawn=weights)
-def test_a_weighting_has_the_value_of_repeated_images_even_with_more_true_positives_than_positives(
+def test_a_weighting_has_the_value_of_repeated_images(
     measure: RankingMeasure, ranked: list[tuple[int, int]], there: list[int], drawn: list[list[int]]
 ) -> None:
     image = np.array([place for place, _ in ranked], np.int32)

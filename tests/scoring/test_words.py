@@ -3,7 +3,7 @@ import polars as pl
 from scoring.readers.lines.subjects import Words
 
 
-def test_a_list_finds_its_words_after_strange_ones_were_read() -> None:
+def test_a_list_finds_its_words_after_unknown_words_were_read() -> None:
     words = Words.of(["b", "a"])
 
     for strange in ("c", "d"):
@@ -15,7 +15,7 @@ def test_a_list_finds_its_words_after_strange_ones_were_read() -> None:
     assert found.tolist() == [1, 0, 1]
 
 
-def test_two_lists_do_not_know_of_each_other() -> None:
+def test_two_lists_are_independent() -> None:
     one, other = Words.of(["a", "b"]), Words.of(["b", "a"])
 
     column = pl.Series(["a"], dtype=pl.String)
@@ -23,7 +23,7 @@ def test_two_lists_do_not_know_of_each_other() -> None:
     assert [words.places(column.cast(words.type)) for words in (one, other)] == [[0], [1]]
 
 
-def test_an_empty_list_knows_nothing() -> None:
+def test_an_empty_list_finds_no_words() -> None:
     words = Words.of([])
 
     assert words.places(pl.Series(["a"], dtype=words.type)) is None

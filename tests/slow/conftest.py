@@ -1,4 +1,4 @@
-"""How long the slow tests go on, and the real data."""
+"""The duration of slow tests, and the real data."""
 
 import os
 from datetime import timedelta
@@ -13,11 +13,11 @@ __all__ = ["objects", "real_truth", "shared", "unpacked"]
 
 @pytest.fixture
 def is_short() -> bool:
-    """Whether HELDOUT_SHORT is set: seconds in place of minutes."""
+    """Whether HELDOUT_SHORT is set, which shortens minutes to seconds."""
     return bool(os.environ.get("HELDOUT_SHORT"))
 
 
 @pytest.fixture
 def duration(*, is_short: bool) -> timedelta:
-    """Two minutes; in a short form a quarter of one."""
+    """Two minutes, or 15 seconds in short runs."""
     return timedelta(seconds=15 if is_short else 120)

@@ -1,6 +1,6 @@
-"""`python -m tests.slow.hammer PORT TOKEN PHASE`: one account that asks for all that is dear, until it is stopped.
+"""`python -m tests.slow.hammer PORT TOKEN PHASE`: one account that sends expensive requests until it is stopped.
 
-It writes requests and reads answers as bytes, so that it takes a hundredth of a processor and not one of the server's.
+It writes requests and reads responses as bytes, so that it uses a hundredth of a processor and takes none from the server.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ def request(
 
 
 def requests(token: str, phase: str) -> Iterator[bytes]:
-    """One request of each kind after the other."""
+    """One request of each kind in turn."""
     for number in itertools.count():
         person = f"email=nobody{number}%40example.org&name=Nobody&password=a+password+for+nothing".encode()
         nothing = uuid.uuid4()
@@ -41,7 +41,7 @@ def requests(token: str, phase: str) -> Iterator[bytes]:
 
 
 async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytes) -> None:
-    """Send a request and read its answer; raises OSError or EOFError once the connection has ended."""
+    """Send a request and read its response; raises OSError or EOFError once the connection is closed."""
     writer.write(asked)
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     length = re.search(rb"content-length: *(\d+)", head)
@@ -49,7 +49,7 @@ async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked:
 
 
 async def hammer(port: int, asked: Iterator[bytes]) -> None:
-    """Keep a connection busy, and make another when it ends."""
+    """Keep a connection busy and open another when it is closed."""
     while True:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -60,7 +60,7 @@ async def hammer(port: int, asked: Iterator[bytes]) -> None:
 
 
 async def main(port: int, token: str, phase: str) -> None:
-    """Keep so many connections busy."""
+    """Keep this many connections busy."""
     asked = requests(token, phase)
     await asyncio.gather(*(hammer(port, asked) for _ in range(CONNECTIONS)))
 

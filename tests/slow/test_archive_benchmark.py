@@ -1,4 +1,4 @@
-"""The benchmark of archives runs: their way to the server, through the queue, and again in a re-scoring."""
+"""The benchmark of archives runs: uploading, the queue, and rescoring."""
 
 import os
 
@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 
-def test_archives_are_measured_on_their_way_through_the_server(own_servers: OwnServers) -> None:
+def test_the_benchmark_of_archives_measures_every_stage(own_servers: OwnServers) -> None:
     goals = [
         *measure_archives(own_servers, archives=2, seconds=0.2, images=60),
         *measure_scoring_again(own_servers, again=2, live=1),

@@ -1,4 +1,4 @@
-"""COCO's figures of real detectors in all images of VOC2007, as the official program has them."""
+"""COCO's figures of real detectors in all images of VOC2007 equal those of the official program."""
 
 import os
 
@@ -16,7 +16,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("detector", ["yolo2_e150", "darknet_hli", "yolov1_choasup"])
-def test_real_detectors_score_as_the_official_program_scores_them(
+def test_real_detectors_score_as_in_the_official_program(
     detector: str, real_truth: ReadTruth, unpacked: Unpack
 ) -> None:
     truth, found = real_detections(detector, real_truth, unpacked)

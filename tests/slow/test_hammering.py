@@ -1,4 +1,4 @@
-"""One account that hammers: others are served as before, and neither memory nor disk grows beyond bounds."""
+"""While one account hammers the server, others are served as before, and memory and disk use stay bounded."""
 
 import os
 import re
@@ -36,14 +36,14 @@ def hammered(address: str, token: str) -> Iterator[None]:
     program = [sys.executable, "-m", "tests.slow.hammer", port, token, PHASE]
     with subprocess.Popen(program, cwd=ROOT) as hammer:
         try:
-            time.sleep(3)  # until its connections are there
+            time.sleep(3)  # until its connections are open
             yield
         finally:
             hammer.kill()
 
 
 def waits(person: Client, duration: timedelta) -> list[float]:
-    """How long each page takes somebody at another address, in seconds."""
+    """The response time of each page in seconds for a client at another address."""
     found = []
     end = time.monotonic() + duration.total_seconds()
     while time.monotonic() < end:
@@ -51,7 +51,9 @@ def waits(person: Client, duration: timedelta) -> list[float]:
             begun = time.perf_counter()
             assert person.http.get(page).status_code == 200
             found.append(time.perf_counter() - begun)
-        time.sleep(0.02)  # as somebody who reads; without it the first processor waits for this program alone
+        time.sleep(
+            0.02
+        )  # like a human reader; without it the first processor would be busy with this program alone
     return found
 
 
@@ -60,7 +62,7 @@ def p95(values: list[float]) -> float:
 
 
 def spent_by(pid: int) -> float:
-    """Processor seconds of a process and all below it."""
+    """The processor seconds of a process and all its descendants."""
     return sum(seconds_of(each) for each in tree_of(pid))
 
 
@@ -73,7 +75,7 @@ def seconds_of(pid: int) -> float:
 
 
 def resident(pid: int) -> int:
-    """The memory of a process and all below it, in bytes; what children share with their fork server counts once."""
+    """The memory of a process and all its descendants in bytes; memory shared with the fork server counts once."""
     return sum(proportional_of(each) for each in tree_of(pid))
 
 
@@ -86,11 +88,11 @@ def proportional_of(pid: int) -> int:
 
 
 def stored(running: Installation) -> int:
-    """What archives take on disk, in bytes."""
+    """The disk space used by archives in bytes."""
     return sum(file.stat().st_size for file in running.settings.data.rglob("*") if file.is_file())
 
 
-def test_one_account_that_hammers_is_hardly_noticed(
+def test_others_hardly_notice_one_account_that_hammers_the_server(
     own_servers: OwnServers, tmp_path: Path, duration: timedelta, *, is_short: bool
 ) -> None:
     with installation(own_servers, **DEFAULTS) as running:
@@ -120,9 +122,9 @@ def test_one_account_that_hammers_is_hardly_noticed(
         )
         sys.stdout.write(f"{figures}\n")
 
-        if not is_short:  # a few seconds on a busy machine tell nothing
+        if not is_short:  # a few seconds on a busy machine say nothing
             assert p95(loud) < 3 * p95(
                 quiet
-            )  # 1.8 times on two processors; 6 before all refusals had a pause
+            )  # 1.8 times on two processors; 6 times before all refusals were delayed
         assert most < 1.3 * memory
         assert stored(running) - disk < running.settings.max_stored

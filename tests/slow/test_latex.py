@@ -1,4 +1,4 @@
-"""What boards export for papers goes through LaTeX and BibTeX, whatever people called their methods."""
+"""Exports of boards for papers compile with LaTeX and BibTeX, whatever the names of methods."""
 
 import shutil
 import subprocess

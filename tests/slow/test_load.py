@@ -1,4 +1,4 @@
-"""The load test runs: a very short night with two people."""
+"""The load test runs with two people for a very short time."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.system.servers import OwnServers
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 
-def test_a_short_night_loses_nothing(own_servers: OwnServers, tmp_path: Path) -> None:
+def test_a_short_load_test_loses_nothing(own_servers: OwnServers, tmp_path: Path) -> None:
     with installation(own_servers) as running:
         lines = spend_night(running, tmp_path, people=2, seconds=15, sends=2)
 

@@ -1,4 +1,4 @@
-"""Two minutes with the nemesis for each kind of store, or one in a short form: nothing that was acknowledged is lost, doubled or wrong."""
+"""Two minutes of random faults (one in short runs) with each kind of store lose, double or corrupt nothing acknowledged."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ SEED = 2012
 
 
 @pytest.mark.parametrize("store", Store)
-def test_an_installation_outlives_what_is_broken_at_random(
+def test_an_installation_survives_random_faults(
     own_servers: OwnServers, tmp_path: Path, store: Store, *, is_short: bool
 ) -> None:
     if is_short and store is Store.S3:

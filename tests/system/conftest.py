@@ -11,13 +11,15 @@ from tests.system.installations import Client, Installation, installation
 from tests.system.object_store import ObjectStore, object_store
 from tests.system.servers import OwnServers
 
-SWEEP_SECONDS = 5  # of sites that no test breaks: what nothing is lost of needs no sweep
-collect_ignore = ["other_scorer.py"]  # a program: importing it would change the scorer version of every test
+SWEEP_SECONDS = 5  # of sites that no test breaks: where nothing gets lost, no sweep is needed
+collect_ignore = [
+    "other_scorer.py"
+]  # run as a program: importing it would change the scorer version of every test
 
 
 @dataclass(frozen=True, slots=True)
 class SharedSite:
-    """Two web servers and a worker that no test breaks."""
+    """Two web servers and a worker that no test may break."""
 
     installation: Installation
     addresses: tuple[str, str]
@@ -30,8 +32,8 @@ class SharedSite:
 
 @contextmanager
 def running_site(servers: OwnServers) -> Iterator[SharedSite]:
-    """A site with an empty database; everything ends with it."""
-    # rarely, as operated sites do: three sites that sweep each second took a tenth of the processors
+    """A site with an empty database; all its processes end with the block."""
+    # rarely, as in production: three sites sweeping every second took a tenth of the processors
     with installation(servers, sweep_seconds=SWEEP_SECONDS) as running:
         with ThreadPoolExecutor() as together:
             worker = together.submit(running.start_worker)
@@ -42,13 +44,13 @@ def running_site(servers: OwnServers) -> Iterator[SharedSite]:
 
 @pytest.fixture(scope="session")
 def site(own_servers: OwnServers) -> Iterator[SharedSite]:
-    """One for all tests that only use it; each makes its own challenge and its own people."""
+    """One site for all tests that only use it; each creates its own challenge and people."""
     with running_site(own_servers) as shared:
         yield shared
 
 
 @pytest.fixture(scope="session")
 def objects() -> Iterator[ObjectStore]:
-    """One S3 server for all tests; what a test makes has a name of its own."""
+    """One S3 server for all tests, each of which uses its own names."""
     with object_store() as running:
         yield running

@@ -1,4 +1,4 @@
-"""Processes confined as a container engine confines them: files, user, network and process numbers of their own."""
+"""Processes confined like containers, with their own files, user, network and process ids."""
 
 import shlex
 import subprocess
@@ -13,13 +13,15 @@ from tests.system.networks import Network
 
 SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "usr", "etc")
 DEVICES = ("null", "zero", "full", "random", "urandom")
-CHROOT = which("chroot", path="/usr/sbin:/sbin:/usr/bin:/bin") or "chroot"  # the PATH of users may lack it
+CHROOT = (
+    which("chroot", path="/usr/sbin:/sbin:/usr/bin:/bin") or "chroot"
+)  # may be missing from the user's PATH
 CONFINED = "--clear-groups --bounding-set=-all --inh-caps=-all --ambient-caps=-all --no-new-privs"
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A file or folder of this machine that a container sees at a place of its own."""
+    """A file or folder of this machine that is mounted in a container."""
 
     source: Path
     target: Path
@@ -28,27 +30,27 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """How to start a command as an engine would; its root is read-only and nothing of it is left when it ends."""
+    """How to start a command as an engine would; its root is read-only and disappears when it ends."""
 
     name: str  # also of its host
     command: Sequence[str]
     user: str  # numbers of user and group, as `10001:10001`
     environment: Mapping[str, str]
     network: Network
-    root: Path  # an empty folder, or that of an image
+    root: Path  # an empty folder or the root of an image
     mounts: Sequence[Mount] = ()
-    temporary: Sequence[Path] = ()  # folders in memory
+    temporary: Sequence[Path] = ()  # tmpfs folders
     directory: Path = field(default=ROOT)
     is_image: bool = False  # whether the root has the system's files already
 
     def start_command(self) -> list[str]:
-        """The command line for this machine; killing its process ends the container."""
+        """The command line on this machine; killing its process ends the container."""
         network = ["nsenter", f"--net={self.network.path}", "--"]
         apart = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--"]
         return [*network, *apart, "sh", "-euc", "\n".join([*self._preparation(), *self._start()])]
 
     def command_beside(self, pid: int, words: Sequence[str]) -> list[str]:
-        """The command line of another command in the container whose first process is `pid`, as by `exec`."""
+        """The command line to run another command in the container whose first process is `pid`, like `exec`."""
         places = ["--mount", "--uts", "--ipc", "--net", "--pid", f"--root=/proc/{pid}/root"]
         return ["nsenter", f"--target={pid}", *places, "--", *self._confined(words)]
 
@@ -71,7 +73,7 @@ class Container:
         return [*lines, f"mount -o remount,bind,ro {root}"]
 
     def _system(self) -> list[str]:
-        """What an image would bring: the system's programs, and Python's."""
+        """The contents of an image: the system's programs and Python's."""
         lines = []
         for name in SYSTEM:
             path = Path("/", name)
@@ -83,7 +85,7 @@ class Container:
         return lines if python.is_relative_to("/usr") else [*lines, *_mounted(Mount(python, python))]
 
     def _start(self) -> list[str]:
-        """Run the command below a first process that outlives nothing of it, as `init: true` has it."""
+        """Run the command below an init process that ends when the command does, as with `init: true`."""
         command = shlex.join([CHROOT, str(self.root), *self._confined(self.command)])
         return [f"{command} & child=$!", "trap 'kill -TERM $child' TERM", "wait $child"]
 
@@ -103,7 +105,7 @@ def _mounted(mount: Mount) -> list[str]:
 
 
 def completed(command: Sequence[str], seconds: float) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end."""
+    """Run a command until it exits."""
     return subprocess.run(
         command, capture_output=True, text=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL
     )

@@ -1,4 +1,4 @@
-"""Reading everything a server shows to somebody: all links, all forms that only ask, all addresses that routes make."""
+"""Read everything that a server shows to a person: all links, all GET forms, and all addresses of routes."""
 
 import gzip
 import io
@@ -29,7 +29,7 @@ Values = Mapping[str, tuple[str, ...]]
 
 
 class _Page(HTMLParser):
-    """The addresses that a page leads to: of links, pictures, scripts, and forms that change nothing."""
+    """The addresses that a page leads to: links, images, scripts and GET forms."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class _Page(HTMLParser):
             self.fields.setdefault(self.name, []).append(said.get("value", ""))
 
     def handle_endtag(self, tag: str) -> None:
-        """Send a form once as it stands, and once with each other choice of a field."""
+        """Submit a form once as it is and once with each other choice of a field."""
         if tag != "form" or self.action is None:
             return
         usual = {name: values[0] for name, values in self.fields.items() if values}
@@ -62,7 +62,7 @@ class _Page(HTMLParser):
 
 @dataclass
 class Crawl:
-    """What one person has read: the content of every address."""
+    """Everything that one person has read: the content of each address."""
 
     http: httpx2.Client
     values: Values
@@ -70,7 +70,7 @@ class Crawl:
     opened: Counter[str] = field(default_factory=Counter)
 
     def run(self, start: Iterable[str]) -> "Crawl":
-        """Open these addresses, what their pages lead to, and what every route makes of known values."""
+        """Open these addresses, the links on their pages, and every route with known values."""
         waiting = deque([*start, *(address for route in ROUTES for address in addresses(route, self.values))])
         seen: set[str] = set()
         while waiting:
@@ -101,21 +101,21 @@ class Crawl:
                 yield parts.path + (f"?{query}" if query else "")
 
     def _is_enough(self, address: str) -> bool:
-        """Count by route, so that pages which lead to many others of their kind are not all read."""
+        """Count addresses by route, so that not all of many similar pages are read."""
         path = urlsplit(address).path
         route = next((one.path for one in ROUTES if one.path_regex.match(path)), path)
         self.opened[route] += 1
         return self.opened[route] > MOST
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """Every address with its headers and content, archives unpacked."""
+        """Each address with its headers and content; archives are unpacked."""
         for address, response in self.read.items():
             headers = "\n".join(f"{name}: {value}" for name, value in response.headers.items())
             yield address, f"{headers}\n{unpacked(response.content)}"
 
 
 def addresses(route: APIRoute, values: Values) -> Iterator[str]:
-    """The addresses of a route with known values, first those that somebody made together."""
+    """The addresses of a route filled with known values, values that belong together first."""
     names = re.findall(r"{(\w+)", route.path)
     for chosen in islice(product(*(values.get(name, ("1",)) for name in names)), MOST // 3):
         path = route.path.replace(":path", "")
@@ -123,7 +123,7 @@ def addresses(route: APIRoute, values: Values) -> Iterator[str]:
 
 
 def unpacked(content: bytes) -> str:
-    """A content as text; of a compressed archive, all that is in it."""
+    """A response body as text; a compressed archive is unpacked."""
     if content.startswith(b"\x1f\x8b"):
         content = gzip.decompress(content)
         try:
@@ -131,5 +131,5 @@ def unpacked(content: bytes) -> str:
                 files = (tar.extractfile(each) for each in tar)
                 content = b"\n".join(file.read() for file in files if file)
         except tarfile.ReadError:
-            pass  # it is no archive
+            pass  # not an archive
     return content.decode("utf-8", "replace")

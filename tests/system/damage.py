@@ -1,4 +1,4 @@
-"""Damaging what a store holds behind its back, and repairing it."""
+"""Damage stored contents behind a store's back, and repair them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
 
 
 def overwrite(store: Storage, key: str, content: bytes) -> None:
-    """Give a stored content other bytes, as a failing disk or somebody with a shell does."""
+    """Replace the bytes of a stored content, as a failing disk or a person with a shell does."""
     if isinstance(store, S3Storage):
         bucket = store.bucket
         bucket.client.put_object(Bucket=bucket.name, Key=f"{bucket.prefix}content/{key}", Body=content)
@@ -29,7 +29,7 @@ def overwrite(store: Storage, key: str, content: bytes) -> None:
 
 @contextmanager
 def damaged(store: Storage, key: str, damage: str = "truncated") -> Iterator[None]:
-    """A content with other bytes until the end of the block."""
+    """Replace the bytes of a content until the end of the block."""
     with store.open(key) as stream:
         right = stream.read()
     overwrite(store, key, DAMAGES[damage](right))

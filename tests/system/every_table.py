@@ -1,4 +1,4 @@
-"""A row in every table, made of what the models say of their columns."""
+"""A row in every table, generated from the models' columns."""
 
 import enum
 import uuid
@@ -22,9 +22,7 @@ OF_TYPE: Final[dict[type, Any]] = {
 }
 
 
-SAID: Final[
-    dict[str, tuple[dict[str, Any], ...]]
-] = {  # the rows of tables with conditions on several columns
+SAID: Final[dict[str, tuple[dict[str, Any], ...]]] = {  # rows of tables with constraints over several columns
     "result": ({"competition": 1}, {"competition": 2}),
     "alike_pair": (
         {
@@ -36,7 +34,7 @@ SAID: Final[
 
 
 def fill_empty_tables(connection: Connection) -> None:
-    """Write a row into each table that has none, what it refers to first; a table that takes none raises IntegrityError."""
+    """Insert a row into each empty table, referenced tables first; raises IntegrityError if a row is rejected."""
     for table in Base.metadata.sorted_tables:
         if not connection.scalar(select(func.count()).select_from(table)):
             columns = [

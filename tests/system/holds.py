@@ -1,4 +1,4 @@
-"""Ways to hold scoring up at a known point, so that it can be broken there."""
+"""Ways to pause scoring at a known point so that a test can break it there."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,18 +15,18 @@ from tests.system.servers import plain
 
 @dataclass(slots=True)
 class Pipe:
-    """Stands in the place of a file that a child needs, and makes it wait for the bytes."""
+    """A named pipe in place of a file that a child needs, which makes the child wait for the bytes."""
 
     path: Path
     aside: Path
     end: int
 
     def put_back(self) -> None:
-        """Let everybody who comes from now on find the file; who waits goes on waiting."""
+        """Restore the file for new readers; those already waiting keep waiting."""
         self.aside.replace(self.path)
 
     def deliver(self) -> None:
-        """Give the content to the one who waits."""
+        """Give the content to the waiting reader."""
         os.write(self.end, self.path.read_bytes())
         os.close(self.end)
         self.end = -1
@@ -34,10 +34,10 @@ class Pipe:
 
 @contextmanager
 def in_a_pipe(file: Path) -> Iterator[Pipe]:
-    """Whoever reads this ground truth or description waits for it; at the end it is there again."""
+    """Make readers of this ground truth or description wait until the end of the block, which restores it."""
     aside = file.rename(file.with_suffix(".aside"))
     os.mkfifo(file)
-    # opened for both, so that readers wait for bytes and not for a writer
+    # opened for reading and writing, so that readers wait for bytes and not for a writer
     pipe = Pipe(file, aside, os.open(file, os.O_RDWR))
     try:
         yield pipe
@@ -50,7 +50,7 @@ def in_a_pipe(file: Path) -> Iterator[Pipe]:
 
 @contextmanager
 def away(file: Path) -> Iterator[None]:
-    """A ground truth is not where it should be, as if its storage was unavailable."""
+    """Move a ground truth away, as if its storage were unavailable."""
     aside = file.rename(file.with_suffix(".aside"))
     try:
         yield
@@ -60,7 +60,7 @@ def away(file: Path) -> Iterator[None]:
 
 @contextmanager
 def broken(running: Installation, phase: str) -> Iterator[None]:
-    """A ground truth that is stored as it should be, and is none: scoring crashes."""
+    """Store something that is not ground truth under a correct hash, so that scoring crashes."""
     right = digest_of(running.truth(phase).name)
     public_id = owner_of(running.truth(phase).name)
     wrong = digest_of(running.platform.truths.put(b"no ground truth", public_id))
@@ -74,7 +74,7 @@ def broken(running: Installation, phase: str) -> Iterator[None]:
 
 @contextmanager
 def run_locked(running: Installation) -> Iterator[Callable[[int], None]]:
-    """Locks runs that wait, so that no worker takes them until the end of the block."""
+    """Lock queued runs so that no worker claims them until the end of the block."""
     with psycopg.connect(plain(str(running.settings.database_url))) as connection:
 
         def lock(run: int) -> None:

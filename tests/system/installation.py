@@ -1,4 +1,4 @@
-"""An installation in a process of its own, for tests that end it: prints its pids, then waits for a signal."""
+"""An installation in its own process, for tests that kill it: prints its pids, then waits for a signal."""
 
 import json
 import signal

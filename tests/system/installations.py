@@ -1,4 +1,4 @@
-"""A running installation for tests: its own database and folders, web servers and workers as real processes."""
+"""A running installation for tests, with its own database and folders and with web servers and workers as real processes."""
 
 import re
 import subprocess
@@ -34,7 +34,7 @@ from tests.system.process_trees import pool_of
 from tests.system.servers import OwnServers, eventually, plain
 from tests.unlimited import UNLIMITED
 
-LONGEST = 60  # seconds in which everything has to come to its end
+LONGEST = 60  # seconds within which everything has to finish
 # databases of the broker, 16 in all: with one of its own an installation does not get another's notifications
 FREE_BROKER_DATABASES = list(range(1, 16))
 PEOPLE = count(1)
@@ -52,18 +52,18 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Somebody's program, or nobody's; `phase` is an address such as `oak/test`."""
+    """A client, anonymous without a token; `phase` is an address such as `oak/test`."""
 
     http: httpx2.Client
 
     def send(self, phase: str, archive: bytes, name: str = "results.tar.gz") -> httpx2.Response:
-        """Upload an archive as one stream."""
+        """Upload an archive in one stream."""
         return self.http.put(
             f"/api/v1/challenges/{phase}/uploads", params={"filename": name}, content=archive
         )
 
     def create(self, phase: str, size: int, filename: str = "results.tar.gz", **metadata: str) -> str:
-        """Create an upload by tus; its address."""
+        """Create a tus upload and return its address."""
         headers = {
             "Tus-Resumable": TUS_VERSION,
             "Upload-Length": str(size),
@@ -76,7 +76,7 @@ class Client:
     def append(
         self, where: str, content: bytes | Iterator[bytes], offset: int, **headers: str
     ) -> httpx2.Response:
-        """Send bytes to an upload by tus; `headers` have underscores where HTTP has hyphens."""
+        """Append bytes to a tus upload; `headers` have underscores in place of hyphens."""
         tus = {
             "Tus-Resumable": TUS_VERSION,
             "Upload-Offset": str(offset),
@@ -86,11 +86,11 @@ class Client:
         return self.http.patch(where, content=content, headers=tus)
 
     def offset(self, where: str) -> int:
-        """How many bytes an upload has."""
+        """The number of bytes that an upload has received."""
         return int(self.http.head(where, headers={"Tus-Resumable": TUS_VERSION}).headers["Upload-Offset"])
 
     def upload(self, phase: str, archive: bytes) -> str:
-        """The id of an upload that was checked and has no problems."""
+        """Upload an archive without problems and return the id of the checked upload."""
         upload = good(self.send(phase, archive))
         assert upload["valid"], upload["report"]
         return str(upload["id"])
@@ -104,7 +104,7 @@ class Client:
         *,
         make_public: bool = True,
     ) -> httpx2.Response:
-        """Have an upload scored as a method's result."""
+        """Submit an upload as a result of a method."""
         request: dict[str, Any] = {
             "upload": upload,
             "method": {"name": method, "description": DESCRIPTION},
@@ -118,14 +118,14 @@ class Client:
         )
 
     def submit(self, phase: str, archive: bytes, method: str) -> int:
-        """Upload and confirm; the id of the submission."""
+        """Upload and confirm an archive; returns the id of the submission."""
         return int(good(self.confirm(self.upload(phase, archive), method))["id"])
 
     def submission(self, number: int) -> Any:
         return good(self.http.get(f"/api/v1/submissions/{number}"))
 
     def final(self, number: int, seconds: float = LONGEST) -> Any:
-        """A submission once nothing will change any more."""
+        """A submission once it is final."""
         assert eventually(lambda: bool(self.submission(number)["is_final"]), seconds), self.submission(number)
         return self.submission(number)
 
@@ -133,13 +133,13 @@ class Client:
         return good(self.http.get(f"/api/v1/leaderboards/{phase}/{competition}"))
 
     def means(self, phase: str, competition: int = 3) -> dict[str, float | None]:
-        """What a board shows, by method."""
+        """The means on a board by method."""
         return {row["method"]: row["mean"] for row in self.board(phase, competition)["rows"]}
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What runs, and what a test may do with it."""
+    """A running installation and what a test can do with it."""
 
     settings: Settings
     platform: Platform
@@ -148,7 +148,7 @@ class Installation:
     stack: ExitStack = field(default_factory=ExitStack)
 
     def start_web(self, name: str = "web", **changed: object) -> str:
-        """Start a web server, with settings of its own; returns its address."""
+        """Start a web server with its own settings; returns its address."""
         listener = self.stack.enter_context(listen(self.settings.model_copy(update={"port": 0})))
         settings = self.settings.model_copy(update={"port": listener.getsockname()[1], **changed})
         with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
@@ -156,7 +156,7 @@ class Installation:
         return settings.local_address
 
     def start_worker(self, name: str = "worker", **changed: object) -> None:
-        """Start a worker, and wait until its pool is there."""
+        """Start a worker and wait until its pool is running."""
         settings = self.settings.model_copy(update=changed)
         child = self.named(name, worker_child(settings))
         self.processes.start(child, lambda: len(self.pool(name)) == settings.workers)
@@ -170,7 +170,7 @@ class Installation:
         )
 
     def _bytecode(self) -> dict[str, str]:
-        """Where Python may keep none beside the sources, every process would compile all it imports, for seconds."""
+        """Cache bytecode elsewhere if none is written beside the sources, or every process would compile its imports for seconds."""
         if not sys.dont_write_bytecode:
             return {}
         return {
@@ -179,16 +179,16 @@ class Installation:
         }
 
     def children(self) -> list[Child]:
-        """How web servers and workers are started."""
+        """The children that run web servers and workers."""
         with listen(self.settings.model_copy(update={"port": 0})) as listener:
             return [web_child(self.settings, listener), worker_child(self.settings)]
 
     def pid(self, name: str) -> int:
-        """The process with this name; waits for one that is being started again."""
+        """The pid of the process with this name; waits while it is being restarted."""
         return awaited(lambda: self.processes.pid(name))
 
     def pool(self, worker: str = "worker") -> list[int]:
-        """The processes of a worker's pool that are there by now."""
+        """The current processes of a worker's pool."""
         pid = self.processes.pid(worker)
         return pool_of(pid) if pid else []
 
@@ -199,16 +199,16 @@ class Installation:
         )
 
     def organiser(self, address: str) -> Client:
-        """A client with the token of an admin, who organises every challenge; the last one asked for is good."""
+        """A client with an admin's token, who organises every challenge; only the latest token is valid."""
         token = token_of_admin(self.platform, "organiser@localhost", "Organiser")
         return self.client(address, token)
 
     def participant(self, address: str, name: str) -> Client:
-        """A client of somebody who registers now, and makes a token on the account page."""
+        """A client of a newly registered person with a token from the account page."""
         return self.client(address, registered(self.platform, address, name))
 
     def command(self, *words: str, **changed: str | None) -> subprocess.CompletedProcess[str]:
-        """Run `heldout-server` with the settings of this installation as variables, which may be `changed`."""
+        """Run `heldout-server` with this installation's settings as variables, some of them `changed`."""
         program = Path(sys.executable).with_name("heldout-server")
         variables = {**environment_of(self.settings, without=set()), **self._bytecode(), **changed}
         return subprocess.run(
@@ -221,12 +221,12 @@ class Installation:
         )
 
     def load(self, tree: Path, challenge: str, **rules: Any) -> Imported:
-        """Import a tree as the test set of a challenge, with room for as many results as a test sends."""
+        """Import a tree as the test set of a challenge, with a quota large enough for tests."""
         rules = {"quotas": (Quota(rules.pop("quota", 1000), 7),)} | rules
         return import_tree(self.platform, TreeImport(tree, challenge, "test", **rules))
 
     def forget_follow_ups(self) -> None:
-        """Have nothing follow from scores any more: no intervals, figures or pictures, only runs keep workers busy."""
+        """Drop all follow-up jobs (intervals, figures, pictures), so that workers only score runs."""
         self.ask(
             "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql"
             " AS $$ BEGIN DELETE FROM job WHERE id = NEW.id; RETURN NULL; END $$"
@@ -237,7 +237,7 @@ class Installation:
         )
 
     def truth(self, phase: str) -> Path:
-        """The file of a phase's newest ground truth."""
+        """The file with the newest ground truth of a phase."""
         challenge, _, image_set = phase.partition("/")
         [[fingerprint, public_id]] = self.ask(
             "SELECT fingerprint, public_id FROM ground_truth g JOIN phase p ON g.phase_id = p.id JOIN challenge e"
@@ -248,22 +248,22 @@ class Installation:
         return stored_file(self.platform.truths, content_key(fingerprint, public_id))
 
     def ask(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """What the database itself says to the owner of the tables."""
+        """Run a query as the owner of the tables."""
         with psycopg.connect(plain(str(self.settings.migration_database_url)), autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values)
             has_rows = cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
-            return cursor.fetchall() if has_rows else []  # also rows without columns, as of SELECT FROM
+            return cursor.fetchall() if has_rows else []  # also for rows without columns, as from SELECT FROM
 
 
 def stored_file(store: Storage, key: str) -> Path:
-    """Where a folder has a content, so that a test can put something else in its place."""
+    """The file of a content, so that a test can replace it."""
     with store.materialise(key) as path:
         return path
 
 
 @contextmanager
 def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]:
-    """An installation with an empty database and nothing running yet; all it starts ends with it."""
+    """An installation with an empty database and no processes yet; everything it starts ends with the block."""
     database_url = servers.database_with_tables()
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder, ExitStack() as stack:
         broker_url = stack.enter_context(broker_database(servers))
@@ -281,7 +281,7 @@ def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]
         platform = platform_of(complete)
         for store in platform.stores:
             if isinstance(store, FolderStorage):
-                store.check()  # makes its folder, which is not made once there are rows
+                store.check()  # creates its folder, which is not created once there are rows
         migrate(complete)
         stack.callback(servers.drop_database, database_url)
         stack.callback(platform.engine.dispose)
@@ -291,7 +291,7 @@ def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]
 
 @contextmanager
 def broker_database(servers: OwnServers) -> Iterator[str]:
-    """The URL of an empty database of the broker that nobody else uses meanwhile."""
+    """The URL of an empty broker database reserved for the block."""
     number = FREE_BROKER_DATABASES.pop(0)
     url = make_url(servers.urls.broker_url).set(database=str(number)).render_as_string(hide_password=False)
     try:
@@ -303,7 +303,7 @@ def broker_database(servers: OwnServers) -> Iterator[str]:
 
 
 def registered(platform: Platform, address: str, name: str) -> str:
-    """The token of somebody who has just registered and confirmed the address."""
+    """Register a person and confirm their address; returns their token."""
     person = {"email": f"person{next(PEOPLE)}@example.org", "name": name, "password": "a long password"}
     with httpx2.Client(base_url=address, timeout=LONGEST) as browser:
         assert browser.post("/register", data=person).status_code == 303
@@ -314,7 +314,7 @@ def registered(platform: Platform, address: str, name: str) -> str:
 
 
 def good(response: httpx2.Response) -> Any:
-    """The JSON of a response that must be a success."""
+    """The JSON of a response, which must be successful."""
     assert response.is_success, f"{response.status_code} {response.text}"
     return response.json()
 
@@ -327,7 +327,7 @@ def is_healthy(web: httpx2.Client) -> bool:
 
 
 def awaited(look: Callable[[], Answer | None], seconds: float = LONGEST) -> Answer:
-    """What `look` finds as soon as there is something."""
+    """Wait until `look` finds something, and return it."""
     found: list[Answer] = []
 
     def is_there() -> bool:

@@ -1,4 +1,4 @@
-"""A small development kit, and archives of results whose average precision is known."""
+"""A small development kit, and result archives with a known average precision."""
 
 import io
 import tarfile
@@ -18,9 +18,9 @@ KITS = count()
 
 
 def small_kit(folder: Path, *, without: int = 0) -> Path:
-    """Ten images with a cat and a dog in each; the last dogs of them may be left out.
+    """Ten images with a cat and a dog in each; the last `without` dogs are left out.
 
-    The last cats are a little higher in each kit, because phases with the same hidden annotation share their quotas.
+    The last cats have other heights in each kit, because phases with the same hidden annotation share their quotas.
     """
     there, number = len(IMAGES) - without, next(KITS)
     left, top, right, bottom = CAT
@@ -37,9 +37,9 @@ def small_kit(folder: Path, *, without: int = 0) -> Path:
 
 
 def results(*competitions: int, **found: int) -> bytes:
-    """An archive that finds the first so many objects of each named class and no others, for competition 3 or more.
+    """An archive that finds the first n objects of each named class and no others, for competition 3 or higher.
 
-    By every point's area that is an average precision of found / there.
+    The average precision as the area under all points is then found / annotated.
     """
     files = {
         f"results/{DATASET}/Main/comp{number}_det_test_{name}.txt": "".join(
@@ -56,7 +56,7 @@ def line(image: str, confidence: float, box: tuple[int, int, int, int]) -> str:
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:
-    """A `.tar.gz` of these files."""
+    """A `.tar.gz` archive of these files."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz", compresslevel=1) as tar:
         for name, content in files.items():

@@ -1,4 +1,4 @@
-"""Networks of their own, as hosts have them: nothing comes in or goes out but what a test forwards."""
+"""Separate networks, like those of hosts: nothing enters or leaves except what a test forwards."""
 
 import ctypes
 import os
@@ -26,18 +26,18 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Has a loopback device and no other; it is gone as soon as nothing runs in it."""
+    """A network namespace with only a loopback device; it disappears once nothing runs in it."""
 
-    holder: int  # a process that does nothing else
+    holder: int  # an idle process that keeps the namespace alive
     stack: ExitStack
 
     @property
     def path(self) -> Path:
-        """By what others find it, as `nsenter --net`."""
+        """The path by which others enter it, as with `nsenter --net`."""
         return Path(f"/proc/{self.holder}/ns/net")
 
     def inside(self, make: Callable[[], Made]) -> Made:
-        """Call a function in a thread of this network; a socket that is made there belongs to it for ever."""
+        """Call a function in a thread inside this network; sockets created there stay in it."""
 
         def enter() -> Made:
             libc = ctypes.CDLL(None, use_errno=True)
@@ -50,19 +50,19 @@ class Network:
             return thread.submit(enter).result()
 
     def reach(self, address: tuple[str, int], target: Callable[[], socket.socket]) -> None:
-        """Let programs of this network connect to something outside, at an address inside."""
+        """Let programs in this network connect to something outside at an address inside."""
         listener = self.inside(lambda: socket.create_server(address))
         self.stack.enter_context(listener)
         self.stack.enter_context(forwarding(listener, target))
 
     def published(self, port: int) -> str:
-        """The address outside at which a port of this network answers."""
+        """The outside address of a port in this network."""
         listener = self.stack.enter_context(socket.create_server((LOCALHOST, 0)))
         self.stack.enter_context(forwarding(listener, lambda: self.connected((LOCALHOST, port))))
         return f"http://{LOCALHOST}:{listener.getsockname()[1]}"
 
     def connected(self, address: tuple[str, int]) -> socket.socket:
-        """A connection to a server of this network."""
+        """A connection to a server in this network."""
         connection = self.inside(socket.socket)
         try:
             connection.connect(address)
@@ -72,7 +72,7 @@ class Network:
         return connection
 
     def pids(self) -> list[int]:
-        """All that runs in this network, but what holds it."""
+        """The processes in this network, except the one that keeps it alive."""
         mine, found = self.path.stat().st_ino, []
         for folder in Path("/proc").iterdir():
             with suppress(OSError):
@@ -84,7 +84,7 @@ class Network:
 
 @contextmanager
 def network() -> Iterator[Network]:
-    """A new network; whatever runs in it is killed at the end."""
+    """A new network; all its processes are killed at the end."""
     if os.geteuid() != 0:
         pytest.skip("only root can make networks, mount, and become others")
     script = "ip link set lo up && echo up && exec sleep infinity"
@@ -104,5 +104,5 @@ def network() -> Iterator[Network]:
 
 
 def outside(url_host: str, port: int) -> Callable[[], socket.socket]:
-    """What reaches a server of this machine."""
+    """A function that connects to a server on this machine."""
     return lambda: socket.create_connection((url_host, port))

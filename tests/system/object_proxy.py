@@ -1,4 +1,4 @@
-"""What stands between an S3 service and those who use it: passes requests on, or answers as a service in trouble does."""
+"""A proxy in front of an S3 service that passes requests on or responds like a failing service."""
 
 import re
 import threading
@@ -14,15 +14,15 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
-SHARE = 0.7  # of all requests meet the trouble, so that work is interrupted in the middle, too
-SLOW = (0.3, 2.0)  # seconds more than otherwise
+SHARE = 0.7  # share of requests that fail, so that work is also interrupted in the middle
+SLOW = (0.3, 2.0)  # additional seconds
 TIMES = re.compile(rb"(?<=<LastModified>)[^<]+|(?<=<Initiated>)[^<]+")
 OF_ONE_CONNECTION = {"connection", "transfer-encoding", "keep-alive", "content-length"}
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a client is sent; less than it says it will be where `size` is more than that of the body."""
+    """A response to a client; truncated if `size` is larger than the body."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -31,7 +31,7 @@ class Reply:
 
 
 class Exchange(BaseHTTPRequestHandler):
-    """One request after the other of one connection."""
+    """The requests of one connection, one after another."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -42,11 +42,11 @@ class Exchange(BaseHTTPRequestHandler):
 
     @cached_property
     def body(self) -> bytes:
-        """All that the client sends."""
+        """The whole request body."""
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def pass_on(self) -> Reply:
-        """What the service itself says."""
+        """The response of the service itself."""
         connection = HTTPConnection(*self.service.address)
         try:
             connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
@@ -65,7 +65,7 @@ class Exchange(BaseHTTPRequestHandler):
         return Reply(response.status, headers, body, size)
 
     def handle_one_request(self) -> None:
-        self.__dict__.pop("body", None)  # of the request before
+        self.__dict__.pop("body", None)  # of the previous request
         with suppress(OSError):
             super().handle_one_request()
             return
@@ -88,39 +88,39 @@ class Exchange(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 - http.server's names
 
     def log_message(self, *_: object) -> None:
-        """Nothing: what was broken is in the history."""
+        """Log nothing: faults are recorded in the history."""
 
 
 Trouble = Callable[[Exchange], Reply]
 
 
 def _refuse(status: int, code: str, exchange: Exchange) -> Reply:
-    """Do nothing, and say so."""
+    """Refuse without forwarding the request."""
     assert exchange.body is not None
     body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>In trouble</Message></Error>".encode()
     return Reply(status, (("Content-Type", "application/xml"),), body, len(body))
 
 
 def _refuse_what_was_done(exchange: Exchange) -> Reply:
-    """Do what is asked, and say that it failed."""
+    """Forward the request but report a failure."""
     exchange.pass_on()
     return _refuse(500, "InternalError", exchange)
 
 
 def _hang_up(exchange: Exchange) -> Reply:
-    """Hang up in the middle of a request."""
+    """Close the connection in the middle of a request."""
     exchange.rfile.read(int(exchange.headers.get("Content-Length") or 0) // 2)
     raise ConnectionAbortedError
 
 
 def _hang_up_after_work(exchange: Exchange) -> Reply:
-    """Do what is asked, and hang up without a word."""
+    """Forward the request and close the connection without a response."""
     exchange.pass_on()
     raise ConnectionAbortedError
 
 
 def _break_off(exchange: Exchange) -> Reply:
-    """Hang up in the middle of a body."""
+    """Close the connection in the middle of a response body."""
     reply = exchange.pass_on()
     return replace(reply, body=reply.body[: len(reply.body) // 2])
 
@@ -145,7 +145,7 @@ TROUBLES: Mapping[str, Trouble] = {
 
 @dataclass(slots=True)
 class ObjectProxy:
-    """In front of a service; `age`: how much older than it is everything in its lists shall seem."""
+    """A proxy in front of a service; `age` is added to the age of everything in its lists."""
 
     address: tuple[str, int]
     endpoint: str = ""
@@ -155,7 +155,7 @@ class ObjectProxy:
     chance: Random = field(default_factory=Random)
 
     def trouble_of_next(self) -> Trouble:
-        """What happens to the next request."""
+        """The fault that the next request meets."""
         trouble = self.trouble
         return trouble if trouble and self.chance.random() < self.share else Exchange.pass_on
 
@@ -168,7 +168,7 @@ class ObjectProxy:
             self.trouble = None
 
     def aged(self, body: bytes) -> bytes:
-        """The body of a response with other times, if it is a list."""
+        """A response body with shifted times, if it is a list."""
 
         def earlier(found: re.Match[bytes]) -> bytes:
             time_of_change = datetime.fromisoformat(found[0].decode())
@@ -197,4 +197,4 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, *_: object) -> None:
-        """Nothing: clients come and go."""
+        """Ignore errors: clients disconnect at any time."""

@@ -1,4 +1,4 @@
-"""A real S3 server for tests: SeaweedFS on free ports, with its data in a folder that is removed afterwards."""
+"""A real S3 server for tests: SeaweedFS on free ports with its data in a temporary folder."""
 
 import json
 import os
@@ -25,13 +25,13 @@ MiB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ObjectStore:
-    """A running server; `public` may use the bucket of the same name and no other, `admin` all."""
+    """A running server; the account `public` may use only the bucket of that name, `admin` all buckets."""
 
     endpoint: str
     processes: Supervisor
 
     def settings(self) -> dict[str, str]:
-        """Those of an installation that has all its stores here."""
+        """The settings of an installation with all its stores here."""
         return {
             "s3_endpoint": self.endpoint,
             "s3_bucket": "public",
@@ -46,7 +46,7 @@ class ObjectStore:
         return account(self.endpoint, name)
 
     def storage(self) -> Storage:
-        """An empty store below a prefix of its own; a bucket for each would soon be too much for the server."""
+        """An empty store under its own prefix; a bucket for each would soon overload the server."""
         return store_at(self.endpoint, f"store-{next(STORES)}/")
 
     @contextmanager
@@ -84,7 +84,7 @@ def object_store() -> Iterator[ObjectStore]:
         command = weed(
             data, dict(zip(PARTS, ports[:4], strict=True)), dict(zip(PARTS, ports[4:], strict=True))
         )
-        # killed, because it ends slowly, and nothing of it is needed afterwards
+        # killed because it stops slowly and nothing of it is needed afterwards
         child = Child("weed", command, dict(os.environ), data / "weed.log", signal.SIGKILL)
         processes.start(child, lambda: responses(store.account("admin")))
         for bucket in ("public", "truth"):
@@ -93,7 +93,7 @@ def object_store() -> Iterator[ObjectStore]:
             yield store
         finally:
             processes.stop_all()
-            for port in ports:  # it puts some of its sockets there, whatever its arguments say
+            for port in ports:  # it creates some of its sockets there whatever its arguments
                 for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
                     left.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""The worker of another scorer version."""
+"""A worker with another scorer version."""
 
 import scoring
 

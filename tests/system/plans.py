@@ -1,4 +1,4 @@
-"""How the database runs the statements of a block of a test."""
+"""How the database executes the statements of a block."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from app.platform import Platform
 
 @contextmanager
 def plans(platform: Platform) -> Iterator[list[str]]:
-    """How each statement of a block would be run where reading a whole table is dear."""
+    """The plan of each statement in a block when sequential scans are expensive."""
     found: list[str] = []
     with _explained(platform, "EXPLAIN") as plan_of_each:
         yield found
@@ -21,7 +21,7 @@ def plans(platform: Platform) -> Iterator[list[str]]:
 
 @contextmanager
 def rows_read(platform: Platform) -> Iterator[Counter[str]]:
-    """By table, how many rows the statements of a block read where reading a whole table is dear."""
+    """The number of rows that the statements of a block read from each table when sequential scans are expensive."""
     found: Counter[str] = Counter()
     with _explained(platform, "EXPLAIN (ANALYZE, FORMAT JSON)") as plan_of_each:
         yield found
@@ -39,7 +39,7 @@ def _count(node: dict[str, Any], found: Counter[str]) -> None:
 
 @contextmanager
 def _explained(platform: Platform, command: str) -> Iterator[list[list[Any]]]:
-    """What a command says of each statement that the block asked for."""
+    """The output of an EXPLAIN command for each statement of the block."""
     found: list[list[Any]] = []
     asked: list[tuple[str, Any]] = []
 

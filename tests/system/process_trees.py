@@ -1,4 +1,4 @@
-"""The processes below a process, read from /proc, and what tests do to them."""
+"""Find the descendants of a process in /proc, and stop or kill them."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from tests.system.servers import eventually
 
 
 def tree_of(pid: int) -> list[int]:
-    """A process and all below it, parents before children."""
+    """A process and all its descendants, parents before children."""
     found = [pid]
     children = _children()
     for parent in found:
@@ -19,7 +19,7 @@ def tree_of(pid: int) -> list[int]:
 
 
 def working_children(pid: int) -> list[int]:
-    """The processes in which archives are checked or scored just now: what the fork servers below have forked."""
+    """The processes that are checking or scoring archives: the children of the fork servers."""
     tree = tree_of(pid)
     servers = [one for one in tree if "multiprocessing.forkserver" in command_of(one)]
     children = _children()
@@ -27,7 +27,7 @@ def working_children(pid: int) -> list[int]:
 
 
 def pool_of(worker: int) -> list[int]:
-    """The processes of a worker's pool: those that have a fork server."""
+    """The processes of a worker's pool, which are those with a fork server."""
     children = _children()
     return [
         pid
@@ -37,26 +37,26 @@ def pool_of(worker: int) -> list[int]:
 
 
 def command_of(pid: int) -> str:
-    """The command line, empty for what has ended."""
+    """The command line of a process, empty if it has ended."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     return ""
 
 
 def has_open(pid: int, file: Path) -> bool:
-    """Whether a process holds a file open."""
+    """Whether a process has a file open."""
     with suppress(OSError):
         return file in {one.readlink() for one in Path(f"/proc/{pid}/fd").iterdir()}
     return False
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and is only remembered does not."""
+    """Whether a process is running; a zombie is not."""
     return command_of(pid) != ""
 
 
 def kill_all(pids: Iterable[int]) -> None:
-    """Kill -9, in the order given, and wait until they are gone."""
+    """Kill -9 in the given order and wait until all have ended."""
     killed = list(pids)
     _send_to_all(killed, signal.SIGKILL)
     assert eventually(lambda: not any(map(is_alive, killed)))
@@ -70,7 +70,7 @@ def _send_to_all(pids: Iterable[int], number: signal.Signals) -> None:
 
 @contextmanager
 def stopped(pids: Iterable[int]) -> Iterator[None]:
-    """Processes that stand still, and go on at the end; those that have ended by themselves are left out."""
+    """Stop processes and continue them at the end; those that have already ended are skipped."""
     held = list(pids)
     try:
         _send_to_all(held, signal.SIGSTOP)
@@ -80,19 +80,19 @@ def stopped(pids: Iterable[int]) -> Iterator[None]:
 
 
 def bytes_of(pid: int, what: str) -> int:
-    """A size of a process's memory: `VmRSS` now, `VmHWM` at its highest."""
+    """The memory of a process: `VmRSS` is the current size, `VmHWM` the peak."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     [kib] = [line.split()[1] for line in lines if line.startswith(f"{what}:")]
     return int(kib) * 1024
 
 
 def _children() -> dict[int, list[int]]:
-    """By process, those that it has started."""
+    """The children of each process."""
     found: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
-                # the name in parentheses may hold anything; the parent is the second field after it
+                # the name in parentheses may contain anything; the parent is the second field after it
                 parent = int(folder.joinpath("stat").read_text().rpartition(")")[2].split()[1])
                 found.setdefault(parent, []).append(int(folder.name))
     return found

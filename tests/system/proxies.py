@@ -1,4 +1,4 @@
-"""A TCP proxy that can go silent or away, as a firewall, a cable or a host that has failed over does."""
+"""A TCP proxy that can go silent or disconnect, like a firewall, an unplugged cable or a failed-over host."""
 
 import select
 import socket
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Proxy:
-    """Passes bytes between clients and a server, until it goes silent or away."""
+    """Passes bytes between clients and a server until it goes silent or disconnects."""
 
     connect: Callable[[], socket.socket]  # to the server
     listener: socket.socket
@@ -23,19 +23,19 @@ class Proxy:
         return int(self.listener.getsockname()[1])
 
     def go_silent(self) -> None:
-        """From now on accept connections and bytes, and pass nothing on; those that are open stay so for ever."""
+        """From now on accept connections and bytes but pass nothing on; open connections stay open."""
         self.silent.set()
         for pair in self.pairs:
             pair.silent.set()
 
     def go_away(self) -> None:
-        """End every connection, and from now on each new one at once."""
+        """Close every connection, and from now on each new one immediately."""
         self.cut.set()
         for pair in self.pairs:
             pair.end()
 
     def serve_new_connections(self) -> None:
-        """Serve whoever connects from now on; nobody else is ever answered again."""
+        """Serve new connections; earlier ones are never answered again."""
         self.silent.clear()
         self.cut.clear()
         for pair in self.pairs:
@@ -52,7 +52,7 @@ class Proxy:
                 if self.cut.is_set():
                     raise ConnectionAbortedError
                 pair = Pair(client, self.connect())
-            except OSError:  # the server itself is away
+            except OSError:  # the server itself is down
                 client.close()
                 continue
             if self.silent.is_set():
@@ -63,16 +63,18 @@ class Proxy:
 
 @dataclass(slots=True)
 class Pair:
-    """A client, and the connection to the server that belongs to it."""
+    """A client's connection and the matching connection to the server."""
 
     client: socket.socket
     server: socket.socket
     silent: threading.Event = field(default_factory=threading.Event)
-    left: threading.Event = field(default_factory=threading.Event)  # by its client, unknown to the server
+    left: threading.Event = field(
+        default_factory=threading.Event
+    )  # by its client, without the server knowing
 
     def run(self) -> None:
         ends = {self.client: self.server, self.server: self.client}
-        with suppress(OSError, ValueError):  # of what has been closed
+        with suppress(OSError, ValueError):  # of closed connections
             while True:
                 for end in select.select(list(ends), [], [])[0]:
                     received = end.recv(1 << 16)
@@ -81,7 +83,7 @@ class Pair:
                             self.left.set()
                             return
                         if not received:
-                            del ends[end]  # the server's end is not passed on either
+                            del ends[end]  # the server's closing is not passed on either
                         continue
                     if not received:
                         self.close()
@@ -89,7 +91,7 @@ class Pair:
                     ends[end].sendall(received)
 
     def end(self) -> None:
-        """Have the thread that passes bytes on close both ends."""
+        """Make the forwarding thread close both ends."""
         for end in (self.client, self.server):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
@@ -111,7 +113,7 @@ def proxy(host: str, port: int) -> Iterator[Proxy]:
 
 @contextmanager
 def forwarding(listener: socket.socket, connect: Callable[[], socket.socket]) -> Iterator[Proxy]:
-    """A proxy between a socket that listens and what `connect` reaches; either may be in another network."""
+    """A proxy between a listening socket and what `connect` reaches, either of which may be in another network."""
     made = Proxy(connect, listener)
     threading.Thread(target=made.accept, daemon=True).start()
     try:

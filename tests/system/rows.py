@@ -1,4 +1,4 @@
-"""Rows of a small installation, written straight into the database: for what happens between transactions."""
+"""Rows of a small installation written directly into the database, to test what happens between transactions."""
 
 import uuid
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ NAMES = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A phase with one board, a team, and a second ground truth that is imported and not shown yet."""
+    """A phase with one board, a team, and a second ground truth that is imported but not on the board yet."""
 
     platform: Platform
     phase_id: int
@@ -58,7 +58,7 @@ class Rows:
     names: Iterator[int] = field(default_factory=lambda: count(1))
 
     def result(self, *, mean: float | None = None, is_public: bool = True, team_id: int | None = None) -> int:
-        """A result with a queued run, or with a score on the board; of this team or of the fixture's own."""
+        """A result with a queued run or with a score on the board, of this team or of the fixture's."""
         with self.platform.transaction() as session:
             name = f"Method {next(self.names)}"
             method_id = add_method(session, self, name, is_public=is_public, team_id=team_id)
@@ -68,7 +68,7 @@ class Rows:
         return result_id
 
     def newer(self, older: int) -> int:
-        """Another result of a result's method, as where the annotation is open, with a queued run."""
+        """Another result of the same method with a queued run, as possible with open annotation."""
         with self.platform.transaction() as session:
             method_id = session.get_one(Result, older).method_id
             older_ones = update(Result).where(Result.method_id == method_id)
@@ -84,12 +84,12 @@ class Rows:
             return team_id
 
     def run_of(self, result_id: int) -> int:
-        """The newest run of a result."""
+        """The id of the newest run of a result."""
         with self.platform.transaction() as session:
             return session.scalars(select(func.max(Run.id)).where(Run.result_id == result_id)).one() or 0
 
     def claim(self, result_id: int) -> None:
-        """Have a worker claim the newest run of a result."""
+        """Claim the newest run of a result as a worker does."""
         with self.platform.transaction() as session:
             run = self.run_of(result_id)
             lease = func.clock_timestamp() + timedelta(minutes=1)
@@ -101,27 +101,27 @@ class Rows:
             )
 
     def score(self, result_id: int, mean: float) -> None:
-        """End the newest run of a result with a score, as a worker does."""
+        """Record a score for the newest run of a result, as a worker does."""
         with self.platform.transaction() as session:
             score_run(session, result_id, self.run_of(result_id), mean)
 
     def end(self, run_id: int, state: RunState, mean: float | None = None) -> None:
-        """Let a run end as it may."""
+        """Set the final state of a run."""
         with self.platform.transaction() as session:
             end_run(session, run_id, state, mean)
 
     def refuse(self, run_id: int) -> None:
-        """End a run as refused, as a worker does."""
+        """Record a run as refused, as a worker does."""
         with self.platform.transaction() as session:
             end_run(session, run_id, RunState.REFUSED)
             recording.record_result(session, session.get_one(Run, run_id).result_id, run_id)
 
     def lock_board(self, session: Session) -> None:
-        """Hold the board's row until the end of the transaction."""
+        """Lock the board's row until the end of the transaction."""
         session.get_one(Board, (self.phase_id, self.competition), with_for_update=True)
 
     def standing(self) -> dict[int, float | None]:
-        """The means on the board, by result."""
+        """The means on the board by result."""
         with self.platform.transaction() as session:
             statement = (
                 select(Result.id, ClassScore.value)
@@ -132,13 +132,13 @@ class Rows:
             return dict(session.execute(statement).all())
 
     def published(self, result_id: int) -> list[int | None]:
-        """The runs that a result was published with, in order; none where it left the board."""
+        """The runs with which a result was published, in order; None each time it left the board."""
         with self.platform.transaction() as session:
             statement = select(Publication.run_id).where(Publication.result_id == result_id)
             return list(session.scalars(statement.order_by(Publication.id)))
 
     def somebody_waits_for_a_lock(self) -> bool:
-        """Whether a connection to this database waits for another."""
+        """Whether a connection to this database is waiting for a lock."""
         with self.platform.transaction() as session:
             waiting = text(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -146,7 +146,7 @@ class Rows:
             return bool(session.scalar(waiting))
 
     def outdated(self) -> list[int]:
-        """The results on the board that stand there with a score of earlier versions."""
+        """The results on the board with a score of earlier versions."""
         with self.platform.transaction() as session:
             board = boards.stored_board(session, self.phase_id, self.competition, Audience.ORGANISERS)
             assert board is not None
@@ -156,7 +156,7 @@ class Rows:
             return list(session.scalars(select(Run.result_id).where(Run.id.in_(old))))
 
     def unfinished(self, result_id: int) -> list[tuple[int, int]]:
-        """The runs of a result that wait or are under way, with their ground truth."""
+        """The queued and running runs of a result with their ground truth."""
         with self.platform.transaction() as session:
             statement = select(Run.id, Run.ground_truth_id).where(
                 Run.result_id == result_id, Run.state.in_((RunState.QUEUED, RunState.RUNNING))
@@ -166,13 +166,13 @@ class Rows:
 
 @pytest.fixture(scope="module")
 def small_board(own_servers: OwnServers) -> Iterator[Platform]:
-    """A migrated database for a module's tests; each makes its own rows in it."""
+    """A migrated database for the tests of a module, each of which creates its own rows."""
     with installation(own_servers) as running:
         yield running.platform
 
 
 def made(platform: Platform) -> Rows:
-    """A phase, its board and a team."""
+    """Create a phase, its board and a team."""
     name = f"rows{next(NAMES)}"
     with platform.transaction() as session:
         challenge = Challenge(code=name, title=name, dataset="VOC2012")
@@ -209,7 +209,7 @@ def made(platform: Platform) -> Rows:
 
 
 def described(platform: Platform, folder: Path) -> Rows:
-    """The same with a public description: two classes, cat and dog."""
+    """The same with a public description of two classes, cat and dog."""
     rows = made(platform)
     description = scoring.read_tree(small_kit(folder), "test").description
     key = platform.descriptions.put(description.to_json().encode())
@@ -219,7 +219,7 @@ def described(platform: Platform, folder: Path) -> Rows:
 
 
 def add_method(session: Session, of: Rows, name: str, *, is_public: bool, team_id: int | None = None) -> int:
-    """A method of this team, or of the fixture's own."""
+    """A method of this team or of the fixture's."""
     method = Method(
         challenge_id=session.get_one(Phase, of.phase_id).challenge_id,
         team_id=team_id or of.team_id,
@@ -235,7 +235,7 @@ def add_method(session: Session, of: Rows, name: str, *, is_public: bool, team_i
 def add_result(
     session: Session, of: Rows, method_id: int, *, team_id: int | None, is_replaceable: bool = False
 ) -> int:
-    """A method's result with its queued run, under the board's versions."""
+    """A result of a method with a run queued under the board's versions."""
     upload = Upload(
         phase_id=of.phase_id, team_id=of.team_id, user_id=of.user_id, filename="results.zip", size=1
     )
@@ -276,13 +276,13 @@ def add_result(
 
 
 def score_run(session: Session, result_id: int, run_id: int, mean: float) -> None:
-    """What a worker's last transaction does with a score."""
+    """Record a score as a worker's last transaction does."""
     end_run(session, run_id, RunState.SCORED, mean)
     recording.record_result(session, result_id, run_id)
 
 
 def end_run(session: Session, run_id: int, state: RunState, mean: float | None = None) -> None:
-    """Give a run its final state, and its mean."""
+    """Set the final state and the mean of a run."""
     session.execute(delete(Job).where(Job.run_id == run_id))
     session.execute(
         update(Run).where(Run.id == run_id).values(state=state, finished_at=func.clock_timestamp())

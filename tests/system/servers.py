@@ -1,4 +1,4 @@
-"""Servers for tests: our own PostgreSQL and Valkey on free ports, in a folder that is removed afterwards."""
+"""PostgreSQL and Valkey servers for tests, on free ports and in a temporary folder."""
 
 import os
 import select
@@ -29,17 +29,17 @@ WITH_TABLES = "with_tables"  # is copied, which takes a fifth of the time of all
 
 @dataclass(frozen=True, slots=True)
 class OwnServers:
-    """Running servers, and what a test may do to them."""
+    """Running servers and what a test can do to them."""
 
     data: Path
     urls: Servers
 
     def fresh_database(self) -> str:
-        """The application's URL of a new, empty database."""
+        """The application's URL for a new, empty database."""
         return self._create_database(f"test_{next(DATABASES)}", "template1")
 
     def database_with_tables(self) -> str:
-        """The same of one that has the newest schema: `migrate` has nothing to do but to grant rights, which are not copied."""
+        """The same with the newest schema: `migrate` only has to grant rights, which are not copied."""
         if not self._has_database(WITH_TABLES):
             url = self._create_database(WITH_TABLES, "template1")
             migrate(Settings(database_url=url, migration_database_url=self.owners_url(url)))
@@ -56,7 +56,7 @@ class OwnServers:
         return make_url(self.urls.database_url).set(database=name).render_as_string(hide_password=False)
 
     def owners_url(self, url: str) -> str:
-        """The URL of the same database for the role that owns its tables."""
+        """The URL for the role that owns the tables of the same database."""
         owner = make_url(self.urls.migration_database_url)
         return owner.set(database=make_url(url).database).render_as_string(hide_password=False)
 
@@ -66,7 +66,7 @@ class OwnServers:
 
     @contextmanager
     def database_in(self, folder: Path) -> Iterator[str]:
-        """The application's URL of a database whose files lie in this folder."""
+        """The application's URL for a database whose files are in this folder."""
         url = self.fresh_database()
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
@@ -86,22 +86,22 @@ class OwnServers:
             client.flushall()
 
     def spare_the_disk(self) -> None:
-        """Let the database not wait for the disk: what is killed loses nothing by that, only a machine without power would."""
+        """Turn off fsync: a killed server loses nothing by that, only a machine that loses power would."""
         with psycopg.connect(self.superusers_url(), autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
 
     def kill_database(self) -> None:
-        """Kill -9 of the postmaster; it is started again by itself."""
+        """Kill -9 the postmaster, which is restarted automatically."""
         kill(self.urls.processes.pid("postgres"))
 
     def kill_broker(self) -> None:
-        """Kill -9; it is started again by itself with what it had written down."""
+        """Kill -9 the broker, which is restarted automatically with what it had stored."""
         kill(self.urls.processes.pid("valkey"))
 
     @contextmanager
     def database_down(self) -> Iterator[None]:
-        """Stop the database, and start it again at the end."""
+        """Stop the database and start it again at the end."""
         child = self.urls.processes.stop("postgres")
         try:
             yield
@@ -110,7 +110,7 @@ class OwnServers:
 
     @contextmanager
     def broker_down(self, *, loses: bool = False) -> Iterator[None]:
-        """Stop the broker, and start it again at the end, without memory if it `loses` all."""
+        """Stop the broker and start it again at the end, empty if it `loses` everything."""
         child = self.urls.processes.stop("valkey")
         if loses:
             shutil.rmtree(self.data / "valkey" / "appendonlydir")
@@ -122,7 +122,7 @@ class OwnServers:
 
     @contextmanager
     def broker_paused(self) -> Iterator[None]:
-        """The broker takes connections and does not answer them."""
+        """Make the broker accept connections but not answer them."""
         pid = self.urls.processes.pid("valkey")
         assert pid
         os.kill(pid, signal.SIGSTOP)
@@ -132,7 +132,7 @@ class OwnServers:
             os.kill(pid, signal.SIGCONT)
 
     def superusers_url(self, driver: str = "postgresql") -> str:
-        """The URL of a database without tables for the role that may do everything."""
+        """The superuser's URL for a database without tables."""
         url = make_url(self.urls.database_url).set(drivername=driver, database="postgres")
         password = load_secrets(self.data).superuser
         return url.set(username=SUPERUSER, password=password).render_as_string(hide_password=False)
@@ -141,7 +141,7 @@ class OwnServers:
 @pytest.fixture(scope="session")
 def own_servers() -> Iterator[OwnServers]:
     """One pair of servers for all tests."""
-    # a blank in the name, because people have them in theirs
+    # with a blank in the name, because users' folders have them
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
         data = Path(folder, "data")
         with embedded_servers(data, report=print) as urls:
@@ -152,7 +152,7 @@ def own_servers() -> Iterator[OwnServers]:
 
 @pytest.fixture(scope="module")
 def database_url(own_servers: OwnServers) -> Iterator[str]:
-    """A database without rows for each module; migrated but for the application's rights."""
+    """An empty database for each module, migrated except for the application's rights."""
     url = own_servers.database_with_tables()
     yield url
     own_servers.drop_database(url)
@@ -160,7 +160,7 @@ def database_url(own_servers: OwnServers) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def broker_url(own_servers: OwnServers) -> str:
-    """A broker that holds nothing at the beginning of each module."""
+    """A broker that is empty at the start of each module."""
     own_servers.empty_broker()
     return own_servers.urls.broker_url
 
@@ -182,12 +182,12 @@ def broker_answers(url: str) -> bool:
 
 
 def plain(url: str) -> str:
-    """The URL as psycopg itself understands it."""
+    """The URL in psycopg's own format."""
     return url.replace("postgresql+psycopg://", "postgresql://")
 
 
 def kill(pid: int | None) -> None:
-    """Kill -9 a process that a test has started, and wait until it is gone."""
+    """Kill -9 a process that a test has started and wait until it has ended."""
     assert pid
     end = os.pidfd_open(pid)
     os.kill(pid, signal.SIGKILL)
@@ -195,7 +195,7 @@ def kill(pid: int | None) -> None:
 
 
 def gone(pidfd: int, seconds: float) -> bool:
-    """Whether a process ends in time; closes its descriptor."""
+    """Whether a process ends in time; closes its pidfd."""
     try:
         return bool(select.select([pidfd], [], [], seconds)[0])
     finally:
@@ -203,14 +203,14 @@ def gone(pidfd: int, seconds: float) -> bool:
 
 
 def free_port() -> int:
-    """A port that nobody listens on just now."""
+    """A port that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def eventually(question: Callable[[], bool], seconds: float = 20) -> bool:
-    """Ask until the answer is yes, for what cannot be waited for otherwise."""
+    """Poll until the check succeeds, for what cannot be awaited otherwise."""
     give_up = time.monotonic() + seconds
     while not (response := question()) and time.monotonic() < give_up:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What a worker's connection to the broker counts as not done yet, when the broker does not answer."""
+"""Messages that a worker could not acknowledge because the broker did not answer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ def connection(own_servers: OwnServers) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("way", ["ack", "reject", "requeue"])
-def test_a_message_that_could_not_be_acknowledged_keeps_no_other_from_coming(
+def test_a_message_that_cannot_be_acknowledged_does_not_block_others(
     own_servers: OwnServers, connection: Any, way: str
 ) -> None:
     received: list[Any] = []

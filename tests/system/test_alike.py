@@ -1,4 +1,4 @@
-"""Results that are alike are pointed out to organisers, and to nobody else."""
+"""Similar results are pointed out only to organisers."""
 
 from itertools import count
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.system.kits import results, small_kit
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 CHALLENGES = count(1)
-PATIENCE = 180  # seconds: what follows from the results of other tests is done before
+PATIENCE = 180  # seconds: follow-up jobs of other tests' results are done first
 
 
 @pytest.fixture
@@ -34,9 +34,7 @@ def pairs(site: SharedSite, where: str, **asked: int) -> list[dict[str, Any]]:
     return list(good(site.organiser.http.get(where, params=asked))["pairs"])
 
 
-def test_the_same_predictions_of_two_teams_are_a_pair_once_both_are_scored(
-    site: SharedSite, where: str
-) -> None:
+def test_equal_predictions_of_two_teams_are_listed_once_both_are_scored(site: SharedSite, where: str) -> None:
     [pair] = awaited(lambda: pairs(site, where) or None, PATIENCE)
 
     assert (pair["newer"]["method"], pair["older"]["method"]) == ("Net_of_picea", "Net_of_pinus")
@@ -51,7 +49,7 @@ def test_the_same_predictions_of_two_teams_are_a_pair_once_both_are_scored(
     assert "1 pair to review" in overview
 
 
-def test_a_pair_is_dismissed_with_a_reason_and_put_back(site: SharedSite, where: str) -> None:
+def test_a_pair_is_dismissed_with_a_reason_and_restored(site: SharedSite, where: str) -> None:
     [pair] = awaited(lambda: pairs(site, where) or None, PATIENCE)
     act = f"/api/v1/organise/alike/{pair['id']}"
     http = site.organiser.http
@@ -73,7 +71,7 @@ def test_a_pair_is_dismissed_with_a_reason_and_put_back(site: SharedSite, where:
     assert records == [("pair.dismiss", "one baseline"), ("pair.restore", "")]
 
 
-def test_what_is_withdrawn_is_not_listed_and_its_sketch_is_deleted(site: SharedSite, where: str) -> None:
+def test_a_withdrawn_result_is_not_listed_and_its_sketch_is_deleted(site: SharedSite, where: str) -> None:
     [pair] = awaited(lambda: pairs(site, where) or None, PATIENCE)
     result = pair["newer"]["result_id"]
 

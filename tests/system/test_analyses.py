@@ -1,4 +1,4 @@
-"""What is analysed of a run after it has been scored, and who sees it."""
+"""The analyses of a run after it has been scored, and who sees them."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def archive(**lines: str) -> bytes:
     )
 
 
-# finds the first five cats, each twice, and takes the dogs for cats; finds every dog
+# finds the first five cats twice each, detects dogs as cats, and finds every dog
 CONFUSED = archive(
     cat="".join(
         line(image, 0.9, CAT) + line(image, 0.8, CAT) + line(image, 0.7, DOG) for image in IMAGES[:5]
@@ -70,7 +70,7 @@ def test_a_run_is_analysed_after_its_intervals(site: SharedSite, phases: tuple[s
     assert {level["value"] for level in found["sweeps"][4]["levels"]} == {1.0}
 
 
-def test_doing_it_again_changes_nothing(site: SharedSite, phases: tuple[str, str]) -> None:
+def test_analysing_a_run_again_changes_nothing(site: SharedSite, phases: tuple[str, str]) -> None:
     bob = site.participant("Bob Analysed")
     run = run_of(bob, bob.submit(phases[0], CONFUSED, "again"))
     before = analysed(site.anybody, run)
@@ -85,7 +85,7 @@ def test_doing_it_again_changes_nothing(site: SharedSite, phases: tuple[str, str
         analyses.compute(site.installation.platform, {"run_id": 10**9})
 
 
-def test_on_a_held_out_phase_only_organisers_see_it(site: SharedSite, phases: tuple[str, str]) -> None:
+def test_on_a_held_out_phase_only_organisers_see_analyses(site: SharedSite, phases: tuple[str, str]) -> None:
     eve = site.participant("Eve Analysed")
     run = run_of(eve, eve.submit(phases[1], CONFUSED, "hidden"))
 

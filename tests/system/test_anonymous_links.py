@@ -1,4 +1,4 @@
-"""Anonymous links: what reviewers read, and what becomes of a link that is revoked or revealed."""
+"""Anonymous links: what reviewers see, and what happens to a link that is revoked or revealed."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def submission(phase: str, oak: Client) -> Any:
 
 
 def new_link(someone: Client, submission: Any) -> tuple[int, str]:
-    """The number of a new link, and its address below the site."""
+    """The id and the path of a new link."""
     made = good(someone.http.post(f"/api/v1/results/{submission['results'][0]['id']}/links"))
     return made["id"], made["path"]
 
@@ -55,7 +55,9 @@ def test_a_reviewer_reads_the_scores_and_nothing_else(site: SharedSite, oak: Cli
         assert response.headers["Cache-Control"] == "no-store"
 
 
-def test_nobody_else_makes_or_sees_links_of_a_result(site: SharedSite, oak: Client, submission: Any) -> None:
+def test_only_the_team_makes_and_sees_links_of_a_result(
+    site: SharedSite, oak: Client, submission: Any
+) -> None:
     number, _ = new_link(oak, submission)
     result = f"/api/v1/results/{submission['results'][0]['id']}/links"
 
@@ -66,7 +68,7 @@ def test_nobody_else_makes_or_sees_links_of_a_result(site: SharedSite, oak: Clie
         assert other.http.post(f"/api/v1/links/{number}/reveal").status_code == 404
 
 
-def test_a_revoked_link_is_as_if_it_had_never_been(site: SharedSite, oak: Client, submission: Any) -> None:
+def test_a_revoked_link_looks_as_if_it_never_existed(site: SharedSite, oak: Client, submission: Any) -> None:
     number, address = new_link(oak, submission)
     never = site.anybody.http.get("/api/v1/anonymous/" + "x" * 32).json()
 
@@ -79,7 +81,7 @@ def test_a_revoked_link_is_as_if_it_had_never_been(site: SharedSite, oak: Client
     assert "nothing, revoked" in page
 
 
-def test_a_link_shows_one_run_until_the_result_is_taken_back(
+def test_a_link_shows_the_same_run_until_the_result_is_withdrawn(
     site: SharedSite, phase: str, oak: Client
 ) -> None:
     upload = oak.upload(phase, results(cat=5, dog=5))
@@ -107,7 +109,7 @@ def test_a_link_shows_one_run_until_the_result_is_taken_back(
     assert (after["headline"], after["classes"], after["is_withdrawn"]) == (None, [], True)
 
 
-def test_a_revealed_link_leads_to_the_named_page(site: SharedSite, phase: str, oak: Client) -> None:
+def test_a_revealed_link_redirects_to_the_page_with_names(site: SharedSite, phase: str, oak: Client) -> None:
     upload = oak.upload(phase, results(cat=5, dog=5))
     made = oak.final(int(good(oak.confirm(upload, "Later_named", make_public=False))["id"]))
     number, address = new_link(oak, made)
@@ -123,7 +125,7 @@ def test_a_revealed_link_leads_to_the_named_page(site: SharedSite, phase: str, o
     assert good(site.anybody.http.get(f"/api/v1/submissions/{made['id']}"))["method"]["name"] == "Later_named"
 
 
-def test_a_link_leads_nowhere_while_results_are_embargoed_or_hidden(
+def test_a_link_shows_nothing_while_results_are_embargoed_or_hidden(
     site: SharedSite, oak: Client, submission: Any
 ) -> None:
     _, address = new_link(oak, submission)

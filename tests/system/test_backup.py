@@ -1,4 +1,4 @@
-"""A drill: an installation is backed up while it works, restored elsewhere, and goes on there."""
+"""A drill: an installation is backed up while it runs, restored elsewhere, and continues there."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ ARCHIVE = results(cat=5, dog=5)
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An installation with a scored result, one that waits, one that is being scored, and an upload that arrives."""
+    """An installation with a scored, a queued and a running result, and an upload still arriving."""
 
     running: Installation
     person: Client
@@ -63,7 +63,7 @@ class Site:
     folder: Path  # where backups go
 
     def contents(self) -> set[str]:
-        """What its stores hold, as a backup names it."""
+        """The contents of its stores as named in a backup."""
         platform = self.running.platform
         stores = {
             "archives": platform.archives,
@@ -122,10 +122,10 @@ def sums(folder: Path) -> dict[str, str]:
 
 
 def quiet(_: str) -> None:
-    """Report to nobody."""
+    """Discard progress reports."""
 
 
-def test_a_backup_has_every_content_and_says_what_it_does_not_have(old: Site, taken: Path) -> None:
+def test_a_backup_has_all_contents_and_lists_what_it_leaves_out(old: Site, taken: Path) -> None:
     manifest = json.loads((taken / "manifest.json").read_text())
 
     assert set(sums(taken)) == {"database.dump", *old.contents()}
@@ -142,7 +142,7 @@ def test_a_backup_has_every_content_and_says_what_it_does_not_have(old: Site, ta
     )
 
 
-def test_what_is_restored_shows_the_same_boards_and_goes_on_with_its_work(
+def test_a_restored_site_shows_the_same_boards_and_continues_its_work(
     old: Site, taken: Path, own_servers: OwnServers
 ) -> None:
     with installation(own_servers) as new:
@@ -165,7 +165,7 @@ def test_what_is_restored_shows_the_same_boards_and_goes_on_with_its_work(
 
 
 def has_scored_all(running: Installation) -> bool:
-    """Do what a worker and its sweeper do, once; whether no run is left."""
+    """Do the work of a worker and its sweeper once; returns whether no run is left."""
     recover_lost_jobs(running.platform)
     do_all(running.platform, Queue.RUNS)
     return not running.ask("SELECT FROM run WHERE state IN ('queued', 'running')")
@@ -175,7 +175,7 @@ def check_that_nothing_can_be_restored_over_it(new: Installation, taken: Path) -
     assert refusal(new, taken).startswith("the database is not empty: ")
 
 
-def test_a_second_backup_links_what_the_first_has_and_the_oldest_goes(old: Site, taken: Path) -> None:
+def test_a_second_backup_hard_links_old_contents_and_the_oldest_is_removed(old: Site, taken: Path) -> None:
     whole = old.folder.parent / "nightly"
     shutil.copytree(taken, whole / taken.name)
     interrupted = whole / "2027-03-30T021500Z.partial"
@@ -192,9 +192,7 @@ def test_a_second_backup_links_what_the_first_has_and_the_oldest_goes(old: Site,
     assert (second.folder / one).samefile(third.folder / one)
 
 
-def test_what_an_interrupted_backup_has_copied_is_used_once_its_bytes_are_right(
-    old: Site, taken: Path
-) -> None:
+def test_copies_of_an_interrupted_backup_are_reused_once_verified(old: Site, taken: Path) -> None:
     again = old.folder.parent / "again"
     left = again / "2027-03-30T021500Z.partial"
     shutil.copytree(taken, left)
@@ -211,7 +209,7 @@ def test_what_an_interrupted_backup_has_copied_is_used_once_its_bytes_are_right(
     assert [each.name for each in again.iterdir()] == [made.folder.name]
 
 
-def test_while_a_backup_is_taken_nothing_is_removed_and_no_other_is_taken(old: Site, tmp_path: Path) -> None:
+def test_during_a_backup_nothing_is_removed_and_no_other_can_start(old: Site, tmp_path: Path) -> None:
     platform = old.running.platform
     doomed = old.person.upload(PHASE, results(cat=1, dog=1))
     [key] = [each.key for each in platform.archives.contents() if owner_of(each.key) == uuid.UUID(doomed)]
@@ -233,7 +231,7 @@ def test_while_a_backup_is_taken_nothing_is_removed_and_no_other_is_taken(old: S
     assert len(old.contents()) == count - 1
 
 
-def test_what_is_missing_or_damaged_is_named_and_the_rest_is_kept(old: Site, tmp_path: Path) -> None:
+def test_missing_and_damaged_contents_are_named_and_the_rest_is_backed_up(old: Site, tmp_path: Path) -> None:
     platform = old.running.platform
     first, second = sorted(each.key for each in platform.archives.contents())[:2]
     with damaged(platform.archives, first), damaged(platform.archives, second):
@@ -254,7 +252,7 @@ def test_what_is_missing_or_damaged_is_named_and_the_rest_is_kept(old: Site, tmp
 
 
 @pytest.mark.parametrize("store", ["archives", "private"])
-def test_what_is_damaged_in_its_store_is_taken_from_the_backup_before_and_named(
+def test_a_damaged_content_is_named_and_copied_from_the_previous_backup(
     old: Site, taken: Path, tmp_path: Path, store: str
 ) -> None:
     shutil.copytree(taken, tmp_path / taken.name)
@@ -271,7 +269,7 @@ def test_what_is_damaged_in_its_store_is_taken_from_the_backup_before_and_named(
     assert (made.folder / path).samefile(tmp_path / taken.name / path)
 
 
-def test_a_damaged_file_of_the_backup_before_is_named_and_copied_anew(
+def test_a_damaged_file_of_the_previous_backup_is_named_and_copied_again(
     old: Site, taken: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(taken, tmp_path / taken.name)
@@ -296,15 +294,13 @@ def empty(own_servers: OwnServers) -> Iterator[Installation]:
 
 
 def refusal(running: Installation, folder: Path) -> str:
-    """Why a backup is not restored."""
+    """The reason why a backup is not restored."""
     with pytest.raises(BackupError) as refused:
         backup.restore(running.platform, folder, quiet)
     return str(refused.value)
 
 
-def test_a_backup_that_is_not_whole_or_has_changed_is_refused(
-    empty: Installation, taken: Path, tmp_path: Path
-) -> None:
+def test_an_incomplete_or_changed_backup_is_refused(empty: Installation, taken: Path, tmp_path: Path) -> None:
     partial = tmp_path / f"{taken.name}.partial"
     spoiled, other, later = (tmp_path / name for name in ("spoiled", "other", "later"))
     for each in (partial, spoiled, other, later):
@@ -330,6 +326,6 @@ def test_stores_with_other_contents_are_refused(empty: Installation, taken: Path
     empty.platform.descriptions.delete(key)
 
 
-def test_a_directory_that_cannot_be_used_is_named(old: Site) -> None:
+def test_an_unusable_directory_is_named(old: Site) -> None:
     with pytest.raises(BackupError, match="/dev/null/backups cannot be used: Not a directory"):
         backup.back_up(old.running.platform, Path("/dev/null/backups"), NIGHT, quiet)

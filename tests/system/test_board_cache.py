@@ -1,4 +1,4 @@
-"""Boards are answered from memory, and nobody sees an old one, or another person's name."""
+"""Boards are served from memory, and nobody sees an outdated one or another person's name."""
 
 import re
 
@@ -24,11 +24,11 @@ def oak(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Client:
 
 
 @pytest.mark.parametrize("address", ["/api/v1/leaderboards/cached/test/3", "/leaderboards/cached/test/3"])
-def test_a_client_that_has_a_board_learns_that_it_has_not_changed(
+def test_a_client_with_the_current_board_gets_not_modified(
     site: SharedSite, oak: Client, address: str
 ) -> None:
     servers = [site.installation.client(each).http for each in site.addresses]
-    # each of them may believe a version for a second
+    # each server may use a cached version for a second
     assert eventually(
         lambda: len({server.get(address, headers=HTML).headers["ETag"] for server in servers}) == 1, 5
     )
@@ -43,7 +43,7 @@ def test_a_client_that_has_a_board_learns_that_it_has_not_changed(
     assert oak.board("cached/test")["rows"]
 
 
-def test_a_board_is_sent_as_it_is_to_a_client_that_cannot_unpack_it(site: SharedSite, oak: Client) -> None:
+def test_a_board_is_compressed_only_for_clients_that_accept_it(site: SharedSite, oak: Client) -> None:
     address = "/api/v1/leaderboards/cached/test/3"
     plain = site.anybody.http.get(address, headers={"Accept-Encoding": "identity"})
     packed = site.anybody.http.get(address, headers={"Accept-Encoding": "gzip"})
@@ -53,7 +53,7 @@ def test_a_board_is_sent_as_it_is_to_a_client_that_cannot_unpack_it(site: Shared
     assert plain.json() == packed.json() == oak.board("cached/test")
 
 
-def test_the_page_of_a_board_names_its_reader_and_nobody_else(site: SharedSite, oak: Client) -> None:
+def test_a_board_page_names_its_reader_and_no_other_user(site: SharedSite, oak: Client) -> None:
     with httpx2.Client(base_url=site.addresses[0], headers=HTML, timeout=60) as browser:
         person = {"email": "reader@example.org", "name": "Ivy Reader", "password": "a long password"}
         assert browser.post("/register", data=person).status_code == 303
@@ -70,7 +70,7 @@ def test_the_page_of_a_board_names_its_reader_and_nobody_else(site: SharedSite, 
     assert oak.means("cached/test")["Acorn"] == 0.5
 
 
-def test_a_change_shows_at_once_where_it_was_made_and_soon_at_the_other_server(
+def test_a_change_shows_immediately_on_one_server_and_soon_on_the_other(
     site: SharedSite, oak: Client
 ) -> None:
     other = site.installation.client(site.addresses[1])
@@ -92,7 +92,7 @@ def test_a_change_shows_at_once_where_it_was_made_and_soon_at_the_other_server(
     assert rows["Beech"] == "An attentive tree"
 
 
-def test_organisers_and_others_do_not_share_a_board(site: SharedSite, oak: Client) -> None:
+def test_organisers_and_others_do_not_share_a_cached_board(site: SharedSite, oak: Client) -> None:
     organisers, public = site.organiser.board("cached/test"), site.anybody.board("cached/test")
 
     assert (organisers["decimals"], public["decimals"]) == (None, 3)

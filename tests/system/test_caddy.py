@@ -1,4 +1,4 @@
-"""The real Caddy with our Caddyfile in front of the web server: what participants send through it, and who it keeps away."""
+"""The real Caddy with our Caddyfile in front of the web server: uploads through it, and clients it protects from."""
 
 import hashlib
 import shutil
@@ -33,7 +33,7 @@ MiB = 1 << 20
 ARCHIVE = 200 * MiB
 PART = 64 * MiB
 PHASE = "fronts/test"
-NOBODY = "192.0.2.1/32"  # an address that is nobody's
+NOBODY = "192.0.2.1/32"  # an address that belongs to nobody
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def web(running: Installation) -> str:
 
 @pytest.fixture(scope="module")
 def front(web: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Caddy that speaks plain HTTP and trusts no other proxy."""
+    """The address of a Caddy that serves plain HTTP and trusts no other proxy."""
     with caddy(tmp_path_factory.mktemp("caddy"), web, HELDOUT_OUTER_PROXIES=NOBODY) as address:
         yield address
 
@@ -62,7 +62,7 @@ def oak(running: Installation, front: str) -> Client:
 
 @contextmanager
 def caddy(folder: Path, web: str, *, scheme: str = "http", **variables: str) -> Iterator[str]:
-    """The address of Caddy with deploy/Caddyfile, which ends with the block."""
+    """The address of a Caddy with deploy/Caddyfile, stopped at the end of the block."""
     plain, secure = free_port(), free_port()
     address = f"{scheme}://localhost:{secure if scheme == 'https' else plain}"
     environment = {
@@ -97,13 +97,13 @@ def registration(email: str) -> dict[str, str]:
 
 
 def noise(size: int) -> Iterator[bytes]:
-    """So many bytes that compress badly, a MiB at a time."""
+    """This many incompressible bytes, one MiB at a time."""
     piece = hashlib.shake_256(b"noise").digest(MiB)
     for _ in range(size // MiB):
         yield piece
 
 
-def test_a_large_archive_arrives_whole_as_one_stream_and_parts_of_it_come_back(oak: Client) -> None:
+def test_a_large_archive_is_uploaded_whole_and_downloaded_in_ranges(oak: Client) -> None:
     sent = oak.http.put(
         f"/api/v1/challenges/{PHASE}/uploads",
         params={"filename": "results.tar"},
@@ -122,7 +122,7 @@ def test_a_large_archive_arrives_whole_as_one_stream_and_parts_of_it_come_back(o
     assert part.content == hashlib.shake_256(b"noise").digest(100)
 
 
-def test_an_upload_by_tus_that_breaks_in_the_middle_goes_on_where_it_stopped(oak: Client) -> None:
+def test_an_interrupted_tus_upload_resumes_where_it_stopped(oak: Client) -> None:
     where = oak.create(PHASE, ARCHIVE, "results.tar")
     assert oak.append(where, noise(PART), 0).status_code == 204
 
@@ -136,14 +136,14 @@ def test_an_upload_by_tus_that_breaks_in_the_middle_goes_on_where_it_stopped(oak
     offset = oak.offset(where)
     while offset < ARCHIVE:
         rest = b"".join(noise(PART + MiB))[offset % MiB :][: min(PART, ARCHIVE - offset)]
-        oak.append(where, rest, offset)  # refused as long as the broken request still holds the upload
+        oak.append(where, rest, offset)  # refused while the broken request still holds the upload
         offset = oak.offset(where)
 
     upload = good(oak.http.get(where.replace("/files", "")))
     assert upload["size"] == ARCHIVE
 
 
-def test_whoever_forges_forwarded_headers_is_still_who_they_are(front: str) -> None:
+def test_forged_forwarded_headers_are_ignored(front: str) -> None:
     forged = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Accept": "text/html"}
     with httpx2.Client(base_url=front, headers=forged) as thief:
         registered = thief.post("/register", data=registration("thief@example.org"))
@@ -162,7 +162,7 @@ def test_whoever_forges_forwarded_headers_is_still_who_they_are(front: str) -> N
     assert codes[-1] == 429
 
 
-def test_behind_another_proxy_its_headers_count(web: str, tmp_path: Path) -> None:
+def test_headers_of_a_trusted_proxy_are_used(web: str, tmp_path: Path) -> None:
     with (
         caddy(tmp_path, web, HELDOUT_OUTER_PROXIES="127.0.0.0/8 ::1/128") as address,
         httpx2.Client(base_url=address, headers={"Accept": "text/html"}) as person,
@@ -174,7 +174,7 @@ def test_behind_another_proxy_its_headers_count(web: str, tmp_path: Path) -> Non
     assert "secure" in registered.headers["Set-Cookie"].lower()
 
 
-def test_certificate_files_make_https_and_cookies_for_it_alone(web: str, tmp_path: Path) -> None:
+def test_certificate_files_enable_https_with_secure_cookies(web: str, tmp_path: Path) -> None:
     certificate, key = certificate_for_localhost(tmp_path)
     trusted = ssl.create_default_context(cafile=str(certificate))
     with (
@@ -187,7 +187,7 @@ def test_certificate_files_make_https_and_cookies_for_it_alone(web: str, tmp_pat
     assert "secure" in registered.headers["Set-Cookie"].lower()
 
 
-def test_a_domain_has_a_certificate_from_the_authority_that_caddy_asks(tmp_path: Path) -> None:
+def test_a_domain_name_enables_automatic_https(tmp_path: Path) -> None:
     done = subprocess.run(
         [str(CADDY), "adapt", "--config", CADDYFILE, "--adapter", "caddyfile"],
         env={"HOME": str(tmp_path), "HELDOUT_SITE": "challenge.example.org"},
@@ -201,9 +201,7 @@ def test_a_domain_has_a_certificate_from_the_authority_that_caddy_asks(tmp_path:
     assert "auto_https" not in done.stdout
 
 
-def test_clients_that_send_or_read_slowly_and_idle_connections_are_hardly_noticed(
-    oak: Client, front: str
-) -> None:
+def test_slow_clients_and_idle_connections_hardly_slow_others_down(oak: Client, front: str) -> None:
     upload = good(oak.send(PHASE, b"".join(noise(20 * MiB)), "results.tar"))
     port = urlsplit(front).port or 0
     authorization = oak.http.headers["Authorization"]
@@ -222,7 +220,7 @@ def test_clients_that_send_or_read_slowly_and_idle_connections_are_hardly_notice
         return statistics.median(times)
 
     def measured() -> dict[str, float]:
-        """The least of three medians, because other tests run beside this one."""
+        """The smallest of three medians, because other tests run at the same time."""
         paths = ("/health", "/leaderboards/fronts/test/3")
         return {path: min(median_of(path) for _ in range(3)) for path in paths}
 
@@ -231,12 +229,12 @@ def test_clients_that_send_or_read_slowly_and_idle_connections_are_hardly_notice
         connected = [
             stack.enter_context(socket.create_connection(("localhost", port), timeout=5)) for _ in range(600)
         ]
-        senders, readers = connected[:50], connected[50:100]  # and 500 that say nothing
+        senders, readers = connected[:50], connected[50:100]  # and 500 idle ones
         for each in senders:
             each.sendall(b"POST /login HTTP/1.1\r\nHost: localhost\r\nX-Slow")
         for each in readers:
             each.sendall(download)
-        time.sleep(2)  # what is sent until nobody reads any more is work like any other
+        time.sleep(2)  # everything sent until nobody reads any more counts as normal work
         beside = measured()
         assert eventually(lambda: all(_was_closed(each) for each in senders), 20)
 

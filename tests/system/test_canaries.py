@@ -1,4 +1,4 @@
-"""Values planted in hidden ground truth: no reader but organisers ever meets one, wherever they look."""
+"""Values planted in hidden ground truth: only organisers ever see one, wherever readers look."""
 
 import itertools
 import re
@@ -36,8 +36,8 @@ pytestmark = [pytest.mark.system, pytest.mark.timeout(400)]
 
 PHASE = "canary/test"
 IMAGES = tuple(f"{number:06d}" for number in range(1, 14))
-COORDINATES = itertools.count(61_057, 311)  # every coordinate of a hidden box is one of its own
-CROWD = 10_729  # dogs in the last image; no image and no board has so many of anything else
+COORDINATES = itertools.count(61_057, 311)  # every coordinate of a hidden box is unique
+CROWD = 10_729  # dogs in the last image; no image or board has as many of anything else
 WORDS = ("CanaryPose", "canary-source-7f3a", "canary-flickr-9c1e")
 SIDE = 99_991
 
@@ -74,7 +74,7 @@ def box() -> tuple[int, int, int, int]:
 
 @dataclass(frozen=True)
 class Planted:
-    """A tree with hidden annotation, results that find a part of it, and what nobody may read."""
+    """A tree with hidden annotation, results that find part of it, and the values nobody may read."""
 
     root: Path
     results: bytes
@@ -115,7 +115,7 @@ def planted(folder: Path) -> Planted:
 
 @dataclass(frozen=True)
 class Crawled:
-    """What everybody has read, and what was planted."""
+    """Everything that all readers have read, and what was planted."""
 
     running: Installation
     planted: Planted
@@ -125,7 +125,7 @@ class Crawled:
 
 @pytest.fixture(scope="module")
 def crawled(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
-    """A public and a private result of one team, read by everybody, where nothing else was ever scored."""
+    """A public and a private result of one team, the only ones ever scored, as read by everybody."""
     with running_site(own_servers) as site:
         yield crawl(site, tmp_path_factory.mktemp("kit"))
 
@@ -162,7 +162,7 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
 
 
 def is_complete(organiser: Client, number: int) -> bool:
-    """Whether everything that follows from a submission's scores is there."""
+    """Whether all follow-up jobs of a submission's scores are done."""
     submission = organiser.submission(number)
     shown = [each["shown"] for each in submission["results"]]
     return bool(submission["is_final"]) and all(each and each["low"] is not None for each in shown)
@@ -174,7 +174,7 @@ def private_link(oak: Client, number: int) -> str:
 
 
 def readers(running: Installation, addresses: tuple[str, str]) -> dict[str, Client]:
-    """Everybody who is no organiser of the challenge: with the cookie of a session, with a token, with nothing."""
+    """All readers who do not organise the challenge: with a session cookie, with a token, anonymous."""
     with running.platform.transaction() as session:
         challenge = session.scalars(select(Challenge.id).where(Challenge.code == "canary")).one()
         team = session.scalars(select(Team.id).where(Team.challenge_id == challenge)).one()
@@ -210,7 +210,7 @@ def readers(running: Installation, addresses: tuple[str, str]) -> dict[str, Clie
 
 
 def texts(crawled: Crawled) -> Iterator[tuple[str, str]]:
-    """Everything that was read by anybody, and every log and mail, each with where it stands; without times, whose digits are chance."""
+    """Everything read by anyone and every log and mail, each with its place; without times, whose digits are random."""
     data = crawled.running.settings.data
     files = [*data.glob("logs/*"), *data.glob("mail/*")]
     assert len(files) > 2
@@ -224,17 +224,17 @@ def texts(crawled: Crawled) -> Iterator[tuple[str, str]]:
 
 
 def holding(words: Iterable[str], found: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
-    """Where which of these words stand; digits also in groups of three."""
+    """The places where each of these words occurs; digits also in groups of three."""
     grouped = (re.sub(r"(?<=\d)(?=\d{3}$)", "[,. \u202f\xa0]?", word) for word in words)
     pattern = re.compile(rf"(?<![\w.])(?:{'|'.join(grouped)})(?!\w)")
     return {where: set(pattern.findall(text)) for where, text in found if pattern.search(text)}
 
 
-def test_nobody_but_organisers_meets_what_was_planted(crawled: Crawled) -> None:
+def test_only_organisers_see_planted_values(crawled: Crawled) -> None:
     assert holding(crawled.planted.secrets, texts(crawled)) == {}
 
 
-def test_nobody_but_organisers_meets_what_would_confirm_a_guess_at_the_annotation(crawled: Crawled) -> None:
+def test_only_organisers_see_values_that_confirm_a_guessed_annotation(crawled: Crawled) -> None:
     oracles = plain_hashes(crawled.running.platform)
     facts = set(
         chain.from_iterable(
@@ -248,11 +248,11 @@ def test_nobody_but_organisers_meets_what_would_confirm_a_guess_at_the_annotatio
         if (found := {token for token in re.findall(r"[\w/+-]{12,}", text) if token[:12] in begin})
     }
 
-    assert len(oracles) == 5  # of a ground truth, and matches and receipts of two competitions
+    assert len(oracles) == 5  # of a ground truth, and the matches and receipts of two competitions
     assert met == {}
 
 
-def test_the_database_and_the_names_of_files_hold_nothing_that_confirms_a_guess(crawled: Crawled) -> None:
+def test_nothing_in_the_database_or_file_names_confirms_a_guessed_annotation(crawled: Crawled) -> None:
     running = crawled.running
     oracles = plain_hashes(running.platform)
     dump = "\n".join(
@@ -270,7 +270,7 @@ def test_the_database_and_the_names_of_files_hold_nothing_that_confirms_a_guess(
 
 
 def plain_hashes(platform: Platform) -> set[str]:
-    """The hashes without a key of all that private storage has, and the plain receipts of all results."""
+    """The unkeyed hashes of everything in private storage, and the plain receipts of all results."""
     found = set()
     for content in platform.truths.contents():
         with platform.truths.materialise(content.key) as path:
@@ -281,7 +281,7 @@ def plain_hashes(platform: Platform) -> set[str]:
 
 
 def hashed_together(oracles: set[str], facts: set[str]) -> set[str]:
-    """Hashes of each of these with nothing, or with something that everybody knows."""
+    """Hashes of each of these alone or together with something publicly known."""
     pairs = chain(product(oracles, [*facts, ""]), product([*facts, ""], oracles))
     texts = {between.join(pair) for pair in pairs for between in ("", " ", ":", "/", "-", "\n")}
     return {
@@ -292,7 +292,7 @@ def hashed_together(oracles: set[str], facts: set[str]) -> set[str]:
 
 
 def beginnings(hexadecimal: set[str]) -> set[str]:
-    """How these hashes begin, also where they are written in base64."""
+    """The first characters of these hashes, in hex and in base64."""
     return {each[:12] for each in hexadecimal} | {
         encode(bytes.fromhex(each)).decode()[:12]
         for each in hexadecimal
@@ -300,11 +300,11 @@ def beginnings(hexadecimal: set[str]) -> set[str]:
     }
 
 
-def test_organisers_meet_some_of_it_so_that_the_search_would_find_it(crawled: Crawled) -> None:
+def test_the_search_finds_planted_values_that_organisers_see(crawled: Crawled) -> None:
     assert any(holding([str(CROWD)], crawled.organiser.texts()).values())
 
 
-def test_nobody_but_organisers_meets_more_digits_than_are_disclosed(crawled: Crawled) -> None:
+def test_only_organisers_see_more_digits_than_disclosed(crawled: Crawled) -> None:
     values = {
         value
         for (value,) in crawled.running.ask("SELECT value FROM class_score UNION SELECT low FROM class_score")
@@ -320,7 +320,7 @@ def test_nobody_but_organisers_meets_more_digits_than_are_disclosed(crawled: Cra
     assert any(pattern.search(text) for _, text in crawled.organiser.texts())
 
 
-def test_every_number_with_a_point_that_programs_get_has_three_decimals_at_most(crawled: Crawled) -> None:
+def test_decimals_in_api_responses_have_at_most_three_digits(crawled: Crawled) -> None:
     found = {
         f"{reader}: {address}": number
         for reader, crawl in crawled.readers.items()
@@ -334,7 +334,7 @@ def test_every_number_with_a_point_that_programs_get_has_three_decimals_at_most(
     assert found == {}
 
 
-def test_everybody_has_read_much_and_met_no_error_of_ours(crawled: Crawled) -> None:
+def test_the_crawl_covers_many_pages_without_server_errors(crawled: Crawled) -> None:
     everybody = {**crawled.readers, "organiser": crawled.organiser}
     broken = [
         f"{reader}: {address}"

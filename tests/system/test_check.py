@@ -1,4 +1,4 @@
-"""`heldout-server check` passes where everything works, and names what does not."""
+"""`heldout-server check` passes if everything works and names what does not."""
 
 import re
 from contextlib import ExitStack
@@ -32,7 +32,7 @@ from tests.system.test_startup import as_root, small_disk
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 NOWHERE = "127.0.0.1:1"
-OTHERS = {"jobs"}  # what other tests of this site have left to deliver, or have had given up
+OTHERS = {"jobs"}  # jobs that other tests of this site left to do or caused to be given up
 ALONE = {
     f"HELDOUT_{name}": None
     for name in ("DATABASE_URL", "MIGRATION_DATABASE_URL", "BROKER_URL", "PRIVATE_STORAGE")
@@ -41,9 +41,9 @@ ALONE = {
 
 
 def outcomes(site: SharedSite, *words: str, **changed: str | None) -> tuple[int, dict[str, str], str]:
-    """The exit code of a check, the result of each line, and all its words."""
+    """The exit code of a check, the result of each line, and its whole output."""
     port = site.addresses[0].rpartition(":")[2]
-    usual = {"HELDOUT_PORT": port, "HELDOUT_SWEEP_SECONDS": "60"}  # a busy machine is not a fault
+    usual = {"HELDOUT_PORT": port, "HELDOUT_SWEEP_SECONDS": "60"}  # a busy machine is not an error
     done = site.installation.command("check", *words, **{**usual, **changed})
     assert "Traceback" not in done.stderr, done.stderr
     rows = re.findall(r"^│ (\S[^│]*?) +│ (ok|failed) +│", done.stdout, re.MULTILINE)
@@ -64,7 +64,7 @@ def test_a_running_installation_passes_as_its_worker_and_as_its_web_server(
     assert (len(found), code) == ({"worker": 18, "web": 17}[part], 0 if "none failed" in words else 1)
 
 
-def test_each_thing_that_is_broken_is_named_with_what_to_do(site: SharedSite, tmp_path: Path) -> None:
+def test_each_problem_is_named_with_what_to_do(site: SharedSite, tmp_path: Path) -> None:
     settings = site.installation.settings
     readable = tmp_path / "password"
     readable.write_text("short")
@@ -129,7 +129,7 @@ def test_every_damaged_and_missing_file_is_named(own_servers: OwnServers, tmp_pa
 
 
 def contents_checked(running: Installation, **changed: object) -> Check:
-    """What is said of the contents by a process with these settings."""
+    """The check of the contents by a process with these settings."""
     platform = platform_of(running.settings.model_copy(update=changed))
     found = stored_files(platform)
     platform.engine.dispose()
@@ -137,7 +137,7 @@ def contents_checked(running: Installation, **changed: object) -> Check:
 
 
 def looked_at(site: SharedSite, part: Part, **changed: object) -> dict[str, Check]:
-    """The checks of a part that has these settings, by name."""
+    """The checks of a service with these settings, by name."""
     port = int(site.addresses[0].rpartition(":")[2])
     settings = site.installation.settings.model_copy(
         update={"port": port, "sweep_seconds": 60, "migration_database_url": None, **changed}
@@ -159,7 +159,7 @@ def test_a_web_process_that_can_read_the_folder_of_ground_truth_fails(
     assert found["ground truth"].finding.startswith("the web process can read /")
 
 
-def test_without_a_database_what_it_knows_is_not_checked(site: SharedSite) -> None:
+def test_checks_that_need_the_database_are_skipped_without_it(site: SharedSite) -> None:
     nowhere = f"postgresql+psycopg://heldout:secret@{NOWHERE}/heldout"
 
     found = looked_at(site, Part.WORKER, database_url=nowhere)
@@ -170,7 +170,7 @@ def test_without_a_database_what_it_knows_is_not_checked(site: SharedSite) -> No
 
 
 @as_root
-def test_a_full_disk_of_the_database_is_told(own_servers: OwnServers, tmp_path: Path) -> None:
+def test_a_full_database_disk_is_detected(own_servers: OwnServers, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "48m") as disk, own_servers.database_in(disk) as url:
         engine = create_engine(url)
         with Session(engine) as session, session.begin():
@@ -180,7 +180,7 @@ def test_a_full_disk_of_the_database_is_told(own_servers: OwnServers, tmp_path: 
     assert found == {1: True, PROBE_MIB: False, 2: True}
 
 
-def test_where_temporary_files_are_limited_it_is_not_known(own_servers: OwnServers) -> None:
+def test_free_database_space_is_unknown_if_temporary_files_are_limited(own_servers: OwnServers) -> None:
     limited = {"options": "-c temp_file_limit=1MB"}
     engine = create_engine(own_servers.superusers_url("postgresql+psycopg"), connect_args=limited)
     with Session(engine) as session, session.begin():
@@ -190,7 +190,7 @@ def test_where_temporary_files_are_limited_it_is_not_known(own_servers: OwnServe
     assert unknown is None
 
 
-def test_a_folder_of_ground_truth_that_others_see_is_told(tmp_path: Path) -> None:
+def test_a_ground_truth_folder_inside_public_storage_is_reported(tmp_path: Path) -> None:
     inside = Settings(data=tmp_path, private_storage=tmp_path / "storage" / "truth")
     beside = Settings(data=tmp_path, private_storage=tmp_path / "truth")
     for each in (inside, beside):
@@ -201,13 +201,13 @@ def test_a_folder_of_ground_truth_that_others_see_is_told(tmp_path: Path) -> Non
     assert exposure(beside) is None
 
 
-def test_what_a_web_process_should_not_be_given_is_named(tmp_path: Path) -> None:
+def test_variables_that_a_web_process_should_not_have_are_named(tmp_path: Path) -> None:
     found = forbidden_web_variables(Settings(data=tmp_path, private_storage=tmp_path, smtp_password="secret"))
 
     assert found == ["HELDOUT_PRIVATE_STORAGE", "HELDOUT_SMTP_PASSWORD"]
 
 
-def test_a_broker_that_wants_a_password_is_told_of(site: SharedSite) -> None:
+def test_a_broker_that_requires_a_password_is_reported(site: SharedSite) -> None:
     url = str(site.installation.settings.broker_url)
     address = url.rpartition("@")[2]
 

@@ -1,4 +1,4 @@
-"""A challenge from COCO's JSON: imported, entered with one JSON file, shown on its board."""
+"""A challenge from COCO's JSON: imported, submitted to with one JSON file, shown on its board."""
 
 import gzip
 import json
@@ -36,7 +36,7 @@ def instances(*, masks: bool) -> Any:
 
 
 def detections() -> list[Any]:
-    """Every person, and no dog."""
+    """Detections of every person and no dog."""
     return [{"image_id": image, "category_id": 1, "bbox": BOX, "score": 0.9} for image in IMAGES]
 
 
@@ -88,7 +88,7 @@ def test_a_file_with_problems_is_explained_at_once(site: SharedSite, tmp_path: P
     assert problems == {(code, "[3] (image 5)") for code in ("unknown-image", "unknown-category", "bad-bbox")}
 
 
-def test_masks_in_an_archive_have_a_board_of_their_own(site: SharedSite, tmp_path: Path) -> None:
+def test_masks_in_an_archive_have_their_own_board(site: SharedSite, tmp_path: Path) -> None:
     site.installation.load(written(tmp_path, instances(masks=True)), "coco-masks", disclosure=Disclosure.FULL)
     drawn = instances(masks=True)["annotations"]
     found = [
@@ -126,7 +126,7 @@ def test_results_of_any_name_are_checked_and_scored(
     assert participant.means(f"{challenge}/test", 1) == {"Any": pytest.approx(0.5)}
 
 
-def test_what_cannot_be_loaded_is_said(site: SharedSite, tmp_path: Path) -> None:
+def test_problems_of_loading_are_reported(site: SharedSite, tmp_path: Path) -> None:
     file = written(tmp_path, instances(masks=False))
     with pytest.raises(ValueError, match="protocol 'voc2012' has no rules for coco-detection"):
         site.installation.load(file, "coco-no", protocol="voc2012")

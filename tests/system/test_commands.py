@@ -17,13 +17,13 @@ TABLES = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'p
 
 @pytest.fixture(scope="module")
 def quiet(own_servers: OwnServers) -> Iterator[Installation]:
-    """A database and folders, without web server and worker."""
+    """A database and folders without a web server or worker."""
     with installation(own_servers) as running:
         yield running
 
 
 def refused(running: Installation, *words: str) -> str:
-    """What a command says that ends with 1; never the inside of the program."""
+    """The output of a command that exits with 1, which never contains a traceback."""
     done = running.command(*words)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -87,7 +87,7 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
     ],
 )
 @pytest.mark.slow
-def test_an_import_that_cannot_be_says_why(
+def test_an_impossible_import_says_why(
     quiet: Installation, tmp_path: Path, options: list[str], sentence: str
 ) -> None:
     assert sentence in refused(quiet, "import", str(small_kit(tmp_path)), *options)
@@ -102,7 +102,7 @@ def test_an_import_that_cannot_be_says_why(
     ],
 )
 @pytest.mark.slow
-def test_an_import_without_a_place_for_ground_truth_says_so(
+def test_an_import_without_private_storage_says_so(
     quiet: Installation, tmp_path: Path, private: str | None, sentence: str
 ) -> None:
     words = ("import", str(small_kit(tmp_path)), "--challenge", "elm", "--phase", "test")
@@ -113,7 +113,7 @@ def test_an_import_without_a_place_for_ground_truth_says_so(
 
 
 @pytest.mark.slow
-def test_a_corrected_tree_names_the_command_that_shows_it_and_that_command_does(
+def test_importing_a_corrected_tree_names_the_rescore_command_which_works(
     site: SharedSite, tmp_path: Path
 ) -> None:
     running, someone = site.installation, site.participant("oak")
@@ -133,7 +133,7 @@ def test_a_corrected_tree_names_the_command_that_shows_it_and_that_command_does(
 
 @pytest.fixture(scope="module")
 def swollen() -> bytes:
-    """A perfect result for cats beside 65 MiB of zeros, which the usual limits take for an attack."""
+    """A perfect result for cats beside 65 MiB of zeros, which the default limits refuse as an attack."""
     cats = "".join(line(image, 0.9, CAT) for image in IMAGES).encode()
     folder = f"results/{DATASET}/Main"
     return packed({f"{folder}/comp3_det_test_cat.txt": cats, f"{folder}/.DS_Store": bytes(65 << 20)})
@@ -152,7 +152,7 @@ def codes(client: Client, phase: str, archive: bytes) -> list[str]:
 
 
 @pytest.mark.slow
-def test_an_upload_beyond_a_limit_of_the_import_is_refused_with_the_code_of_that_limit(
+def test_an_upload_beyond_an_imported_limit_is_refused_with_that_limits_code(
     site: SharedSite, tmp_path: Path
 ) -> None:
     someone = site.participant("oak")
@@ -166,7 +166,7 @@ def test_an_upload_beyond_a_limit_of_the_import_is_refused_with_the_code_of_that
 
 
 @pytest.mark.slow
-def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
+def test_uploads_within_a_raised_limit_are_scored_and_rescored(
     site: SharedSite, tmp_path: Path, swollen: bytes
 ) -> None:
     running, someone = site.installation, site.participant("oak")
@@ -196,21 +196,21 @@ def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
 
 
 @pytest.mark.slow
-def test_a_rescoring_of_what_is_not_there_says_so(quiet: Installation) -> None:
+def test_rescoring_something_unknown_says_so(quiet: Installation) -> None:
     output = refused(quiet, "rescore", "--challenge", "nowhere", "--phase", "test")
 
     assert "there is no phase 'test' in a challenge 'nowhere'" in output
 
 
 @pytest.mark.slow
-def test_a_link_for_organisers_names_a_challenge_that_there_is(site: SharedSite) -> None:
+def test_an_organiser_link_requires_an_existing_challenge(site: SharedSite) -> None:
     unknown = site.installation.command("organiser-link", "nowhere")
 
     assert unknown.returncode == 1
     assert unknown.stderr == "there is no challenge 'nowhere'\n"
 
 
-def test_the_admin_s_link_works_once_and_leads_to_the_second_factor(site: SharedSite) -> None:
+def test_the_admin_link_works_once_and_leads_to_the_second_factor(site: SharedSite) -> None:
     done = site.installation.command("admin-link")
     link = "/role-links/" + done.stdout.strip().rpartition("/")[2]
     with newcomer(site, "first@example.org") as first, newcomer(site, "second@example.org") as second:
@@ -224,7 +224,7 @@ def test_the_admin_s_link_works_once_and_leads_to_the_second_factor(site: Shared
 
 @contextmanager
 def newcomer(site: SharedSite, email: str) -> Iterator[httpx2.Client]:
-    """The browser of somebody who has just registered."""
+    """The browser of a newly registered person."""
     html, form = {"Accept": "text/html"}, {"email": email, "name": "New", "password": "a long password"}
     with httpx2.Client(base_url=site.addresses[0], timeout=LONGEST, headers=html) as browser:
         assert browser.post("/register", data=form).status_code == 303
@@ -232,7 +232,7 @@ def newcomer(site: SharedSite, email: str) -> Iterator[httpx2.Client]:
 
 
 @pytest.mark.slow
-def test_migrate_makes_the_schema_and_does_nothing_the_second_time(own_servers: OwnServers) -> None:
+def test_migrate_creates_the_schema_and_does_nothing_the_second_time(own_servers: OwnServers) -> None:
     with installation(own_servers) as running:
         running.ask("DROP SCHEMA public CASCADE")
         running.ask("CREATE SCHEMA public")

@@ -1,4 +1,4 @@
-"""The page of a result, and methods compared, on a running installation."""
+"""Result pages and comparisons of methods on a running installation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ OPEN, HELD_OUT = "compared/test", "unlike/test"
 
 
 def archive(cats: int, false: int = 0) -> bytes:
-    """Finds the first so many cats, after so many that are not there, and all dogs."""
+    """An archive that finds the first n cats after some false positives, and all dogs."""
     cat = [line(image, 0.95, (40, 30, 49, 39)) for image in IMAGES[:false]]
     cat += [line(image, 0.9, CAT) for image in IMAGES[:cats]]
     dog = [line(image, 0.9, DOG) for image in IMAGES]
@@ -29,7 +29,7 @@ def archive(cats: int, false: int = 0) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Two public methods and a private one on an open phase, and the public ones on a held-out one."""
+    """Two public methods and a private one on an open phase, and the public ones on a held-out phase."""
 
     site: SharedSite
     owner: Client
@@ -92,7 +92,7 @@ def test_the_page_shows_them_with_figures(results: Results) -> None:
     assert "hx-" not in page
 
 
-def test_on_a_held_out_phase_shown_values_stand_side_by_side(results: Results) -> None:
+def test_a_held_out_phase_shows_disclosed_values_side_by_side(results: Results) -> None:
     for reader in (results.site.anybody, results.owner):
         found = results.compared(reader, "elm", "oak", phase=HELD_OUT)
 
@@ -106,7 +106,7 @@ def test_on_a_held_out_phase_shown_values_stand_side_by_side(results: Results) -
     assert results.compared(results.site.organiser, "elm", "oak", phase=HELD_OUT)["statistics"]
 
 
-def test_a_private_method_is_compared_by_its_team_and_is_not_there_for_others(results: Results) -> None:
+def test_a_private_method_can_be_compared_only_by_its_team(results: Results) -> None:
     assert results.compared(results.owner, "private", "oak")["statistics"]
 
     answer = results.site.anybody.http.get(f"/api/v1{results.address('private', 'oak')}")
@@ -117,7 +117,7 @@ def test_a_private_method_is_compared_by_its_team_and_is_not_there_for_others(re
     assert chosen == ["oak", "elm"]
 
 
-def test_what_cannot_be_compared_is_said(results: Results) -> None:
+def test_impossible_comparisons_are_explained(results: Results) -> None:
     http = results.site.anybody.http
 
     assert http.get("/compare/compared/test/9", headers=HTML).status_code == 404
@@ -125,7 +125,7 @@ def test_what_cannot_be_compared_is_said(results: Results) -> None:
     assert http.get(f"/api/v1/compare/{OPEN}/3?{six}").status_code == 422
 
 
-def test_a_page_without_its_statistics_says_so_and_fills_in(results: Results) -> None:
+def test_a_page_without_statistics_says_so_and_shows_them_once_computed(results: Results) -> None:
     run = results.compared(results.site.anybody, "oak")["methods"][0]["run"]
     results.site.installation.ask(f"DELETE FROM run_analysis WHERE run_id = {run}")
 
@@ -152,7 +152,7 @@ def test_the_page_of_a_result_has_rank_interval_curve_and_errors(results: Result
     assert result["rank"] == {"rank": 2, "of": 3}
 
 
-def test_a_held_out_result_says_what_is_hidden_in_its_place(results: Results) -> None:
+def test_a_held_out_result_says_what_is_hidden(results: Results) -> None:
     page = results.page(results.site.anybody, f"/submissions/{results.submissions[f'{HELD_OUT} elm']}")
 
     assert "rank 2 of 2" in page
@@ -161,7 +161,7 @@ def test_a_held_out_result_says_what_is_hidden_in_its_place(results: Results) ->
     assert "Precision-recall" not in page
 
 
-def test_history_says_what_scoring_again_changed(results: Results) -> None:
+def test_history_says_that_scoring_again_changed_nothing(results: Results) -> None:
     elm = results.submissions[f"{OPEN} elm"]
     [before] = results.owner.submission(elm)["results"]
     answer = results.site.organiser.http.post(f"/api/v1/organise/results/{before['id']}/rescore")
@@ -175,5 +175,5 @@ def test_history_says_what_scoring_again_changed(results: Results) -> None:
     assert [row["changes"] for row in result["history"]] == [[], []]
     assert result["history"][1]["run"] == before["shown"]["id"]
     assert "nothing that is shown" in results.page(results.owner, f"/submissions/{elm}")
-    # the tests after this one compare it
+    # later tests compare it
     assert eventually(lambda: results.compared(results.owner, "oak", "elm")["is_computed"], LONGEST)

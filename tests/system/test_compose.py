@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml, started with their commands, users and variables, serve and score."""
+"""The services of docker-compose.yml, started with their own commands, users and variables, serve and score."""
 
 import os
 import re
@@ -37,13 +37,13 @@ def person(site: Site) -> Iterator[Client]:
 
 
 def truth_of(site: Site) -> Path:
-    """The file of the ground truth; statistics of scored runs lie beside it."""
+    """The ground truth file, next to the statistics of scored runs."""
     [(key,)] = site.ask("SELECT public_id FROM ground_truth")
     [found] = site.project.volume("truth").rglob(f"*{key.hex}*")
     return found
 
 
-def test_every_service_is_healthy_by_its_own_check(site: Site) -> None:
+def test_every_service_passes_its_own_health_check(site: Site) -> None:
     for name in ("web", "worker-1", "beat"):
         assert eventually(partial(site.project.is_healthy, name), 30), site.project.healthcheck(name)
 
@@ -61,7 +61,7 @@ def test_the_web_server_can_neither_find_nor_read_ground_truth(site: Site) -> No
 
     assert re.search(
         "No such file|Permission denied", found("web")
-    )  # an image has the folder, closed and empty
+    )  # the image has this folder, inaccessible and empty
     assert found("worker-1") == ""
     assert "Permission denied" in completed(thief.start_command(), LONGEST).stderr
     for pid in tree_of(project.pid("web")):
@@ -86,12 +86,12 @@ def test_the_deployment_passes_its_own_check_as_documented(site: Site, command: 
     assert "none failed" in done.stdout
 
 
-def test_without_a_mail_server_letters_are_on_a_volume(site: Site, person: Client) -> None:
+def test_without_a_mail_server_mail_is_written_to_a_volume(site: Site, person: Client) -> None:
     assert person.http.base_url
     assert eventually(lambda: any(site.project.volume("mail").glob("*.eml")))
 
 
-def test_no_service_can_write_but_to_its_volumes_or_has_a_right_of_root(site: Site) -> None:
+def test_services_write_only_to_their_volumes_and_have_no_root_capability(site: Site) -> None:
     for name in ("web", "worker-1", "beat"):
         status = Path(f"/proc/{site.project.pid(name)}/status").read_text()
         assert {line.split()[1] for line in re.findall(r"^Cap(?:Prm|Eff|Bnd).+$", status, re.MULTILINE)} == {
@@ -102,14 +102,14 @@ def test_no_service_can_write_but_to_its_volumes_or_has_a_right_of_root(site: Si
         assert site.project.execute(name, "touch", "/tmp/file").returncode == 0
 
 
-def test_what_one_worker_has_begun_the_other_finishes_whichever_is_killed(site: Site, person: Client) -> None:
+def test_either_worker_finishes_what_the_killed_one_had_begun(site: Site, person: Client) -> None:
     project = site.project
     truth = truth_of(site)
     queued = [person.submit(PHASE, results(cat=count), f"Queued {count}") for count in range(1, 5)]
     assert {person.final(each)["results"][0]["state"] for each in queued} == {"scored"}
 
     for killed, other in (WORKERS, WORKERS[::-1]):
-        # what follows from a score reads the ground truth, too, and would hold both processes of the worker
+        # follow-up jobs read the ground truth, too, and would occupy both processes of the worker
         assert eventually(lambda: not site.ask(FOLLOW_UPS), LONGEST)
         with in_a_pipe(truth) as pipe:
             os.chown(pipe.path, truth.parent.stat().st_uid, -1)

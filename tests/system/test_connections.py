@@ -1,4 +1,4 @@
-"""Connections to a database that is silent for a while, or silently lost."""
+"""Connections to a database that are silent for a while or silently lost."""
 
 import threading
 import time
@@ -23,20 +23,20 @@ POOLED = 4
 QUICK = replace(INTERACTIVE, response=2)
 
 
-def test_a_worker_waits_out_a_silence_of_the_database(own_servers: OwnServers, settings: Settings) -> None:
+def test_a_worker_waits_until_a_silent_database_answers(own_servers: OwnServers, settings: Settings) -> None:
     platform = platform_of(settings, BACKGROUND)
     fill_pool(platform)
 
     with ThreadPoolExecutor(2) as together:
         with silent_database(own_servers):
             waiting = [together.submit(use, platform) for _ in range(2)]
-            time.sleep(7)  # twice as long as a new connection is waited for
+            time.sleep(7)  # twice the timeout of a new connection
 
         assert [each.result() for each in waiting] == [1, 1]
     platform.engine.dispose()
 
 
-def test_a_page_does_not_wait_for_it_that_long(own_servers: OwnServers, settings: Settings) -> None:
+def test_a_page_gives_up_on_a_silent_database_sooner(own_servers: OwnServers, settings: Settings) -> None:
     platform = platform_of(settings, INTERACTIVE)
     fill_pool(platform)
 
@@ -45,7 +45,7 @@ def test_a_page_does_not_wait_for_it_that_long(own_servers: OwnServers, settings
     platform.engine.dispose()
 
 
-def test_of_connections_that_were_lost_silently_only_the_first_is_waited_for(settings: Settings) -> None:
+def test_only_the_first_of_several_silently_lost_connections_costs_time(settings: Settings) -> None:
     url = make_url(str(settings.database_url))
     with proxy(str(url.host), url.port or 5432) as firewall:
         beyond = url.set(host="127.0.0.1", port=firewall.port).render_as_string(hide_password=False)
@@ -69,7 +69,7 @@ def settings(own_servers: OwnServers) -> Settings:
 
 
 def fill_pool(platform: Platform) -> None:
-    """Have some connections in the pool."""
+    """Open some connections in the pool."""
     together = threading.Barrier(POOLED)
 
     def hold(_: int) -> None:

@@ -1,4 +1,4 @@
-"""Stored bytes that have changed: never scored, never blamed on a participant, and scored once they are repaired."""
+"""Damaged contents are never scored or blamed on a participant, and are scored once repaired."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ METHODS = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A web server, somebody who takes part, an admin, and no worker: a test does its work."""
+    """A web server, a participant and an admin, but no worker: the test does its work."""
 
     running: Installation
     someone: Client
@@ -41,14 +41,14 @@ class Scene:
         return self.running.platform
 
     def submit(self, phase: str = PHASE, archive: bytes = ARCHIVE) -> tuple[int, str]:
-        """A submission that waits, and the key of its archive."""
+        """A queued submission and the key of its archive."""
         upload = self.someone.upload(phase, archive)
         submission = good(self.someone.confirm(upload, f"Method {next(METHODS)}"))["id"]
         [[sha256, upload_id]] = self.running.ask("SELECT sha256, id FROM upload WHERE id = %s", upload)
         return int(submission), content_key(sha256, upload_id)
 
     def key(self, phase: str, what: str) -> str:
-        """A key that belongs to a phase."""
+        """A content key of a phase."""
         challenge = phase.partition("/")[0]
         [[key]] = self.running.ask(
             f"SELECT {what} FROM phase p JOIN challenge e ON p.challenge_id = e.id"
@@ -58,7 +58,7 @@ class Scene:
         return str(key)
 
     def matches(self, submission: int) -> str:
-        """The key of the statistics of a scored submission."""
+        """The key of a scored submission's statistics."""
         [[key]] = self.running.ask(
             "SELECT statistics_key FROM run r JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s",
             submission,
@@ -66,23 +66,23 @@ class Scene:
         return str(key)
 
     def work(self) -> None:
-        """What workers do until nothing can be claimed any more."""
+        """Do the work of workers until nothing can be claimed any more."""
         description_of.cache_clear()
         do_all(self.platform, Queue.RUNS)
 
     def sweep(self) -> None:
-        """What sweepers do ten minutes later."""
+        """Do the work of sweepers ten minutes later."""
         self.running.ask("UPDATE damaged_content SET checked_at = checked_at - interval '11 minutes'")
         attempts.check_damaged(self.platform)
         self.work()
 
     def shown(self, submission: int) -> tuple[str, str, str | None]:
-        """The state of the only result of a submission and of its run, and what it waits for."""
+        """The states of a submission's only result and its run, and what it waits for."""
         [result] = self.someone.submission(submission)["results"]
         return result["state"], result["shown"]["state"], result["shown"]["damaged"]
 
     def check_that_it_waits(self, submission: int, what: str) -> None:
-        """Nothing is recorded or counted, and everybody who should know it does."""
+        """Assert that nothing is recorded or counted and that everybody concerned is informed."""
         assert self.shown(submission) == ("pending", "queued", what)
         for table in ("class_score", "exhibit"):
             recorded = self.running.ask(
@@ -136,9 +136,7 @@ def scene(whole: Scene) -> Scene:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_result_whose_archive_is_damaged_waits_and_is_scored_once_it_is_repaired(
-    scene: Scene, damage: str
-) -> None:
+def test_a_result_with_a_damaged_archive_is_scored_once_it_is_repaired(scene: Scene, damage: str) -> None:
     submission, key = scene.submit()
 
     with damaged(scene.platform.archives, key, damage):
@@ -148,13 +146,13 @@ def test_a_result_whose_archive_is_damaged_waits_and_is_scored_once_it_is_repair
         scene.check_that_it_waits(submission, "stored archive")
 
     scene.work()
-    assert scene.shown(submission)[1] == "queued"  # nobody has looked yet
+    assert scene.shown(submission)[1] == "queued"  # nothing has read it yet
     scene.sweep()
     assert scene.mean(submission) == 0.5
     assert good(scene.admin.http.get("/api/v1/admin/storage"))["damaged"] == []
 
 
-def test_another_valid_archive_in_the_place_of_one_is_not_scored(scene: Scene) -> None:
+def test_a_valid_archive_stored_in_place_of_another_is_not_scored(scene: Scene) -> None:
     submission, key = scene.submit()
     overwrite(scene.platform.archives, key, results(cat=10, dog=10))
 
@@ -174,7 +172,7 @@ def test_another_valid_archive_in_the_place_of_one_is_not_scored(scene: Scene) -
     ],
 )
 @pytest.mark.parametrize("damage", ["flipped", "truncated"])
-def test_a_result_waits_for_whatever_is_damaged(
+def test_a_result_waits_for_any_damaged_content_to_be_repaired(
     scene: Scene, store: str, key: str, what: str, damage: str
 ) -> None:
     submission, _ = scene.submit()
@@ -188,7 +186,7 @@ def test_a_result_waits_for_whatever_is_damaged(
     assert scene.mean(submission) == 0.5
 
 
-def test_a_result_that_is_compared_with_damaged_matches_waits(scene: Scene) -> None:
+def test_a_ladder_result_waits_while_its_predecessors_matches_are_damaged(scene: Scene) -> None:
     first, _ = scene.submit(LADDER)
     scene.work()
     second, _ = scene.submit(LADDER, results(cat=9, dog=9))
@@ -201,7 +199,7 @@ def test_a_result_that_is_compared_with_damaged_matches_waits(scene: Scene) -> N
     assert scene.mean(second) == 0.9
 
 
-def test_others_are_scored_while_one_waits_for_a_repair(scene: Scene) -> None:
+def test_other_results_are_scored_while_one_waits_for_a_repair(scene: Scene) -> None:
     waiting, key = scene.submit()
     with damaged(scene.platform.archives, key):
         scene.work()
@@ -215,7 +213,7 @@ def test_others_are_scored_while_one_waits_for_a_repair(scene: Scene) -> None:
 
 
 @pytest.mark.slow
-def test_what_follows_from_a_score_waits_for_a_repair_and_is_not_given_up(scene: Scene) -> None:
+def test_follow_up_jobs_wait_for_a_repair_and_are_not_given_up(scene: Scene) -> None:
     submission, _ = scene.submit()
     scene.work()
     has_intervals = (
@@ -267,7 +265,7 @@ def test_an_upload_whose_stored_archive_is_damaged_gets_no_report(scene: Scene, 
         assert good(http.post(f"/api/v1/uploads/{upload}/check"))["valid"]
 
 
-def test_an_upload_gets_no_report_by_a_damaged_description(scene: Scene) -> None:
+def test_an_upload_is_not_checked_against_a_damaged_description(scene: Scene) -> None:
     with unchecked(scene) as (upload, _):
         with damaged(scene.platform.descriptions, scene.key(PHASE, "p.description_key"), "flipped"):
             refused = scene.someone.http.post(f"/api/v1/uploads/{upload}/check")
@@ -276,7 +274,7 @@ def test_an_upload_gets_no_report_by_a_damaged_description(scene: Scene) -> None
         assert good(scene.someone.http.post(f"/api/v1/uploads/{upload}/check"))["valid"]
 
 
-def test_a_download_of_a_damaged_archive_breaks_off(scene: Scene) -> None:
+def test_a_download_of_a_damaged_archive_is_aborted(scene: Scene) -> None:
     _, key = scene.submit()
     [[upload]] = scene.running.ask("SELECT id FROM upload ORDER BY started_at DESC LIMIT 1")
     address = f"/api/v1/uploads/{upload}/archive"
@@ -287,7 +285,7 @@ def test_a_download_of_a_damaged_archive_breaks_off(scene: Scene) -> None:
     assert scene.someone.http.get(address).content == ARCHIVE
 
 
-def test_a_damaged_content_that_was_removed_is_forgotten_and_one_that_is_awaited_is_not(scene: Scene) -> None:
+def test_records_of_damage_last_only_while_the_content_is_needed(scene: Scene) -> None:
     submission, key = scene.submit()
     _, other = scene.submit()
     store = scene.platform.archives

@@ -1,4 +1,4 @@
-"""What the database itself holds: the models' schema, and roles that may not do more than they need."""
+"""The database has the models' schema, and its roles can do only what they need."""
 
 from collections.abc import Iterator
 
@@ -33,12 +33,12 @@ def migrated(own_servers: OwnServers) -> Iterator[Installation]:
 
 @pytest.fixture
 def application(migrated: Installation) -> Iterator[psycopg.Connection]:
-    """A connection of the role that web and workers have."""
+    """A connection with the role of web servers and workers."""
     with psycopg.connect(plain(str(migrated.settings.database_url)), autocommit=True) as connection:
         yield connection
 
 
-def test_the_migrations_make_what_the_models_say(migrated: Installation) -> None:
+def test_the_migrations_create_the_schema_of_the_models(migrated: Installation) -> None:
     engine = create_engine(str(migrated.settings.migration_database_url))
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
@@ -49,7 +49,7 @@ def test_the_migrations_make_what_the_models_say(migrated: Installation) -> None
 
 
 @pytest.mark.parametrize("what", CATALOGUE)
-def test_the_catalogue_is_the_same_whether_migrations_or_models_made_it(
+def test_migrations_and_models_create_the_same_catalogue(
     migrated: Installation, own_servers: OwnServers, what: str
 ) -> None:
     url = own_servers.fresh_database()
@@ -85,18 +85,20 @@ def test_the_catalogue_is_the_same_whether_migrations_or_models_made_it(
         ),
     ],
 )
-def test_the_application_s_role_is_refused(application: psycopg.Connection, statement: str) -> None:
+def test_the_application_role_is_refused_what_it_does_not_need(
+    application: psycopg.Connection, statement: str
+) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         application.execute(statement.encode())
 
 
-def test_the_application_s_role_adds_audit_records_and_reads_them(application: psycopg.Connection) -> None:
+def test_the_application_role_can_add_and_read_audit_records(application: psycopg.Connection) -> None:
     application.execute("INSERT INTO audit (action, subject, reason, details) VALUES ('a', 'b', 'c', '{}')")
 
     assert application.execute("SELECT action FROM audit").fetchall() == [("a",)]
 
 
-def test_rights_are_granted_again_without_change(migrated: Installation) -> None:
+def test_granting_rights_again_changes_nothing(migrated: Installation) -> None:
     rights = "SELECT relname, relacl::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"
     before = set(migrated.ask(rights))
 
@@ -105,7 +107,7 @@ def test_rights_are_granted_again_without_change(migrated: Installation) -> None
     assert set(migrated.ask(rights)) == before
 
 
-def test_one_role_may_own_and_use_the_tables_where_no_other_is_given(own_servers: OwnServers) -> None:
+def test_one_role_owns_and_uses_the_tables_if_no_other_is_given(own_servers: OwnServers) -> None:
     url = own_servers.owners_url(own_servers.fresh_database())
 
     migrate(Settings(database_url=url))
@@ -115,7 +117,7 @@ def test_one_role_may_own_and_use_the_tables_where_no_other_is_given(own_servers
     own_servers.drop_database(url)
 
 
-def test_neither_web_nor_worker_knows_the_owner_s_password(migrated: Installation) -> None:
+def test_web_and_worker_do_not_know_the_owners_password(migrated: Installation) -> None:
     password = str(migrated.settings.migration_database_url).partition("@")[0].rpartition(":")[2]
 
     assert len(password) > 20

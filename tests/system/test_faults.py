@@ -41,7 +41,7 @@ METHODS = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A web server, a worker, and somebody with an archive whose mean is a half."""
+    """A web server, a worker, and a participant with an archive whose mean is 0.5."""
 
     running: Installation
     someone: Client
@@ -52,21 +52,21 @@ class Scene:
         return self.running.truth(PHASE)
 
     def confirm(self, method: str | None = None) -> int:
-        """A new submission, acknowledged."""
+        """A new, acknowledged submission."""
         return int(good(self.someone.confirm(self.upload, method or f"Method {next(METHODS)}"))["id"])
 
     def scoring_child(self, worker: str = "worker") -> int:
-        """The process that scores just now."""
+        """The process that is scoring at the moment."""
         return awaited(lambda: next(iter(working_children(self.running.pid(worker))), None))
 
     def reasons_of_retries(self, submission_id: int) -> list[tuple[int, str]]:
-        """Which attempts to score a submission ended early, and why, as its organisers are told."""
+        """The failed attempts to score a submission and their reasons, as organisers see them."""
         organiser = self.running.organiser(str(self.someone.http.base_url))
         [result] = organiser.submission(submission_id)["results"]
         return [(each["attempt"], each["reason"]) for each in result["shown"]["retries"]]
 
     def attempts(self, *submission_ids: int) -> list[int]:
-        """How often the run of each submission was tried, after all is over and everything is right."""
+        """The number of attempts for each submission, after asserting that all were scored correctly."""
         for submission_id in submission_ids:
             self.someone.final(submission_id)
         found = self.running.ask(RESULTS, list(submission_ids))
@@ -101,7 +101,7 @@ def whole(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def scene(whole: Scene) -> Scene:
-    """The installation once it has recovered from the test before."""
+    """The installation once it has recovered from the previous test."""
     running = whole.running
     assert eventually(lambda: is_healthy(whole.someone.http), LONGEST)
     assert eventually(lambda: len(running.pool()) == running.settings.workers, LONGEST)
@@ -109,7 +109,7 @@ def scene(whole: Scene) -> Scene:
     return whole
 
 
-def test_a_run_whose_pool_process_is_killed_while_it_scores_is_scored_by_another(scene: Scene) -> None:
+def test_a_run_whose_pool_process_is_killed_is_scored_by_another(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()
         child = scene.scoring_child()
@@ -117,7 +117,7 @@ def test_a_run_whose_pool_process_is_killed_while_it_scores_is_scored_by_another
 
         kill_all([holder])
 
-        assert eventually(lambda: not is_alive(child))  # scoring ends with the process that started it
+        assert eventually(lambda: not is_alive(child))  # scoring stops with the process that started it
         pipe.put_back()
     assert scene.attempts(submission_id) == [2]
     assert scene.reasons_of_retries(submission_id) == [(1, "the worker was lost")]
@@ -131,7 +131,7 @@ def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> 
         child = scene.scoring_child()
         assert eventually(
             lambda: has_open(child, truth)
-        )  # it waits in the pipe, and cannot end before it is killed
+        )  # it waits for the pipe and cannot finish before it is killed
         pipe.put_back()
 
         kill_all([child])
@@ -153,7 +153,7 @@ def test_a_worker_killed_with_all_its_children_loses_nothing(scene: Scene) -> No
     assert scene.attempts(submission_id, waiting)[0] == 2
 
 
-def test_a_worker_that_was_stopped_longer_than_its_lease_writes_nothing(scene: Scene) -> None:
+def test_a_worker_stopped_for_longer_than_its_lease_writes_nothing(scene: Scene) -> None:
     running = scene.running
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()
@@ -192,7 +192,7 @@ def log_of(running: Installation, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_twenty_runs_outlive_a_broker_that_forgets_everything(scene: Scene) -> None:
+def test_twenty_runs_survive_a_broker_that_forgets_everything(scene: Scene) -> None:
     with stopped(scene.running.pool()):
         submission_ids = [scene.confirm() for _ in range(20)]
         assert {queued(scene, submission_id) for submission_id in submission_ids} == {"queued"}
@@ -210,7 +210,7 @@ def queued(scene: Scene, submission_id: int) -> str:
 
 
 @pytest.mark.slow
-def test_a_submission_is_acknowledged_at_once_while_the_broker_does_not_answer(scene: Scene) -> None:
+def test_a_submission_is_acknowledged_without_waiting_for_a_silent_broker(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         began = time.monotonic()
         submission_ids = [scene.confirm() for _ in range(3)]
@@ -220,11 +220,11 @@ def test_a_submission_is_acknowledged_at_once_while_the_broker_does_not_answer(s
     assert scene.attempts(*submission_ids) == [1] * 3
 
 
-def test_what_was_acknowledged_while_the_database_was_killed_is_scored_once(scene: Scene) -> None:
+def test_submissions_acknowledged_around_a_database_kill_are_scored_once(scene: Scene) -> None:
     names = [f"Load {submission_id}" for submission_id in range(24)]
 
     def confirm(name: str) -> int:
-        """Ask until there is a response, as a program does; the key makes that harmless."""
+        """Retry until there is a response, as a program does; the idempotency key makes that safe."""
         return awaited(lambda: acknowledged(scene, name))
 
     with ThreadPoolExecutor(4) as crowd:
@@ -247,7 +247,7 @@ def acknowledged(scene: Scene, name: str) -> int | None:
 
 
 @pytest.mark.slow
-def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None:
+def test_an_upload_resumes_after_a_kill_of_the_web_server(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     archive = results(cat=5, dog=5)
     half = len(archive) // 2
@@ -274,7 +274,7 @@ def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None
 
 
 @pytest.mark.slow
-def test_a_check_that_was_interrupted_by_the_death_of_its_web_server_is_done_again(scene: Scene) -> None:
+def test_a_check_interrupted_by_the_death_of_its_web_server_is_repeated(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     [[key]] = running.ask("SELECT description_key FROM phase")
     [[others]] = running.ask("SELECT count(*) FROM upload")
@@ -294,7 +294,7 @@ def test_a_check_that_was_interrupted_by_the_death_of_its_web_server_is_done_aga
     assert (checked["state"], checked["valid"]) == ("checked", True)
 
 
-def test_a_message_that_is_delivered_20_times_is_one_scoring(scene: Scene) -> None:
+def test_a_message_delivered_20_times_causes_one_scoring(scene: Scene) -> None:
     celery = celery_of(scene.running.settings)
     with stopped(scene.running.pool()):
         submission_id = scene.confirm()
@@ -306,7 +306,7 @@ def test_a_message_that_is_delivered_20_times_is_one_scoring(scene: Scene) -> No
 
 
 @pytest.mark.slow
-def test_a_submission_whose_web_server_dies_before_it_notifies_is_scored(scene: Scene) -> None:
+def test_a_submission_is_scored_if_the_web_server_dies_before_notifying(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         submission_id = scene.confirm()
         kill(scene.running.pid("web"))
@@ -332,7 +332,7 @@ def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
     assert scene.attempts(submission_id) == [1]
 
 
-def test_a_run_whose_scoring_crashes_three_times_has_failed_and_may_be_sent_again(scene: Scene) -> None:
+def test_a_run_that_crashes_three_times_fails_and_can_be_submitted_again(scene: Scene) -> None:
     method = f"Method {next(METHODS)}"
     with broken(scene.running, PHASE):
         submission_id = scene.confirm(method)
@@ -361,13 +361,13 @@ def test_a_run_whose_scoring_crashes_three_times_has_failed_and_may_be_sent_agai
 
 
 def logged(scene: Scene, process: str) -> list[dict[str, Any]]:
-    """The events that a process has logged."""
+    """The events logged by a process."""
     lines = (scene.running.settings.data / "logs" / f"{process}.log").read_text().splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 @pytest.mark.slow
-def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(scene: Scene) -> None:
+def test_a_run_whose_scoring_process_is_killed_three_times_fails(scene: Scene) -> None:
     with in_a_pipe(truth := scene.truth) as pipe:
         submission_id = scene.confirm()
         child = scene.scoring_child()
@@ -382,7 +382,7 @@ def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(sce
 
 
 @pytest.mark.slow
-def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_attempts(scene: Scene) -> None:
+def test_a_run_survives_ground_truth_missing_for_more_than_three_attempts(scene: Scene) -> None:
     with away(scene.truth):
         submission_id = scene.confirm()
         assert eventually(lambda: retries(scene, submission_id) > 3, LONGEST)
@@ -392,7 +392,7 @@ def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_a
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_by_itself_once_what_was_damaged_is_repaired(scene: Scene) -> None:
+def test_a_run_continues_by_itself_once_damage_is_repaired(scene: Scene) -> None:
     with damaged(scene.running.platform.truths, scene.truth.name, "flipped"):
         submission_id = scene.confirm()
         assert eventually(lambda: waits_for(scene, submission_id) == "ground truth", LONGEST)
@@ -402,21 +402,21 @@ def test_a_run_goes_on_by_itself_once_what_was_damaged_is_repaired(scene: Scene)
 
 
 def waits_for(scene: Scene, submission_id: int) -> str | None:
-    """What has to be repaired before a submission is scored."""
+    """The content that has to be repaired before a submission is scored."""
     [result] = scene.someone.submission(submission_id)["results"]
     what: str | None = result["shown"]["damaged"]
     return what
 
 
 def retries(scene: Scene, submission_id: int) -> int:
-    """How often the run of a submission was put back to the queue."""
+    """How often the run of a submission was put back into the queue."""
     statement = "SELECT postponements FROM job j JOIN run r ON j.run_id = r.id JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s"
     [[count]] = scene.running.ask(statement, submission_id)
     return int(count)
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_with_its_worker_four_times_is_scored(scene: Scene) -> None:
+def test_a_run_whose_worker_is_killed_four_times_is_scored(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()
         for _ in range(4):

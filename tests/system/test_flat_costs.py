@@ -1,4 +1,4 @@
-"""Pages whose cost must not grow with what was ever scored: how the database would run their statements on a long history."""
+"""Pages whose cost must not grow with the number of scored results: their query plans on a long history."""
 
 import re
 from collections.abc import Iterator
@@ -27,13 +27,13 @@ from tests.system.servers import OwnServers
 
 pytestmark = pytest.mark.system
 
-RUNS = 2000  # that were scored before
+RUNS = 2000  # results scored before
 MOST_LOOKS = 6  # at routers
 
 
 @pytest.fixture(scope="module")
 def history(own_servers: OwnServers) -> Iterator[Rows]:
-    """A phase of 40 teams with 50 results each on its only board, and what the planner knows of them."""
+    """A phase of 40 teams with 50 results each on its only board, with planner statistics."""
     with installation(own_servers) as running:
         rows = made(running.platform)
         owner = running.settings.model_copy(update={"database_url": running.settings.migration_database_url})
@@ -47,7 +47,7 @@ def history(own_servers: OwnServers) -> Iterator[Rows]:
         yield rows
 
 
-def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unscored(
+def test_overview_counts_use_indexes_of_unscored_runs(
     history: Rows,
 ) -> None:
     rows = made(history.platform)
@@ -70,7 +70,7 @@ def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unsc
     }
 
 
-def test_the_organisers_overview_counts_no_further_than_it_says(
+def test_the_organisers_overview_stops_counting_at_its_limit(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scoring, "MAX_COUNT", 10)
@@ -85,11 +85,11 @@ def test_the_organisers_overview_counts_no_further_than_it_says(
 
     assert (phase.results, phase.stopped_counting) == (10, True)
     assert found["result"] <= RUNS / 20, found
-    # a plan that is kept for any state cannot use the index of scored results, and none knows then that few are counted
+    # a generic plan for any state can neither use the index of scored results nor know that few are counted
     assert any("result.state = 'scored'" in each and "LIMIT 10" in each for each in statements), statements
 
 
-def test_failed_runs_are_counted_among_those_that_failed_last(
+def test_failed_runs_are_counted_among_the_most_recent_failures(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scoring, "MAX_COUNT", 2)
@@ -104,7 +104,7 @@ def test_failed_runs_are_counted_among_those_that_failed_last(
     assert found["run"] <= 10, found
 
 
-def test_queued_runs_are_counted_as_far_as_the_overview_says(
+def test_queued_runs_are_counted_up_to_the_overviews_limit(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scoring, "MAX_COUNT", 3)
@@ -119,7 +119,7 @@ def test_queued_runs_are_counted_as_far_as_the_overview_says(
     assert found["run"] <= 10, found
 
 
-def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None:
+def test_a_page_reads_only_the_results_of_its_teams(history: Rows) -> None:
     with rows_read(history.platform) as found, history.platform.transaction() as session:
         page = exposure.uses(session, history.phase_id, 0, 2)
 
@@ -130,7 +130,7 @@ def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None
     )
 
 
-def test_a_rank_is_counted_from_keys_and_brings_no_other_result_along(history: Rows) -> None:
+def test_a_rank_is_counted_from_keys_without_loading_other_results(history: Rows) -> None:
     with history.platform.transaction() as session:
         phase = challenges.phase_of_id(session, history.phase_id)
         own = session.scalars(select(Result).where(Result.phase_id == history.phase_id).limit(1)).one()
@@ -149,7 +149,7 @@ def test_a_rank_is_counted_from_keys_and_brings_no_other_result_along(history: R
 @pytest.mark.parametrize(
     "path", ["/leaderboards/oak/test/3", "/submissions/7/status", "/", "/challenges/oak", "/submissions/7"]
 )
-def test_what_is_asked_for_most_is_found_after_a_few_looks(history: Rows, path: str) -> None:
+def test_the_most_frequent_routes_are_matched_early(history: Rows, path: str) -> None:
     routers = create_app(history.platform).router.routes
     scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "headers": []}
 

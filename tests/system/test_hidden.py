@@ -19,7 +19,7 @@ from tests.system.process_trees import tree_of
 pytestmark = pytest.mark.system
 
 PHASE = "hidden/test"
-HALF_AT_ELEVEN_LEVELS = 6 / 11  # recall reaches 0.5, so that six of the eleven levels have a precision of 1
+HALF_AT_ELEVEN_LEVELS = 6 / 11  # recall reaches 0.5, so six of the eleven levels have a precision of 1
 ADDRESSES = sorted(
     {
         route.path
@@ -49,9 +49,7 @@ def private_folder(site: SharedSite) -> str:
     return str(site.installation.settings.private_storage)
 
 
-def test_the_environment_of_no_process_of_the_web_server_names_the_private_storage(
-    site: SharedSite, submission: int
-) -> None:
+def test_no_web_process_has_the_private_storage_in_its_environment(site: SharedSite, submission: int) -> None:
     running = site.installation
     private = private_folder(site).encode()
 
@@ -63,9 +61,7 @@ def test_the_environment_of_no_process_of_the_web_server_names_the_private_stora
     assert private in Path(f"/proc/{running.pid('worker')}/environ").read_bytes()
 
 
-def test_no_process_of_the_web_server_has_a_file_of_the_private_storage_open(
-    site: SharedSite, submission: int
-) -> None:
+def test_no_web_process_has_a_file_of_the_private_storage_open(site: SharedSite, submission: int) -> None:
     private = private_folder(site)
     pids = tree_of(site.installation.pid("web 1"))
 
@@ -77,12 +73,12 @@ def test_no_process_of_the_web_server_has_a_file_of_the_private_storage_open(
 
 def open_files(pid: int) -> Iterator[str]:
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed in the meantime
+        with suppress(FileNotFoundError):  # closed meanwhile
             yield str(descriptor.readlink())
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_no_address_serves_a_file_of_the_private_storage(
+def test_no_route_serves_a_file_of_the_private_storage(
     address: str, site: SharedSite, oak: Client, submission: int
 ) -> None:
     truth = site.installation.truth(PHASE)
@@ -101,15 +97,13 @@ def test_no_address_serves_a_file_of_the_private_storage(
 
 
 def filled(address: str, word: str) -> str:
-    """An address with a word in the place of everything that varies."""
+    """An address with a word in place of each parameter."""
     parts = address.split("/")
     return "/".join(word if part.startswith("{") else part for part in parts)
 
 
 @pytest.mark.parametrize("way", ["..", "%2e%2e", "..%2f..", "%5c..", "//"])
-def test_nothing_beside_the_style_sheets_and_scripts_is_served_from_below_static(
-    way: str, site: SharedSite, submission: int
-) -> None:
+def test_path_traversal_below_static_is_refused(way: str, site: SharedSite, submission: int) -> None:
     truth = site.installation.truth(PHASE)
 
     for depth in range(1, 8):
@@ -119,7 +113,7 @@ def test_nothing_beside_the_style_sheets_and_scripts_is_served_from_below_static
         assert b"heldout truth" not in response.content
 
 
-def test_a_held_out_phase_shows_three_decimals_to_all_but_organisers(
+def test_on_a_held_out_phase_only_organisers_see_more_than_three_decimals(
     site: SharedSite, oak: Client, submission: int
 ) -> None:
     stranger = site.participant("elm")
@@ -137,7 +131,7 @@ def test_a_held_out_phase_shows_three_decimals_to_all_but_organisers(
     assert [row["mean"] for row in good(oak.http.get("/api/v1/submissions"))] == [0.545]
 
 
-def test_times_of_a_held_out_phase_are_shown_to_the_minute_but_to_organisers(
+def test_on_a_held_out_phase_only_organisers_see_seconds(
     site: SharedSite, oak: Client, submission: int
 ) -> None:
     addresses = {
@@ -173,7 +167,7 @@ def test_no_page_shows_more_digits_than_the_board(
         assert "0.5454" not in response.text
 
 
-def test_a_held_out_run_shows_no_curves_intervals_counts_or_further_tables_but_to_organisers(
+def test_only_organisers_see_curves_intervals_and_counts_of_held_out_runs(
     site: SharedSite, oak: Client, submission: int
 ) -> None:
     run = shown_run(site.organiser, submission)
@@ -228,7 +222,7 @@ def test_organisers_see_the_interval_of_every_score(site: SharedSite, submission
 
 
 @pytest.mark.parametrize(("chosen", "status"), [("true", 200), ("false", 403)])
-def test_a_phase_that_is_over_shows_curves_only_if_its_organiser_chose_so(
+def test_a_closed_phase_shows_curves_only_if_its_organiser_chose_to(
     chosen: str, status: int, site: SharedSite, oak: Client, submission: int
 ) -> None:
     run = shown_run(oak, submission)
@@ -242,7 +236,7 @@ def test_a_phase_that_is_over_shows_curves_only_if_its_organiser_chose_so(
         site.installation.ask(f"UPDATE phase p SET closes_at = NULL, details_at_close = false {of_phase}")
 
 
-def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
+def test_classes_of_an_incomplete_result_are_hidden_if_the_phase_says_so(
     site: SharedSite, oak: Client, tmp_path: Path
 ) -> None:
     site.installation.load(small_kit(tmp_path), "strict", protocol="voc2007", only_complete=True)
@@ -277,7 +271,7 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
         )
     )
     [stricter] = good(site.organiser.http.get(f"/api/v1/organise/phases/{phase}/exposure"))
-    assert stricter["bits"] == exposed["bits"]  # the classes were shown before
+    assert stricter["bits"] == exposed["bits"]  # the classes were disclosed before
     page = site.anybody.http.get("/challenges/strict", headers={"Accept": "text/html"}).text
     assert "At most 21 bits of the hidden labels can have been disclosed to any team" in page
 
@@ -288,7 +282,7 @@ def shown_run(reader: Client, submission: int) -> int:
     return number
 
 
-def test_the_public_description_holds_no_boxes_and_no_labels(site: SharedSite, submission: int) -> None:
+def test_the_public_description_contains_no_boxes_or_labels(site: SharedSite, submission: int) -> None:
     body = good(site.anybody.http.get(f"/api/v1/challenges/{PHASE}/description"))
 
     assert set(body) == {
@@ -300,7 +294,7 @@ def test_the_public_description_holds_no_boxes_and_no_labels(site: SharedSite, s
 
 
 def times(body: Any) -> Iterator[datetime]:
-    """Every time in a response, wherever it stands."""
+    """Every time anywhere in a response."""
     if isinstance(body, str) and re.match(r"\d{4}-\d\d-\d\dT", body):
         yield datetime.fromisoformat(body)
     elif isinstance(body, dict | list):
@@ -309,7 +303,7 @@ def times(body: Any) -> Iterator[datetime]:
 
 
 def fractions(body: Any) -> Iterator[float]:
-    """Every number with a point in a response, wherever it stands."""
+    """Every decimal number anywhere in a response."""
     if isinstance(body, float):
         yield body
     elif isinstance(body, dict | list):
@@ -321,7 +315,7 @@ NAMELESS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{1
 """Ids, digests, moments and other numbers, which differ between two phases whatever their annotation is."""
 
 
-def test_a_phase_that_discloses_nothing_reads_the_same_whatever_its_annotation_is(
+def test_a_phase_that_discloses_nothing_looks_the_same_for_any_annotation(
     site: SharedSite, tmp_path: Path
 ) -> None:
     readers = {"oak": site.participant("holm oak"), "elm": site.participant("wych elm"), "": site.anybody}
@@ -330,7 +324,7 @@ def test_a_phase_that_discloses_nothing_reads_the_same_whatever_its_annotation_i
     for code, without in (
         ("blind", 0),
         ("bleak", 8),
-    ):  # dogs without which the other method is the better one
+    ):  # without these dogs the other method is better
         tree = small_kit(tmp_path / code, without=without)
         rules = {"disclosure": Disclosure.AT_CLOSE, "closes_in": timedelta(days=3)}
         site.installation.load(tree, code, **rules)
@@ -362,6 +356,6 @@ def test_a_phase_that_discloses_nothing_reads_the_same_whatever_its_annotation_i
 
 
 def said(reader: Client, page: str, code: str) -> tuple[int, str]:
-    """The status and the words of a page, without the name of the challenge and numbers."""
+    """The status and the text of a page, without the challenge's name and without numbers."""
     response = reader.http.get(page, headers={"Accept": "text/html"})
     return response.status_code, NAMELESS.sub("#", response.text.replace(code, "challenge"))

@@ -1,4 +1,4 @@
-"""What an import does to a phase that is there already, and which competitions it offers."""
+"""How an import changes an existing phase, and which competitions it offers."""
 
 import shutil
 import uuid
@@ -30,7 +30,9 @@ def imported(site: SharedSite, tree: Path, *options: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedSite, tmp_path: Path) -> None:
+def test_a_second_import_applies_its_options_and_reports_the_changes(
+    site: SharedSite, tmp_path: Path
+) -> None:
     tree = small_kit(tmp_path)
     imported(site, tree, "--challenge", "changing", "--title", "Before")
 
@@ -80,7 +82,7 @@ def test_an_import_with_nothing_new_leaves_no_trace(site: SharedSite, tmp_path: 
         (("--challenge", "fir", "--closes", "2001-01-31T12:00Z"), "before it opens"),
     ],
 )
-def test_an_import_with_wrong_options_loads_nothing(
+def test_an_import_with_invalid_options_loads_nothing(
     site: SharedSite, tmp_path: Path, options: tuple[str, ...], words: str
 ) -> None:
     printed = site.installation.command("import", str(small_kit(tmp_path)), "--phase", "test", *options)
@@ -92,7 +94,7 @@ def test_an_import_with_wrong_options_loads_nothing(
 
 
 @pytest.mark.slow
-def test_competitions_without_ground_truth_are_not_offered_until_it_comes(
+def test_competitions_are_offered_once_their_ground_truth_is_imported(
     site: SharedSite, tmp_path: Path
 ) -> None:
     tree = small_kit(tmp_path)
@@ -116,7 +118,7 @@ def test_competitions_without_ground_truth_are_not_offered_until_it_comes(
     assert competitions(site) == [1, 2, 3, 4, 5, 6]
 
 
-def test_files_of_a_competition_that_is_not_offered_are_one_problem(site: SharedSite, tmp_path: Path) -> None:
+def test_all_files_of_a_competition_not_offered_are_one_problem(site: SharedSite, tmp_path: Path) -> None:
     site.installation.load(small_kit(tmp_path), "lacking")
     someone = site.participant("lacking")
 
@@ -132,7 +134,7 @@ def test_files_of_a_competition_that_is_not_offered_are_one_problem(site: Shared
 
 
 @pytest.mark.slow
-def test_an_annotation_that_lacks_what_a_board_needs_is_refused(site: SharedSite, tmp_path: Path) -> None:
+def test_an_annotation_without_what_a_board_needs_is_refused(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     add_masks(tree)
     imported(site, tree, "--challenge", "complete")
@@ -159,7 +161,7 @@ def add_masks(tree: Path) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interrupted:
-    """A store of descriptions; something else happens while the first description is being stored."""
+    """A store of descriptions in which something else happens while the first description is being stored."""
 
     store: Storage
     events: list[Callable[[], object]]
@@ -173,7 +175,7 @@ class Interrupted:
         return self.store.put(content, upload_id)
 
 
-def test_of_two_imports_at_once_both_apply_and_none_waits_for_storage(
+def test_simultaneous_imports_both_apply_without_blocking_on_storage(
     site: SharedSite, tmp_path: Path
 ) -> None:
     running, tree = site.installation, small_kit(tmp_path)
@@ -191,7 +193,7 @@ def test_of_two_imports_at_once_both_apply_and_none_waits_for_storage(
     assert (limits.max_files, limits.max_ratio) == (30_000, 200)
 
 
-def test_annotation_that_another_phase_hides_is_made_public_only_when_that_is_said(
+def test_publishing_annotation_hidden_by_another_phase_must_be_explicit(
     site: SharedSite, tmp_path: Path
 ) -> None:
     tree = small_kit(tmp_path)
@@ -211,9 +213,7 @@ def test_annotation_that_another_phase_hides_is_made_public_only_when_that_is_sa
     assert site.installation.ask(recorded) == [(["hiding test"],)]
 
 
-def test_a_phase_cannot_disclose_annotation_that_another_phase_hides(
-    site: SharedSite, tmp_path: Path
-) -> None:
+def test_a_phase_cannot_disclose_annotation_hidden_by_another_phase(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     site.installation.load(tree, "hidden-twice")
     phase = site.installation.load(tree, "disclosing").phase_id

@@ -1,4 +1,4 @@
-"""Ctrl-C while `make run` starts: one line, whatever was being done, and nothing is left running."""
+"""Ctrl-C at any time while `make run` starts prints one line and leaves nothing running."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ LINES = ("stopped before anything was started", "stopping; the next start contin
 
 
 class Start:
-    """`heldout-server run` as a shell starts it: a process group of its own, which Ctrl-C reaches as a whole."""
+    """`heldout-server run` as started by a shell: in its own process group, all of which receives Ctrl-C."""
 
     def __init__(self, data: Path, bytecode: Path, *options: str) -> None:
         self.data = data
@@ -50,11 +50,11 @@ class Start:
         return any(words in line for line in self.said())
 
     def imports(self, library: str) -> bool:
-        """Whether the program has come so far in importing what it needs."""
+        """Whether the program has reached this point of its imports."""
         return library in Path(f"/proc/{self.process.pid}/maps").read_text()
 
     def interrupt(self) -> int:
-        """Press Ctrl-C; the exit code."""
+        """Press Ctrl-C and return the exit code."""
         os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(30)
 
@@ -71,7 +71,7 @@ def started(bytecode: Path, *options: str) -> Iterator[Start]:
 
 
 def processes_of(data: Path) -> list[str]:
-    """The command lines of processes that know this folder, or have a file of it open."""
+    """The command lines of processes that mention this folder or have a file in it open."""
     found = []
     for process in Path("/proc").iterdir():
         with suppress(OSError):
@@ -106,7 +106,7 @@ def bytecode(own_servers: OwnServers) -> Path:
         ),
     ],
 )
-def test_ctrl_c_says_one_line_and_leaves_nothing_running(
+def test_ctrl_c_prints_one_line_and_leaves_nothing_running(
     bytecode: Path, stage: Callable[[Start], bool]
 ) -> None:
     with started(bytecode) as start:
@@ -120,7 +120,7 @@ def test_ctrl_c_says_one_line_and_leaves_nothing_running(
         assert eventually(lambda: processes_of(start.data) == [], 10), processes_of(start.data)
 
 
-def test_a_start_prints_addresses_and_two_links_and_no_board(bytecode: Path) -> None:
+def test_a_start_prints_the_addresses_and_two_links(bytecode: Path) -> None:
     with started(bytecode) as start:
         assert eventually(lambda: start.has_said("Ctrl-C stops everything"), START_SECONDS), start.said()
         began = next(number for number, line in enumerate(start.said()) if "ready in" in line)

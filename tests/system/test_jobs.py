@@ -1,4 +1,4 @@
-"""A job is done at least once, whatever dies in between."""
+"""Every job is done at least once, whichever process dies."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ ORGANISER = Actor()
 
 @pytest.fixture(scope="module")
 def alone(own_servers: OwnServers) -> Iterator[Installation]:
-    """An installation without a worker; a test delivers by itself."""
+    """An installation without a worker; tests do its jobs themselves."""
     with installation(own_servers) as running:
         yield running
 
@@ -40,7 +40,7 @@ def platform(alone: Installation) -> Platform:
 
 
 def do_next(platform: Platform, handle: Callable[[Platform, Mapping[str, Any]], None]) -> bool:
-    """Do the next job that follows from a score, of whatever kind."""
+    """Do the next follow-up job, of whatever kind."""
     return attempts.do_next(platform, Queue.FOLLOW_UPS, doing(handle))
 
 
@@ -53,7 +53,7 @@ def message(platform: Platform, run_id: int) -> None:
         queue.add(session, JobKind.INTERVALS, {"run_id": run_id})
 
 
-def test_mail_does_not_wait_behind_figures(platform: Platform) -> None:
+def test_mail_does_not_wait_for_figures(platform: Platform) -> None:
     for run in range(3):
         message(platform, run)
     with platform.transaction() as session:
@@ -66,11 +66,11 @@ def test_mail_does_not_wait_behind_figures(platform: Platform) -> None:
 
 
 def states(alone: Installation) -> list[tuple[int, int, bool]]:
-    """Of every job its run, attempts, and whether it was given up."""
+    """The run and the attempts of every job, and whether it was given up."""
     return alone.ask("SELECT (payload->>'run_id')::int, attempt, dead_at IS NOT NULL FROM job ORDER BY id")
 
 
-def test_a_message_is_delivered_once_when_nothing_goes_wrong(alone: Installation, platform: Platform) -> None:
+def test_a_job_is_done_once_when_nothing_goes_wrong(alone: Installation, platform: Platform) -> None:
     seen: list[int] = []
     message(platform, 1)
 
@@ -81,7 +81,7 @@ def test_a_message_is_delivered_once_when_nothing_goes_wrong(alone: Installation
     assert states(alone) == []
 
 
-def test_a_message_of_a_transaction_that_fails_does_not_exist(platform: Platform) -> None:
+def test_a_job_of_a_rolled_back_transaction_does_not_exist(platform: Platform) -> None:
     with platform.transaction() as session:
         queue.add(session, JobKind.INTERVALS, {"run_id": 1})
         session.flush()
@@ -90,7 +90,7 @@ def test_a_message_of_a_transaction_that_fails_does_not_exist(platform: Platform
     assert not do_next(platform, lambda *_: None)
 
 
-def test_a_message_that_always_fails_is_given_up_and_blocks_no_other(
+def test_a_job_that_always_fails_is_given_up_and_does_not_block_others(
     alone: Installation, platform: Platform
 ) -> None:
     seen: list[int] = []
@@ -106,7 +106,7 @@ def test_a_message_that_always_fails_is_given_up_and_blocks_no_other(
     while do_next(patient, handle):
         pass
     assert seen == [1, 2]
-    assert states(alone) == [(666, 1, False)]  # it is tried again, after a pause
+    assert states(alone) == [(666, 1, False)]  # it is retried after a pause
     for _ in range(MAX_FAILURES):
         alone.ask("UPDATE job SET not_before = now()")
         do_next(patient, handle)
@@ -119,25 +119,25 @@ def test_a_message_that_always_fails_is_given_up_and_blocks_no_other(
     assert states(alone) == []
 
 
-def test_a_message_waits_for_storage_however_long_it_is_away(alone: Installation, platform: Platform) -> None:
+def test_a_job_waits_for_storage_however_long_it_is_unavailable(
+    alone: Installation, platform: Platform
+) -> None:
     def handle(*_: object) -> None:
         raise StorageUnavailableError("no such host")
 
     message(platform, 1)
     for _ in range(2 * MAX_FAILURES):
         assert do_next(platform, handle)
-        assert not do_next(platform, handle)  # not at once
+        assert not do_next(platform, handle)  # not immediately
         alone.ask("UPDATE job SET not_before = now()")
     assert do_next(platform, lambda *_: None)
 
     assert states(alone) == []
 
 
-def test_a_message_that_kills_its_worker_each_time_is_given_up(
-    alone: Installation, platform: Platform
-) -> None:
+def test_a_job_that_kills_its_worker_each_time_is_given_up(alone: Installation, platform: Platform) -> None:
     class DeathError(BaseException):
-        """Stands for a process that is gone."""
+        """Stands for the death of a process."""
 
     def die(*_: object) -> None:
         raise DeathError
@@ -157,9 +157,7 @@ def test_a_message_that_kills_its_worker_each_time_is_given_up(
     assert states(alone) == []
 
 
-def test_a_delivery_that_takes_longer_than_its_lease_keeps_it(
-    alone: Installation, platform: Platform
-) -> None:
+def test_a_job_that_takes_longer_than_its_lease_keeps_it(alone: Installation, platform: Platform) -> None:
     impatient = replace(platform, settings=platform.settings.model_copy(update={"lease_seconds": 1}))
 
     def lease() -> Any:
@@ -183,7 +181,7 @@ def bounds(running: Installation, run: int) -> list[tuple[float, float]]:
 
 
 @pytest.mark.slow
-def test_intervals_follow_a_score_also_when_their_worker_is_killed_in_between(
+def test_intervals_follow_a_score_even_if_their_worker_is_killed(
     own_servers: OwnServers, tmp_path: Path
 ) -> None:
     with installation(own_servers) as running:
@@ -194,7 +192,7 @@ def test_intervals_follow_a_score_also_when_their_worker_is_killed_in_between(
         first = oak.final(oak.submit("late/test", results(cat=5, dog=5), "Acorn"))
         run = first["results"][0]["shown"]["id"]
         expected = awaited(lambda: bounds(running, run))
-        # what else follows from the score reads the statistics, too, and would hold the only process of the worker
+        # other follow-up jobs read the statistics, too, and would occupy the only process of the worker
         assert eventually(lambda: not running.ask("SELECT FROM job"), LONGEST)
 
         [[key]] = running.ask("SELECT statistics_key FROM run WHERE id = %s", run)
@@ -215,7 +213,7 @@ def of_board(platform: Platform, key: str) -> None:
         queue.add(session, JobKind.BOARD, key=key, payload={"run_id": 7})
 
 
-def test_messages_with_the_same_key_are_delivered_together(alone: Installation, platform: Platform) -> None:
+def test_jobs_with_the_same_key_are_done_together(alone: Installation, platform: Platform) -> None:
     for key in ("7/3", "7/3", "7/4", "7/3"):
         of_board(platform, key)
     seen: list[int] = []
@@ -226,13 +224,13 @@ def test_messages_with_the_same_key_are_delivered_together(alone: Installation, 
     assert states(alone) == []
 
 
-def test_what_is_written_while_its_key_is_delivered_is_delivered_afterwards(platform: Platform) -> None:
+def test_a_job_added_while_its_key_is_being_done_is_done_afterwards(platform: Platform) -> None:
     seen: list[bool] = []
 
     def handle(*_: object) -> None:
         if not seen:
             of_board(platform, "7/3")
-            seen.append(do_next(platform, handle))  # another worker, meanwhile
+            seen.append(do_next(platform, handle))  # meanwhile, another worker
         else:
             seen.append(True)
 
@@ -243,11 +241,11 @@ def test_what_is_written_while_its_key_is_delivered_is_delivered_afterwards(plat
     assert seen == [False, True]
 
 
-def test_writers_of_the_same_key_do_not_wait_for_each_other(platform: Platform) -> None:
+def test_transactions_adding_jobs_with_the_same_key_do_not_block_each_other(platform: Platform) -> None:
     with platform.transaction() as session:
         queue.add(session, JobKind.BOARD, key="7/3", payload={})
         session.flush()
-        of_board(platform, "7/3")  # a second connection, while the first is not committed
+        of_board(platform, "7/3")  # a second connection while the first has not committed
 
         assert do_next(platform, lambda *_: None)
 

@@ -1,4 +1,4 @@
-"""A phase with a ladder, from the archive to what its readers see."""
+"""A phase with a ladder, from the archive to the pages of its readers."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def submit(client: Client, method: str, cat: int, dog: int) -> int:
     return number
 
 
-def test_a_team_sees_a_new_mean_only_for_a_step_and_keeps_it(site: SharedSite, tmp_path: Path) -> None:
+def test_a_team_sees_a_new_mean_only_after_a_significant_step(site: SharedSite, tmp_path: Path) -> None:
     site.installation.load(small_kit(tmp_path / "first"), "rungs", disclosure=Disclosure.LADDER)
     rowan = site.participant("rowan")
     submit(rowan, "First", cat=5, dog=5)
@@ -38,7 +38,7 @@ def test_a_team_sees_a_new_mean_only_for_a_step_and_keeps_it(site: SharedSite, t
     assert "unless this one beats it by a standard error" in page
 
     withdraw(site.organiser, third)
-    submit(rowan, "Fifth", cat=10, dog=7)  # within a standard error of what was withdrawn
+    submit(rowan, "Fifth", cat=10, dog=7)  # within a standard error of the withdrawn result
 
     assert rowan.means(PHASE) == {"First": 0.5, "Second": 0.5, "Worse": 0.8, "Fifth": 0.8}
 
@@ -46,7 +46,7 @@ def test_a_team_sees_a_new_mean_only_for_a_step_and_keeps_it(site: SharedSite, t
     good(site.organiser.http.post(f"/api/v1/organise/{PHASE}/rescore"))
     awaited(lambda: rowan.board(PHASE)["ground_truth"] == 2)
 
-    # 5 of 10 cats and 5 of 8 dogs; what showed the withdrawn result goes on showing it
+    # 5 of 10 cats and 5 of 8 dogs; results that showed the withdrawn one's mean keep showing it
     assert rowan.means(PHASE) == {"First": 0.562, "Second": 0.562, "Worse": 0.8, "Fifth": 0.8}
 
 

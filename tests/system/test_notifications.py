@@ -17,7 +17,7 @@ PHASE = "notified/test"
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """An installation in which nobody looks for lost runs: everything is done because of a notification."""
+    """An installation without sweeps for lost runs: everything happens because of a notification."""
 
     running: Installation
     organiser: Client
@@ -39,7 +39,7 @@ def test_an_archive_for_two_competitions_is_scored_in_both(scene: Scene) -> None
     assert [(each["competition"], each["state"]) for each in scored] == [(3, "scored"), (4, "scored")]
 
 
-def test_a_rescoring_of_more_results_than_workers_comes_to_its_end(scene: Scene) -> None:
+def test_rescoring_more_results_than_workers_finishes(scene: Scene) -> None:
     upload = scene.organiser.upload(PHASE, results(cat=5, dog=5))
     for name in ("Ash", "Birch", "Cherry"):
         scene.organiser.final(good(scene.organiser.confirm(upload, name))["id"])
@@ -49,7 +49,7 @@ def test_a_rescoring_of_more_results_than_workers_comes_to_its_end(scene: Scene)
     assert eventually(lambda: not scene.organiser.board(PHASE)["rescoring"], LONGEST)
 
 
-def test_notifications_arrive_again_after_the_broker_has_forgotten_everything(scene: Scene) -> None:
+def test_notifications_arrive_again_after_the_broker_lost_everything(scene: Scene) -> None:
     upload = scene.organiser.upload(PHASE, results(cat=5, dog=5))
     with scene.running.servers.broker_down(loses=True):
         pass
@@ -59,7 +59,7 @@ def test_notifications_arrive_again_after_the_broker_has_forgotten_everything(sc
         assert scene.organiser.final(submission_id)["results"][0]["state"] == "scored"
 
 
-def test_mail_comes_before_runs_and_what_follows_from_them_after(own_servers: OwnServers) -> None:
+def test_mail_is_delivered_before_runs_and_runs_before_follow_ups(own_servers: OwnServers) -> None:
     with broker_database(own_servers) as url:
         celery = celery_of(Settings(broker_url=url))
         notifier = Notifier(celery)

@@ -1,4 +1,4 @@
-"""Who takes which run when, and what is said about the wait."""
+"""The order in which workers claim runs, and the wait that participants are shown."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -58,7 +58,7 @@ def board(small_board: Platform) -> Rows:
 
 
 def claim(board: Rows, scorer: str = OURS) -> tuple[int, int] | None:
-    """The run that is claimed next, and which attempt it is."""
+    """Claim the next run; returns its id and attempt."""
     claimed = claim_job(board, scorer)
     return (claimed.run, claimed.attempt) if claimed else None
 
@@ -72,13 +72,13 @@ def claim_job(board: Rows, scorer: str = OURS) -> Claim | None:
 
 
 def change(board: Rows, assignment: str, run_id: int) -> None:
-    """Change a run behind the application's back."""
+    """Update a run directly in the database."""
     with board.platform.transaction() as session:
         session.execute(text(f"UPDATE run SET {assignment} WHERE id = :run"), {"run": run_id})
 
 
 def change_job(board: Rows, assignment: str, run_id: int) -> None:
-    """Change the job of a run behind the application's back."""
+    """Update the job of a run directly in the database."""
     with board.platform.transaction() as session:
         session.execute(text(f"UPDATE job SET {assignment} WHERE run_id = :run"), {"run": run_id})
 
@@ -121,7 +121,7 @@ def test_teams_take_turns_and_the_place_in_the_queue_is_the_order_of_claims(boar
     assert [each[0] for each in claims if each] == expected
 
 
-def test_a_team_that_comes_later_waits_for_one_run_of_each_other_team(board: Rows) -> None:
+def test_a_team_that_joins_later_waits_for_one_run_of_each_other_team(board: Rows) -> None:
     hasty = [board.run_of(board.result()) for _ in range(4)]
     assert claim(board) == (hasty[0], 1)
     assert claim(board) == (hasty[1], 1)
@@ -135,7 +135,7 @@ def test_a_team_that_comes_later_waits_for_one_run_of_each_other_team(board: Row
     ]
 
 
-def test_a_team_cannot_have_two_turns_by_sending_one_run_at_a_time(board: Rows) -> None:
+def test_a_team_gets_no_extra_turn_by_submitting_one_run_at_a_time(board: Rows) -> None:
     patient = board.other_team()
     hasty = board.run_of(board.result())
     waiting = [board.run_of(board.result(team_id=patient)) for _ in range(2)]
@@ -146,7 +146,7 @@ def test_a_team_cannot_have_two_turns_by_sending_one_run_at_a_time(board: Rows) 
     assert [each[0] for each in (claim(board), claim(board), claim(board)) if each] == [*waiting, again]
 
 
-def test_a_worker_claims_runs_of_its_own_scorer_version_only(board: Rows) -> None:
+def test_a_worker_claims_only_runs_of_its_own_scorer_version(board: Rows) -> None:
     older, newer = (board.run_of(board.result()) for _ in range(2))
     change_job(board, "scorer = 'next'", newer)
 
@@ -154,7 +154,7 @@ def test_a_worker_claims_runs_of_its_own_scorer_version_only(board: Rows) -> Non
     assert [claim(board, "next"), claim(board, "next")] == [(newer, 1), None]
 
 
-def test_a_run_whose_lease_has_run_out_is_queued_again_and_its_old_claim_writes_nothing(board: Rows) -> None:
+def test_an_expired_run_is_queued_again_and_its_old_claim_cannot_write(board: Rows) -> None:
     run_id = board.run_of(board.result())
     old = claim_job(board)
     assert old
@@ -174,7 +174,7 @@ def test_a_run_whose_lease_has_run_out_is_queued_again_and_its_old_claim_writes_
         assert queue.lock_claimed(session, old) is None
 
 
-def test_every_sweep_queues_runs_whose_lease_has_run_out(board: Rows) -> None:
+def test_every_sweep_queues_runs_whose_lease_has_expired(board: Rows) -> None:
     run_id = board.run_of(board.result())
     assert claim(board) == (run_id, 1)
     change_job(board, "lease_until = now() - interval '1 second'", run_id)
@@ -184,7 +184,7 @@ def test_every_sweep_queues_runs_whose_lease_has_run_out(board: Rows) -> None:
     assert run(board, run_id).state is RunState.QUEUED
 
 
-def test_a_run_that_has_lost_its_worker_ten_times_has_failed_and_costs_nothing(board: Rows) -> None:
+def test_a_run_that_lost_its_worker_ten_times_fails_at_no_cost(board: Rows) -> None:
     result_id = board.result()
     run_id = board.run_of(result_id)
     states = []
@@ -220,7 +220,7 @@ def test_a_run_that_waits_for_infrastructure_never_fails(board: Rows) -> None:
 
 
 @pytest.mark.parametrize("ahead", ["1 hour", "7 seconds"])
-def test_a_lease_from_before_the_clock_was_set_back_holds_no_run(board: Rows, ahead: str) -> None:
+def test_a_lease_in_the_far_future_is_ignored_after_a_clock_change(board: Rows, ahead: str) -> None:
     run_id = board.run_of(board.result())
     claim(board)
 
@@ -230,7 +230,7 @@ def test_a_lease_from_before_the_clock_was_set_back_holds_no_run(board: Rows, ah
     assert run(board, run_id).state is RunState.QUEUED
 
 
-def test_a_small_correction_of_the_clock_takes_no_run_from_its_worker(board: Rows) -> None:
+def test_a_small_clock_correction_keeps_leases(board: Rows) -> None:
     run_id = board.run_of(board.result())
     claim(board)
 
@@ -240,7 +240,7 @@ def test_a_small_correction_of_the_clock_takes_no_run_from_its_worker(board: Row
     assert run(board, run_id).state is RunState.RUNNING
 
 
-def test_a_pause_is_waited_for_unless_it_is_from_before_the_clock_was_set_back(board: Rows) -> None:
+def test_a_pause_in_the_far_future_is_ignored_after_a_clock_change(board: Rows) -> None:
     run_id = board.run_of(board.result())
 
     change_job(board, "not_before = now() + interval '9 minutes'", run_id)
@@ -250,7 +250,7 @@ def test_a_pause_is_waited_for_unless_it_is_from_before_the_clock_was_set_back(b
     assert claim(board) == (run_id, 1)
 
 
-def test_a_run_that_somebody_holds_locked_keeps_no_other_from_being_claimed_or_swept(board: Rows) -> None:
+def test_a_locked_run_does_not_block_claims_or_sweeps_of_others(board: Rows) -> None:
     held, free, lost = (board.run_of(board.result()) for _ in range(3))
     change(board, "state = 'running'", lost)
     change_job(board, "lease_until = now() - interval '1 minute'", lost)
@@ -274,7 +274,7 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
     again = board.run_of(board.result(team_id=suspended))
     with board.platform.transaction() as session:
         rescore = Rescore(phase_id=board.phase_id, ground_truth_id=board.truths[0], scorer=OURS)
-        rescore.abandoned_at = func.now()  # so that no sweep switches the board of other tests
+        rescore.abandoned_at = func.now()  # so that no sweep switches the boards of other tests
         session.add(rescore)
         session.flush()
         session.get_one(Run, again).rescore_id = rescore.id
@@ -293,10 +293,12 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
     assert claim(board) == (waiting, 1)
 
 
-def test_a_claim_reads_one_row_of_the_index_of_the_queue(board: Rows) -> None:
+def test_a_claim_reads_one_row_of_the_queue_index(board: Rows) -> None:
     runs = {"result": board.result(), "truth": board.truths[0], "scorer": OURS, "team": board.team_id}
     owner = create_engine(str(board.platform.settings.migration_database_url), poolclass=NullPool)
-    with owner.connect() as connection:  # of the owner, who alone can analyse a table; nothing is committed
+    with (
+        owner.connect() as connection
+    ):  # as the owner, the only role that can analyse a table; nothing is committed
         connection.execute(
             text(
                 "WITH queued AS (INSERT INTO run (result_id, ground_truth_id, protocol, scorer, state, attempt, team_id)"
@@ -314,22 +316,24 @@ def test_a_claim_reads_one_row_of_the_index_of_the_queue(board: Rows) -> None:
 
 
 def explained(connection: Connection, statement: Select[int]) -> str:
-    """How the database would run a statement."""
+    """The query plan of a statement."""
     compiled = statement.compile(connection, compile_kwargs={"literal_binds": True})
     return "\n".join(connection.scalars(text(f"EXPLAIN {compiled}")))
 
 
-def test_of_the_error_of_a_run_its_kind_alone_is_stored(board: Rows) -> None:
+def test_only_the_kind_of_an_error_is_stored(board: Rows) -> None:
     run_id = board.run_of(board.result())  # its archive has no bytes
 
     assert do_next(board.platform, Queue.RUNS)
 
     error = job(board, run_id).error
     assert error is not None
-    assert error.isidentifier()  # words of an error may speak of hidden annotation, which no row may hold
+    assert (
+        error.isidentifier()
+    )  # error messages may quote hidden annotation, which must not be stored in rows
 
 
-def test_the_wait_is_shared_among_the_slots_that_are_alive(board: Rows) -> None:
+def test_the_estimated_wait_is_divided_among_live_slots(board: Rows) -> None:
     run_ids = [board.run_of(board.result()) for _ in range(4)]
     scored = board.run_of(board.result(mean=0.5))
     change(board, "claimed_at = now() - interval '50 seconds', finished_at = now()", scored)
@@ -350,10 +354,10 @@ def test_the_wait_is_shared_among_the_slots_that_are_alive(board: Rows) -> None:
         60,
         120,
         120,
-    ]  # full minutes, so that nobody can tell how long a run took
+    ]  # full minutes, so that nobody learns how long a run took
 
 
-def test_a_worker_that_was_not_seen_for_a_minute_is_not_alive(board: Rows) -> None:
+def test_a_worker_not_seen_for_a_minute_counts_as_dead(board: Rows) -> None:
     with board.platform.transaction() as session:
         for name in ("old", "from before the clock was set back", "alive"):
             heartbeats.write_heartbeat(session, name, Service.WORKER, scorer=OURS, slots=2)
@@ -365,7 +369,7 @@ def test_a_worker_that_was_not_seen_for_a_minute_is_not_alive(board: Rows) -> No
         assert heartbeats.slots_by_scorer(session) == {OURS: 2}
 
 
-def test_one_of_several_sweepers_sweeps_in_an_interval_and_the_next_one_after_it(board: Rows) -> None:
+def test_one_of_several_sweepers_works_in_each_interval(board: Rows) -> None:
     settings = board.platform.settings.model_copy(
         update={"sweep_seconds": 600}
     )  # longer than any sweep takes
@@ -383,7 +387,7 @@ def test_one_of_several_sweepers_sweeps_in_an_interval_and_the_next_one_after_it
     assert [sweep(platform) for _ in range(2)] == [True, False]
 
 
-def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Rows) -> None:
+def test_a_sweeper_stopped_during_its_turn_does_not_block_others(board: Rows) -> None:
     with board.platform.transaction() as stalled:
         assert heartbeats.try_acquire_sweep(stalled, timedelta(seconds=1))
 
@@ -392,7 +396,7 @@ def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Row
     assert not sweep(board.platform)
 
 
-def test_an_upload_that_finds_all_places_taken_is_told_so_and_can_be_checked_later(
+def test_an_upload_that_finds_all_check_slots_busy_can_be_checked_later(
     board: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checking, "TIMEOUT", 1.0)
@@ -409,14 +413,16 @@ def test_an_upload_that_finds_all_places_taken_is_told_so_and_can_be_checked_lat
         with pytest.raises(CheckBusyError, match="Many archives are being checked"):
             await checking.check(platform, upload)
         platform.checks.release_on_behalf_of("another")
-        with pytest.raises(StorageUnavailableError):  # it came to its bytes, which no row of this test has
+        with pytest.raises(
+            StorageUnavailableError
+        ):  # it got as far as reading bytes, which this test does not store
             await checking.check(platform, upload)
         assert platform.checks.borrowed_tokens == 0
 
     anyio.run(ask_twice)
 
 
-def test_what_waits_for_a_store_is_due_as_soon_as_the_store_is_back(board: Rows) -> None:
+def test_runs_waiting_for_a_store_are_due_as_soon_as_it_is_back(board: Rows) -> None:
     waiting, crashed = (board.run_of(board.result()) for _ in range(2))
     change_job(board, "postponements = 9, not_before = now() + interval '9 minutes'", waiting)
     change_job(board, "failures = 1, not_before = now() + interval '5 seconds'", crashed)
@@ -430,7 +436,7 @@ def test_what_waits_for_a_store_is_due_as_soon_as_the_store_is_back(board: Rows)
     assert [claim(board), claim(board)] == [(waiting, 1), None]
 
 
-def test_a_store_that_was_never_away_ends_no_pause(board: Rows) -> None:
+def test_a_store_that_was_always_available_ends_no_pause(board: Rows) -> None:
     run_id = board.run_of(board.result())
     change_job(board, "postponements = 9, not_before = now() + interval '9 minutes'", run_id)
 
@@ -439,8 +445,8 @@ def test_a_store_that_was_never_away_ends_no_pause(board: Rows) -> None:
     assert claim(board) is None
 
 
-def test_a_run_that_crashes_waits_longer_each_time_and_then_has_failed(board: Rows) -> None:
-    run_id = board.run_of(board.result())  # its archive has no bytes: an error of ours
+def test_a_crashing_run_waits_longer_each_time_and_finally_fails(board: Rows) -> None:
+    run_id = board.run_of(board.result())  # its archive has no bytes, which counts as an error on the server
     patient = replace(
         board.platform, settings=board.platform.settings.model_copy(update={"retry_seconds": 600})
     )
@@ -452,7 +458,7 @@ def test_a_run_that_crashes_waits_longer_each_time_and_then_has_failed(board: Ro
 
     ended = run(board, run_id)
     assert (ended.state, ended.attempt) == (RunState.FAILED, 3)
-    assert waits == [None, None, None]  # it is not due again at once
+    assert waits == [None, None, None]  # it is not due again immediately
     assert ended.failure_message == (
         "scoring failed 3 times because of an error on our side; this does not count, and the organisers see it"
     )

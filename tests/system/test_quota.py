@@ -1,4 +1,4 @@
-"""What counts against a quota."""
+"""What counts towards a quota."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.system.servers import eventually
 pytestmark = pytest.mark.system
 
 
-def test_two_challenges_with_one_ground_truth_share_the_quota_of_a_person(
+def test_challenges_with_the_same_ground_truth_share_a_persons_quota(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     tree = small_kit(tmp_path_factory.mktemp("one"))
@@ -26,7 +26,7 @@ def test_two_challenges_with_one_ground_truth_share_the_quota_of_a_person(
     assert [confirmed(challenge) for challenge in trees] == [201, 429, 201]
 
 
-def test_the_stricter_quota_of_two_phases_with_one_hidden_annotation_applies_to_both(
+def test_phases_with_the_same_hidden_annotation_share_the_stricter_quota(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     tree = small_kit(tmp_path_factory.mktemp("shared"))
@@ -50,7 +50,7 @@ def test_the_stricter_quota_of_two_phases_with_one_hidden_annotation_applies_to_
     assert "including those of other phases with the same annotation" in " ".join(page.split())
 
 
-def test_the_results_of_one_method_count_once_each(
+def test_each_result_of_a_method_counts_once(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     site.installation.load(small_kit(tmp_path_factory.mktemp("each")), "quota-each", quota=3)
@@ -66,7 +66,7 @@ def test_the_results_of_one_method_count_once_each(
     assert rowan.confirm(upload, "Other", competitions=(3,)).status_code == 201
 
 
-def test_programs_are_told_what_is_left_with_every_confirmation(
+def test_the_api_returns_the_remaining_quota_with_every_confirmation(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     site.installation.load(small_kit(tmp_path_factory.mktemp("told")), "quota-told", quota=1)
@@ -87,7 +87,7 @@ def test_programs_are_told_what_is_left_with_every_confirmation(
     assert "0 of 1 left in 7 days" in hazel.http.get("/submissions").text
 
 
-def test_an_organiser_grants_an_extra_slot_and_takes_an_unused_one_back(
+def test_an_organiser_grants_an_extra_slot_and_revokes_an_unused_one(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     phase_id = site.installation.load(
@@ -168,7 +168,7 @@ def test_an_organiser_changes_dates_and_quotas_with_a_reason(
     assert (refused.status_code, refused.json()["code"]) == (422, "phase-broken")
 
 
-def test_an_organiser_sets_the_limits_of_archives_and_what_was_checked_before_is_scored(
+def test_changed_archive_limits_do_not_affect_checked_uploads(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     phase_id = site.installation.load(small_kit(tmp_path_factory.mktemp("limits")), "quota-limits").phase_id
@@ -207,7 +207,7 @@ def test_an_organiser_sets_the_limits_of_archives_and_what_was_checked_before_is
     ]
 
 
-def test_under_an_embargo_a_public_result_is_seen_by_its_team_until_the_phase_is_over(
+def test_an_embargoed_public_result_is_visible_only_to_its_team(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     phase_id = site.installation.load(small_kit(tmp_path_factory.mktemp("embargo")), "quota-embargo").phase_id

@@ -30,7 +30,7 @@ def phase(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def at_once(clients: list[Client], ask: Callable[[Client], httpx2.Response]) -> list[httpx2.Response]:
-    """The answers to what all clients ask in the same moment."""
+    """The responses to simultaneous requests of all clients."""
     start = Barrier(len(clients))
 
     def wait_and_ask(client: Client) -> httpx2.Response:
@@ -42,13 +42,13 @@ def at_once(clients: list[Client], ask: Callable[[Client], httpx2.Response]) -> 
 
 
 def crowd_of(site: SharedSite, someone: Client) -> list[Client]:
-    """The same person many times, at both web servers in turn."""
+    """Many clients of the same person, alternating between both web servers."""
     token = someone.http.headers["Authorization"].removeprefix("Bearer ")
     running, addresses = site.installation, site.addresses
     return [running.client(addresses[number % 2], token) for number in range(TIMES)]
 
 
-def test_of_30_confirmations_of_one_method_at_two_web_servers_one_is_taken(
+def test_one_of_30_confirmations_of_a_method_at_two_web_servers_succeeds(
     site: SharedSite, phase: str
 ) -> None:
     oak = site.participant("oak")
@@ -68,7 +68,7 @@ def test_of_30_confirmations_of_one_method_at_two_web_servers_one_is_taken(
     assert [row["submission"] for row in good(oak.http.get("/api/v1/submissions"))] == [taken]
 
 
-def test_30_confirmations_with_one_key_are_one_submission(site: SharedSite, phase: str) -> None:
+def test_30_confirmations_with_one_key_create_one_submission(site: SharedSite, phase: str) -> None:
     elm = site.participant("elm")
     upload = elm.upload(phase, results(cat=5, dog=5))
 
@@ -80,7 +80,7 @@ def test_30_confirmations_with_one_key_are_one_submission(site: SharedSite, phas
     assert len(good(elm.http.get("/api/v1/submissions"))) == 1
 
 
-def test_of_30_methods_at_once_two_fit_into_a_quota_of_two_results(site: SharedSite, tmp_path: Path) -> None:
+def test_two_of_30_simultaneous_methods_fit_a_quota_of_two_results(site: SharedSite, tmp_path: Path) -> None:
     site.installation.load(small_kit(tmp_path), "scarce", quota=2)
     oak = site.participant("oak")
     upload = oak.upload("scarce/test", results(cat=5, dog=5))
@@ -92,7 +92,7 @@ def test_of_30_methods_at_once_two_fit_into_a_quota_of_two_results(site: SharedS
     assert len(good(oak.http.get("/api/v1/submissions"))) == 2
 
 
-def test_a_key_that_was_used_for_something_else_is_refused(site: SharedSite, phase: str) -> None:
+def test_an_idempotency_key_used_for_another_request_is_refused(site: SharedSite, phase: str) -> None:
     ash = site.participant("ash")
     upload = ash.upload(phase, results(cat=5, dog=5))
     first = good(ash.confirm(upload, "Key", "once"))["id"]
@@ -106,7 +106,7 @@ def test_a_key_that_was_used_for_something_else_is_refused(site: SharedSite, pha
     )
 
 
-def test_two_people_may_use_the_same_key(site: SharedSite, phase: str) -> None:
+def test_two_people_may_use_the_same_idempotency_key(site: SharedSite, phase: str) -> None:
     numbers = []
     for name in ("fir", "yew"):
         someone = site.participant(name)
@@ -116,7 +116,7 @@ def test_two_people_may_use_the_same_key(site: SharedSite, phase: str) -> None:
     assert len(set(numbers)) == 2
 
 
-def test_of_two_teams_that_take_a_name_at_once_one_has_it(site: SharedSite, phase: str) -> None:
+def test_only_one_of_two_teams_gets_the_name_both_choose_at_once(site: SharedSite, phase: str) -> None:
     names = {"fig": "Bough 101", "ash": "bough-lO1"}
     clients = {site.participant(person): name for person, name in names.items()}
     uploads = {client: client.upload(phase, results(cat=5, dog=5)) for client in clients}
@@ -128,7 +128,7 @@ def test_of_two_teams_that_take_a_name_at_once_one_has_it(site: SharedSite, phas
     assert refused == "name-taken"
 
 
-def test_an_address_that_20_accounts_confirm_at_once_is_one_account_s(site: SharedSite) -> None:
+def test_an_address_confirmed_by_20_accounts_at_once_belongs_to_one(site: SharedSite) -> None:
     times = 20
     start = Barrier(times)
     with site.installation.platform.transaction() as session:
@@ -160,7 +160,7 @@ def test_an_address_that_20_accounts_confirm_at_once_is_one_account_s(site: Shar
     assert site.installation.ask(counted) == [(1,)]
 
 
-def test_a_tree_that_is_imported_twice_at_once_is_there_once(site: SharedSite, tmp_path: Path) -> None:
+def test_a_tree_imported_twice_at_once_is_stored_once(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     with ThreadPoolExecutor(4) as crowd:
         imported = list(crowd.map(lambda _: site.installation.load(tree, "simultaneous"), range(4)))

@@ -27,14 +27,14 @@ INCOMPLETE = "yolov1_choasup"
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Two challenges with three real results each, and what the commands printed that loaded them."""
+    """Two challenges with three real results each, and the output of the commands that loaded them."""
 
     site: SharedSite
     someone: Client
     printed: Mapping[str, str]
 
     def rows(self, reader: Client, challenge: str) -> dict[str, dict[str, Any]]:
-        """A board's rows by method; the cells by class."""
+        """The rows of a board by method, with cells by class."""
         board = reader.board(f"{challenge}/test", COMPETITION)
         return {
             row["method"]: row
@@ -43,7 +43,7 @@ class Scored:
         }
 
     def curves(self, reader: Client, challenge: str, method: str) -> dict[str, dict[str, Any]]:
-        """The curves of a method's run by class."""
+        """The curves of a method's run, by class."""
         submission_id = self.rows(reader, challenge)[method]["submission"]
         [result] = reader.submission(submission_id)["results"]
         curves = good(reader.http.get(f"/api/v1/runs/{result['shown']['id']}/curves"))
@@ -85,7 +85,7 @@ def scored(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Scored
 
 
 def repacked(archive: Path) -> bytes:
-    """The files of an archive as a `.tar.gz`."""
+    """The files of an archive repacked as `.tar.gz`."""
     with tarfile.open(archive) as tar:
         return packed({member.name: content(tar, member) for member in tar if member.isfile()})
 
@@ -116,7 +116,7 @@ def test_the_import_prints_the_statistics_of_the_set(scored: Scored) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("challenge", MEASURES)
-def test_every_class_on_the_board_has_the_kit_s_average_precision(
+def test_every_class_on_the_board_has_the_kits_average_precision(
     scored: Scored, challenge: str, method: str
 ) -> None:
     row = scored.rows(scored.site.organiser, challenge)[method]
@@ -125,7 +125,7 @@ def test_every_class_on_the_board_has_the_kit_s_average_precision(
     entered = {name: value for name, value in row["values"].items() if value is not None}
     assert len(row["values"]) == 20
     assert len(entered) == (18 if method == INCOMPLETE else 20)
-    if recorded is None:  # the kit was not asked about this one under the elder measure
+    if recorded is None:  # not scored by the kit under the older measure
         assert method == INCOMPLETE
         return
     assert set(entered) == set(recorded["classes"])
@@ -136,7 +136,7 @@ def test_every_class_on_the_board_has_the_kit_s_average_precision(
 
 
 @pytest.mark.parametrize("challenge", MEASURES)
-def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_complete_ones(
+def test_a_result_of_18_classes_has_no_mean_and_ranks_after_complete_ones(
     scored: Scored, challenge: str
 ) -> None:
     board = scored.site.anybody.board(f"{challenge}/test", COMPETITION)
@@ -149,7 +149,7 @@ def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_c
 
 
 @pytest.mark.parametrize("challenge", MEASURES)
-def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, challenge: str, tmp_path: Path) -> None:
+def test_every_point_of_every_curve_matches_the_kit(scored: Scored, challenge: str, tmp_path: Path) -> None:
     unpack(DATA / "golden" / "real_curves.tar.xz", tmp_path)
 
     curves = scored.curves(scored.site.organiser, challenge, "yolo2_e150")
@@ -184,7 +184,7 @@ def test_participants_and_the_public_see_three_decimals_of_a_held_out_board(
 
 
 @pytest.mark.parametrize("challenge", MEASURES)
-def test_participants_and_the_public_see_neither_curves_nor_counts_of_a_held_out_phase(
+def test_participants_and_the_public_see_no_curves_or_counts_of_held_out_runs(
     scored: Scored, challenge: str
 ) -> None:
     for reader in (scored.someone, scored.site.anybody):

@@ -29,16 +29,14 @@ def confirmed(reader: Client, receipt: str) -> Any:
 
 
 def computed(tree: Path, archive: bytes, folder: Path) -> str:
-    """The plain receipt, as anyone computes it who has archive and annotation."""
+    """The plain receipt, as anyone with the archive and the annotation can compute it."""
     path = folder / "results.tar.gz"
     path.write_bytes(archive)
     truth = scoring.read_tree(tree, "test")
     return scoring.evaluate(path, truth, protocol="voc2012", competition=3).receipt
 
 
-def test_a_receipt_is_confirmed_by_comparison_to_those_who_may_see_the_result(
-    site: SharedSite, tmp_path: Path
-) -> None:
+def test_readers_of_a_result_can_have_its_receipt_compared(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     site.installation.load(tree, "keyed")
     oak, elm = site.participant("receipt oak"), site.participant("receipt elm")
@@ -54,11 +52,11 @@ def test_a_receipt_is_confirmed_by_comparison_to_those_who_may_see_the_result(
     assert receipt not in (plain, sha256(plain.encode()).hexdigest())
     assert shown(oak, number)["plain_receipt"] is None
     assert [confirmed(reader, receipt).status_code for reader in (elm, site.anybody)] == [404, 404]
-    assert confirmed(oak, plain).status_code == 404  # nothing is computed from what a client sends
+    assert confirmed(oak, plain).status_code == 404  # receipts are only compared, never computed for a client
     assert confirmed(oak, "0" * 64).status_code == 404
 
 
-def test_once_the_annotation_is_public_a_worker_adds_the_plain_receipt(
+def test_a_worker_adds_the_plain_receipt_once_the_annotation_is_public(
     site: SharedSite, tmp_path: Path
 ) -> None:
     tree = small_kit(tmp_path)
@@ -80,7 +78,7 @@ def test_once_the_annotation_is_public_a_worker_adds_the_plain_receipt(
     assert good(confirmed(site.anybody, after["plain_receipt"]))["is_plain"]
 
 
-def test_a_plain_receipt_stays_away_while_another_phase_hides_the_same_annotation(
+def test_no_plain_receipt_is_added_while_another_phase_hides_the_annotation(
     site: SharedSite, tmp_path: Path
 ) -> None:
     tree = small_kit(tmp_path)
@@ -96,7 +94,7 @@ def test_a_plain_receipt_stays_away_while_another_phase_hides_the_same_annotatio
     assert shown(oak, number)["plain_receipt"] is None
 
 
-def test_without_its_key_an_installation_makes_no_other(site: SharedSite, tmp_path: Path) -> None:
+def test_an_installation_that_lost_its_key_does_not_create_another(site: SharedSite, tmp_path: Path) -> None:
     running = site.installation
     running.load(small_kit(tmp_path), "key-lost")
     [[name]] = running.ask("SELECT name FROM truth_key")

@@ -1,4 +1,4 @@
-"""What stands on a board, whichever transaction commits first."""
+"""Which results are on a board, whichever transaction commits first."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,7 +25,7 @@ def board(small_board: Platform) -> Rows:
 
 
 def switch(board: Rows) -> None:
-    """Score the phase again under the newest ground truth, and switch."""
+    """Rescore the phase under the newest ground truth and switch the board."""
     rescoring.rescore_phase(board.platform, None, board.phase_id)
     for result_id in list(board.standing()):
         [(run_id, truth)] = board.unfinished(result_id)
@@ -34,7 +34,7 @@ def switch(board: Rows) -> None:
     assert rescoring.activate_complete(board.platform) == 1
 
 
-def test_a_score_that_commits_after_the_switch_does_not_stand_and_is_queued_again(board: Rows) -> None:
+def test_a_score_committed_after_the_switch_is_queued_again(board: Rows) -> None:
     early, late = board.result(mean=0.5), board.result()
     with board.platform.transaction() as session:
         score_run(session, late, board.run_of(late), 0.7)  # has read the board and is not committed yet
@@ -50,7 +50,7 @@ def test_a_score_that_commits_after_the_switch_does_not_stand_and_is_queued_agai
     assert board.standing() == {early: 0.9, late: 0.8}
 
 
-def test_an_older_result_stands_until_the_newer_one_is_scored(board: Rows) -> None:
+def test_an_older_result_stays_on_the_board_until_the_newer_one_is_scored(board: Rows) -> None:
     older = board.result(mean=0.5)
     newer = board.newer(older)
     assert board.standing() == {older: 0.5}
@@ -61,7 +61,7 @@ def test_an_older_result_stands_until_the_newer_one_is_scored(board: Rows) -> No
     assert board.published(older)[-1] is None
 
 
-def test_an_older_result_stands_if_the_newer_one_is_refused(board: Rows) -> None:
+def test_an_older_result_stays_on_the_board_if_the_newer_one_is_refused(board: Rows) -> None:
     older = board.result(mean=0.5)
 
     board.refuse(board.run_of(board.newer(older)))
@@ -69,7 +69,7 @@ def test_an_older_result_stands_if_the_newer_one_is_refused(board: Rows) -> None
     assert board.standing() == {older: 0.5}
 
 
-def test_a_newer_result_that_is_scored_during_a_switch_replaces_the_older_one_afterwards(board: Rows) -> None:
+def test_a_newer_result_scored_during_a_switch_replaces_the_older_one(board: Rows) -> None:
     older = board.result(mean=0.5)
     newer = board.newer(older)
     with board.platform.transaction() as session:
@@ -79,7 +79,7 @@ def test_a_newer_result_that_is_scored_during_a_switch_replaces_the_older_one_af
     assert board.standing() == {newer: 0.7}
 
 
-def test_a_score_that_begins_after_the_switch_does_not_stand_and_is_queued_again(board: Rows) -> None:
+def test_a_score_written_after_the_switch_is_queued_again(board: Rows) -> None:
     early, late = board.result(mean=0.5), board.result()
     board.claim(late)
     switch(board)
@@ -91,7 +91,7 @@ def test_a_score_that_begins_after_the_switch_does_not_stand_and_is_queued_again
     assert [truth for _, truth in board.unfinished(late)] == [board.truths[1]]
 
 
-def test_a_run_that_waits_while_its_board_is_switched_is_scored_under_the_new_versions(board: Rows) -> None:
+def test_a_run_queued_before_a_switch_is_scored_under_the_new_versions(board: Rows) -> None:
     early, late = board.result(mean=0.5), board.result()
     before = board.unfinished(late)
     switch(board)
@@ -119,7 +119,7 @@ def test_a_score_that_commits_before_the_switch_joins_the_rescoring(board: Rows)
     assert board.standing() == {early: 0.9, late: 0.8}
 
 
-def test_what_the_new_versions_refuse_is_refused_and_not_queued_for_ever(board: Rows) -> None:
+def test_a_result_refused_by_the_new_versions_is_not_queued_forever(board: Rows) -> None:
     late = board.result()
     early = board.result(mean=0.5)
     board.claim(late)
@@ -134,7 +134,7 @@ def test_what_the_new_versions_refuse_is_refused_and_not_queued_for_ever(board: 
     assert board.standing() == {early: 0.9}
 
 
-def test_recording_a_result_waits_for_nobody_who_holds_the_board(board: Rows) -> None:
+def test_recording_a_result_does_not_wait_for_a_lock_on_the_board(board: Rows) -> None:
     result_id = board.result()
     with board.platform.transaction() as session:
         board.lock_board(session)
@@ -148,18 +148,18 @@ def team_of(board: Rows) -> Actor:
     return Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
 
 
-def test_a_result_that_is_withdrawn_while_it_is_scored_never_stands(board: Rows) -> None:
+def test_a_result_withdrawn_during_scoring_never_appears_on_the_board(board: Rows) -> None:
     result_id = board.result(is_public=False)
 
     withdrawing.withdraw(board.platform, team_of(board), result_id, None)
-    board.score(result_id, 0.5)  # as a worker would that has not noticed
+    board.score(result_id, 0.5)  # as a worker that has not noticed would
 
     assert board.standing() == {}
     assert board.unfinished(result_id) == []
     assert rescoring.queue_outdated(board.platform) == 0
 
 
-def test_a_withdrawal_waits_for_the_score_that_is_being_written_and_takes_it_off(board: Rows) -> None:
+def test_a_withdrawal_waits_for_a_score_being_written_and_removes_it(board: Rows) -> None:
     result_id = board.result(is_public=False)
     with ThreadPoolExecutor() as crowd:
         with board.platform.transaction() as session:
@@ -173,7 +173,7 @@ def test_a_withdrawal_waits_for_the_score_that_is_being_written_and_takes_it_off
     assert board.published(result_id) == [board.run_of(result_id), None]
 
 
-def test_what_a_rescoring_could_not_score_is_withdrawn_with_its_decision(board: Rows) -> None:
+def test_withdrawing_a_result_settles_its_failed_rescoring(board: Rows) -> None:
     kept, gone = board.result(mean=0.5), board.result(mean=0.6, is_public=False)
     rescoring.rescore_phase(board.platform, None, board.phase_id)
     [[good, _]], [[bad, _]] = board.unfinished(kept), board.unfinished(gone)
@@ -187,7 +187,7 @@ def test_what_a_rescoring_could_not_score_is_withdrawn_with_its_decision(board: 
     assert board.standing() == {kept: 0.9}
 
 
-def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> None:
+def test_an_organiser_decides_about_results_a_rescoring_could_not_score(board: Rows) -> None:
     good, kept, gone, retried = [board.result(mean=0.1 * place) for place in (1, 2, 3, 4)]
     rescoring.rescore_phase(board.platform, None, board.phase_id)
     runs = {result: board.unfinished(result)[0][0] for result in (good, kept, gone, retried)}
@@ -214,7 +214,7 @@ def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> N
     assert rescoring.queue_outdated(board.platform) == 0
 
 
-def test_runs_of_an_abandoned_rescoring_are_abandoned_and_not_failed(board: Rows) -> None:
+def test_runs_of_an_abandoned_rescoring_are_abandoned_not_failed(board: Rows) -> None:
     result_id = board.result(mean=0.5)
     rescore_id = rescoring.rescore_phase(board.platform, None, board.phase_id)
     [(run_id, _)] = board.unfinished(result_id)

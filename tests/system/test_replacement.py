@@ -1,4 +1,4 @@
-"""Where the annotation is open, a newer result of a method takes the place of the one before."""
+"""With open annotation, a newer result of a method replaces the previous one."""
 
 import io
 import tarfile
@@ -29,7 +29,9 @@ def enter(someone: Client, phase: str, method: str, dogs: int) -> int:
     return number
 
 
-def test_the_newest_result_stands_and_the_older_one_stays_readable(site: SharedSite, phase: str) -> None:
+def test_the_newest_result_is_on_the_board_and_the_older_one_stays_readable(
+    site: SharedSite, phase: str
+) -> None:
     oak = site.participant("robur")
     first, second = enter(oak, phase, "Tuned_net", 2), enter(oak, phase, "tuned_net", 5)
 
@@ -50,7 +52,7 @@ def test_the_newest_result_stands_and_the_older_one_stays_readable(site: SharedS
     assert runs == [(True, False), (True, True), (False, False)]
 
 
-def test_of_many_newer_results_at_once_one_is_taken(site: SharedSite, phase: str) -> None:
+def test_only_one_of_many_simultaneous_newer_results_is_accepted(site: SharedSite, phase: str) -> None:
     fir = site.participant("abies")
     enter(fir, phase, "Rushed_net", 5)
     uploads = [fir.upload(phase, results(cat=5, dog=dogs)) for dogs in range(1, 5)]
@@ -68,9 +70,7 @@ def test_of_many_newer_results_at_once_one_is_taken(site: SharedSite, phase: str
     assert len(rows) == 1
 
 
-def test_the_same_bytes_are_pointed_out_to_their_team_before_they_cost_anything(
-    site: SharedSite, phase: str
-) -> None:
+def test_a_team_is_warned_of_an_identical_archive_before_it_costs_quota(site: SharedSite, phase: str) -> None:
     yew, box = site.participant("taxus"), site.participant("buxus")
     archive = results(3, cat=1, dog=4)
     number = int(good(yew.confirm(yew.upload(phase, archive), "Repeated_net"))["id"])
@@ -85,7 +85,7 @@ def test_the_same_bytes_are_pointed_out_to_their_team_before_they_cost_anything(
         assert f"/submissions/{number}" in text
 
 
-def test_the_same_predictions_in_another_packaging_are_pointed_out_too(site: SharedSite, phase: str) -> None:
+def test_a_team_is_warned_of_equal_predictions_in_another_archive_too(site: SharedSite, phase: str) -> None:
     rowan, alder = site.participant("sorbus"), site.participant("alnus")
     number = int(good(rowan.confirm(rowan.upload(phase, results(3, cat=2, dog=3)), "Packed_net"))["id"])
     with tarfile.open(fileobj=io.BytesIO(results(3, cat=2, dog=3))) as archive:

@@ -24,7 +24,7 @@ AFTER = {
     "Acorn": 0.75,
     "Beech": 1.0,
     "Cedar": 0.15,
-}  # half of the dogs are gone, none of those that were found
+}  # half of the dogs are removed, none of those that were detected
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Scene:
         return f"{self.challenge}/test"
 
     def correct(self) -> int:
-        """Import the corrected tree; its version."""
+        """Import the corrected tree and return its version."""
         return self.site.installation.load(self.corrected, self.challenge).version
 
     def board(self) -> dict[str, Any]:
@@ -51,14 +51,14 @@ class Scene:
         return self.someone.means(self.phase)
 
     def soon_shows(self, means: dict[str, float]) -> bool:
-        """Whether the board comes to show these: what was read shortly before is shown for a second."""
+        """Whether the board soon shows these means, because a cached board may be shown for a second."""
         return eventually(lambda: self.means() == means)
 
     def rescore(self) -> int:
         return int(good(self.site.organiser.http.post(f"/api/v1/organise/{self.phase}/rescore"))["rescore"])
 
     def overview(self) -> dict[str, Any]:
-        """What organisers see of the phase."""
+        """The phase as organisers see it."""
         [found] = [
             dict(one)
             for one in good(self.site.organiser.http.get("/api/v1/organise"))
@@ -67,7 +67,7 @@ class Scene:
         return found
 
     def progress(self, rescore: int) -> tuple[int, int]:
-        """How many runs of a re-scoring are scored, of how many."""
+        """The number of scored runs of a rescoring, and of all its runs."""
         [[scored, every]] = self.site.installation.ask(
             "SELECT count(*) FILTER (WHERE state = 'scored'), count(*) FROM run WHERE rescore_id = %s",
             rescore,
@@ -80,7 +80,7 @@ class Scene:
 
     @contextmanager
     def one_run_held(self) -> Iterator[int]:
-        """A re-scoring of which all runs get scored but the last, until the end of the block; its number."""
+        """Start a rescoring whose last run waits until the end of the block; returns its id."""
         with run_locked(self.site.installation) as lock:
             with stopped(self.site.installation.pool()):
                 number = self.rescore()
@@ -109,7 +109,7 @@ def scene(site: SharedSite, oak: Client, tmp_path: Path) -> Scene:
     return scene
 
 
-def test_a_board_shows_the_old_values_until_all_new_ones_are_there_and_then_switches_at_once(
+def test_a_board_switches_to_new_values_all_at_once(
     scene: Scene,
 ) -> None:
     scene.correct()
@@ -130,9 +130,7 @@ def test_a_board_shows_the_old_values_until_all_new_ones_are_there_and_then_swit
     assert scene.board()["ground_truth"] == 2
 
 
-def test_a_corrected_tree_is_a_new_version_that_the_boards_show_after_a_rescoring(
-    scene: Scene, oak: Client
-) -> None:
+def test_boards_show_a_corrected_tree_after_a_rescoring(scene: Scene, oak: Client) -> None:
     assert scene.correct() == 2
     assert scene.correct() == 2
 
@@ -150,7 +148,7 @@ def test_a_corrected_tree_is_a_new_version_that_the_boards_show_after_a_rescorin
     assert (phase["ground_truth"], phase["shown_ground_truth"]) == (2, 2)
 
 
-def test_a_rescoring_that_fails_holds_the_switch_until_it_is_tried_again(scene: Scene) -> None:
+def test_a_failed_rescoring_delays_the_switch_until_it_is_retried(scene: Scene) -> None:
     scene.correct()
     with broken(scene.site.installation, scene.phase):
         number = scene.rescore()
@@ -164,7 +162,7 @@ def test_a_rescoring_that_fails_holds_the_switch_until_it_is_tried_again(scene: 
     assert scene.means() == AFTER
 
 
-def test_an_abandoned_rescoring_changes_nothing_and_the_next_one_does(scene: Scene) -> None:
+def test_an_abandoned_rescoring_changes_nothing_but_the_next_one_does(scene: Scene) -> None:
     running = scene.site.installation
     scene.correct()
     board = scene.board()
@@ -185,9 +183,7 @@ def test_an_abandoned_rescoring_changes_nothing_and_the_next_one_does(scene: Sce
     assert scene.means() == AFTER
 
 
-def test_what_comes_onto_the_board_during_a_rescoring_is_switched_with_the_rest(
-    scene: Scene, oak: Client
-) -> None:
+def test_results_published_during_a_rescoring_are_switched_with_the_rest(scene: Scene, oak: Client) -> None:
     scene.correct()
     with scene.one_run_held():
         late = oak.final(oak.submit(scene.phase, LATE, "Dogwood"))
@@ -200,9 +196,7 @@ def test_what_comes_onto_the_board_during_a_rescoring_is_switched_with_the_rest(
     assert oak.submission(late["id"])["results"][0]["shown"]["ground_truth"] == 2
 
 
-def test_a_run_that_ends_after_the_switch_is_scored_again_under_the_new_version(
-    scene: Scene, oak: Client
-) -> None:
+def test_a_run_that_finishes_after_the_switch_is_scored_again(scene: Scene, oak: Client) -> None:
     running = scene.site.installation
     upload = oak.upload(scene.phase, LATE)
     scene.correct()
@@ -220,7 +214,7 @@ def test_a_run_that_ends_after_the_switch_is_scored_again_under_the_new_version(
     assert (result["runs"], result["shown"]["ground_truth"], result["shown"]["state"]) == (2, 2, "scored")
 
 
-def test_a_phase_is_scored_again_once_at_a_time_and_by_organisers_only(scene: Scene, oak: Client) -> None:
+def test_only_organisers_rescore_a_phase_and_only_once_at_a_time(scene: Scene, oak: Client) -> None:
     with scene.one_run_held():
         again = scene.site.organiser.http.post(f"/api/v1/organise/{scene.phase}/rescore")
         assert again.status_code == 409
@@ -231,7 +225,7 @@ def test_a_phase_is_scored_again_once_at_a_time_and_by_organisers_only(scene: Sc
     assert scene.site.anybody.http.post(f"/api/v1/organise/{scene.phase}/rescore").status_code == 401
 
 
-def test_one_result_is_scored_again_under_the_board_s_version_only(scene: Scene) -> None:
+def test_a_single_result_is_rescored_only_under_the_boards_version(scene: Scene) -> None:
     organiser = scene.site.organiser
     row = scene.board()["rows"][0]
     [result] = scene.someone.submission(row["submission"])["results"]

@@ -1,4 +1,4 @@
-"""Scoring one result again that was refused or has failed."""
+"""Rescoring a single result that was refused or failed."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def board(small_board: Platform) -> Rows:
 
 
 def ended(board: Rows, state: RunState) -> int:
-    """A result without a result."""
+    """A refused or failed result."""
     result = board.result()
     with board.platform.transaction() as session:
         session.execute(delete(Job))
@@ -46,15 +46,13 @@ def state_of(board: Rows, result: int) -> str:
 
 
 def change(board: Rows, result: int, assignment: str) -> None:
-    """Change a result behind the application's back."""
+    """Update a result directly in the database."""
     with board.platform.transaction() as session:
         session.execute(text(f"UPDATE result SET {assignment} WHERE id = :result"), {"result": result})
 
 
 @pytest.mark.parametrize("state", [RunState.REFUSED, RunState.FAILED])
-def test_a_result_without_a_result_is_queued_again_and_comes_onto_the_board(
-    board: Rows, state: RunState
-) -> None:
+def test_a_refused_or_failed_result_is_rescored_and_reaches_the_board(board: Rows, state: RunState) -> None:
     result = ended(board, state)
     before = board.run_of(result)
 
@@ -71,7 +69,7 @@ def test_a_result_without_a_result_is_queued_again_and_comes_onto_the_board(
     assert board.standing() == {result: 0.5}
 
 
-def test_it_is_scored_as_its_board_is_also_while_the_phase_is_scored_again(board: Rows) -> None:
+def test_a_result_is_rescored_under_the_boards_version_during_a_rescoring(board: Rows) -> None:
     board.result(mean=0.4)
     result = ended(board, RunState.FAILED)
     rescoring.rescore_phase(board.platform, None, board.phase_id)
@@ -81,7 +79,7 @@ def test_it_is_scored_as_its_board_is_also_while_the_phase_is_scored_again(board
     assert [truth for _, truth in board.unfinished(result)] == [board.truths[0]]
 
 
-def test_it_may_end_without_a_result_again(board: Rows) -> None:
+def test_a_rescored_result_may_be_refused_again(board: Rows) -> None:
     result = ended(board, RunState.REFUSED)
     rescoring.rescore_one_result(board.platform, None, result)
     [(run, _)] = board.unfinished(result)
@@ -93,7 +91,7 @@ def test_it_may_end_without_a_result_again(board: Rows) -> None:
     assert state_of(board, result) == "pending"
 
 
-def test_workers_claim_it_with_the_runs_of_participants(board: Rows) -> None:
+def test_a_single_rescored_result_is_claimed_before_a_phase_rescoring(board: Rows) -> None:
     with board.platform.transaction() as session:
         session.execute(delete(Job))
         session.execute(text("DELETE FROM run WHERE state = 'queued'"))
@@ -171,7 +169,7 @@ def test_what_cannot_be_scored_again_is_refused_with_the_reason(
     assert (board.unfinished(result), state_of(board, result)) == before
 
 
-def test_a_result_of_another_phase_or_of_none_is_not_found(board: Rows) -> None:
+def test_rescoring_an_unknown_result_or_one_of_another_phase_is_not_found(board: Rows) -> None:
     result = ended(board, RunState.FAILED)
 
     for number, phase_id in ((result, board.phase_id + 1), (10**9, None)):
@@ -185,7 +183,7 @@ def oak(site: SharedSite) -> Client:
 
 
 @pytest.mark.parametrize("way", ["button", "API", "command"])
-def test_organisers_have_a_failed_result_scored_on_every_way(
+def test_organisers_can_rescore_a_failed_result_by_button_api_and_command(
     site: SharedSite, oak: Client, way: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     challenge, http = f"retried-{way.lower()}", site.organiser.http

@@ -1,4 +1,4 @@
-"""What is removed when, what is never removed, and who checks while somebody else waits."""
+"""What is removed when, what is never removed, and whose check waits for another."""
 
 import io
 import os
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.system
 
 PHASE = "kept/test"
 DAY = 86_400  # seconds
-ARCHIVES = (results(cat=number, dog=1) for number in range(1, 12))  # each with a content of its own
+ARCHIVES = (results(cat=number, dog=1) for number in range(1, 12))  # each with different content
 BAD = b"no archive"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A web server without a worker, so that nothing is swept but by the tests."""
+    """A web server without a worker, so that only tests sweep."""
 
     installation: Installation
     address: str
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Stalled(FolderStorage):
-    """The store of a process that stands still before it deletes."""
+    """A store whose process stalls before it deletes."""
 
     stand_still: Callable[[], None] = field(kw_only=True)
 
@@ -55,7 +55,7 @@ class Stalled(FolderStorage):
 def place(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with installation(own_servers) as running:
         running.load(small_kit(tmp_path_factory.mktemp("kept")), "kept", quota=9)
-        other = {"max_files": 30_000}  # for a description of its own
+        other = {"max_files": 30_000}  # for its own description
         running.load(small_kit(tmp_path_factory.mktemp("free")), "free", quota=9, limits=other)
         yield Place(running, running.start_web())
 
@@ -71,7 +71,7 @@ def oak(place: Place) -> Client:
 
 
 def made_older(place: Place, upload: str, days: int) -> None:
-    """Let an upload be some days old."""
+    """Make an upload some days old."""
     place.installation.ask(
         "UPDATE upload SET started_at = started_at - %s * interval '1 day',"
         " received_at = received_at - %s * interval '1 day', checked_at = checked_at - %s * interval '1 day'"
@@ -82,7 +82,7 @@ def made_older(place: Place, upload: str, days: int) -> None:
 
 
 def key_of(client: Client, upload: str) -> str:
-    """Under which key the archive of an upload is stored."""
+    """The key under which the archive of an upload is stored."""
     return content_key(good(client.http.get(f"/api/v1/uploads/{upload}"))["sha256"], uuid.UUID(upload))
 
 
@@ -90,7 +90,7 @@ def state(client: Client, upload: str) -> str:
     return str(good(client.http.get(f"/api/v1/uploads/{upload}"))["state"])
 
 
-def test_a_valid_archive_that_nobody_confirms_is_removed_after_seven_days(
+def test_an_unconfirmed_valid_archive_is_removed_after_seven_days(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
@@ -111,7 +111,7 @@ def test_a_valid_archive_that_nobody_confirms_is_removed_after_seven_days(
     assert "was removed and cannot be scored" in page.text
 
 
-def test_an_archive_with_problems_and_a_partial_one_are_removed_after_two_days(
+def test_invalid_and_partial_archives_are_removed_after_two_days(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     bad = str(good(oak.send(PHASE, BAD))["id"])
@@ -142,14 +142,14 @@ def test_a_confirmed_archive_is_never_removed(place: Place, platform: Platform, 
     assert oak.http.get(f"/api/v1/uploads/{upload}/archive").content == archive
 
 
-def test_a_remover_that_stood_still_takes_nothing_from_an_equal_archive(
+def test_a_stalled_removal_does_not_delete_an_equal_archive(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     archive = next(ARCHIVES)
     made_older(place, oak.upload(PHASE, archive), 8)
     confirmed: list[str] = []
 
-    def stands_still() -> None:  # until somebody has sent the same bytes again
+    def stands_still() -> None:  # until the same bytes have been uploaded again
         confirmed.append(oak.upload(PHASE, archive))
         good(oak.confirm(confirmed[0], "The same again"))
 
@@ -161,7 +161,7 @@ def test_a_remover_that_stood_still_takes_nothing_from_an_equal_archive(
     assert oak.http.get(f"/api/v1/uploads/{confirmed[0]}/archive").content == archive
 
 
-def test_what_is_being_confirmed_is_not_removed(place: Place, platform: Platform, oak: Client) -> None:
+def test_an_upload_being_confirmed_is_not_removed(place: Place, platform: Platform, oak: Client) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
     made_older(place, upload, 8)
     [[person, team]] = place.installation.ask("SELECT user_id, team_id FROM upload WHERE id = %s", upload)
@@ -174,7 +174,7 @@ def test_what_is_being_confirmed_is_not_removed(place: Place, platform: Platform
     assert state(oak, upload) == "expired"
 
 
-def test_what_was_confirmed_before_it_is_locked_is_not_expired(
+def test_an_upload_confirmed_before_it_is_locked_is_not_expired(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
@@ -189,7 +189,7 @@ def test_what_was_confirmed_before_it_is_locked_is_not_expired(
     assert state(oak, upload) == "checked"
 
 
-def test_a_confirmation_that_waits_for_the_sweep_is_refused(
+def test_a_confirmation_that_waited_for_the_sweep_is_refused(
     place: Place, platform: Platform, oak: Client
 ) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
@@ -205,7 +205,7 @@ def test_a_confirmation_that_waits_for_the_sweep_is_refused(
     assert (refused.status_code, refused.json()["problems"][0]["code"]) == (410, "removed")
 
 
-def test_a_person_may_store_so_much_and_learns_how_to_make_room(place: Place) -> None:
+def test_a_full_personal_storage_is_refused_with_how_to_make_room(place: Place) -> None:
     small_share = place.installation.start_web("small share", max_stored=1000)
     elm = place.installation.participant(small_share, "elm")
     where = elm.create(PHASE, 900)
@@ -218,7 +218,7 @@ def test_a_person_may_store_so_much_and_learns_how_to_make_room(place: Place) ->
     assert elm.send(PHASE, bytes(200)).status_code == 201
 
 
-def test_an_organiser_sees_what_the_storage_holds(place: Place, oak: Client) -> None:
+def test_an_organiser_sees_the_contents_of_the_storage(place: Place, oak: Client) -> None:
     oak.create(PHASE, 500)
     good(oak.confirm(oak.upload(PHASE, next(ARCHIVES)), "Stored for good"))
 
@@ -232,7 +232,7 @@ def test_an_organiser_sees_what_the_storage_holds(place: Place, oak: Client) -> 
     assert oak.http.get("/api/v1/admin/storage").status_code == 403
 
 
-def test_logins_that_have_been_over_for_30_days_are_deleted(place: Place, platform: Platform) -> None:
+def test_sessions_are_deleted_30_days_after_they_ended(place: Place, platform: Platform) -> None:
     ask = place.installation.ask
     place.participant("yew")
     [[logins]] = ask("SELECT count(*) FROM login_session")
@@ -255,7 +255,7 @@ def test_files_that_belong_to_no_upload_are_removed_once_they_are_old(
     kept = key_of(oak, oak.upload(PHASE, next(ARCHIVES)))
     arriving = uuid.UUID(oak.create(PHASE, 4).rpartition("/")[2])
     store.append(arriving, 0, io.BytesIO(b"late"))
-    committed = store.commit(arriving, 4)  # by a request that writes it down in a moment
+    committed = store.commit(arriving, 4)  # by a request that is about to record it
     unknown = store.put(b"left by a crash", uuid.uuid4())
     unowned, young = store.put(b"of nobody"), store.put(b"just stored")
     for key in (kept, committed, unknown, unowned):
@@ -283,10 +283,10 @@ def test_the_sweep_knows_every_column_that_names_a_content() -> None:
 
     known = {str(column) for _, column in retention.NAMING}
 
-    assert columns - others == known - {"GroundTruth.key"}  # which is made of two columns
+    assert columns - others == known - {"GroundTruth.key"}  # which consists of two columns
 
 
-def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
+def test_unreferenced_contents_of_every_store_are_removed_after_a_day(
     place: Place, platform: Platform
 ) -> None:
     ask = place.installation.ask
@@ -307,10 +307,10 @@ def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
 
     retention.sweep_contents(
         replace(platform, private=None, truth_key=None)
-    )  # the sweeper that knows no ground truth
+    )  # the sweeper without access to ground truth
     is_left = {name: stores[name].exists(key) for name, key in left.items()}
     retention.sweep_contents(platform)
-    retention.sweep_contents(platform)  # looks at nothing: it has done so today
+    retention.sweep_contents(platform)  # does nothing: it has already run today
     storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
     assert is_left == {"descriptions": False, "artefacts": False, "files": False, "truth": True}
@@ -334,9 +334,7 @@ def made_old(file: Path) -> None:
     os.utime(file, (changed, changed))
 
 
-def test_one_person_has_one_check_at_a_time_and_others_do_not_wait_for_it(
-    place: Place, platform: Platform
-) -> None:
+def test_one_person_has_one_check_at_a_time_without_delaying_others(place: Place, platform: Platform) -> None:
     ash, fir = place.participant("ash"), place.participant("fir")
     ask = place.installation.ask
     [[key]] = ask(
@@ -356,7 +354,7 @@ def test_one_person_has_one_check_at_a_time_and_others_do_not_wait_for_it(
 
 
 def checks(place: Place) -> tuple[int, int]:
-    """How many checks are under way, and how many uploads wait for one or have it."""
+    """How many checks are running, and how many uploads wait for a check or are being checked."""
     [row] = place.installation.ask(
         "SELECT count(*) FILTER (WHERE check_until > now()), count(*) FROM upload WHERE state = 'received'"
     )

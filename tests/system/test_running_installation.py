@@ -1,4 +1,4 @@
-"""Commands find the installation that runs in the data folder, or say how."""
+"""Commands find the installation running in the data folder or explain how to name one."""
 
 import subprocess
 import sys
@@ -32,10 +32,10 @@ def command(running: Installation, *words: str, **changed: str | None) -> "subpr
     return running.command(*words, **{**ALONE, **changed})
 
 
-def test_a_command_finds_the_installation_that_runs_in_the_data_folder(
+def test_a_command_finds_the_installation_running_in_the_data_folder(
     quiet: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # and not in the checkout
+    monkeypatch.chdir(tmp_path)  # not in the checkout
     words = ("import", str(small_kit(tmp_path)), "--challenge", "noted", "--phase", "test")
 
     with lock_data_folder(quiet.settings.data), published_settings(quiet.settings):
@@ -63,7 +63,7 @@ def test_the_note_of_an_installation_that_was_killed_is_ignored(quiet: Installat
     assert "no installation runs in" in found.stderr
 
 
-def test_variables_of_a_command_override_what_the_installation_noted(quiet: Installation) -> None:
+def test_environment_variables_override_the_note_of_the_installation(quiet: Installation) -> None:
     with lock_data_folder(quiet.settings.data), published_settings(quiet.settings):
         link = command(quiet, "admin-link", HELDOUT_PUBLIC_URL="https://voc.example.org").stdout
 
@@ -89,7 +89,7 @@ def test_a_command_without_a_database_says_so(quiet: Installation) -> None:
     assert not any("Traceback" in each.stderr or "secret" in each.stderr for each in refused)
 
 
-def test_a_database_without_the_schema_is_reported_with_the_command_that_makes_it(
+def test_a_database_without_tables_is_reported_with_the_command_to_create_them(
     quiet: Installation,
 ) -> None:
     quiet.ask("DROP SCHEMA public CASCADE")
@@ -100,7 +100,7 @@ def test_a_database_without_the_schema_is_reported_with_the_command_that_makes_i
     assert "run `heldout-server migrate`" in found.stderr
 
 
-def test_what_works_shows_signs_of_life_and_what_does_not_none(site: SharedSite) -> None:
+def test_alive_succeeds_for_running_services_only(site: SharedSite) -> None:
     running = site.installation
     port = site.addresses[0].rpartition(":")[2]
 
@@ -111,11 +111,11 @@ def test_what_works_shows_signs_of_life_and_what_does_not_none(site: SharedSite)
     assert alive("web", HELDOUT_PORT=str(free_port())) == 1
 
 
-def test_a_container_without_a_worker_shows_no_sign_of_life(quiet: Installation) -> None:
+def test_alive_fails_in_a_container_without_a_worker(quiet: Installation) -> None:
     assert [quiet.command("alive", part).returncode for part in ("worker", "beat")] == [1, 1]
 
 
-def test_a_command_finds_its_program_in_a_folder_that_has_another_app(tmp_path: Path) -> None:
+def test_a_command_ignores_a_package_called_app_in_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "__init__.py").write_text("raise SystemExit('the wrong app')")
 

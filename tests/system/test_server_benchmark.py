@@ -1,4 +1,4 @@
-"""The benchmark of the server runs, and writes its tables where docs/administer/costs.md has a place for them."""
+"""The benchmark of the server runs and writes its tables between the markers in docs/administer/costs.md."""
 
 from pathlib import Path
 
@@ -46,14 +46,14 @@ def test_the_tables_say_which_goals_were_missed() -> None:
     assert f"| {PAGES[0].what} | 4.0 (1.0) | 6.0 (3.0) | **1.50×** | 10.0 |" in text
 
 
-def test_what_more_of_is_better_has_a_goal_from_below() -> None:
+def test_a_goal_for_a_rate_is_a_minimum() -> None:
     rate = Wanted("claims", "≥ 600/s", 600, unit="{:.0f}/s", more_is_better=True)
 
     assert [rate.measured(each).is_met for each in (599, 600)] == [False, True]
 
 
 @pytest.mark.parametrize("program", ["benchmarks.server", "benchmarks.load"])
-def test_only_what_is_between_the_markers_is_replaced(tmp_path: Path, program: str) -> None:
+def test_only_text_between_the_markers_is_replaced(tmp_path: Path, program: str) -> None:
     begin, end = MARK.format(program, "begin"), MARK.format(program, "end")
     page = tmp_path / "costs.md"
     page.write_text(f"before\n{begin}\nearlier\n{end}\nafter\n")

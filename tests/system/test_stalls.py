@@ -1,4 +1,4 @@
-"""Processes that are stopped, connections that go silent, sweepers that die: nobody else is held up."""
+"""Stopped processes, silent connections and dead sweepers do not hold up anybody else."""
 
 import json
 import time
@@ -28,14 +28,14 @@ pytestmark = pytest.mark.system
 
 PHASE = "stalls/test"
 METHODS = count(1)
-AWAY = ("database unavailable", "sweep failed")  # what a worker logs of it
-PATIENCE = 180  # seconds; each of these tests starts processes anew
-IDLE_SECONDS = 10  # after which the server ends a session that stands still inside a transaction
+AWAY = ("database unavailable", "sweep failed")  # logged by a worker
+PATIENCE = 180  # seconds; each of these tests restarts processes
+IDLE_SECONDS = 10  # after which the server ends a session idle in a transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A web server, a worker, and somebody with a good archive."""
+    """A web server, a worker, and a participant with a valid archive."""
 
     running: Installation
     someone: Client
@@ -46,7 +46,7 @@ class Scene:
         return int(good(self.someone.confirm(upload or self.upload, f"Method {next(METHODS)}"))["id"])
 
     def run(self, submission: int) -> tuple[str, int]:
-        """State and attempts of a submission's run."""
+        """The state and the attempts of a submission's run."""
         [row] = self.running.ask(
             "SELECT r.state, r.attempt FROM run r JOIN result e ON r.result_id = e.id WHERE e.submission_id = %s",
             submission,
@@ -57,12 +57,12 @@ class Scene:
         return eventually(lambda: self.run(submission)[0] == "scored", PATIENCE)
 
     def sweeper(self, worker: str = "worker") -> int | None:
-        """The sweeper of a worker, if it is there."""
+        """The pid of a worker's sweeper, if it is running."""
         found = [pid for pid in tree_of(self.running.pid(worker)) if "worker.sweeping" in command_of(pid)]
         return found[0] if found else None
 
     def is_reported(self, worker: str) -> bool:
-        """Whether the sweeper of a worker has reported it alive."""
+        """Whether a worker's sweeper has reported it as alive."""
         names = self.running.ask("SELECT name FROM heartbeat WHERE service = 'worker'")
         return any(name.endswith(f":{self.running.pid(worker)}") for [name] in names)
 
@@ -83,7 +83,7 @@ def whole(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def scene(whole: Scene) -> Scene:
-    """The installation once it works again, whatever the test before has broken."""
+    """The installation once it works again after the previous test."""
     assert eventually(lambda: whole.sweep_status() == "ok", PATIENCE)
     assert eventually(lambda: len(whole.running.pool()) == whole.running.settings.workers, PATIENCE)
     return whole
@@ -91,21 +91,21 @@ def scene(whole: Scene) -> Scene:
 
 @contextmanager
 def result_locked(running: Installation, submission: int) -> Iterator[None]:
-    """Holds a result, so that whoever records its score waits inside a transaction."""
+    """Lock a result, so that a worker recording its score waits inside a transaction."""
     with psycopg.connect(plain(str(running.settings.database_url))) as connection:
         connection.execute("SELECT 1 FROM result WHERE submission_id = %s FOR UPDATE", (submission,))
         yield
 
 
 def waits_for_lock(running: Installation) -> bool:
-    """Whether a process of the application waits for a lock; only its own role may see that."""
+    """Whether a process of the application waits for a lock, which only its own role can see."""
     statement = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     with running.platform.transaction() as session:
         return bool(session.scalar(text(statement)))
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scene) -> None:
+def test_a_worker_stopped_inside_a_transaction_blocks_nobody(scene: Scene) -> None:
     running = scene.running
     with ExitStack() as standstill:
         with in_a_pipe(running.truth(PHASE)) as pipe:
@@ -114,7 +114,7 @@ def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scen
             with result_locked(running, submission_id):
                 pipe.put_back()
                 pipe.deliver()
-                awaited(lambda: waits_for_lock(running), PATIENCE)  # it holds the run by now
+                awaited(lambda: waits_for_lock(running), PATIENCE)  # it has claimed the run by now
                 standstill.enter_context(stopped(tree_of(running.pid("worker"))))
         began = time.monotonic()
         others = [scene.confirm() for _ in range(3)]
@@ -129,7 +129,7 @@ def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scen
 
 
 @pytest.mark.slow
-def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene) -> None:
+def test_a_worker_recovers_from_silent_database_connections(scene: Scene) -> None:
     running = scene.running
     server = make_url(str(running.settings.database_url))
     assert server.host
@@ -143,7 +143,7 @@ def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene)
 
         between.go_silent()
         submission_id = scene.confirm()
-        time.sleep(4)  # longer than a worker waits for its database
+        time.sleep(4)  # longer than a worker's database timeout
         between.serve_new_connections()
 
         assert scene.is_scored(submission_id)
@@ -152,7 +152,7 @@ def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene)
 
 
 @pytest.mark.slow
-def test_a_worker_has_no_connection_whose_reads_have_no_time_limit(scene: Scene) -> None:
+def test_every_connection_of_a_worker_has_a_read_timeout(scene: Scene) -> None:
     assert scene.is_scored(scene.confirm())
     with redis.Redis.from_url(str(scene.running.settings.broker_url)) as broker:
         number = str(make_url(str(scene.running.settings.broker_url)).database)
@@ -162,7 +162,7 @@ def test_a_worker_has_no_connection_whose_reads_have_no_time_limit(scene: Scene)
 
 
 @pytest.mark.slow
-def test_a_sweeper_that_is_stopped_shows_in_health_and_one_that_is_killed_is_started_again(
+def test_a_stopped_sweeper_shows_in_health_and_a_killed_one_is_restarted(
     scene: Scene,
 ) -> None:
     sweeper = awaited(scene.sweeper, PATIENCE)
@@ -175,7 +175,7 @@ def test_a_sweeper_that_is_stopped_shows_in_health_and_one_that_is_killed_is_sta
 
 
 @pytest.mark.slow
-def test_a_sweeper_outlives_a_database_and_a_broker_that_are_away(scene: Scene) -> None:
+def test_a_sweeper_survives_an_outage_of_database_and_broker(scene: Scene) -> None:
     sweeper = awaited(scene.sweeper, PATIENCE)
     with scene.running.servers.broker_down(), scene.running.servers.database_down():
         log = scene.running.settings.data / "logs" / "worker.log"
@@ -187,7 +187,7 @@ def test_a_sweeper_outlives_a_database_and_a_broker_that_are_away(scene: Scene) 
 
 
 @pytest.mark.slow
-def test_a_database_that_is_away_leaves_one_line_of_each_kind_and_no_trace_in_the_log(scene: Scene) -> None:
+def test_a_database_outage_logs_one_line_of_each_kind_and_no_traceback(scene: Scene) -> None:
     running = scene.running
     running.processes.stop("worker")
     running.start_worker("lone worker")
@@ -210,11 +210,11 @@ def test_a_database_that_is_away_leaves_one_line_of_each_kind_and_no_trace_in_th
     assert [event for event in events if "exception" in event] == []
     counts = {word: sum(event["event"] == word for event in events) for word in AWAY}
     assert counts["sweep failed"] == 1
-    assert 1 <= counts["database unavailable"] <= running.settings.workers  # once for each process
+    assert 1 <= counts["database unavailable"] <= running.settings.workers  # once per process
 
 
 def are_done(running: Installation) -> bool:
-    """Whether no message waits for a worker of this version, and none is with one."""
+    """Whether no message for workers of this version is waiting or being handled."""
     with redis.Redis.from_url(str(running.settings.broker_url)) as broker:
         return not broker.exists(worker_queue(scoring.SCORER), "unacked")
 
@@ -229,7 +229,7 @@ def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
 
 
 @pytest.mark.slow
-def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene: Scene) -> None:
+def test_workers_of_two_scorer_versions_each_score_their_own_runs(scene: Scene) -> None:
     running = scene.running
     with stopped(running.pool()):
         newer, older = scene.confirm(), scene.confirm()
@@ -246,7 +246,7 @@ def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene:
     other = replace(running.named("next worker", child), command=command)
     running.processes.start(other, lambda: len(running.pool("next worker")) == running.settings.workers)
     try:
-        running.platform.notifier.wake_workers(scorer="next")  # as the sweeper of that version would
+        running.platform.notifier.wake_workers(scorer="next")  # as a sweeper of that version would
 
         assert scene.is_scored(newer)
         assert eventually(lambda: '"job ended"' in log_of(running, "next worker"))
@@ -258,9 +258,11 @@ def log_of(running: Installation, name: str) -> str:
     return (running.settings.data / "logs" / f"{name}.log").read_text()
 
 
-def test_a_result_that_failed_on_our_side_does_not_count_in_the_quota(scene: Scene, tmp_path: Path) -> None:
+def test_a_result_that_failed_on_the_server_does_not_count_towards_the_quota(
+    scene: Scene, tmp_path: Path
+) -> None:
     scene.running.load(small_kit(tmp_path), "scarce", quota=1)
-    # somebody else than in the tests before: what they sent counts wherever the ground truth is the same
+    # another participant than in earlier tests, whose uploads count wherever the ground truth is the same
     someone = scene.running.participant(str(scene.someone.http.base_url), "larch")
     upload = someone.upload("scarce/test", results(cat=5, dog=5))
     with broken(scene.running, "scarce/test"):

@@ -1,4 +1,4 @@
-"""What home and the overview of a challenge show of results, and in which order."""
+"""The results on the home page and on a challenge's overview, and their order."""
 
 from datetime import timedelta
 
@@ -80,7 +80,7 @@ def test_the_newest_results_are_the_public_ones(small_board: Platform) -> None:
     assert means(rows) == [0.5, 0.4]
 
 
-def test_results_under_an_embargo_are_shown_when_the_phase_is_over(small_board: Platform) -> None:
+def test_embargoed_results_are_shown_when_the_phase_is_over(small_board: Platform) -> None:
     rows = made(small_board)
     rows.result(mean=0.5)
     day = timedelta(days=1)
@@ -93,7 +93,7 @@ def test_results_under_an_embargo_are_shown_when_the_phase_is_over(small_board: 
     assert (newest(rows), means(rows)) == ([0.5], [0.5])
 
 
-def test_further_digits_of_held_out_means_decide_no_order(small_board: Platform) -> None:
+def test_undisclosed_digits_of_held_out_means_do_not_affect_the_order(small_board: Platform) -> None:
     rows = made(small_board)
     for mean in (0.50011, 0.50044, 0.7):
         rows.result(mean=mean)
@@ -121,7 +121,7 @@ def test_until_a_phase_discloses_its_scores_the_newest_method_is_first(small_boa
     assert "Scores are hidden" in (view.withheld or "")
 
 
-def test_a_ladder_ranks_by_what_it_shows(small_board: Platform) -> None:
+def test_a_ladder_ranks_by_the_means_it_shows(small_board: Platform) -> None:
     rows = made(small_board)
     first, other = rows.result(mean=0.6), rows.result(mean=0.5)
     third = rows.result()
@@ -174,7 +174,7 @@ def rank(rows: Rows, visibility: Visibility, result: int, reader: Actor) -> Rank
     [(EVERYTHING, 2), (PUBLIC[Disclosure.CLASSES], 2), (PUBLIC[Disclosure.LADDER], 3)],
     ids=["every digit", "held out", "ladder"],
 )
-def test_a_result_ranks_among_those_that_its_reader_sees(
+def test_a_result_is_ranked_among_the_results_its_reader_can_see(
     small_board: Platform, visibility: Visibility, place: int
 ) -> None:
     rows = made(small_board)

@@ -1,4 +1,4 @@
-"""A start that cannot be ends in a message that says what to change, never in a trace."""
+"""A failed start ends with a message that says what to change, never with a traceback."""
 
 import os
 import pwd
@@ -33,7 +33,7 @@ def data() -> Iterator[Path]:
 
 
 def start(data: Path, *before: str, command: tuple[str, ...] = ("run", "--once"), **variables: object) -> str:
-    """What `heldout-server run`, or another command, says when it does not start."""
+    """The output of `heldout-server run`, or another command, that fails to start."""
     environment = {
         "PATH": os.defpath,
         "HELDOUT_DATA": str(data),
@@ -56,14 +56,14 @@ def start(data: Path, *before: str, command: tuple[str, ...] = ("run", "--once")
     return output
 
 
-def test_all_bad_values_are_named_at_once(data: Path) -> None:
+def test_all_invalid_settings_are_reported_at_once(data: Path) -> None:
     output = start(data, HELDOUT_PORT="web", HELDOUT_WORKERS="many")
 
     assert "HELDOUT_PORT: found 'web'" in output
     assert "HELDOUT_WORKERS: found 'many'" in output
 
 
-def test_an_address_where_this_machine_cannot_listen_is_reported(data: Path) -> None:
+def test_an_address_that_cannot_be_listened_on_is_reported(data: Path) -> None:
     output = start(data, HELDOUT_HOST="nowhere.invalid")
 
     assert "HELDOUT_HOST: found 'nowhere.invalid', where this machine cannot listen" in output
@@ -75,7 +75,7 @@ def test_one_address_without_the_other_is_reported(data: Path) -> None:
     assert "HELDOUT_DATABASE_URL is not set; set both, or neither and use `make run`" in output
 
 
-def test_a_port_that_another_program_has_is_reported_before_anything_is_started(data: Path) -> None:
+def test_a_port_in_use_is_reported_before_anything_is_started(data: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as stranger:
         port = stranger.getsockname()[1]
         output = start(data, HELDOUT_PORT=port)
@@ -85,23 +85,21 @@ def test_a_port_that_another_program_has_is_reported_before_anything_is_started(
     assert not data.exists()
 
 
-def test_the_port_of_every_address_is_taken_by_one_who_has_it_on_loopback(data: Path) -> None:
+def test_a_port_in_use_on_loopback_prevents_listening_on_all_addresses(data: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as stranger:
         port = stranger.getsockname()[1]
 
         assert f"port {port} of 0.0.0.0 is used" in start(data, HELDOUT_PORT=port, HELDOUT_HOST="0.0.0.0")
 
 
-def test_a_folder_that_another_installation_uses_is_reported(data: Path) -> None:
+def test_a_folder_in_use_by_another_installation_is_reported(data: Path) -> None:
     with lock_data_folder(data):
         output = start(data)
 
     assert f"{data} is in use: another installation (process {os.getpid()}) runs on it" in output
 
 
-def test_a_folder_is_held_by_one_installation_also_where_the_servers_are_given(
-    data: Path, own_servers: OwnServers
-) -> None:
+def test_the_data_folder_is_locked_even_with_external_servers(data: Path, own_servers: OwnServers) -> None:
     urls = own_servers.urls
     with lock_data_folder(data):
         output = start(data, HELDOUT_DATABASE_URL=urls.database_url, HELDOUT_BROKER_URL=urls.broker_url)
@@ -127,7 +125,7 @@ def test_a_file_in_place_of_the_folder_is_reported_by_every_command(
 
 
 @as_root
-def test_a_command_as_another_user_says_whose_folder_it_is(data: Path) -> None:
+def test_a_command_run_as_another_user_names_the_owner_of_the_folder(data: Path) -> None:
     data.mkdir(mode=0o700)
     data.joinpath("lock").touch(mode=0o600)
     os.chown(data, NOBODY, NOBODY)
@@ -138,7 +136,7 @@ def test_a_command_as_another_user_says_whose_folder_it_is(data: Path) -> None:
 
 
 @as_root
-def test_a_folder_of_another_user_is_reported_with_both_names(data: Path) -> None:
+def test_a_folder_of_another_user_is_reported_with_its_owner(data: Path) -> None:
     data.mkdir()
     os.chown(data, NOBODY, NOBODY)
 
@@ -146,7 +144,7 @@ def test_a_folder_of_another_user_is_reported_with_both_names(data: Path) -> Non
 
 
 @as_root
-def test_a_folder_that_may_not_be_written_is_reported_with_both_names(data: Path) -> None:
+def test_an_unwritable_folder_is_reported_with_its_owner_and_the_current_user(data: Path) -> None:
     data.mkdir(mode=0o700)
     os.chown(data, NOBODY, NOBODY)
 
@@ -189,7 +187,7 @@ def test_a_database_that_does_not_answer_is_reported(data: Path, own_servers: Ow
     assert "secret" not in output
 
 
-def test_a_wrong_password_of_the_database_is_reported(data: Path, own_servers: OwnServers) -> None:
+def test_a_wrong_database_password_is_reported(data: Path, own_servers: OwnServers) -> None:
     urls = own_servers.urls
     user, _, rest = urls.database_url.partition("@")
     output = start(

@@ -1,4 +1,4 @@
-"""A web server that is asked to stop under load ends what it has begun, or says when to come back."""
+"""A web server stopped under load finishes running requests or tells clients when to retry."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,14 +29,14 @@ def running(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def held(running: Installation) -> Iterator[Pipe]:
-    """Every check waits for the description of the phase."""
+    """Make every check wait for the description of the phase."""
     [[key]] = running.ask("SELECT description_key FROM phase")
     with in_a_pipe(stored_file(running.platform.descriptions, key)) as pipe:
         yield pipe
 
 
 def is_stopped(address: str) -> bool:
-    """Whether the web server takes no new connections."""
+    """Whether the web server accepts no new connections."""
     try:
         httpx2.get(f"{address}/health", timeout=0.2)
     except httpx2.HTTPError:
@@ -49,7 +49,7 @@ def assert_answered_as_unavailable(response: httpx2.Response | HTTPResponse) -> 
     assert int(response.headers["retry-after"]) > 0
 
 
-def test_a_check_that_is_under_way_ends_before_the_server_does(running: Installation, held: Pipe) -> None:
+def test_a_running_check_ends_before_the_server_stops(running: Installation, held: Pipe) -> None:
     address = running.start_web("patient")
     person, pid = running.participant(address, "Oak"), running.pid("patient")
     with ThreadPoolExecutor() as together:
@@ -64,7 +64,7 @@ def test_a_check_that_is_under_way_ends_before_the_server_does(running: Installa
         stopped.result()
 
 
-def test_a_check_that_takes_too_long_is_answered_with_when_to_come_back_and_can_be_repeated(
+def test_a_check_too_long_for_a_shutdown_gets_retry_after_and_can_be_repeated(
     running: Installation, held: Pipe
 ) -> None:
     address = running.start_web("hurried", stop_seconds=1)
@@ -85,7 +85,7 @@ def test_a_check_that_takes_too_long_is_answered_with_when_to_come_back_and_can_
     assert good(again.http.get(f"/api/v1/uploads/{upload['id']}"))["valid"]
 
 
-def test_an_upload_that_is_still_arriving_is_answered_with_when_to_come_back_and_keeps_its_bytes(
+def test_an_upload_still_arriving_gets_retry_after_and_keeps_its_bytes(
     running: Installation,
 ) -> None:
     address = running.start_web("hurried", stop_seconds=1)

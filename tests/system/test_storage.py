@@ -1,4 +1,4 @@
-"""What every store promises, tried on a folder and on a real S3 server."""
+"""The contract of every store, tested on a folder and on a real S3 server."""
 
 import hashlib
 import hmac
@@ -57,7 +57,7 @@ def append(store: Storage, upload: uuid.UUID, *pieces: bytes) -> int:
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"some bytes", BIG], ids=["empty", "one", "few", "40 MiB"])
-def test_what_is_put_comes_back_under_its_hash(store: Storage, content: bytes, tmp_path: Path) -> None:
+def test_stored_bytes_are_read_back_under_their_hash(store: Storage, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)
 
     key = store.put(content)
@@ -72,7 +72,7 @@ def test_what_is_put_comes_back_under_its_hash(store: Storage, content: bytes, t
     assert abs(found.stored_at - datetime.now(UTC)) < timedelta(minutes=5)
 
 
-def test_a_stream_begins_at_the_given_byte(store: Storage) -> None:
+def test_a_stream_starts_at_the_given_byte(store: Storage) -> None:
     key = store.put(BIG)
 
     with store.open(key, 30 * MiB + 5) as stream:
@@ -84,7 +84,9 @@ def test_a_stream_begins_at_the_given_byte(store: Storage) -> None:
     [[b"all"], [b"a", b"b", b"c"], [BIG[: 20 * MiB], b"", BIG[20 * MiB :]]],
     ids=["1", "3", "40 MiB"],
 )
-def test_pieces_become_a_content_that_outlives_the_upload(store: Storage, pieces: list[bytes]) -> None:
+def test_appended_pieces_become_a_content_that_survives_the_upload(
+    store: Storage, pieces: list[bytes]
+) -> None:
     upload, content = uuid.uuid4(), b"".join(pieces)
     assert store.length(upload) == 0
 
@@ -99,7 +101,7 @@ def test_pieces_become_a_content_that_outlives_the_upload(store: Storage, pieces
     assert list(store.partials()) == []
 
 
-def test_bytes_for_another_offset_than_the_end_are_refused_and_change_nothing(store: Storage) -> None:
+def test_bytes_at_an_offset_other_than_the_end_are_refused(store: Storage) -> None:
     upload = uuid.uuid4()
     for offset in (1, 100):
         with pytest.raises(OffsetError) as early:
@@ -131,7 +133,7 @@ def test_a_commit_requires_the_declared_size_and_hash(store: Storage) -> None:
         store.commit(uuid.uuid4(), 5)
 
 
-def test_equal_bytes_of_two_uploads_are_two_contents(store: Storage) -> None:
+def test_equal_bytes_of_two_uploads_are_stored_as_two_contents(store: Storage) -> None:
     uploads = uuid.uuid4(), uuid.uuid4()
     for upload in uploads:
         append(store, upload, b"equal")
@@ -144,7 +146,7 @@ def test_equal_bytes_of_two_uploads_are_two_contents(store: Storage) -> None:
     assert (store.exists(first), read(store, second)) == (False, b"equal")
 
 
-def test_a_commit_can_be_repeated_and_takes_no_more_bytes(store: Storage) -> None:
+def test_a_commit_can_be_repeated_and_refuses_further_bytes(store: Storage) -> None:
     upload = uuid.uuid4()
     append(store, upload, b"first")
 
@@ -159,7 +161,7 @@ def test_a_commit_can_be_repeated_and_takes_no_more_bytes(store: Storage) -> Non
     assert store.length(upload) == 5
 
 
-def test_an_existing_content_is_never_written_again(store: Storage) -> None:
+def test_an_existing_content_is_never_rewritten(store: Storage) -> None:
     store.put(b"content")
     upload = uuid.uuid4()
     append(store, upload, b"content")
@@ -172,7 +174,7 @@ def test_an_existing_content_is_never_written_again(store: Storage) -> None:
     assert sorted(store.contents(), key=lambda each: each.key) == before
 
 
-def test_of_many_writers_at_one_offset_one_wins_each_piece(store: Storage) -> None:
+def test_one_of_many_writers_at_an_offset_wins_each_piece(store: Storage) -> None:
     upload, start = uuid.uuid4(), Barrier(6)
 
     def write(name: int) -> int | None:
@@ -191,7 +193,7 @@ def test_of_many_writers_at_one_offset_one_wins_each_piece(store: Storage) -> No
 
 
 class Held(io.BytesIO):
-    """A stream whose reader waits until it is let go."""
+    """A stream whose reader waits until it is released."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(content)
@@ -203,7 +205,7 @@ class Held(io.BytesIO):
         return super().read(size)
 
 
-def test_a_commit_during_an_append_stores_what_its_key_says(store: Storage) -> None:
+def test_a_commit_racing_an_append_stores_content_that_fits_its_key(store: Storage) -> None:
     upload = uuid.uuid4()
     append(store, upload, b"first")
     late = Held(b"late")
@@ -224,7 +226,7 @@ def test_a_commit_during_an_append_stores_what_its_key_says(store: Storage) -> N
 def write_and_commit(
     opened: Callable[[], Storage], upload: uuid.UUID, size: int, letter: bytes
 ) -> str | None:
-    """Add pieces wherever the upload ends until it is whole, then commit; without regard to anybody else."""
+    """Append pieces at the end of the upload until it is complete, then commit, ignoring other writers."""
     store = opened()
     for _ in range(1000):
         try:
@@ -238,7 +240,7 @@ def write_and_commit(
 
 
 @pytest.mark.slow
-def test_processes_that_race_for_every_piece_make_one_content(store: Storage) -> None:
+def test_processes_racing_for_every_piece_produce_one_content(store: Storage) -> None:
     upload, size = uuid.uuid4(), 100_000
     opened: Callable[[], Storage] = partial(FolderStorage, getattr(store, "root", Path()))
     if isinstance(store, S3Storage):
@@ -256,7 +258,7 @@ def test_processes_that_race_for_every_piece_make_one_content(store: Storage) ->
 
 
 @pytest.mark.slow
-def test_two_commits_at_once_agree(store: Storage) -> None:
+def test_simultaneous_commits_agree(store: Storage) -> None:
     upload, start = uuid.uuid4(), Barrier(4)
     append(store, upload, BIG)
 
@@ -268,7 +270,7 @@ def test_two_commits_at_once_agree(store: Storage) -> None:
         assert set(crowd.map(commit, range(4))) == {content_key(sha256(BIG), upload)}
 
 
-def test_what_is_not_there_is_an_error_of_storage_and_removing_it_is_none(store: Storage) -> None:
+def test_reading_a_missing_content_is_an_error_but_removing_it_is_not(store: Storage) -> None:
     key = sha256(b"never stored")
     attempts: list[Callable[[], object]] = [
         lambda: store.open(key),
@@ -292,9 +294,7 @@ def test_a_key_is_never_a_path(store: Storage, key: str) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_content_with_other_bytes_than_were_stored_is_never_read_without_an_error(
-    store: Storage, damage: str
-) -> None:
+def test_a_changed_content_is_never_read_without_an_error(store: Storage, damage: str) -> None:
     noted: list[str] = []
     store = replace(store, catalogue=Catalogue(note_damage=noted.append))
     key, other = store.put(b"some bytes"), store.put(b"others")
@@ -311,7 +311,7 @@ def test_a_content_with_other_bytes_than_were_stored_is_never_read_without_an_er
     assert read(store, key) == b"some bytes"
 
 
-def test_what_fails_on_a_damaged_content_has_failed_because_of_it(store: Storage) -> None:
+def test_a_failure_on_a_damaged_content_is_reported_as_damage(store: Storage) -> None:
     def fail() -> None:
         with store.materialise(key):
             raise ZeroDivisionError
@@ -335,7 +335,7 @@ def test_a_part_of_a_content_is_read_without_the_rest(store: Storage) -> None:
         assert stream.read(4) == b"some"
 
 
-def test_a_store_that_hashes_under_a_key_names_and_verifies_its_contents_by_it(store: Storage) -> None:
+def test_a_keyed_store_names_and_verifies_contents_by_their_hmac(store: Storage) -> None:
     keyed = Catalogue(new_digest=partial(hmac.new, b"key", digestmod="sha256"))
     private = replace(store, catalogue=keyed)
 
@@ -356,7 +356,7 @@ def test_storing_a_damaged_content_again_repairs_it(store: Storage) -> None:
     assert [content.key for content in store.contents()] == [key]
 
 
-def test_a_content_that_changes_while_it_is_used_is_noticed(tmp_path: Path) -> None:
+def test_a_content_that_changes_during_use_is_detected(tmp_path: Path) -> None:
     store = FolderStorage(tmp_path)
     key = store.put(b"some bytes")
 
@@ -378,7 +378,7 @@ def test_deleted_contents_are_gone(store: Storage) -> None:
     assert not store.exists(gone)
 
 
-def test_a_draft_is_removed_whatever_happens(store: Storage) -> None:
+def test_a_draft_is_removed_after_an_error(store: Storage) -> None:
     def fail() -> None:
         with store.draft() as draft:
             draft.write_bytes(b"half")
@@ -394,7 +394,7 @@ def test_a_draft_is_removed_whatever_happens(store: Storage) -> None:
     assert store.sweep(timedelta()) == 0
 
 
-def test_a_draft_that_a_crash_left_behind_is_swept(store: Storage) -> None:
+def test_a_draft_left_behind_by_a_crash_is_swept(store: Storage) -> None:
     abandoned = store.draft()
     draft = abandoned.__enter__()
     draft.write_bytes(b"half")
@@ -405,7 +405,7 @@ def test_a_draft_that_a_crash_left_behind_is_swept(store: Storage) -> None:
     assert not draft.exists()
 
 
-def test_stores_side_by_side_do_not_see_each_other(
+def test_adjacent_stores_do_not_see_each_others_contents(
     store: Storage, objects: ObjectStore, tmp_path: Path
 ) -> None:
     other: Storage = FolderStorage(tmp_path / "other")

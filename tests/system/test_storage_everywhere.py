@@ -1,4 +1,4 @@
-"""The whole server with every store in S3: an upload becomes a result, and survives a time without the service."""
+"""The whole server with every store in S3: uploads become results and survive an outage of the service."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +51,7 @@ def test_an_upload_becomes_a_result(scene: Scene) -> None:
     assert not (scene.running.settings.data / "private").exists()
 
 
-def test_the_web_server_knows_nothing_of_the_bucket_of_ground_truth(scene: Scene) -> None:
+def test_the_web_server_does_not_know_the_ground_truth_bucket(scene: Scene) -> None:
     for pid in tree_of(scene.running.pid("web")):
         variables = Path(f"/proc/{pid}/environ").read_bytes()
         assert b"HELDOUT_S3_BUCKET" in variables
@@ -60,7 +60,7 @@ def test_the_web_server_knows_nothing_of_the_bucket_of_ground_truth(scene: Scene
     assert b"secret of admin" in Path(f"/proc/{scene.running.pid('worker')}/environ").read_bytes()
 
 
-def test_a_backup_of_buckets_has_what_the_database_names(scene: Scene, tmp_path: Path) -> None:
+def test_a_backup_of_buckets_has_all_contents_the_database_names(scene: Scene, tmp_path: Path) -> None:
     scene.someone.final(scene.someone.submit(PHASE, ARCHIVE, "Saved"))
 
     taken = backup.back_up(
@@ -72,7 +72,7 @@ def test_a_backup_of_buckets_has_what_the_database_names(scene: Scene, tmp_path:
     assert {"archives", "descriptions", "truth", "database.dump"} <= names
 
 
-def test_keys_that_open_the_bucket_of_ground_truth_to_the_web_are_found(scene: Scene) -> None:
+def test_web_keys_that_open_the_ground_truth_bucket_are_detected(scene: Scene) -> None:
     apart = scene.running.settings
     keys = {"s3_access_key": "admin", "s3_secret_key": "secret of admin"}
     same = apart.model_copy(update=keys)
@@ -84,7 +84,7 @@ def test_keys_that_open_the_bucket_of_ground_truth_to_the_web_are_found(scene: S
     assert has_truth_in_public_bucket(apart.model_copy(update=web))
 
 
-def test_while_the_service_is_away_nothing_is_lost(scene: Scene) -> None:
+def test_nothing_is_lost_during_an_outage_of_the_service(scene: Scene) -> None:
     http = scene.someone.http
     upload = scene.someone.upload(PHASE, ARCHIVE)
     where = scene.someone.create(PHASE, len(ARCHIVE))

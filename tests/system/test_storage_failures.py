@@ -1,4 +1,4 @@
-"""Stores in trouble: a service that is down, keys that do not fit, a full disk, a process that stands still."""
+"""Failing stores: a service that is down, wrong keys, a full disk, a stopped process."""
 
 import errno
 import fcntl
@@ -37,7 +37,7 @@ NOWHERE = Account("http://127.0.0.1:1", "us-east-1", "key", "secret")
 CONTENT = bytes(range(256)) * 4096 * 3
 
 
-def test_an_s3_server_that_is_down_is_one_error_and_comes_back(objects: ObjectStore) -> None:
+def test_an_s3_outage_raises_one_error_type_until_the_server_is_back(objects: ObjectStore) -> None:
     store, upload = objects.storage(), uuid.uuid4()
     key = store.put(b"content")
     append(store, upload, b"first")
@@ -65,14 +65,14 @@ def test_an_s3_server_that_is_down_is_one_error_and_comes_back(objects: ObjectSt
     assert read(store, key) == b"content"
 
 
-def test_an_s3_server_that_is_cut_off_in_the_middle_loses_and_doubles_nothing(objects: ObjectStore) -> None:
+def test_an_s3_connection_cut_during_an_append_loses_and_doubles_nothing(objects: ObjectStore) -> None:
     with proxy("127.0.0.1", int(objects.endpoint.rpartition(":")[2])) as link:
         store, upload = store_at(f"http://127.0.0.1:{link.port}", "cut/"), uuid.uuid4()
         large = CONTENT * 5
         key = store.put(large)
 
         class Cutting(io.BytesIO):
-            """A piece of an upload, in the middle of which the service is cut off."""
+            """A piece of an upload in the middle of which the service is disconnected."""
 
             def read(self, size: int | None = -1) -> bytes:
                 if self.tell() > MiB:
@@ -84,7 +84,7 @@ def test_an_s3_server_that_is_cut_off_in_the_middle_loses_and_doubles_nothing(ob
         link.serve_new_connections()
         with store.open(key) as stream:
             assert stream.read(100) == CONTENT[:100]
-            link.go_away()  # what is under way in buffers is less than the content
+            link.go_away()  # the buffers on the way hold less than the content
             with pytest.raises(StorageUnavailableError):
                 stream.read()
         link.serve_new_connections()
@@ -95,7 +95,7 @@ def test_an_s3_server_that_is_cut_off_in_the_middle_loses_and_doubles_nothing(ob
         assert read(store, key) == large
 
 
-def test_what_a_check_could_not_delete_any_more_is_swept(objects: ObjectStore) -> None:
+def test_objects_left_behind_by_a_check_are_swept(objects: ObjectStore) -> None:
     store = objects.storage()
     assert isinstance(store, S3Storage)
     store.bucket.create("check/left behind", io.BytesIO(b"check"))
@@ -106,13 +106,13 @@ def test_what_a_check_could_not_delete_any_more_is_swept(objects: ObjectStore) -
     assert list(store.bucket.objects("")) == []
 
 
-def test_a_silent_s3_server_holds_a_request_no_longer_than_a_silent_database() -> None:
+def test_a_silent_s3_server_delays_a_request_no_longer_than_a_silent_database() -> None:
     config: Any = client_of(NOWHERE).meta.config
 
     assert config.read_timeout * config.retries["total_max_attempts"] <= INTERACTIVE.response
 
 
-def test_keys_of_one_bucket_do_not_open_another(objects: ObjectStore) -> None:
+def test_keys_for_one_bucket_do_not_open_another(objects: ObjectStore) -> None:
     admin = client_of(objects.account("admin"))
     truths = S3Storage(Bucket("truth", "", admin))
     key = truths.put(b"ground truth")
@@ -130,7 +130,7 @@ def test_keys_of_one_bucket_do_not_open_another(objects: ObjectStore) -> None:
 
 
 @pytest.mark.parametrize("broken", ["a file", "read-only"])
-def test_a_folder_that_cannot_be_used_is_an_error_of_storage(tmp_path: Path, broken: str) -> None:
+def test_an_unusable_folder_is_a_storage_error(tmp_path: Path, broken: str) -> None:
     root = tmp_path / "store"
     if broken == "a file":
         root.write_text("in place of the folder")
@@ -150,7 +150,7 @@ def test_a_folder_that_cannot_be_used_is_an_error_of_storage(tmp_path: Path, bro
             attempt()
 
 
-def test_an_empty_folder_in_the_place_of_a_store_with_contents_is_not_filled(tmp_path: Path) -> None:
+def test_a_store_that_lost_its_folder_is_not_recreated(tmp_path: Path) -> None:
     volume, upload = tmp_path / "volume", uuid.uuid4()
     store = FolderStorage(volume / "archives", catalogue=Catalogue(has_contents=lambda: True))
     attempts: list[Callable[[], object]] = [
@@ -187,7 +187,7 @@ def test_a_store_that_vanishes_is_answered_with_503_until_it_is_back(
     aside = archives.rename(archives.with_name("unmounted"))
     try:
         refused = someone.append(where, b"first", 0)
-        assert eventually(lambda: not httpx2.get(f"{address}/ready").is_success)  # it is tried once a second
+        assert eventually(lambda: not httpx2.get(f"{address}/ready").is_success)  # retried once a second
         unready = httpx2.get(f"{address}/ready")
         checked = running.command("check")
         words = " ".join(checked.stdout.replace("│", " ").split())
@@ -205,7 +205,7 @@ def test_a_store_that_vanishes_is_answered_with_503_until_it_is_back(
 
 
 def fill_the_disk(root: str, upload: str) -> str:
-    """Append 3 MiB where a file may have 1 MiB; what is said, and how far the upload has come."""
+    """Append 3 MiB where files are limited to 1 MiB; returns the error and the upload's offset."""
     store = FolderStorage(Path(root))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MiB, MiB))
     try:
@@ -215,7 +215,7 @@ def fill_the_disk(root: str, upload: str) -> str:
     return "no error"
 
 
-def test_a_full_disk_is_an_error_of_its_own_and_the_upload_goes_on_afterwards(tmp_path: Path) -> None:
+def test_a_full_disk_has_its_own_error_and_the_upload_can_continue(tmp_path: Path) -> None:
     upload = uuid.uuid4()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:
         outcome = child.submit(fill_the_disk, str(tmp_path), str(upload)).result()
@@ -226,7 +226,7 @@ def test_a_full_disk_is_an_error_of_its_own_and_the_upload_goes_on_afterwards(tm
     assert read(store, store.commit(upload, 3 * MiB)) == CONTENT
 
 
-def test_a_process_that_is_stopped_with_the_lock_blocks_one_upload_for_a_while_only(
+def test_a_process_stopped_with_the_lock_blocks_one_upload_briefly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.storage.folder.LOCK_SECONDS", 0.2)
@@ -243,7 +243,7 @@ def test_a_process_that_is_stopped_with_the_lock_blocks_one_upload_for_a_while_o
     assert append(store, upload, b"second") == 11
 
 
-def test_a_folder_hands_out_its_own_file(tmp_path: Path) -> None:
+def test_a_folder_store_provides_its_own_read_only_file(tmp_path: Path) -> None:
     store = FolderStorage(tmp_path)
     key = store.put(b"content")
 
@@ -252,7 +252,7 @@ def test_a_folder_hands_out_its_own_file(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o400
 
 
-def test_an_upload_that_fills_the_disk_is_answered_with_507_and_goes_on_when_there_is_space(
+def test_an_upload_that_fills_the_disk_gets_507_and_can_continue_later(
     site: SharedSite, tmp_path: Path
 ) -> None:
     running = site.installation
@@ -280,7 +280,7 @@ def test_an_upload_that_fills_the_disk_is_answered_with_507_and_goes_on_when_the
 
 @contextmanager
 def largest_file(pids: list[int], size: int) -> Iterator[None]:
-    """As if the disk of these processes were full: no file may grow beyond `size`."""
+    """Simulate a full disk for these processes: no file may grow beyond `size`."""
     before = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in pids}
     for pid, (_, hard) in before.items():
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
@@ -291,7 +291,7 @@ def largest_file(pids: list[int], size: int) -> Iterator[None]:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_disk_that_fills_while_a_draft_is_written_is_an_error_of_storage(tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_during_a_draft_is_a_storage_error(tmp_path: Path) -> None:
     for store in (FolderStorage(tmp_path), S3Storage(Bucket("nowhere", "", client_of(NOWHERE)))):
         with pytest.raises(StorageFullError):
             _write_too_much(store)

@@ -1,4 +1,4 @@
-"""A store on an S3 service that answers wrongly: each failure is one of storage, and nothing is lost or doubled by it."""
+"""A store on a misbehaving S3 service: every failure is a storage error, and nothing is lost or doubled."""
 
 import io
 import uuid
@@ -32,7 +32,7 @@ def service(objects: ObjectStore) -> Iterator[ObjectProxy]:
 
 
 def insist(attempt: Callable[[], Answer]) -> Answer:
-    """What comes of it once it does not fail; only failures of storage are tried again."""
+    """Retry after storage errors until the call succeeds, and return its result."""
     for _ in range(PATIENCE):
         with suppress(StorageUnavailableError):
             return attempt()
@@ -40,7 +40,7 @@ def insist(attempt: Callable[[], Answer]) -> Answer:
 
 
 def sent(store: Storage, upload: uuid.UUID) -> None:
-    """Send both halves, each from where the store says that it is."""
+    """Send both halves, each at the offset reported by the store."""
     while (offset := insist(lambda: store.length(upload))) < len(ARCHIVE):
         end = len(HALVES[0]) if offset < len(HALVES[0]) else len(ARCHIVE)
         with suppress(StorageUnavailableError, OffsetError):
@@ -48,7 +48,7 @@ def sent(store: Storage, upload: uuid.UUID) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(TROUBLES) - {"slow"}))
-def test_work_that_is_interrupted_anywhere_can_be_done_again(service: ObjectProxy, name: str) -> None:
+def test_work_interrupted_at_any_point_can_be_repeated(service: ObjectProxy, name: str) -> None:
     store, upload = store_at(service.endpoint, f"{name}/"), uuid.uuid4()
 
     with service.in_trouble(name, share=0.3):

@@ -35,7 +35,7 @@ def child(folder: Path, script: str, name: str = "child") -> Child:
     return Child(name, ["sh", "-c", script], {"PATH": os.defpath}, folder / "logs" / f"{name}.log")
 
 
-def test_a_child_that_is_killed_is_started_again(supervisor: Supervisor, said: Said, tmp_path: Path) -> None:
+def test_a_killed_child_is_restarted(supervisor: Supervisor, said: Said, tmp_path: Path) -> None:
     supervisor.start(child(tmp_path, "exec sleep 600"), lambda: True)
     first = supervisor.pid("child")
 
@@ -45,7 +45,7 @@ def test_a_child_that_is_killed_is_started_again(supervisor: Supervisor, said: S
     assert eventually(lambda: supervisor.pid("child") not in {None, first})
 
 
-def test_a_child_that_keeps_dying_is_started_ever_later(
+def test_a_child_that_keeps_dying_is_restarted_with_growing_delays(
     supervisor: Supervisor, said: Said, tmp_path: Path
 ) -> None:
     supervisor.start(child(tmp_path, f"echo . >> '{tmp_path}/lives'; sleep 0.1; exit 3"), lambda: True)
@@ -55,7 +55,7 @@ def test_a_child_that_keeps_dying_is_started_ever_later(
     assert (tmp_path / "lives").read_text() == ".\n.\n"
 
 
-def test_a_child_that_never_gets_ready_is_reported_with_the_end_of_its_log(
+def test_a_child_that_never_becomes_ready_is_reported_with_the_end_of_its_log(
     supervisor: Supervisor, tmp_path: Path
 ) -> None:
     with pytest.raises(NotReadyError) as refused:
@@ -97,7 +97,7 @@ def test_a_child_that_ignores_its_signal_is_killed_after_its_grace(
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_what_a_dead_child_leaves_behind_dies_with_it(supervisor: Supervisor, tmp_path: Path) -> None:
+def test_processes_left_by_a_dead_child_are_killed(supervisor: Supervisor, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     parent = child(tmp_path, f"sleep 600 & echo $! > '{note}.new'; mv '{note}.new' '{note}'; wait")
     supervisor.start(parent, note.exists)
@@ -120,7 +120,7 @@ def test_children_are_stopped_together_each_within_its_own_grace(said: Said, tmp
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def test_a_signal_that_was_ignored_before_stays_so_here_and_not_in_children() -> None:
+def test_an_ignored_signal_stays_ignored_here_but_not_in_children() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
         with interrupted_by_signals():
@@ -134,7 +134,7 @@ def test_a_signal_that_was_ignored_before_stays_so_here_and_not_in_children() ->
     assert not ignored & 1 << signal.SIGHUP - 1
 
 
-def test_a_second_signal_does_not_cut_short_what_the_first_has_begun_to_stop() -> None:
+def test_a_second_signal_does_not_interrupt_a_shutdown() -> None:
     stopped = []
     with interrupted_by_signals(), suppress(KeyboardInterrupt):
         try:
@@ -151,7 +151,7 @@ def test_a_second_signal_does_not_cut_short_what_the_first_has_begun_to_stop() -
     assert stopped == ["everything"]
 
 
-def test_a_signal_counts_where_a_library_has_swallowed_the_one_before() -> None:
+def test_a_signal_works_after_a_library_swallowed_an_earlier_one() -> None:
     with interrupted_by_signals():
         with suppress(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
@@ -159,7 +159,7 @@ def test_a_signal_counts_where_a_library_has_swallowed_the_one_before() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_a_log_that_grows_is_shortened_while_its_child_goes_on_writing(
+def test_a_growing_log_is_truncated_while_its_child_keeps_writing(
     said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervision, "LOG_BYTES", 10_000)

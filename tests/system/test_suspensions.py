@@ -1,4 +1,4 @@
-"""What becomes of the public results of a team that is suspended, and of its name on boards."""
+"""What happens to the public results of a suspended team and to its name on boards."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def admin(board: Rows) -> Actor:
 
 
 def shown(board: Rows, audience: Audience = Audience.PUBLIC) -> list[tuple[str, bool]]:
-    """The teams on the board, and whether they are marked as suspended."""
+    """The teams on the board and whether they are marked as suspended."""
     with board.platform.transaction() as session:
         rows = boards.select_rows(
             session, recording.current_results(board.phase_id, board.competition), audience
@@ -80,7 +80,7 @@ def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hid
     assert submission_is_public(board)
 
 
-def test_a_team_keeps_its_name_once_a_result_is_public_unless_an_organiser_changes_it(board: Rows) -> None:
+def test_only_organisers_rename_a_team_with_public_results(board: Rows) -> None:
     owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
     memberships.change(board.platform, owner, board.team_id, TeamChange(name=f"Before {board.team_id}"))
     board.result(mean=0.5)
@@ -95,7 +95,7 @@ def test_a_team_keeps_its_name_once_a_result_is_public_unless_an_organiser_chang
     assert version(board) != before
 
 
-def test_strangers_see_the_public_results_of_a_team_and_who_agreed_to_be_named(board: Rows) -> None:
+def test_strangers_see_public_results_and_members_who_agreed_to_be_named(board: Rows) -> None:
     board.result(mean=0.5)
     board.result(mean=0.7, is_public=False)
     owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
@@ -107,7 +107,7 @@ def test_strangers_see_the_public_results_of_a_team_and_who_agreed_to_be_named(b
     assert len(team_views.team_page(board.platform, owner, board.team_id).results) == 2
 
 
-def test_a_team_with_results_outlives_its_last_member(board: Rows) -> None:
+def test_a_team_with_results_survives_its_last_member(board: Rows) -> None:
     board.result(mean=0.5)
     owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
 

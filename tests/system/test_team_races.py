@@ -1,4 +1,4 @@
-"""Races of people over teams, at two web servers: exactly the allowed number succeed. And where uploads go with their person."""
+"""Races between people over teams at two web servers: exactly the allowed number succeed. Also which uploads move with a person."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def challenge(site: SharedSite) -> str:
 
 
 def people(site: SharedSite, number: int) -> list[Client]:
-    """Different people, at both web servers in turn."""
+    """Clients of different people, alternating between both web servers."""
     running = site.installation
     tokens = (
         create_program_token(running.platform, f"racer{next(NUMBERS)}@example.org", "Racer")
@@ -51,11 +51,11 @@ def accept(person: Client, token: str) -> httpx2.Response:
 
 
 def codes(responses: Sequence[httpx2.Response]) -> Counter[str]:
-    """How often each problem was met; "" for a success."""
+    """How often each problem code was returned, with "" for a success."""
     return Counter("" if each.is_success else str(each.json()["code"]) for each in responses)
 
 
-def test_of_30_people_one_joins_by_an_invitation_with_one_use_left(site: SharedSite, challenge: str) -> None:
+def test_one_of_30_people_joins_by_an_invitation_with_one_use_left(site: SharedSite, challenge: str) -> None:
     owner, *crowd = people(site, TIMES + 1)
     team = good(create(owner, challenge, "Oak"))["id"]
     token = invite(owner, team)
@@ -84,7 +84,7 @@ def test_a_person_who_accepts_two_invitations_30_times_is_in_one_team(
     assert len(good(eve.http.get("/api/v1/teams"))) == 1
 
 
-def test_of_30_teams_that_take_names_that_look_the_same_one_is_made(site: SharedSite, challenge: str) -> None:
+def test_one_of_30_teams_with_lookalike_names_is_created(site: SharedSite, challenge: str) -> None:
     spellings = iter(("Oak", "oak", "0AK", "O\u0430k", "OAK ") * 6)
 
     responses = at_once(people(site, TIMES), lambda person: create(person, challenge, next(spellings)))
@@ -92,7 +92,7 @@ def test_of_30_teams_that_take_names_that_look_the_same_one_is_made(site: Shared
     assert codes(responses) == {"": 1, "name-taken": TIMES - 1}
 
 
-def test_of_30_teams_that_one_person_makes_one_is_made(site: SharedSite, challenge: str) -> None:
+def test_only_one_of_30_teams_by_the_same_person_is_created(site: SharedSite, challenge: str) -> None:
     [ada] = people(site, 1)
     bearer = ada.http.headers["Authorization"].removeprefix("Bearer ")
     crowd = [site.installation.client(site.addresses[number % 2], bearer) for number in range(TIMES)]
@@ -103,7 +103,7 @@ def test_of_30_teams_that_one_person_makes_one_is_made(site: SharedSite, challen
     assert codes(responses) == {"": 1, "in-team": TIMES - 1}
 
 
-def test_of_owners_who_all_leave_at_once_one_stays_with_the_members(site: SharedSite, challenge: str) -> None:
+def test_the_last_of_several_owners_leaving_at_once_has_to_stay(site: SharedSite, challenge: str) -> None:
     owners = people(site, 20)
     [member] = people(site, 1)
     team = good(create(owners[0], challenge, "Oak"))["id"]
@@ -124,7 +124,7 @@ def test_of_owners_who_all_leave_at_once_one_stays_with_the_members(site: Shared
     assert [each["is_owner"] for each in left] == [True, False]
 
 
-def test_unconfirmed_uploads_go_with_the_person_and_confirmed_ones_stay(
+def test_unconfirmed_uploads_move_with_the_person_and_confirmed_ones_stay(
     site: SharedSite, tmp_path: Path
 ) -> None:
     site.installation.load(small_kit(tmp_path), "moving")
@@ -135,7 +135,7 @@ def test_unconfirmed_uploads_go_with_the_person_and_confirmed_ones_stay(
     oak = good(create(ada, "moving", "Oak"))["id"]
     good(accept(bob, invite(ada, oak)))
 
-    assert good(ada.http.get(f"/api/v1/uploads/{early}"))["id"] == early  # it came along
+    assert good(ada.http.get(f"/api/v1/uploads/{early}"))["id"] == early  # it moved along
     assert len(good(ada.http.get("/api/v1/teams"))) == 1
     confirmed = bob.upload(phase, archives[1])
     number = good(bob.confirm(confirmed, "Acorn"))["id"]

@@ -1,4 +1,4 @@
-"""What one team may take of the server, whoever of it asks."""
+"""The limits of a team's share of the server, whichever member asks."""
 
 import uuid
 from dataclasses import replace
@@ -32,7 +32,7 @@ def person(board: Rows) -> int:
 
 
 def received(board: Rows, user_id: int, team_id: int) -> uuid.UUID:
-    """An archive of a mebibyte that waits to be checked."""
+    """An archive of 1 MiB waiting to be checked."""
     with board.platform.transaction() as session:
         upload = Upload(phase_id=board.phase_id, team_id=team_id, user_id=user_id, filename="results.zip")
         upload.id, upload.size, upload.received = uuid.uuid4(), MiB, MiB
@@ -47,7 +47,7 @@ def claimed(board: Rows, upload_id: uuid.UUID) -> bool:
     return checking.claim(board.platform, upload_id, owner)
 
 
-def test_one_archive_of_a_team_is_checked_at_a_time_and_other_teams_do_not_wait(board: Rows) -> None:
+def test_a_team_has_one_check_at_a_time_without_delaying_other_teams(board: Rows) -> None:
     other = board.other_team()
     first = received(board, board.user_id, board.team_id)
     colleague = received(board, person(board), board.team_id)
@@ -64,7 +64,7 @@ def test_one_archive_of_a_team_is_checked_at_a_time_and_other_teams_do_not_wait(
     assert claimed(board, colleague)
 
 
-def test_the_uploads_of_a_team_share_its_space(board: Rows) -> None:
+def test_the_uploads_of_a_team_share_its_storage_limit(board: Rows) -> None:
     settings = board.platform.settings.model_copy(update={"max_stored_team": 3 * MiB})
     platform = replace(board.platform, settings=settings)
     for user_id in (board.user_id, person(board)):

@@ -1,4 +1,4 @@
-"""Resumable uploads by tus: its own client on a real server that dies, and every response that the protocol promises."""
+"""Resumable uploads by tus: the official client with a real server that dies, and every response of the protocol."""
 
 import hashlib
 import random
@@ -52,7 +52,7 @@ def test_a_tus_client_sends_an_archive_in_chunks(someone: Client) -> None:
     assert report["sha256"] == hashlib.sha256(GOOD).hexdigest()
 
 
-def test_a_tus_client_resumes_after_a_kill_of_the_web_process(
+def test_a_tus_client_resumes_after_the_web_process_is_killed(
     own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     content = random.Random(7).randbytes(64 * MiB)
@@ -82,7 +82,7 @@ def test_a_tus_client_resumes_after_a_kill_of_the_web_process(
 
 
 def kill_when_some_arrived(running: Installation, someone: Client) -> None:
-    """Kill -9 as soon as a first piece is stored, with most of the request still to come."""
+    """Kill -9 as soon as a first piece is stored, with most of the request still outstanding."""
     pid = running.pid("web")
     store = running.platform.archives
 
@@ -93,7 +93,7 @@ def kill_when_some_arrived(running: Installation, someone: Client) -> None:
     kill(pid)
 
 
-def test_a_put_that_breaks_off_is_resumed_by_tus(someone: Client) -> None:
+def test_an_interrupted_put_is_resumed_by_tus(someone: Client) -> None:
     def listed() -> dict[str, Any]:
         uploads = good(someone.http.get("/api/v1/uploads"))["uploads"]
         return dict(uploads[0]) if uploads else {"filename": None}
@@ -113,7 +113,7 @@ def test_a_put_that_breaks_off_is_resumed_by_tus(someone: Client) -> None:
     upload = listed()
     where = f"/api/v1/uploads/{upload['id']}"
 
-    def resumed() -> bool:  # the server may not have noticed yet that the first client is gone
+    def resumed() -> bool:  # the server may not have noticed yet that the first client has disconnected
         offset = someone.offset(where)
         return someone.append(where, GOOD[offset:], offset).status_code == 204
 
@@ -131,7 +131,7 @@ def test_an_upload_may_be_created_with_its_first_bytes(someone: Client) -> None:
     assert good(someone.http.get(response.headers["Location"]))["valid"]
 
 
-def test_head_says_all_that_is_known_of_an_upload(someone: Client) -> None:
+def test_head_returns_the_state_of_an_upload(someone: Client) -> None:
     where = someone.create(PHASE, 100)
 
     head = someone.http.head(where, headers=tus_headers())
@@ -144,7 +144,7 @@ def test_head_says_all_that_is_known_of_an_upload(someone: Client) -> None:
     assert head.headers["Tus-Resumable"] == "1.0.0"
 
 
-def test_options_name_versions_and_extensions_to_anybody(site: SharedSite, someone: Client) -> None:
+def test_options_lists_versions_and_extensions_for_anyone(site: SharedSite, someone: Client) -> None:
     for address in (uploads_of(someone), someone.create(PHASE, 1)):
         response = site.anybody.http.options(address)
 
@@ -189,9 +189,7 @@ def test_a_malformed_creation_is_a_bad_request(
 
 
 @pytest.mark.parametrize("numbers", ["99", "3,99", "5", "0"])
-def test_an_upload_for_a_competition_that_the_phase_does_not_have_is_refused_at_its_creation(
-    someone: Client, numbers: str
-) -> None:
+def test_creating_an_upload_for_an_unknown_competition_is_refused(someone: Client, numbers: str) -> None:
     before = len(good(someone.http.get("/api/v1/uploads"))["uploads"])
     metadata = format_metadata({"filename": "results.tar.gz", "competitions": numbers})
 
@@ -211,7 +209,7 @@ def test_an_upload_for_a_competition_that_the_phase_does_not_have_is_refused_at_
     assert len(good(someone.http.get("/api/v1/uploads"))["uploads"]) == before
 
 
-def test_bytes_of_another_type_are_refused(someone: Client) -> None:
+def test_bytes_with_another_content_type_are_refused(someone: Client) -> None:
     where = someone.create(PHASE, 10)
 
     response = someone.append(where, b"x", 0, Content_Type="text/plain")
@@ -219,7 +217,7 @@ def test_bytes_of_another_type_are_refused(someone: Client) -> None:
     assert response.status_code == 415
 
 
-def test_a_deleted_upload_is_gone_with_its_bytes(site: SharedSite, someone: Client) -> None:
+def test_deleting_an_upload_deletes_its_bytes(site: SharedSite, someone: Client) -> None:
     part = someone.create(PHASE, 100)
     someone.append(part, b"x", 0)
     upload = someone.upload(PHASE, results(cat=2))
@@ -235,7 +233,7 @@ def test_a_deleted_upload_is_gone_with_its_bytes(site: SharedSite, someone: Clie
     assert not store.exists(key)
 
 
-def test_an_archive_that_two_uploads_have_stays_with_the_other(site: SharedSite, someone: Client) -> None:
+def test_deleting_one_of_two_equal_uploads_keeps_the_other(site: SharedSite, someone: Client) -> None:
     archive = results(cat=3)
     one, other = someone.upload(PHASE, archive), someone.upload(PHASE, archive)
 

@@ -1,4 +1,4 @@
-"""What an installation answers while its database or its broker is away, on real processes."""
+"""The responses of real processes while their database or broker is unavailable."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.system.test_stalls import waits_for_lock
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
-PAGE = "/challenges/away/test/competitions/3"  # reads the database each time, unlike home
+PAGE = "/challenges/away/test/competitions/3"  # reads the database each time, unlike the home page
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def address(running: Installation) -> str:
     return running.start_web()
 
 
-def test_a_confirmation_is_accepted_while_the_broker_is_away_and_scored_when_it_is_back(
+def test_a_submission_during_a_broker_outage_is_accepted_and_scored_later(
     running: Installation, address: str
 ) -> None:
     organiser = running.organiser(address)
@@ -51,9 +51,7 @@ def test_a_confirmation_is_accepted_while_the_broker_is_away_and_scored_when_it_
     assert health(address)["workers"]["value"] == 1
 
 
-def test_pages_and_health_answer_while_the_database_takes_connections_and_says_nothing(
-    running: Installation, address: str
-) -> None:
+def test_pages_and_health_answer_while_the_database_is_silent(running: Installation, address: str) -> None:
     headers = {"Accept": "text/html"}
     with httpx2.Client(base_url=address, timeout=LONGEST, headers=headers) as visitor:
         assert visitor.get(PAGE).status_code == 200
@@ -63,14 +61,14 @@ def test_pages_and_health_answer_while_the_database_takes_connections_and_says_n
             alive = visitor.get("/health")
             assert time.monotonic() - before < 10
             assert alive.status_code == 200
-            # it may know how the database was a second ago
+            # the state of the database may be cached for a second
             assert eventually(lambda: health(address)["database"]["status"] == "unreachable")
             assert {one.result().status_code for one in waiting} == {503}
             assert time.monotonic() - before < 40
         assert eventually(lambda: visitor.get(PAGE).status_code == 200)
 
 
-def test_people_are_told_of_a_silent_database_and_served_as_soon_as_it_speaks(
+def test_a_silent_database_is_reported_and_service_resumes_when_it_answers(
     running: Installation, address: str
 ) -> None:
     someone = running.participant(address, "Ash")
@@ -97,7 +95,7 @@ def test_people_are_told_of_a_silent_database_and_served_as_soon_as_it_speaks(
     assert recovered < 2
 
 
-def test_a_statement_that_waits_is_not_taken_for_a_silent_database(
+def test_a_waiting_statement_is_not_mistaken_for_a_silent_database(
     running: Installation, address: str
 ) -> None:
     someone = running.participant(address, "Elm")
@@ -106,7 +104,7 @@ def test_a_statement_that_waits_is_not_taken_for_a_silent_database(
             connection.execute("LOCK TABLE upload IN ACCESS EXCLUSIVE MODE")
             waiting = together.submit(someone.http.get, "/uploads")
             assert eventually(lambda: waits_for_lock(running))
-            time.sleep(4)  # longer than a new connection is waited for
+            time.sleep(4)  # longer than the timeout of a new connection
             others = [visitor.get(PAGE).status_code for _ in range(8)]
         waited = waiting.result()
 

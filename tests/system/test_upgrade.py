@@ -1,4 +1,4 @@
-"""An installation with data is brought to a newer schema while it works, and versions know on which schema they run."""
+"""A running installation with data is migrated to a newer schema, and versions check their schema."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ PHASE = "older/test"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An installation of this version with scored results, whose web server and worker go on running."""
+    """An installation of this version with scored results, whose web server and worker keep running."""
 
     running: Installation
     address: str
@@ -39,7 +39,7 @@ class Site:
     later: Path  # a checkout of a later version
 
     def later_command(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Run `heldout-server` of the later version."""
+        """Run the later version's `heldout-server`."""
         variables = {
             **environment_of(self.running.settings, without=set()),
             "PYTHONPATH": str(self.later),
@@ -58,12 +58,12 @@ class Site:
         )
 
     def counts(self) -> dict[str, int]:
-        """How many rows each table has."""
+        """The number of rows in each table."""
         tables = self.running.ask("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public'")
         return {name: self.running.ask(f"SELECT count(*) FROM {name}")[0][0] for (name,) in tables}
 
     def contents(self) -> dict[str, list[dict[str, Any]]]:
-        """The rows of each table that the models of this version have."""
+        """The rows of each table in this version's models."""
         return {
             name: [row for (row,) in self.running.ask(f'SELECT to_jsonb(one) FROM "{name}" one')]
             for name in Base.metadata.tables
@@ -93,7 +93,7 @@ def site(own_servers: OwnServers, later: Path, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def older(own_servers: OwnServers, later: Path) -> Iterator[Site]:
-    """A site that no test migrates, on which nothing runs."""
+    """A site without running processes that no test migrates."""
     with installation(own_servers) as running:
         yield Site(running, "", running.client(""), later)
 
@@ -110,7 +110,7 @@ def test_a_later_version_does_not_start_on_the_older_schema(older: Site, part: s
 
 @dataclass(slots=True)
 class Sender:
-    """Somebody who sends results all the time, and asks for the board between them."""
+    """A participant who submits results continuously and reads the board in between."""
 
     person: Client
     stop: threading.Event = field(default_factory=threading.Event)
@@ -130,14 +130,14 @@ class Sender:
                 return
 
 
-def test_the_schema_is_expanded_under_a_running_worker_and_both_versions_go_on_without_loss(
+def test_both_versions_keep_working_while_the_schema_is_expanded(
     site: Site,
 ) -> None:
     before = site.counts()
     sender = Sender(site.person)
     thread = threading.Thread(target=sender.run)
     with psycopg.connect(plain(str(site.running.settings.database_url))) as reader:
-        reader.execute("SELECT FROM run")  # a long transaction, for which a change of this table has to wait
+        reader.execute("SELECT FROM run")  # a long transaction that a migration of this table has to wait for
         thread.start()
         assert eventually(lambda: len(sender.sent) > 0)
         release = threading.Timer(2.5, reader.commit)
@@ -164,7 +164,7 @@ def test_the_schema_is_expanded_under_a_running_worker_and_both_versions_go_on_w
     assert site.running.command("admin-link").returncode == 0
 
 
-def test_a_row_of_every_table_is_the_same_after_the_migrations_of_a_later_version(
+def test_rows_of_every_table_survive_the_migrations_of_a_later_version(
     own_servers: OwnServers, later: Path
 ) -> None:
     with installation(own_servers) as running:
@@ -186,7 +186,7 @@ def test_a_row_of_every_table_is_the_same_after_the_migrations_of_a_later_versio
     }
 
 
-def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
+def test_a_migration_that_cannot_get_its_lock_changes_nothing_and_says_so(
     own_servers: OwnServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = own_servers.owners_url(own_servers.fresh_database())
@@ -204,9 +204,7 @@ def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
     own_servers.drop_database(url)
 
 
-def test_a_schema_from_which_something_was_taken_away_is_refused_by_older_versions(
-    own_servers: OwnServers, later: Path
-) -> None:
+def test_older_versions_refuse_a_schema_that_was_contracted(own_servers: OwnServers, later: Path) -> None:
     with installation(own_servers) as running:
         address = running.start_web()
         site = Site(running, address, running.client(address), later)

@@ -1,4 +1,4 @@
-"""Two requests that write to one upload at the same time, forced into the order that does harm."""
+"""Two simultaneous writes to one upload, forced into the harmful order."""
 
 import asyncio
 import hashlib
@@ -54,7 +54,7 @@ async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-def test_a_request_with_a_stale_row_changes_no_byte_of_what_is_being_completed(
+def test_a_stale_request_changes_no_byte_of_an_upload_being_completed(
     platform: Platform, somebody: Actor, half: uuid.UUID
 ) -> None:
     async def race() -> None:

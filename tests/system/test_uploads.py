@@ -36,7 +36,7 @@ def oak(site: SharedSite) -> Client:
 
 @pytest.fixture(scope="module")
 def small_web(site: SharedSite) -> str:
-    """A web server that takes small archives only."""
+    """A web server that accepts only small archives."""
     return site.installation.start_web("small web", max_upload=LIMIT)
 
 
@@ -46,14 +46,14 @@ def limited(site: SharedSite, small_web: str) -> Client:
 
 
 @pytest.mark.parametrize("size", [LIMIT + 1, 10 * LIMIT])
-def test_an_archive_that_is_declared_too_large_is_refused_with_the_limit(limited: Client, size: int) -> None:
+def test_an_archive_declared_as_too_large_is_refused_with_the_limit(limited: Client, size: int) -> None:
     response = limited.send(PHASE, bytes(size))
 
     assert response.status_code == 413
     assert f"at most {LIMIT} bytes" in response.json()["detail"]
 
 
-def test_a_stream_of_unknown_length_is_refused_and_leaves_no_upload(limited: Client) -> None:
+def test_a_stream_of_unknown_length_is_refused_without_creating_an_upload(limited: Client) -> None:
     response = limited.http.put(
         f"/api/v1/challenges/{PHASE}/uploads", params={"filename": "results.tar"}, content=iter([b"bytes"])
     )
@@ -62,7 +62,7 @@ def test_a_stream_of_unknown_length_is_refused_and_leaves_no_upload(limited: Cli
     assert good(limited.http.get("/api/v1/uploads"))["uploads"] == []
 
 
-def test_pieces_that_would_be_too_large_together_are_refused_before_the_first(limited: Client) -> None:
+def test_an_upload_in_pieces_with_too_large_a_total_is_refused_at_creation(limited: Client) -> None:
     headers = {"Tus-Resumable": "1.0.0", "Upload-Length": str(LIMIT + 1)}
 
     response = limited.http.post(f"/api/v1/challenges/{PHASE}/uploads", headers=headers)
@@ -98,7 +98,7 @@ def test_a_form_that_is_too_large_is_refused_with_the_limit(small_web: str, limi
         assert f"at most {LIMIT} bytes" in response.text
 
 
-def test_an_upload_comes_in_pieces_and_goes_on_where_it_stands(oak: Client) -> None:
+def test_an_upload_in_pieces_continues_at_its_offset(oak: Client) -> None:
     where = oak.create(PHASE, len(GOOD), sha256=hashlib.sha256(GOOD).hexdigest())
     middle = len(GOOD) // 2
 
@@ -116,7 +116,7 @@ def test_an_upload_comes_in_pieces_and_goes_on_where_it_stands(oak: Client) -> N
     assert oak.append(where, b"x", len(GOOD)).status_code == 409
 
 
-def test_bytes_with_another_hash_than_declared_are_refused(oak: Client) -> None:
+def test_bytes_that_do_not_match_the_declared_hash_are_refused(oak: Client) -> None:
     declared = hashlib.sha256(b"something else").hexdigest()
     where = oak.create(PHASE, len(GOOD), sha256=declared)
 
@@ -130,9 +130,7 @@ def test_bytes_with_another_hash_than_declared_are_refused(oak: Client) -> None:
     assert good(oak.http.get(where))["state"] == "rejected"
 
 
-def test_of_two_who_write_to_one_upload_at_two_web_servers_one_is_refused(
-    site: SharedSite, oak: Client
-) -> None:
+def test_one_of_two_simultaneous_writers_to_an_upload_is_refused(site: SharedSite, oak: Client) -> None:
     content = bytes(3 * MiB)
     where = oak.create(PHASE, len(content))
     upload = uuid.UUID(where.rpartition("/")[2])
@@ -177,7 +175,7 @@ def test_a_gigabyte_does_not_fill_the_memory_of_the_web_server(site: SharedSite,
     assert bytes_of(pid, "VmHWM") - before <= 80 * MiB
 
 
-def test_a_form_without_script_takes_an_archive_to_its_score(site: SharedSite) -> None:
+def test_an_archive_is_submitted_and_scored_with_plain_forms(site: SharedSite) -> None:
     person = {"email": "form@example.org", "name": "Form", "password": "a long password"}
     with httpx2.Client(base_url=site.addresses[0], headers={"Accept": "text/html"}) as browser:
         assert browser.post("/register", data=person).status_code == 303
@@ -213,7 +211,7 @@ def test_a_form_without_an_archive_says_what_is_missing(site: SharedSite, oak: C
     assert "Choose an archive first" in response.text
 
 
-def test_an_archive_with_problems_has_all_of_them_in_its_report_and_costs_nothing(site: SharedSite) -> None:
+def test_a_report_lists_all_problems_of_an_archive_and_costs_no_quota(site: SharedSite) -> None:
     ash = site.participant("ash")
     folder = "results/VOC2012/Main"
     cat, dog = line(IMAGES[0], 0.9, BOXES["cat"]), line(IMAGES[0], 0.9, BOXES["dog"])
@@ -241,7 +239,7 @@ def test_an_archive_with_problems_has_all_of_them_in_its_report_and_costs_nothin
     assert (over.status_code, over.json()["problems"][0]["code"]) == (429, "quota")
 
 
-def test_the_list_of_uploads_counts_the_problems_that_a_report_does_not_list(site: SharedSite) -> None:
+def test_the_list_of_uploads_counts_problems_omitted_from_the_report(site: SharedSite) -> None:
     elder = site.participant("elder")
     lines = f"{IMAGES[1]} nan 1 1 9 9\n".encode() * 300
 
@@ -252,7 +250,7 @@ def test_the_list_of_uploads_counts_the_problems_that_a_report_does_not_list(sit
     assert listed < row["problems"] == listed + upload["report"]["unlisted"]["not-finite"]
 
 
-def test_another_team_s_upload_and_submission_are_not_there(site: SharedSite, oak: Client) -> None:
+def test_uploads_and_submissions_of_another_team_are_not_found(site: SharedSite, oak: Client) -> None:
     yew = site.participant("yew")
     upload = yew.upload(PHASE, GOOD)
     with stopped(site.installation.pool()):
@@ -272,7 +270,7 @@ def test_another_team_s_upload_and_submission_are_not_there(site: SharedSite, oa
     assert oak.submission(submission_id)["filename"] == ""
 
 
-def test_what_a_page_of_another_site_sends_is_refused(site: SharedSite) -> None:
+def test_requests_from_pages_of_another_site_are_refused(site: SharedSite) -> None:
     address = site.addresses[0]
     person = {"email": "victim@example.org", "name": "Victim", "password": "a long password"}
     with httpx2.Client(base_url=address) as browser:
@@ -294,14 +292,14 @@ def test_what_a_page_of_another_site_sends_is_refused(site: SharedSite) -> None:
 
 @pytest.fixture
 def description(site: SharedSite) -> Path:
-    """The file by which archives of the phase are checked."""
+    """The description file by which archives of the phase are checked."""
     [[key]] = site.installation.ask(
         "SELECT description_key FROM phase p JOIN challenge e ON p.challenge_id = e.id WHERE e.code = 'pieces'"
     )
     return stored_file(site.installation.platform.descriptions, key)
 
 
-def test_an_archive_whose_check_is_killed_is_checked_again_and_not_refused(
+def test_an_archive_whose_check_is_killed_is_checked_again(
     site: SharedSite, oak: Client, description: Path
 ) -> None:
     with in_a_pipe(description) as pipe, ThreadPoolExecutor(1) as sender:
@@ -315,11 +313,11 @@ def test_an_archive_whose_check_is_killed_is_checked_again_and_not_refused(
         assert good(response.result())["valid"]
 
 
-def test_an_archive_that_cannot_be_read_for_a_while_is_checked_later_and_not_refused(
+def test_a_temporarily_unreadable_archive_is_checked_later(
     site: SharedSite, oak: Client, description: Path
 ) -> None:
     with away(description):
-        description.mkdir()  # something is there, and cannot be read
+        description.mkdir()  # a file exists but cannot be read
         refused = oak.send(PHASE, GOOD)
         description.rmdir()
 

@@ -1,4 +1,4 @@
-"""Who sees a result: its team until it is made public, everybody afterwards, nobody once it is withdrawn."""
+"""Who sees a result: its team until it is published, everybody afterwards, nobody once it is withdrawn."""
 
 from itertools import count
 from typing import Any
@@ -32,7 +32,7 @@ def elm(site: SharedSite) -> Client:
 
 
 def scored(someone: Client, phase: str, *, make_public: bool) -> Any:
-    """A submission of a new method once it is scored."""
+    """A scored submission of a new method."""
     upload = someone.upload(phase, results(cat=5, dog=5))
     response = someone.confirm(upload, f"Method {next(NAMES)}", make_public=make_public)
     return someone.final(int(good(response)["id"]))
@@ -69,7 +69,7 @@ def test_a_result_is_private_until_its_team_makes_it_public(
         assert other.http.get(address).status_code == 200
 
 
-def test_what_is_private_does_not_move_the_version_that_the_public_sees(
+def test_private_results_do_not_change_the_version_seen_by_the_public(
     site: SharedSite, phase: str, oak: Client
 ) -> None:
     before = site.anybody.board(phase)
@@ -80,7 +80,7 @@ def test_what_is_private_does_not_move_the_version_that_the_public_sees(
     assert site.anybody.board(phase) == before
 
 
-def test_a_team_withdraws_a_private_result_and_its_name_stays_retired(
+def test_the_name_of_a_withdrawn_private_method_stays_retired(
     site: SharedSite, phase: str, oak: Client, elm: Client
 ) -> None:
     submission = scored(oak, phase, make_public=False)
@@ -97,7 +97,7 @@ def test_a_team_withdraws_a_private_result_and_its_name_stays_retired(
     assert (again.status_code, again.json()["problems"][0]["code"]) == (409, "name-retired")
 
 
-def test_only_an_organiser_withdraws_a_public_result_and_says_why(
+def test_only_an_organiser_can_withdraw_a_public_result_with_a_reason(
     site: SharedSite, phase: str, oak: Client
 ) -> None:
     submission = scored(oak, phase, make_public=True)
@@ -118,7 +118,7 @@ def test_only_an_organiser_withdraws_a_public_result_and_says_why(
     assert (action, reason) == ("result.withdraw", "used the test images")
 
 
-def test_the_page_asks_before_a_method_becomes_public(site: SharedSite, phase: str, oak: Client) -> None:
+def test_the_page_warns_before_a_method_becomes_public(site: SharedSite, phase: str, oak: Client) -> None:
     submission = scored(oak, phase, make_public=False)
     address = f"/submissions/{submission['id']}"
     page = oak.http.get(address, headers={"Accept": "text/html"}).text
@@ -131,7 +131,7 @@ def test_the_page_asks_before_a_method_becomes_public(site: SharedSite, phase: s
     assert "Withdraw" not in page
 
 
-def test_the_page_of_a_method_lists_for_others_only_what_they_may_read(
+def test_a_method_page_lists_only_results_its_reader_may_see(
     site: SharedSite, phase: str, oak: Client
 ) -> None:
     shown = scored(oak, phase, make_public=True)

@@ -29,7 +29,7 @@ def quiet(own_servers: OwnServers) -> Iterator[Installation]:
 
 @contextmanager
 def serving(running: Installation, web_processes: int = 2) -> Iterator[tuple[int, str]]:
-    """The command's process id and address, once it answers; its variables name the private storage, too."""
+    """The pid and the address of the command once it answers; its variables also name the private storage."""
     update = {"port": free_port(), "web_processes": web_processes, "metrics_token": TOKEN}
     settings = running.settings.model_copy(update=update)
     command = [str(Path(sys.executable).with_name("heldout-server")), "serve"]
@@ -52,14 +52,14 @@ def web_processes(pid: int) -> list[int]:
 
 
 def counted(address: str) -> float:
-    """How many requests for the state of the installation all its web processes have answered."""
+    """The number of requests for the installation's state answered by all its web processes."""
     text = httpx2.get(f"{address}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30).text
     assert "heldout_healthy" in text, text
     lines = [line for line in text.splitlines() if line.startswith("heldout_http_requests_total")]
     return sum(float(line.rpartition(" ")[2]) for line in lines if 'route="/health"' in line)
 
 
-def test_while_a_web_process_is_replaced_the_others_answer(quiet: Installation) -> None:
+def test_other_web_processes_answer_while_one_is_replaced(quiet: Installation) -> None:
     with serving(quiet) as (pid, address):
         assert eventually(lambda: len(web_processes(pid)) == 2)
         before = web_processes(pid)
@@ -76,20 +76,20 @@ def test_while_a_web_process_is_replaced_the_others_answer(quiet: Installation) 
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_web_processes_know_no_private_storage_and_make_private_files(
+def test_web_processes_do_not_know_the_private_storage_and_create_private_files(
     quiet: Installation, number: int
 ) -> None:
     with serving(quiet, number) as (pid, _):
         assert eventually(lambda: len(web_processes(pid)) == number)
         for each in web_processes(pid):
             variables = Path(f"/proc/{each}/environ").read_text()
-            assert "MALLOC_ARENA_MAX=2" in variables  # or memory of large pages is never returned
+            assert "MALLOC_ARENA_MAX=2" in variables  # otherwise memory of large pages is never returned
             assert "HELDOUT_DATABASE_URL" in variables
             assert [name for name in NOT_FOR_WEB if variable(name) in variables] == []
             assert "Umask:\t0077" in Path(f"/proc/{each}/status").read_text()
 
 
-def test_a_port_that_is_taken_is_reported(quiet: Installation) -> None:
+def test_a_port_in_use_is_reported(quiet: Installation) -> None:
     with serving(quiet) as (_, address):
         port = address.rpartition(":")[2]
         again = quiet.command("serve", HELDOUT_PORT=port)

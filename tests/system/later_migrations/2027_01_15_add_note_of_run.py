@@ -1,4 +1,4 @@
-"""An example of a step that expands the schema: a column that may be empty, and an index that is built beside the work."""
+"""An example of an expanding migration: a nullable column and an index built concurrently."""
 
 import sqlalchemy as sa
 from alembic import op
