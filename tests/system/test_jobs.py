@@ -155,6 +155,10 @@ def test_a_job_that_kills_its_worker_each_time_is_given_up(alone: Installation, 
     [[job_id]] = alone.ask("SELECT id FROM job")
     attempts.discard(platform, ORGANISER, job_id)
     assert states(alone) == []
+    [[discarded]] = alone.ask(
+        "SELECT count(*) FROM audit WHERE action = %s AND subject = %s", "job.discard", f"job {job_id}"
+    )
+    assert discarded == 1
 
 
 def test_a_job_that_takes_longer_than_its_lease_keeps_it(alone: Installation, platform: Platform) -> None:

@@ -4,12 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from app.models import Disclosure
+from app.models import Disclosure, Run
+from app.platform import Platform
+from app.results import ladder
+from app.results.ladder import Comparison
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, awaited, good
 from tests.system.kits import results, small_kit
+from tests.system.rows import made, small_board
 
 pytestmark = pytest.mark.system
+
+__all__ = ["small_board"]
 
 PHASE = "rungs/test"
 
@@ -53,3 +59,23 @@ def test_a_team_sees_a_new_mean_only_after_a_significant_step(site: SharedSite, 
 def withdraw(organiser: Client, submission: int) -> None:
     [result] = organiser.submission(submission)["results"]
     good(organiser.http.post(f"/api/v1/results/{result['id']}/withdraw", json={"reason": "a test"}))
+
+
+def test_of_two_results_scored_at_once_the_later_is_compared_with_the_earlier(small_board: Platform) -> None:
+    board = made(small_board)
+    earlier, later = board.result(), board.result()
+    with small_board.transaction() as session:
+        run = session.get_one(Run, board.run_of(later))
+        outdated = Comparison(ladder.best_entry(session, run.id), run.id)
+    with small_board.transaction() as session:
+        session.get_one(Run, board.run_of(earlier)).ladder_run_id = board.run_of(earlier)
+    board.score(earlier, 0.5)
+
+    with small_board.transaction() as session:
+        run = session.get_one(Run, board.run_of(later))
+        assert not ladder.record_if_unchanged(session, run, outdated)
+        assert run.ladder_run_id is None
+        best = ladder.best_entry(session, run.id)
+        assert best is not None
+        assert ladder.record_if_unchanged(session, run, Comparison(best, best.run_id))
+        assert run.ladder_run_id == board.run_of(earlier)
