@@ -85,7 +85,8 @@ def test_everything_that_is_stored_of_a_person_can_be_taken_along_and_nothing_of
     assert [each["filename"] for each in found["uploads"]] == ["results.tar.gz"] * 2
     assert len(found["sessions"]) == 1
     assert found.keys() == {
-        "account", "left_out", "sessions", "logins", "tokens", "teams", "terms", "uploads", "submissions", "actions",
+        "account", "left_out", "sessions", "logins", "tokens", "teams", "terms", "downloads", "uploads", "submissions",
+        "actions",
     }  # fmt: skip
     assert "cedar" not in response.text
     assert "Needle" not in response.text
