@@ -73,9 +73,15 @@ class FileFacts(BaseModel):
     ] = None
     image_licence: Licence = ""
     annotation_licence: Licence = ""
-    available_from: Annotated[OrBlank[AwareDatetime], Field(description="null: at once")] = None
+    available_from: Annotated[
+        OrBlank[Annotated[AwareDatetime, Field(examples=["2027-01-01T00:00:00Z"])]],
+        Field(description="null: at once"),
+    ] = None
     from_event: Event = ""
-    available_until: Annotated[OrBlank[AwareDatetime], Field(description="null: forever")] = None
+    available_until: Annotated[
+        OrBlank[Annotated[AwareDatetime, Field(examples=["2027-06-01T00:00:00Z"])]],
+        Field(description="null: forever"),
+    ] = None
     until_event: Event = ""
     audience: Audience = Audience.EVERYBODY
 

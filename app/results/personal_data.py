@@ -27,6 +27,8 @@ from app.models import (
     Base,
     Challenge,
     ChallengeOrganiser,
+    DataDownload,
+    DataFile,
     Identity,
     LoginSession,
     MailRequest,
@@ -312,6 +314,12 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
         Terms.id, Challenge.code.label("challenge"), Terms.version, TermsAcceptance.accepted_at
     ).join(TermsAcceptance, TermsAcceptance.terms_id == Terms.id).join(Challenge, Challenge.id == Terms.challenge_id).where(
         TermsAcceptance.user_id == user_id
+    )  # fmt: skip
+    yield "downloads", select(
+        DataDownload.id, Challenge.code.label("challenge"), DataFile.name.label("file"), DataDownload.version,
+        DataDownload.terms_version, DataDownload.requests, DataDownload.first_at, DataDownload.last_at,
+    ).join(DataFile, DataFile.id == DataDownload.file_id).join(Challenge, Challenge.id == DataFile.challenge_id).where(
+        DataDownload.user_id == user_id
     )  # fmt: skip
     yield "uploads", select(
         func.row_number().over(order_by=(Upload.started_at, Upload.id)).label("id"), Upload.id.label("upload"),

@@ -65,7 +65,8 @@ async def _handle(request: Request, error: Exception) -> Response:
     page = LOGIN_PAGES.get(type(error))
     if page and request.method == "POST" and not wants_json(request):
         template, code = page
-        await request.form()  # a browser does not read the response while it is still sending
+        async with request.form():  # a browser does not read the response while it is still sending
+            pass
         return render(
             request,
             template,

@@ -27,6 +27,7 @@ FIXED = {
     "storage": "the service `objects` is used in its place",
     "s3_bucket": "the service `bucket` makes it",
     "s3_endpoint": "the service `objects`",
+    "s3_redirects": "browsers do not reach the service `objects`",
     "s3_region": "the service `objects` knows no regions",
     "s3_access_key": "deploy/secrets.sh writes the user into objects.json",
     "trusted_proxies": "the network `front`, where only Caddy is beside the web server",

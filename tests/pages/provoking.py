@@ -133,6 +133,29 @@ def scene(
 Provoke = Callable[[Scene], Any]
 
 
+def _data_file(scene: Scene, name: str) -> tuple[str, dict[str, str]]:
+    """The address of a new file of the open challenge for its organisers, and the headers of an admin's program."""
+    token = token_of_admin(scene.platform, "admin@localhost", "Admin")
+    headers = {"Authorization": f"Bearer {token}", "Tus-Resumable": "1.0.0", "Upload-Length": "9" * 15}
+    facts = {"name": name, "title": "A file", "kind": "other"}
+    added = scene.stranger.post("/api/v1/organise/challenges/open/data", json=facts, headers=headers)
+    assert added.status_code == 201, added.text
+    return added.headers["location"], headers
+
+
+def deleted_data_file(scene: Scene) -> Any:
+    """What somebody is told who follows an old link."""
+    file, headers = _data_file(scene, "gone.zip")
+    assert scene.stranger.delete(f"{file}?reason=wrong", headers=headers).status_code == 204
+    return scene.stranger.get(f"{file.replace('/organise', '')}/content")
+
+
+def data_file_beyond_the_quota(scene: Scene) -> Any:
+    """What an organiser's program is told that sends more than a challenge may store."""
+    file, headers = _data_file(scene, "large.zip")
+    return scene.stranger.post(f"{file}/uploads", headers=headers)
+
+
 def changed_rules_of_open_phase(scene: Scene, **changes: Any) -> Any:
     """The response to an admin's program that changes the rules of the open phase."""
     token = token_of_admin(scene.platform, "admin@localhost", "Admin")

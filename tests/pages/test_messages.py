@@ -10,6 +10,8 @@ from tests.pages.provoking import (
     Scene,
     admin_without_second_factor,
     changed_rules_of_open_phase,
+    data_file_beyond_the_quota,
+    deleted_data_file,
     hidden_curves,
     invalid_archive,
     link_to_a_result_without_a_score,
@@ -189,6 +191,13 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an upload that was removed": (
         removed_upload, 410, "removed", "the archive has been removed because it was not confirmed in time; upload it again",
+    ),
+    "a file of a data set that was deleted": (
+        deleted_data_file, 410, "file-deleted",
+        f"gone.zip was deleted {UNTIL}; /challenges/open/data lists the other files",
+    ),
+    "a file of a data set without space for it": (
+        data_file_beyond_the_quota, 413, "data-quota", "the files of open use 0 of 51200 MiB, and this one has .*",
     ),
     "another version of tus": (
         lambda scene: scene.program.post("/api/v1/challenges/open/test/uploads"),

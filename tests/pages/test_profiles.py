@@ -85,7 +85,8 @@ def test_an_export_contains_everything_about_a_person_and_nothing_about_others(
     assert [each["filename"] for each in found["uploads"]] == ["results.tar.gz"] * 2
     assert len(found["sessions"]) == 1
     assert found.keys() == {
-        "account", "left_out", "sessions", "logins", "tokens", "teams", "terms", "uploads", "submissions", "actions",
+        "account", "left_out", "sessions", "logins", "tokens", "teams", "terms", "downloads", "uploads", "submissions",
+        "actions",
     }  # fmt: skip
     assert "cedar" not in response.text
     assert "Needle" not in response.text
