@@ -36,7 +36,7 @@ from app.models import (
 )
 from app.organising import roles
 from app.organising.importing import TreeImport, import_tree
-from app.people.teams import own_team
+from app.people.teams import own_or_new_team
 from app.platform import Platform
 from app.storage import FolderStorage
 from tests.pages.conftest import Browser
@@ -103,7 +103,7 @@ def place(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Itera
             ("approved", {"approval": Approval.APPROVED}),
         ):
             person = session.scalars(select(User.id).where(User.email == f"{name}@example.org")).one()
-            team = own_team(session, person, oak.id)
+            team = own_or_new_team(session, person, oak.id)
             session.execute(update(Team).where(Team.id == team).values(**standing))
     for name in ("accepted", "waiting", "suspended", "approved"):
         assert found.people[name].post("/challenges/oak/terms", data={"version": "1"}).status_code == 303
