@@ -352,7 +352,7 @@ def test_a_problem_names_path_identifier_and_image(change: dict[str, Any], place
     assert {problem.message.partition(": ")[0] for problem in refused.value.problems} == {place}
 
 
-def test_the_path_of_a_detection_is_that_of_its_list() -> None:
+def test_the_path_of_a_detection_starts_with_its_list() -> None:
     wrong = FOUND | {"id": 887, "score": None}
 
     _, [alone] = read(json.dumps([wrong]).encode())

@@ -1,4 +1,4 @@
-"""Warnings: what is valid and probably not meant, said from public facts."""
+"""Warnings of valid but probably unintended results, based on public facts."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ Entry = dict[str, Any]
 
 
 def entries(seed: int = 0) -> list[Entry]:
-    """Detections of every class in every image, as a good detector gives them."""
+    """Detections of every class in every image, as a good detector returns them."""
     random = np.random.default_rng(seed)
     found = []
     for image in IMAGES:
@@ -66,7 +66,7 @@ def of_coco(folder: Path, found: Any, phase: Description = COCO) -> Validation:
 
 
 def lines(found: list[Entry]) -> dict[str, bytes]:
-    """The same as files of the development kit, corners counted from 1."""
+    """The same detections as files of the development kit, with corners counted from 1."""
     files = {f"comp4_det_test_{name}.txt": "" for name in NAMES}
     for each in found:
         left, top, width, height = each["bbox"]
@@ -80,7 +80,7 @@ def line(each: Entry, box: Iterable[float]) -> str:
 
 
 def as_they_are(found: list[Entry]) -> dict[str, bytes]:
-    """Files whose lines have the four numbers of the boxes as they are."""
+    """Files whose lines contain the four numbers of the boxes unchanged."""
     texts = {
         name: "".join(line(each, each["bbox"]) for each in found if NAMES[each["category_id"] - 1] == name)
         for name in NAMES
@@ -98,7 +98,7 @@ def only(found: Iterable[Problem]) -> Problem:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_good_results_get_no_warning(tmp_path: Path, seed: int) -> None:
+def test_valid_results_get_no_warning(tmp_path: Path, seed: int) -> None:
     for validation in (of_coco(tmp_path, entries(seed)), of_voc(tmp_path, lines(entries(seed)))):
         assert validation.valid
         assert validation.warnings == ()
@@ -124,7 +124,7 @@ def test_results_of_real_methods_get_no_warning(
 
 
 @pytest.mark.shared
-def test_real_results_without_confidences_are_warned_of(shared: Path, real_truth: ReadTruth) -> None:
+def test_real_results_without_confidences_get_a_warning(shared: Path, real_truth: ReadTruth) -> None:
     phase = real_truth("voc2012_annotations_imagesets.tar.xz", "VOC2012", "val").description
 
     warning = only(validate(shared / "results" / "cos429.tar.xz", phase).warnings)
@@ -134,7 +134,7 @@ def test_real_results_without_confidences_are_warned_of(shared: Path, real_truth
     )
 
 
-def test_corners_are_no_width_and_height(tmp_path: Path) -> None:
+def test_corners_in_place_of_width_and_height_get_a_warning(tmp_path: Path) -> None:
     corners = with_boxes(lambda left, top, width, height: (left, top, left + width, top + height))
 
     validation = of_coco(tmp_path, corners)
@@ -157,14 +157,14 @@ def test_corners_are_no_width_and_height(tmp_path: Path) -> None:
     )
 
 
-def test_where_sizes_are_unknown_nothing_is_said_of_corners(tmp_path: Path) -> None:
+def test_corners_get_no_warning_if_image_sizes_are_unknown(tmp_path: Path) -> None:
     corners = with_boxes(lambda left, top, width, height: (left, top, left + width, top + height))
     unknown = replace(COCO, images=tuple(Image(each.id, UNKNOWN_SIDE, UNKNOWN_SIDE) for each in COCO.images))
 
     assert of_coco(tmp_path, corners, unknown).warnings == ()
 
 
-def test_width_and_height_are_no_corners_and_the_cause_is_said_once(tmp_path: Path) -> None:
+def test_width_and_height_in_place_of_corners_are_one_problem(tmp_path: Path) -> None:
     files = as_they_are(with_boxes(lambda left, top, width, height: (left + 1, top + 1, width, height)))
 
     validation = of_voc(tmp_path, files)
@@ -181,14 +181,14 @@ def test_width_and_height_are_no_corners_and_the_cause_is_said_once(tmp_path: Pa
     assert problem.text == text[problem.line - 1]
 
 
-def test_a_folder_with_width_and_height_is_warned_of(tmp_path: Path) -> None:
+def test_a_folder_with_width_and_height_gets_a_warning(tmp_path: Path) -> None:
     for name, content in as_they_are(with_boxes(lambda *box: box)).items():
         written(tmp_path, content, name.rpartition("/")[2])
 
     assert [each.code for each in validate(tmp_path, VOC).warnings] == ["box-form"]
 
 
-def test_a_few_inverted_boxes_are_told_one_by_one(tmp_path: Path) -> None:
+def test_a_few_inverted_boxes_are_reported_one_by_one(tmp_path: Path) -> None:
     found = entries()
     files = lines(found)
     name = "results/VOC2012/Main/comp4_det_test_cat.txt"
@@ -199,7 +199,7 @@ def test_a_few_inverted_boxes_are_told_one_by_one(tmp_path: Path) -> None:
     assert [each.code for each in validation.problems] == ["inverted-box"] * 2
 
 
-def test_shares_of_the_sides_are_no_pixels(tmp_path: Path) -> None:
+def test_boxes_as_shares_of_the_image_sides_get_a_warning(tmp_path: Path) -> None:
     shares = with_boxes(lambda left, top, width, height: (left / 320, top / 240, width / 320, height / 240))
     corners = with_boxes(
         lambda left, top, width, height: (left / 320, top / 240, (left + width) / 320, (top + height) / 240)
@@ -239,7 +239,7 @@ def test_shares_of_the_sides_are_no_pixels(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_renumbered_categories_are_refused_with_their_cause_said_once(
+def test_renumbered_categories_are_one_problem_with_their_cause(
     tmp_path: Path, phase: Description, change: Callable[[int], int], way: str, given: str, expected: str
 ) -> None:
     problem = only(of_coco(tmp_path, with_ids(change), phase).problems)
@@ -253,14 +253,14 @@ def test_renumbered_categories_are_refused_with_their_cause_said_once(
     assert "(image 100)" in problem.message
 
 
-def test_other_unknown_categories_are_told_one_by_one(tmp_path: Path) -> None:
+def test_other_unknown_categories_are_reported_one_by_one(tmp_path: Path) -> None:
     found = entries()
     found[3]["category_id"] = found[9]["category_id"] = 77
 
     assert [each.code for each in of_coco(tmp_path, found).problems] == ["unknown-category"] * 2
 
 
-def test_the_highest_category_without_detections_is_pointed_out(tmp_path: Path) -> None:
+def test_a_highest_category_without_detections_gets_a_warning(tmp_path: Path) -> None:
     shifted = [
         each | {"category_id": each["category_id"] - 1} for each in entries() if each["category_id"] > 1
     ]
@@ -276,7 +276,7 @@ def test_the_highest_category_without_detections_is_pointed_out(tmp_path: Path) 
     assert of_coco(tmp_path, several).warnings == ()
 
 
-def test_results_for_another_image_set_are_refused_with_one_sentence(tmp_path: Path) -> None:
+def test_results_for_another_image_set_are_refused_in_one_sentence(tmp_path: Path) -> None:
     elsewhere = [each | {"image_id": each["image_id"] + 1000} for each in entries()]
     text = as_they_are([each | {"bbox": [10, 10, 90, 90]} for each in elsewhere])
 
@@ -289,7 +289,7 @@ def test_results_for_another_image_set_are_refused_with_one_sentence(tmp_path: P
     assert (in_text.file, in_text.line) == ("comp4_det_test_bird.txt", 1)
 
 
-def test_a_few_unknown_images_are_told_one_by_one(tmp_path: Path) -> None:
+def test_a_few_unknown_images_are_reported_one_by_one(tmp_path: Path) -> None:
     found = entries()
     for each in found[:20]:
         each["image_id"] = 7
@@ -313,7 +313,7 @@ def test_images_without_predictions_are_counted(tmp_path: Path) -> None:
     ("phase", "kept", "of", "example"),
     [(COCO, 100, "1 pairs of an image and a class", "image 100, cow"), (LVIS, 300, "1 images", "image 100")],
 )
-def test_predictions_beyond_those_that_count_are_said(
+def test_predictions_beyond_those_that_count_get_a_warning(
     tmp_path: Path, phase: Description, kept: int, of: str, example: str
 ) -> None:
     base = [each for each in entries() if (each["image_id"], each["category_id"]) != (100, 5)]
@@ -328,7 +328,7 @@ def test_predictions_beyond_those_that_count_are_said(
     )
 
 
-def test_a_single_confidence_is_said(tmp_path: Path) -> None:
+def test_a_single_confidence_gets_a_warning(tmp_path: Path) -> None:
     found = [each | ({"score": 0.5} if each["category_id"] in (2, 4) else {}) for each in entries()]
 
     messages = {
@@ -341,13 +341,13 @@ def test_a_single_confidence_is_said(tmp_path: Path) -> None:
     }
 
 
-def test_so_few_predictions_are_like_anything(tmp_path: Path) -> None:
+def test_very_few_predictions_get_no_warning(tmp_path: Path) -> None:
     few = [each | {"bbox": [0.1, 0.1, 0.5, 0.5], "score": 0.5} for each in entries()[:9]]
 
     assert of_coco(tmp_path, few).warnings == ()
 
 
-def test_warnings_are_in_the_report_and_older_reports_have_none(tmp_path: Path) -> None:
+def test_warnings_are_in_reports_but_not_in_older_ones(tmp_path: Path) -> None:
     validation = of_coco(tmp_path, [each | {"score": 0.5} for each in entries()])
     plain = validation.as_json()
 
