@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import insert, select, text
 from starlette.testclient import TestClient
 
-from app.models import Challenge, ChallengeOrganiser, Member, User
+from app.models import AuditRecord, Challenge, ChallengeOrganiser, Member, User
 from app.people.teams import leave_every_team
 from app.platform import Platform
 from tests.pages.conftest import Browser
@@ -220,6 +220,14 @@ def test_an_organiser_can_change_a_team_with_a_reason(
     assert "Reason" in organiser.page(f"/teams/{team}")
     organiser.send(f"/teams/{team}/members/{ada.id}/remove", reason="an account that was shared")
     assert [each["id"] for each in bob.call("GET", f"/teams/{team}")["members"]] == [bob.id]
+    with platform.transaction() as session:
+        of_organiser = (AuditRecord.user_id == organiser.id, AuditRecord.subject == f"team {team}")
+        records = select(AuditRecord.action, AuditRecord.reason).where(*of_organiser).order_by(AuditRecord.id)
+        assert session.execute(records).all() == [
+            ("team.change", "offensive"),
+            ("team.set_owner", "Ada is gone"),
+            ("team.remove_member", "an account that was shared"),
+        ]
 
 
 def test_the_last_owner_can_leave_only_after_handing_over_the_team(
