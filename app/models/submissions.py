@@ -219,4 +219,9 @@ class Result(Base):
     withdrawn_at: Mapped[datetime | None]
     withdrawn_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
     withdraw_reason: Mapped[str | None]
+    cancelled_at: Mapped[
+        datetime | None
+    ]  # withdrawn before a worker started it; costs nothing, retires no name
+    refunded_at: Mapped[datetime | None]  # when an organiser gave its quota back
+    refund_reason: Mapped[str | None]
     extra_slot_id: Mapped[int | None] = mapped_column(ForeignKey(ExtraSlot.id))  # None: within the quotas

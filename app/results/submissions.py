@@ -1,5 +1,6 @@
 """Submissions with their results, as the reader may see them."""
 
+import enum
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +11,10 @@ from sqlalchemy import (
     ColumnElement,
     Select,
     and_,
+    case,
     func,
     null,
+    or_,
     select,
     true,
 )
@@ -123,6 +126,11 @@ class SubmissionResult:
     withdrawn_at: datetime | None
     withdraw_reason: str | None
     can_withdraw: bool  # the reader may withdraw it from its board
+    can_cancel: bool = False  # the reader's team may still cancel it at no cost, because it waits
+    can_refund: bool = False  # the reader may give its quota back
+    cancelled_at: datetime | None = None
+    refunded_at: datetime | None = None  # when an organiser gave its quota back; for its team and organisers
+    refund_reason: str | None = None
     # among the rows that the reader sees on its board; None while it is not on the board
     rank: Rank | None = None
     # runs that were on its board, latest first, if it has several
@@ -171,6 +179,16 @@ def is_final(result: ResultState, run: RunState) -> bool:
     return result is not ResultState.PENDING and run not in (RunState.QUEUED, RunState.RUNNING)
 
 
+class QuotaEffect(enum.StrEnum):
+    """What a result costs its team's quota."""
+
+    COUNTS = "counts"
+    EXTRA = "extra slot"  # beyond the quotas, granted by an organiser
+    REFUNDED = "given back"
+    CANCELLED = "cancelled"
+    NONE = "costs nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class SubmissionRow:
     """A row of "my submissions": one result."""
@@ -186,6 +204,16 @@ class SubmissionRow:
     position: int | None
     mean: float | None
     failure_message: str | None
+    is_public: bool = False  # everybody sees the method
+    quota: QuotaEffect | None = None  # None for people outside of the team
+    is_waiting: bool = False  # no worker has started it: its team can cancel it
+
+    @property
+    def shown_state(self) -> str:
+        """The state as shown on pages."""
+        if self.quota is QuotaEffect.CANCELLED:
+            return "cancelled"
+        return self.run_state if self.state is ResultState.PENDING else self.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +280,18 @@ def class_value(score: RunScore, visibility: Visibility) -> ClassValue:
     )
 
 
+def may_cancel(result: Result, run: RunView) -> bool:
+    """Whether a result waits for a worker, as far as is known before it is locked."""
+    never_shown = result.state is ResultState.PENDING and result.published_run_id is None
+    return never_shown and run.state is RunState.QUEUED
+
+
+def may_refund(phase: PhaseView, method: Method, result: Result) -> bool:
+    """Whether a result may cost quota that has not been given back."""
+    may_count = result.state is ResultState.PENDING or result.published_run_id is not None
+    return bool(phase.quotas) and not method.is_baseline and may_count and result.refunded_at is None
+
+
 def result_view(
     actor: Actor, phase: PhaseView, method: Method, row: ShownRun, shown: RunView, standing: BoardHistory
 ) -> SubmissionResult:
@@ -276,6 +316,11 @@ def result_view(
         withdrawn_at=result.withdrawn_at and visibility_for(actor, phase).moment(result.withdrawn_at),
         withdraw_reason=result.withdraw_reason if is_ours else None,
         can_withdraw=is_ours and refusal is None,
+        can_cancel=actor.is_member(method.team_id) and may_cancel(result, shown),
+        can_refund=is_organised and may_refund(phase, method, result),
+        cancelled_at=result.cancelled_at and visibility_for(actor, phase).moment(result.cancelled_at),
+        refunded_at=result.refunded_at if is_ours else None,
+        refund_reason=result.refund_reason if is_ours else None,
         rank=standing.ranks.get(result.id),
         history=standing.histories.get(result.id, ()),
     )
@@ -419,6 +464,24 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunSco
     return found
 
 
+def _quota_effect() -> ColumnElement[str]:
+    """What a result costs its team's quota, for statements that join Method and Phase."""
+    return case(
+        (Result.cancelled_at.is_not(None), QuotaEffect.CANCELLED.value),
+        (Result.refunded_at.is_not(None), QuotaEffect.REFUNDED.value),
+        (or_(Method.is_baseline, ~quotas.counts(), Phase.stored_quotas == []), QuotaEffect.NONE.value),
+        (Result.extra_slot_id.is_not(None), QuotaEffect.EXTRA.value),
+        else_=QuotaEffect.COUNTS.value,
+    )
+
+
+def _is_waiting() -> ColumnElement[bool]:
+    """Whether a result waits for a worker, for statements that join Run."""
+    return and_(
+        Result.state == ResultState.PENDING, Result.published_run_id.is_(None), Run.state == RunState.QUEUED
+    )
+
+
 def rows_of_teams(
     session: Session, teams: Collection[int], *, only_public: bool, before: int | None
 ) -> RowPage[tuple[SubmissionRow, int, int | None]]:
@@ -434,7 +497,8 @@ def rows_of_teams(
     statement = (
         select(
             Submission.id, Challenge.code, Phase.image_set, Result.competition, Method.name, Submission.created_at,
-            Result.state, Run.state, Run.id, null(), Run.failure_message, Run.ladder_run_id,
+            Result.state, Run.state, Run.id, null(), Run.failure_message, Method.public_at.is_not(None), _quota_effect(),
+            _is_waiting(), Run.ladder_run_id,
         )
         .select_from(Result)
         .join(Submission, Result.submission_id == Submission.id)
@@ -447,9 +511,15 @@ def rows_of_teams(
         .order_by(Submission.id.desc(), Result.competition)
         .limit(PAGE + 1)
     )  # fmt: skip
-    found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
+    found = [(_row(row, only_public=only_public), ladder) for *row, ladder in session.execute(statement)]
     rows = [(row, row.position or 0, ladder) for row, ladder in found]
     return page_of(rows, PAGE, number=lambda one: one[0].submission)
+
+
+def _row(columns: Sequence[Any], *, only_public: bool) -> SubmissionRow:
+    *facts, effect, is_waiting = columns
+    row = SubmissionRow(*facts)
+    return row if only_public else replace(row, quota=QuotaEffect(effect), is_waiting=is_waiting)
 
 
 def phases_entered(session: Session, teams: Collection[int]) -> set[int]:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, func, or_, select, true, union
+from sqlalchemy import ColumnElement, and_, func, or_, select, true, union
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
@@ -261,14 +261,14 @@ MOST_TEAMS = 200  # suggested in a form, which accepts others too
 
 
 def counts() -> ColumnElement[bool]:
-    """Whether a result revealed a score or is about to."""
+    """Whether a result revealed a score or is about to, and its quota has not been given back."""
     was_published = (
         select(Publication.id)
         .where(Publication.result_id == Result.id, Publication.run_id.is_not(None))
         .correlate(Result)
         .exists()
     )
-    return or_(Result.state == ResultState.PENDING, was_published)
+    return and_(Result.refunded_at.is_(None), or_(Result.state == ResultState.PENDING, was_published))
 
 
 def counted_results(

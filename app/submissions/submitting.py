@@ -92,12 +92,12 @@ def stored_upload(session: Session, user_id: int, team_id: int, upload_id: uuid.
 
 
 def prior_results(session: Session, team_id: int, phase_id: int) -> list[PriorResult]:
-    """Return the team's earlier results in this phase."""
+    """Return the team's earlier results in this phase, without those that were cancelled before they were started."""
     statement = (
         select(Method.name, Result.competition, Result.state)
         .select_from(Result)
         .join(Method, Result.method_id == Method.id)
-        .where(Method.team_id == team_id, Result.phase_id == phase_id)
+        .where(Method.team_id == team_id, Result.phase_id == phase_id, Result.cancelled_at.is_(None))
     )
     return [PriorResult(*row) for row in session.execute(statement)]
 

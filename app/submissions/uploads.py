@@ -333,6 +333,7 @@ def _same_predictions(session: Session, upload: UploadView) -> tuple[SameResult,
             Upload.sha256 != own.sha256,
             Result.fingerprint.in_(numbers.keys() - {""}),
             Result.state.not_in((ResultState.FAILED, ResultState.REFUSED)),
+            Result.cancelled_at.is_(None),
         )
         .order_by(Result.submission_id, Result.competition)
     )

@@ -28,7 +28,7 @@ from app.organising.phases import PhaseSheet
 from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser
 from app.results.analyses import AnalysisView
-from app.results.submissions import SubmissionRow
+from app.results.submissions import QuotaEffect, SubmissionRow
 from app.submissions.questions import PRESETS
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse, SlotView
 from app.submissions.retention import Retention
@@ -54,6 +54,7 @@ from tests.pages.views import (
     QUESTIONS,
     VAL,
     board,
+    cancelled,
     confirmation,
     drawn_board,
     organised,
@@ -226,6 +227,7 @@ def of_submissions() -> Iterator[Sample]:
         yield page, context(ranked, detail(ranked.results[0].shown))
         yield page, context(withdrawn())
         yield page, context(replace(withdrawn(), unpublishable=EVIL))
+        yield page, context(cancelled())
     row = SubmissionRow(
         12, "VOC2007", "test", 3, EVIL, NOW, ResultState.PENDING, RunState.QUEUED, 2, None, None
     )
@@ -233,10 +235,17 @@ def of_submissions() -> Iterator[Sample]:
         row, state=ResultState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
     )
     scored = replace(row, state=ResultState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
+    waiting_row = replace(row, is_waiting=True, quota=QuotaEffect.COUNTS)
+    gone = replace(row, state=ResultState.WITHDRAWN, quota=QuotaEffect.CANCELLED, is_public=True)
     yield "submissions/mine.html", {"rows": (), "older": None, "quota": {}, "is_first": True}
     yield (
         "submissions/mine.html",
-        {"rows": (row, failed, scored), "older": "/x", "quota": {PHASE: (QUOTA_LINE,)}, "is_first": False},
+        {
+            "rows": (row, failed, scored, waiting_row, gone),
+            "older": "/x",
+            "quota": {PHASE: (QUOTA_LINE,)},
+            "is_first": False,
+        },
     )
 
 

@@ -131,6 +131,10 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
             withdrawn_at=None,
             withdraw_reason=None,
             can_withdraw=number == 1,
+            can_cancel=each.state is RunState.QUEUED,
+            can_refund=number == 1,
+            refunded_at=NOW if number == 2 else None,
+            refund_reason=EVIL,
         )
         for number, each in enumerate(runs, start=1)
     )
@@ -171,6 +175,13 @@ def withdrawn() -> SubmissionView:
     )
     private = replace(METHOD, public_at=None)
     return replace(view, results=(gone,), method=private, can_make_public=True)
+
+
+def cancelled() -> SubmissionView:
+    """A submission that its team cancelled before a worker started it."""
+    view = withdrawn()
+    [result] = view.results
+    return replace(view, results=(replace(result, cancelled_at=NOW, withdraw_reason=None),))
 
 
 def fault(code: str, file: str | None, line: int | None) -> dict[str, Any]:
