@@ -434,6 +434,7 @@ def _controls(
 ) -> BoardControls:
     teams = {row.team.id: row.team for row in stored.rows}
     return BoardControls(
+        phase=stored.phase,
         query=replace(query, page=page_of(board, query)),
         classes=classes,
         teams=tuple(sorted(teams.values(), key=lambda team: team.name.casefold())),

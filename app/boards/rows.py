@@ -18,6 +18,7 @@ from app.boards.selections import (
     column_groups,
     page_count,
 )
+from app.challenges.challenges import PhaseView
 from app.core.errors import MalformedError
 from app.results.groups import MOST_RUNS, share_group
 from app.submissions.methods import Training
@@ -128,6 +129,7 @@ class BoardControls:
     requested classes and rows; has_classes, has_details: whether this reader sees them.
     """
 
+    phase: PhaseView
     query: BoardQuery
     classes: tuple[str, ...]
     teams: tuple[BoardTeam, ...]

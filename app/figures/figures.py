@@ -104,6 +104,7 @@ class DrawnFigure:
 class FiguresPage:
     """The page of a board's figures. lacks_curves: the board may have classes without curves."""
 
+    phase: PhaseView
     view: FiguresView
     figures: tuple[DrawnFigure, ...]
     curves: tuple[DrawnFigure, ...]
@@ -198,7 +199,7 @@ def figures_page(platform: Platform, address: BoardKey, group: int = 1) -> Figur
     empty = {"columns": (), "rows": (), "svg": None}
     curves = tuple(_drawn(address, head, empty) for head in heads if head.is_curve)
     view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))
-    return FiguresPage(view, tuple(drawn), curves, lacks_curves=len(curves) >= MOST_CLASSES)
+    return FiguresPage(phase, view, tuple(drawn), curves, lacks_curves=len(curves) >= MOST_CLASSES)
 
 
 def _without_large_svg(drawn: DrawnFigure) -> DrawnFigure:

@@ -4,9 +4,11 @@ from fastapi import APIRouter
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
+from app.home import front
 from app.home import home as home_views
-from app.home.home import ChallengeSummary, ChallengeView, CompetitionView, HomeView, SearchResult
-from app.home.pages import Page, Set, Words
+from app.home.front import ChallengeBoards, ChallengeCard, HomeView
+from app.home.home import ChallengeView, CompetitionView, SearchResult
+from app.home.pages import Page, Set, State, Task, Words
 from app.web.dependencies import ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["challenges"], dependencies=[requires(Action.READ_PUBLIC)])
@@ -15,7 +17,7 @@ router = APIRouter(prefix="/api/v1", tags=["challenges"], dependencies=[requires
 @router.get("/home")
 def home(platform: ThePlatform) -> HomeView:
     """Return open phases, the next deadline and the newest public results."""
-    return home_views.home(platform)
+    return front.home(platform)
 
 
 @router.get("/find", dependencies=[limited(Limited.VIEW)])
@@ -25,9 +27,15 @@ def find(platform: ThePlatform, q: Words = "") -> SearchResult:
 
 
 @router.get("/challenges")
-def challenges(platform: ThePlatform) -> tuple[ChallengeSummary, ...]:
-    """List all challenges with their phases."""
-    return home_views.all_challenges(platform)
+def challenges(platform: ThePlatform, task: Task = None, state: State = None) -> tuple[ChallengeCard, ...]:
+    """List all challenges with their phases, the newest first; those with a task or in a state."""
+    return front.all_challenges(platform, task, state).challenges
+
+
+@router.get("/leaderboards")
+def leaderboards(platform: ThePlatform) -> tuple[ChallengeBoards, ...]:
+    """List all leaderboards by challenge, with their first public methods. Numbers of methods are at most a minute old."""
+    return front.all_boards(platform)
 
 
 @router.get("/challenges/{challenge}")

@@ -19,14 +19,12 @@ from app.challenges.examples import first_file, has_sizes, line_grammar, task_ru
 from app.challenges.terms import RequiredStep, required_step
 from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.figures import published
-from app.figures.published import PublishedLine
 from app.images.pictures import can_see_images, candidates, first_visible_picture, source_of
 from app.models import Challenge, Disclosure, Method
 from app.people.teams import is_public
 from app.platform import Platform
 from app.results import exposure, standings
-from app.results.standings import Matrix, RecentSubmission
+from app.results.standings import Matrix
 from app.submissions import quotas
 from app.submissions.methods import name_key
 from app.submissions.quotas import QuotaLine
@@ -104,27 +102,6 @@ class ChallengeSummary:
     title: str
     dataset: str
     phases: tuple[PhaseView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PhasePictures:
-    """An image for each task of a phase."""
-
-    phase: PhaseView
-    pictures: tuple[Representative, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HomeView:
-    """The front page."""
-
-    challenges: tuple[ChallengeSummary, ...]  # newest first
-    open: tuple[PhaseView, ...]  # in the order of closing
-    upcoming: tuple[PhaseView, ...]
-    deadline: PhaseView | None  # the open phase that closes first
-    newest: tuple[RecentSubmission, ...]
-    published: tuple[PublishedLine, ...] = ()  # historical challenges, not scored here
-    pictures: PhasePictures | None = None  # of an open phase with public images
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,22 +227,6 @@ class Timeline:
     now: Tick
 
 
-def next_deadline(phases: Sequence[PhaseView]) -> PhaseView | None:
-    """Return the open phase that closes first, or None if no open phase has a closing date."""
-    closing = [each for each in phases if each.state is PhaseState.OPEN and each.closes_at is not None]
-    return min(closing, key=lambda phase: phase.closes_at or phase.opens_at, default=None)
-
-
-def by_deadline(phases: Sequence[PhaseView], state: PhaseState) -> tuple[PhaseView, ...]:
-    """Sort the phases in a state by closing date, or by opening date if upcoming. Phases that never close come last."""
-    far = datetime.max.replace(tzinfo=UTC)
-
-    def moment(phase: PhaseView) -> datetime:
-        return phase.opens_at if state is PhaseState.UPCOMING else phase.closes_at or far
-
-    return tuple(sorted((each for each in phases if each.state is state), key=moment))
-
-
 def shown_phase(phases: Sequence[PhaseView], image_set: str | None) -> PhaseView | None:
     """Choose the phase whose methods a challenge's page shows.
 
@@ -366,45 +327,12 @@ def find_methods(session: Session, words: str, limit: int) -> tuple[FoundMethod,
     return tuple(FoundMethod(*row) for row in session.execute(statement))
 
 
-ARRIVALS = 8  # submissions on the front page
-MOST_LOOKED_AT = 4  # open phases that are searched for one with public images
 USES_FRESH = 60.0  # seconds for which the number of disclosed bits is cached
 LONGEST_EXAMPLE = 1200  # characters
 
 
-def home(platform: Platform) -> HomeView:
-    """Load the front page."""
-    with platform.snapshot() as session:
-        stored = challenges.all_challenges(session)
-        phases = challenges.all_phases(session)
-        newest = standings.recent_submissions(session, phases, ARRIVALS)
-    open_ = by_deadline(phases, PhaseState.OPEN)
-    return HomeView(
-        challenges=_summaries(stored, phases),
-        open=open_,
-        upcoming=by_deadline(phases, PhaseState.UPCOMING),
-        deadline=next_deadline(phases),
-        newest=newest,
-        pictures=_pictures(platform, open_),
-        published=published.lines(platform),
-    )
-
-
-def _pictures(platform: Platform, phases: Sequence[PhaseView]) -> PhasePictures | None:
-    """Return images of the first of these phases with public images."""
-    for phase in phases[:MOST_LOOKED_AT]:
-        if pictures := representative_images(platform, Actor(), phase):
-            return PhasePictures(phase, pictures)
-    return None
-
-
-def all_challenges(platform: Platform) -> tuple[ChallengeSummary, ...]:
-    """List all challenges, newest first."""
-    with platform.snapshot() as session:
-        return _summaries(challenges.all_challenges(session), challenges.all_phases(session))
-
-
-def _summaries(stored: Sequence[Challenge], phases: Sequence[PhaseView]) -> tuple[ChallengeSummary, ...]:
+def summaries(stored: Sequence[Challenge], phases: Sequence[PhaseView]) -> tuple[ChallengeSummary, ...]:
+    """Pair challenges with their phases."""
     return tuple(
         ChallengeSummary(
             code=challenge.code,
@@ -477,9 +405,9 @@ def find(platform: Platform, words: str) -> SearchResult:
     """Find challenges and public methods by name."""
     words = words.strip()
     with platform.snapshot() as session:
-        summaries = _summaries(challenges.all_challenges(session), challenges.all_phases(session))
+        known = summaries(challenges.all_challenges(session), challenges.all_phases(session))
         methods = find_methods(session, words, MOST_FOUND)
-    return SearchResult(words, likely_challenges(words, summaries), methods)
+    return SearchResult(words, likely_challenges(words, known), methods)
 
 
 def competition_page(platform: Platform, challenge: str, image_set: str, number: int) -> CompetitionView:

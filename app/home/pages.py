@@ -5,11 +5,13 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
+from app.home import front
 from app.home import home as home_views
+from app.home.front import ChallengeState
 from app.home.home import ChallengeView, competitions_of, timeline_of
 from app.results.standings import MOST_PAGES
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
@@ -29,13 +31,53 @@ Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 Words = Annotated[
     str, Query(max_length=100, description="the name of a challenge, or the beginning of a method's name")
 ]
+Task = Annotated[str | None, Query(max_length=40, description="only challenges with this task")]
+State = Annotated[ChallengeState | None, Query(description="only challenges in this state")]
 Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, best first")]
 
 
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
-def home(request: Request, platform: ThePlatform) -> Response:
+def home(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Show what this site is, what is open and what is new."""
-    return render_shared(request, "home/home.html", None, lambda: {"home": home_views.home(platform)})
+    is_admin = actor.is_admin  # an empty server tells them what to do
+
+    def read() -> dict[str, Any]:
+        return {"home": front.home(platform), "is_admin": is_admin}
+
+    return render_shared(request, "home/home.html", is_admin, read)
+
+
+@router.get("/challenges", dependencies=[requires(Action.READ_PUBLIC)])
+def challenges(request: Request, platform: ThePlatform, task: Task = None, state: State = None) -> Response:
+    """List all challenges, or those with a task or in a state."""
+    query = {"task": task, "state": state}
+
+    def read() -> dict[str, Any]:
+        return {"found": front.all_challenges(platform, task, state), "query": query}
+
+    return render_shared(request, "home/challenges.html", (task, state), read)
+
+
+@router.get("/leaderboards", dependencies=[requires(Action.READ_PUBLIC)])
+def leaderboards(request: Request, platform: ThePlatform) -> Response:
+    """List all leaderboards by challenge, with their first methods."""
+    return render_shared(
+        request, "home/leaderboards.html", None, lambda: {"challenges": front.all_boards(platform)}
+    )
+
+
+@router.get("/challenges/{challenge}/leaderboards", dependencies=[requires(Action.READ_PUBLIC)])
+def boards_of_challenge(platform: ThePlatform, challenge: str) -> Response:
+    """Lead to the main leaderboard of a challenge."""
+    return RedirectResponse(quote(front.board_of_challenge(platform, challenge)), status_code=303)
+
+
+@router.get("/challenges/{challenge}/figures", dependencies=[requires(Action.READ_PUBLIC)])
+def figures_of_challenge(platform: ThePlatform, challenge: str) -> Response:
+    """Lead to the figures of the main leaderboard of a challenge."""
+    return RedirectResponse(
+        f"{quote(front.board_of_challenge(platform, challenge))}/figures", status_code=303
+    )
 
 
 @router.post("/theme", dependencies=[requires(Action.READ_PUBLIC)])

@@ -20,10 +20,7 @@ def load_headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int,
     known = {run for run in run_ids if run is not None}
     if not known:
         return {}
-    statement = select(ClassScore.run_id, *SCORE).where(
+    statement = select(ClassScore.run_id, *SCORE, ClassScore.low, ClassScore.high).where(
         ClassScore.run_id.in_(known), ClassScore.class_name.is_(None)
     )
-    return {
-        run: StoredScore(value, held_out, reason)
-        for run, value, held_out, reason in session.execute(statement)
-    }
+    return {row[0]: StoredScore(*row[1:]) for row in session.execute(statement)}

@@ -13,7 +13,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 import scoring
 from app.challenges.challenges import PhaseView, is_past_embargo
-from app.challenges.disclosure import Visibility, public_visibility, withheld
+from app.challenges.disclosure import StoredScore, Visibility, public_visibility, withheld
 from app.models import Board, Method, Phase, Result, ResultState, Run, Submission, Team
 from app.people.teams import is_public
 from app.results.headlines import load_headlines
@@ -35,6 +35,7 @@ class StoredResult:
     run_id: int
     ladder_run_id: int | None
     sent_at: datetime
+    measure: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ class ResultView:
     submission: int
     mean: float | None
     date: datetime
+    own_data: bool = False  # the method may be trained on data other than the given
+    measure: str = ""
+    low: float | None = None  # of the 95 % confidence interval of the mean; None if hidden or being computed
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +326,14 @@ def select_of_methods(
     return [StoredResult(*row) for row in session.execute(statement)]
 
 
+def stored_results(session: Session, ids: Collection[int]) -> list[tuple[int, StoredResult]]:
+    """Return these results on boards with their ids."""
+    if not ids:
+        return []
+    statement = _results().add_columns(Result.id).where(Result.id.in_(ids))
+    return [(row[-1], StoredResult(*row[:-1])) for row in session.execute(statement)]
+
+
 def methods_of_team(session: Session, team_id: int, limit: int, *, only_public: bool) -> list[int]:
     """Return the newest methods of a team that have a result on a board."""
     standing = (
@@ -339,7 +352,7 @@ def _results() -> Select[*tuple[Any, ...]]:
     return (
         select(
             Result.phase_id, Result.competition, Method.id, Method.name, Method.is_baseline, Team.id, Team.name,
-            Submission.id, Run.id, Run.ladder_run_id, Submission.created_at,
+            Submission.id, Run.id, Run.ladder_run_id, Submission.created_at, func.coalesce(Run.measure, ""),
         )
         .select_from(Result)
         .join(Board, is_on_board())
@@ -385,24 +398,33 @@ def views(
     headlines = load_headlines(
         session, {run for each in results for run in (each.run_id, each.ladder_run_id)}
     )
-    return tuple(
-        ResultView(
-            challenge=phase.challenge,
-            challenge_title=phase.challenge_title,
-            image_set=phase.image_set,
-            competition=each.competition,
-            title=scoring.competition_of(phase.dataset, each.competition).title,
-            method_id=each.method_id,
-            method=each.method,
-            is_baseline=each.is_baseline,
-            team_id=each.team_id,
-            team=each.team,
-            submission=each.submission,
-            mean=visibility.mean(headlines.get(each.run_id), headlines.get(each.ladder_run_id or 0)),
-            date=visibility.moment(each.sent_at),
-        )
-        for each in results
-        for phase, visibility in [visibilities[each.phase_id]]
+    return tuple(_result_view(each, headlines, *visibilities[each.phase_id]) for each in results)
+
+
+def _result_view(
+    result: StoredResult, headlines: Mapping[int, StoredScore], phase: PhaseView, visibility: Visibility
+) -> ResultView:
+    info = scoring.competition_of(phase.dataset, result.competition)
+    score = headlines.get(result.run_id)
+    low, high = visibility.interval(score) if score else (None, None)
+    return ResultView(
+        challenge=phase.challenge,
+        challenge_title=phase.challenge_title,
+        image_set=phase.image_set,
+        competition=result.competition,
+        title=info.title,
+        method_id=result.method_id,
+        method=result.method,
+        is_baseline=result.is_baseline,
+        team_id=result.team_id,
+        team=result.team,
+        submission=result.submission,
+        mean=visibility.mean(score, headlines.get(result.ladder_run_id or 0)),
+        date=visibility.moment(result.sent_at),
+        own_data=info.own_data,
+        measure=result.measure,
+        low=low,
+        high=high,
     )
 
 

@@ -5,21 +5,28 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from app.challenges.challenges import PhaseState
+from app.challenges.challenges import PhaseState, PhaseView
 from app.figures.published import PublishedLine
+from app.home.front import (
+    ChallengeBoards,
+    ChallengeCard,
+    ChallengeList,
+    ChallengeState,
+    HomeView,
+    PhasePictures,
+)
 from app.home.home import (
     ChallengeSummary,
     ChallengeView,
     CompetitionLine,
     FoundMethod,
-    HomeView,
     PhaseCard,
-    PhasePictures,
     Representative,
     SearchResult,
     competitions_of,
     timeline_of,
 )
+from app.results.leaders import BoardSummary
 from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
 from tests.pages.method_views import RESULT
@@ -36,18 +43,9 @@ HISTORICAL = PublishedLine("voc2007", EVIL, EVIL)
 def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     phases = (PHASE, VAL)
     summary = ChallengeSummary("VOC2007", EVIL, "VOC2007", phases)
-    several = (RESULT, replace(RESULT, competition=1, title="Classification", mean=None))
-    empty = HomeView((), (), (), None, ())
-    yield "home/home.html", {"home": empty}
+    yield from of_the_front(phases)
     challenges = (summary, replace(summary, phases=()))
     stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
-    pictures = PhasePictures(VAL, (stands_for,))
-    newest = submissions_of(several, 8)
-    yield (
-        "home/home.html",
-        {"home": HomeView(challenges, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), pictures)},
-    )
-    yield "home/home.html", {"home": HomeView(challenges, (), (UPCOMING,), None, ())}
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
     yield "home/find.html", {"found": SearchResult(EVIL, challenges, methods)}
     yield "home/find.html", {"found": SearchResult("", (), ())}
@@ -69,6 +67,45 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
         timeline = timeline_of([card.phase for card in each.phases], NOW)
         competitions = competitions_of(each.phases)
         yield "home/challenge.html", {"challenge": each, "timeline": timeline, "competitions": competitions}
+
+
+def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Home and the lists of challenges and leaderboards: empty, open, upcoming and past."""
+    stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
+    leading = (replace(RESULT, mean=0.8, low=0.7, high=0.9), replace(RESULT, method_id=8, mean=0.8))
+    board = BoardSummary(
+        "VOC2007", EVIL, "test", 4, "detection", "Detection", True, 7, NOW, leading, hides_means=False
+    )
+    hidden = replace(board, leaders=(), hides_means=True, methods=1)
+    nothing = replace(hidden, hides_means=False, methods=0, last_result=None)
+    card = ChallengeCard(
+        "VOC2007", EVIL, "VOC2007", phases, ChallengeState.OPEN, PHASE.closes_at, ("detection", EVIL), 7, NOW, board,
+        (stands_for,),
+    )  # fmt: skip
+    bare = replace(card, phases=(), tasks=(), methods=0, last_result=None, main_board=None, pictures=())
+    cards = (
+        card,
+        replace(card, phases=(UPCOMING,), state=ChallengeState.UPCOMING, main_board=None),
+        replace(card, phases=(CLOSED,), state=ChallengeState.CLOSED),
+        replace(bare, phases=(VAL,), state=ChallengeState.OPEN),
+        replace(bare, state=ChallengeState.CLOSED),
+    )
+    more = tuple(replace(RESULT, competition=number, mean=None) for number in (1, 3, 4, 5))
+    newest = (*submissions_of((RESULT,), 8), *submissions_of(more, 8))
+    full = HomeView(
+        cards, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), PhasePictures(VAL, (stands_for,)), board
+    )
+    empty = HomeView((), (), (), None, ())
+    for home in (full, replace(full, main_board=replace(board, leaders=leading[1:])), empty):
+        for is_admin in (True, False):
+            yield "home/home.html", {"home": home, "is_admin": is_admin}
+    every = ChallengeList(cards, 5, ("detection", EVIL), tuple(ChallengeState))
+    for found in (every, replace(every, challenges=()), ChallengeList((), 0, (), ())):
+        yield "home/challenges.html", {"found": found, "query": {"task": None, "state": None}}
+    yield "home/challenges.html", {"found": every, "query": {"task": EVIL, "state": ChallengeState.OPEN}}
+    boards = ChallengeBoards("VOC2007", EVIL, phases, (board, hidden, nothing))
+    for listed in ((boards, replace(boards, code="VOC2008", boards=())), ()):
+        yield "home/leaderboards.html", {"challenges": listed}
 
 
 def matrix() -> Matrix:

@@ -9,7 +9,7 @@ from app.figures.published import CHALLENGES, PublishedPage, board_of
 from app.web.charts.shapes import Drawing, Text
 from app.web.dependencies import render_template
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW
+from tests.pages.views import NOW, PHASE
 
 ADDRESS = "/leaderboards/VOC2007/test/3/figures/median"
 
@@ -36,7 +36,7 @@ def large() -> DrawnFigure:
 def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
     view = FiguresView("VOC2007", EVIL, "test", 3, "Detection", "any data", True, NOW, EVIL, ())
     page = FiguresPage(
-        view, (drawn("one"), large()), (replace(drawn("curves-1"), svg=None),), lacks_curves=True
+        PHASE, view, (drawn("one"), large()), (replace(drawn("curves-1"), svg=None),), lacks_curves=True
     )
     empty = replace(page, figures=(), curves=())
     waiting = replace(view, is_computed=False, as_of=None, withheld=None)

@@ -43,7 +43,17 @@ def challenge(platform: Platform) -> str:
 @pytest.mark.usefixtures("challenge")
 @pytest.mark.parametrize(
     "path",
-    ["/", "/challenges/twin", "/find?q=twin", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2007"],
+    [
+        "/",
+        "/challenges",
+        "/challenges?state=open",
+        "/leaderboards",
+        "/challenges/twin",
+        "/find?q=twin",
+        "/docs/formats",
+        "/docs/protocols",
+        "/docs/protocols/voc2007",
+    ],
 )
 def test_the_twin_of_a_page_has_the_form_that_its_schema_says(
     app: FastAPI, browser: Browser, path: str

@@ -345,6 +345,7 @@ def drawn_board(board: BoardView, query: BoardQuery | None = None, **changes: An
     asked = query or BoardQuery(sort=board.sort, descending=board.descending)
     link = BoardLink(board.image_set, board.competition, board.title, board.protocol)
     known = BoardControls(
+        phase=PHASE,
         query=asked,
         classes=board.classes,
         teams=tuple({row.team.id: row.team for row in board.rows}.values()),

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.challenges.challenges import PhaseState, PhaseView
-from app.home.home import MOST_TICKS, by_deadline, next_deadline, shown_phase, timeline_of
+from app.home.front import by_deadline, next_deadline
+from app.home.home import MOST_TICKS, shown_phase, timeline_of
 from app.models import Disclosure
 from tests.pages.views import NOW, PHASE, VAL
 

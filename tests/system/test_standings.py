@@ -8,7 +8,7 @@ from sqlalchemy import func, update
 from app.challenges import challenges
 from app.challenges.disclosure import EVERYTHING, PUBLIC, Visibility
 from app.core.access import Actor
-from app.home import home
+from app.home import front, home
 from app.home.home import ChallengeView
 from app.models import ClassScore, Disclosure, Phase, Result, Role, Run, Team
 from app.platform import Platform
@@ -36,7 +36,9 @@ def code(rows: Rows) -> str:
     with rows.platform.transaction() as session:
         phase = session.get_one(Phase, rows.phase_id)
         found = next(
-            each for each in home.all_challenges(rows.platform) if phase.id in {one.id for one in each.phases}
+            each
+            for each in front.all_challenges(rows.platform).challenges
+            if phase.id in {one.id for one in each.phases}
         )
         return found.code
 
@@ -54,7 +56,7 @@ def means(rows: Rows) -> list[float | None]:
 def newest(rows: Rows) -> list[float | None]:
     return [
         result.mean
-        for arrival in home.home(rows.platform).newest
+        for arrival in front.home(rows.platform).newest
         for result in arrival.results
         if result.challenge == code(rows)
     ]
@@ -139,6 +141,7 @@ def test_a_ladder_ranks_by_what_it_shows(small_board: Platform) -> None:
 def test_the_number_of_queries_does_not_grow_with_the_results(small_board: Platform) -> None:
     rows = made(small_board)
     rows.result(mean=0.5)
+    read_pages(rows)  # numbers of methods are counted once a minute
     with asked(rows.platform) as before:
         read_pages(rows)
     for mean in (0.1, 0.2, 0.3, 0.4):
@@ -151,7 +154,9 @@ def test_the_number_of_queries_does_not_grow_with_the_results(small_board: Platf
 
 
 def read_pages(rows: Rows) -> None:
-    home.home(rows.platform)
+    front.home(rows.platform)
+    front.all_challenges(rows.platform)
+    front.all_boards(rows.platform)
     home.challenge_page(rows.platform, code(rows), "test", 1)
 
 

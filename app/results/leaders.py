@@ -1,0 +1,168 @@
+"""The leaders of every board, with the number of methods, for pages that name many boards."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select, true
+from sqlalchemy.orm import Session
+
+import scoring
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView
+from app.challenges.disclosure import public_visibility
+from app.models import Board, Method, Phase, Result, Submission
+from app.platform import Platform
+from app.results.recording import is_on_board
+from app.results.standings import (
+    ResultView,
+    StoredResult,
+    is_shown,
+    public_visibilities,
+    rank_column,
+    stored_results,
+    views,
+)
+
+COUNTS_FRESH = (
+    60.0  # seconds for which the numbers of methods are cached; counting reads every result on a board
+)
+LEADERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BoardSummary:
+    """A leaderboard in a list of leaderboards. leaders: best first; empty if the means are hidden."""
+
+    challenge: str
+    challenge_title: str
+    image_set: str
+    competition: int
+    task: str
+    title: str
+    own_data: bool  # methods may be trained on data other than the given
+    methods: int  # public ones
+    last_result: datetime | None
+    leaders: tuple[ResultView, ...]
+    hides_means: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many public methods there are, and when the newest result was submitted."""
+
+    methods: int
+    last: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts of each board, by phase and competition, and of each challenge, by its id."""
+
+    boards: Mapping[tuple[int, int], Count]
+    challenges: Mapping[int, Count]
+
+
+def counts(platform: Platform) -> Counts:
+    """Count the public methods on all boards; at most a minute old."""
+    return platform.cache.version(("counts of methods",), lambda: _counts(platform), COUNTS_FRESH)
+
+
+def _counts(platform: Platform) -> Counts:
+    on_board = (
+        select(
+            Result.phase_id,
+            Result.competition,
+            Phase.challenge_id,
+            Result.method_id,
+            Submission.created_at.label("sent_at"),
+        )
+        .join(Board, is_on_board())
+        .join(Phase, Result.phase_id == Phase.id)
+        .join(Method, Result.method_id == Method.id)
+        .join(Submission, Result.submission_id == Submission.id)
+        .where(is_shown())
+        .cte()
+    )
+    numbers = func.count(on_board.c.method_id.distinct()), func.max(on_board.c.sent_at)
+    of_boards = select(on_board.c.phase_id, on_board.c.competition, *numbers)
+    of_challenges = select(on_board.c.challenge_id, *numbers)
+    with platform.snapshot() as session:
+        boards = session.execute(of_boards.group_by(on_board.c.phase_id, on_board.c.competition)).all()
+        whole = session.execute(of_challenges.group_by(on_board.c.challenge_id)).all()
+    return Counts(
+        {(phase, competition): Count(*count) for phase, competition, *count in boards},
+        {challenge: Count(*count) for challenge, *count in whole},
+    )
+
+
+def board_summaries(
+    session: Session, phases: Sequence[PhaseView], counted: Counts, most: int = LEADERS
+) -> tuple[BoardSummary, ...]:
+    """Return every board of these phases with its first methods, as the public sees them."""
+    by_id = {phase.id: phase for phase in phases}
+    boards = challenges.boards_of(session, list(by_id))
+    leaders: dict[tuple[int, int], list[ResultView]] = {}
+    for each, view in _leaders(session, phases, most):
+        leaders.setdefault((each.phase_id, each.competition), []).append(view)
+    return tuple(
+        _summary(
+            by_id[board.phase_id],
+            board,
+            counted.boards.get((board.phase_id, board.competition)),
+            leaders.get((board.phase_id, board.competition), []),
+        )
+        for board in boards
+    )
+
+
+def _summary(
+    phase: PhaseView, board: Board, count: Count | None, leaders: Sequence[ResultView]
+) -> BoardSummary:
+    visibility = public_visibility(phase)
+    info = scoring.competition_of(phase.dataset, board.competition)
+    known = [count.last] if count else []
+    return BoardSummary(
+        challenge=phase.challenge,
+        challenge_title=phase.challenge_title,
+        image_set=phase.image_set,
+        competition=board.competition,
+        task=info.task,
+        title=info.title,
+        own_data=info.own_data,
+        methods=max(count.methods if count else 0, len(leaders)),
+        last_result=max((*map(visibility.moment, known), *(each.date for each in leaders)), default=None),
+        leaders=tuple(leaders),
+        hides_means=not visibility.means,
+    )
+
+
+def _leaders(
+    session: Session, phases: Sequence[PhaseView], most: int
+) -> list[tuple[StoredResult, ResultView]]:
+    """Return the first public methods of every board, best first; nothing of phases whose means are hidden."""
+    visibilities = public_visibilities(phases)
+    keys: dict[int, int] = {}
+    for by_ladder in (False, True):
+        alike = [
+            (phase, visibility)
+            for phase, visibility in visibilities.values()
+            if visibility.means and visibility.by_ladder is by_ladder
+        ]
+        if alike and (key := rank_column(alike[0][1])) is not None:
+            first = (
+                select(Result.id, key.label("key"))
+                .join(Method, Result.method_id == Method.id)
+                .where(is_on_board(), is_shown(), key >= 0)
+                .order_by(key.desc(), Result.id)
+                .limit(most)
+                .correlate(Board)
+                .lateral()
+            )
+            statement = select(first.c.id, first.c.key).select_from(Board).join(first, true())
+            of_phases = statement.where(Board.phase_id.in_([phase.id for phase, _ in alike]))
+            keys |= {row.id: row.key for row in session.execute(of_phases)}
+    stored = stored_results(session, keys)
+    paired = list(zip(stored, views(session, [each for _, each in stored], visibilities), strict=True))
+    paired.sort(key=lambda each: (-keys[each[0][0]], each[0][0]))
+    return [(result, view) for (_, result), view in paired]
