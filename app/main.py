@@ -13,7 +13,7 @@ from app.boards import pages as boards_pages
 from app.boards import team_api as boards_team_api
 from app.boards import team_pages as boards_team_pages
 from app.challenges import api as challenges_api
-from app.challenges import example_pages
+from app.challenges import example_pages, text_api, text_pages
 from app.challenges import pages as challenges_pages
 from app.core import logs
 from app.core.problems import problem_responses
@@ -97,6 +97,7 @@ API = (
     published_api.router,
     home_api.router,
     challenges_api.router,
+    text_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,
@@ -119,6 +120,7 @@ PAGES = (
     recovery_pages.router,
     personal_data_pages.router,
     challenges_pages.router,
+    text_pages.router,
     login_pages.router,
     second_factor_pages.router,
     openid_pages.router,

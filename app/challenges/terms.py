@@ -204,9 +204,7 @@ def accept(platform: Platform, actor: Actor, code: str, version: int) -> None:
 def editable_terms(platform: Platform, actor: Actor, code: str) -> tuple[str, TermsView | None]:
     """Return the title and last terms of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = challenges.challenge_of(session, code)
-        _require_organiser(actor, challenge.id if challenge else None, code)
-        assert challenge is not None
+        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
         return challenge.title, newest_terms(session, code, actor.user_id)
 
 
@@ -216,9 +214,7 @@ def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int
     An empty text removes the terms; the same text changes nothing. Raises NotFoundError, ForbiddenError.
     """
     with platform.transaction() as session:
-        challenge = locked_challenge(session, code)
-        _require_organiser(actor, challenge.id if challenge else None, code)
-        assert challenge is not None
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
         before = newest_terms(session, code, None)
         if (before.text if before else "") == new.text:
             return before.version if before else 0
@@ -236,8 +232,10 @@ def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int
         return version
 
 
-def _require_organiser(actor: Actor, challenge_id: int | None, code: str) -> None:
-    if challenge_id is None:
+def require_organiser(actor: Actor, challenge: Challenge | None, code: str) -> Challenge:
+    """Return the challenge if this person organises it. Raises NotFoundError, ForbiddenError."""
+    if challenge is None:
         raise NotFoundError(f"there is no challenge {code!r}")
-    if not actor.organises_challenge(challenge_id):
+    if not actor.organises_challenge(challenge.id):
         raise ForbiddenError("Only organisers of this challenge may do this")
+    return challenge

@@ -54,8 +54,10 @@ from app.models.table import (
     UploadState,
 )
 from app.models.teams import Invitation, Member, Team
+from app.models.texts import Announcement, ChallengePage, Site
 
 __all__ = [
+    "Announcement",
     "AnonymousLink",
     "ApiToken",
     "Approval",
@@ -66,6 +68,7 @@ __all__ = [
     "BoardGroups",
     "Challenge",
     "ChallengeOrganiser",
+    "ChallengePage",
     "ClassScore",
     "DamagedContent",
     "Decision",
@@ -106,6 +109,7 @@ __all__ = [
     "SecondFactor",
     "Service",
     "SimilarPair",
+    "Site",
     "Sketch",
     "Submission",
     "Team",

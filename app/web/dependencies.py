@@ -23,6 +23,7 @@ from app.core.rate_limits import Limited, client_of
 from app.platform import Platform
 from app.web import formats
 from app.web.addresses import address_of
+from app.web.markdown import markdown
 from app.web.theme import Theme, splices_of_theme, theme_of
 
 ROOT = Path(__file__).parents[2]
@@ -138,6 +139,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= formats.FILTERS
+    environment.filters["markdown"] = markdown
     return environment
 
 

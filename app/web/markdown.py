@@ -82,14 +82,15 @@ def _sanitised(html: str, challenge: str | None) -> str:
     def filtered(tag: str, name: str, value: str) -> str | None:
         return None if (tag, name) == ("img", "src") and not is_own_image(value, challenge) else value
 
-    return nh3.clean(
+    clean = nh3.clean(
         html,
         tags=set(TAGS),
         attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
         attribute_filter=filtered,
         url_schemes=set(LINKS),
-        link_rel="nofollow noopener",
+        link_rel="nofollow noopener noreferrer",
     )
+    return clean.replace("'", "&#39;")  # as in the rest of a page; its attributes stand in double quotes
 
 
 def _renumber(tokens: Sequence[Token], heading: int) -> None:

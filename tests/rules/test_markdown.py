@@ -33,7 +33,7 @@ def harmful(html: str, challenge: str) -> list[str]:
         href, source = attributes.get("href") or "", attributes.get("src")
         if re.match(r"(?i)\s*(?!https?:)[a-z][a-z0-9+.-]*:", href):
             found.append(href)
-        if tag == "a" and attributes.get("rel") != "nofollow noopener":
+        if tag == "a" and attributes.get("rel") != "nofollow noopener noreferrer":
             found.append("a without rel")
         if source and not source.startswith((f"/pictures/{challenge}/", f"/challenges/{challenge}/")):
             found.append(source)
@@ -53,7 +53,7 @@ def test_a_text_becomes_headings_lists_tables_links_and_pictures_of_the_challeng
     assert "<strong>objects</strong>" in html
     assert '<th scope="col">set</th>' in html
     assert 'tabindex="0"' in html
-    assert '<a href="https://example.org/a" rel="nofollow noopener">Paper</a>' in html
+    assert '<a href="https://example.org/a" rel="nofollow noopener noreferrer">Paper</a>' in html
     assert '<img src="/pictures/oak/val/7/picture.jpg?v=1" alt="A scene" loading="lazy">' in html
     assert "style" not in html
 

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
-from app.models import Challenge, Disclosure, Phase, Terms, User
+from app.models import Announcement, Challenge, ChallengePage, Disclosure, Phase, Terms, User
 from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_team
 from app.web.dependencies import action_of
@@ -59,8 +59,9 @@ FIXED = {
     "token_id": "1",
     "key": "unknown",
     "invitation_id": "1",
+    "announcement_id": "1",
 }
-NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", *OF_A_RESULT), "999999999") | {
+NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
     "image_set": "nowhere",
@@ -160,6 +161,8 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         here = session.query(Challenge).filter_by(code=HERE).one()
         there = session.query(Challenge).filter_by(code=THERE).one()
         session.add(Terms(challenge_id=there.id, version=1, text="Be fair"))
+        session.add(ChallengePage(challenge_id=here.id, contact="organisers@example.org"))
+        session.add(Announcement(id=1, challenge_id=here.id, title="News", text="Some"))
         template = session.query(Phase).filter_by(challenge_id=here.id).one()
         people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]
         session.add_all(people)
