@@ -13,7 +13,7 @@ from app.boards import pages as boards_pages
 from app.boards import team_api as boards_team_api
 from app.boards import team_pages as boards_team_pages
 from app.challenges import api as challenges_api
-from app.challenges import example_pages, text_api, text_pages
+from app.challenges import example_pages, news_pages, text_api, text_pages
 from app.challenges import pages as challenges_pages
 from app.core import logs
 from app.core.problems import problem_responses
@@ -121,6 +121,7 @@ PAGES = (
     personal_data_pages.router,
     challenges_pages.router,
     text_pages.router,
+    news_pages.router,
     login_pages.router,
     second_factor_pages.router,
     openid_pages.router,

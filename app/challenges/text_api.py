@@ -1,22 +1,80 @@
-"""JSON API: what organisers write about their challenge."""
+"""JSON API: rules and news of challenges, and what organisers write about them."""
 
 from fastapi import APIRouter
 
-from app.challenges import texts
+from app.challenges import news, texts
+from app.challenges import rules as challenge_rules
+from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
+from app.challenges.rules import RulesView
 from app.challenges.texts import NewTexts, TextSheet
 from app.core.access import Action
+from app.core.paging import Before
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
-router = APIRouter(prefix="/api/v1", tags=["organisers"])
+router = APIRouter(prefix="/api/v1")
 
 
-@router.get("/organise/challenges/{challenge}/page", dependencies=[requires(Action.ORGANISE)])
+@router.get("/challenges/{challenge}/rules", tags=["challenges"], dependencies=[requires(Action.READ_PUBLIC)])
+def rules(platform: ThePlatform, challenge: str) -> RulesView:
+    """Return the rules of a challenge: those of its phases in sentences, the organisers' text, the terms."""
+    return challenge_rules.rules_page(platform, challenge)
+
+
+@router.get("/challenges/{challenge}/news", tags=["challenges"], dependencies=[requires(Action.READ_PUBLIC)])
+def challenge_news(platform: ThePlatform, challenge: str, before: Before = None) -> NewsView:
+    """Return the announcements of a challenge, newest first."""
+    return news.news_page(platform, challenge, before)
+
+
+@router.post(
+    "/organise/challenges/{challenge}/news",
+    status_code=201,
+    tags=["organisers"],
+    dependencies=[requires(Action.ORGANISE)],
+)
+def publish(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewAnnouncement
+) -> AnnouncementView:
+    """Publish an announcement."""
+    number = news.publish(platform, actor, challenge, new)
+    return news.editable_announcement(platform, actor, challenge, number)
+
+
+@router.put(
+    "/organise/challenges/{challenge}/news/{announcement_id}",
+    tags=["organisers"],
+    dependencies=[requires(Action.ORGANISE)],
+)
+def edit(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, announcement_id: int, new: NewAnnouncement
+) -> AnnouncementView:
+    """Change an announcement. `version` is the one that was read: another organiser's newer text is not overwritten."""
+    news.edit(platform, actor, challenge, announcement_id, new)
+    return news.editable_announcement(platform, actor, challenge, announcement_id)
+
+
+@router.delete(
+    "/organise/challenges/{challenge}/news/{announcement_id}",
+    status_code=204,
+    tags=["organisers"],
+    dependencies=[requires(Action.ORGANISE)],
+)
+def delete(platform: ThePlatform, actor: CurrentActor, challenge: str, announcement_id: int) -> None:
+    """Delete an announcement."""
+    news.delete(platform, actor, challenge, announcement_id)
+
+
+@router.get(
+    "/organise/challenges/{challenge}/page", tags=["organisers"], dependencies=[requires(Action.ORGANISE)]
+)
 def page(platform: ThePlatform, actor: CurrentActor, challenge: str) -> TextSheet:
     """Return the texts of a challenge as its organisers edit them."""
     return texts.editable_texts(platform, actor, challenge)
 
 
-@router.put("/organise/challenges/{challenge}/page", dependencies=[requires(Action.ORGANISE)])
+@router.put(
+    "/organise/challenges/{challenge}/page", tags=["organisers"], dependencies=[requires(Action.ORGANISE)]
+)
 def set_page(platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewTexts) -> TextSheet:
     """Replace all texts of a challenge. `version` is the one that was read: another organiser's newer texts are not overwritten."""
     texts.set_texts(platform, actor, challenge, new)

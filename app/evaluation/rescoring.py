@@ -24,7 +24,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 import scoring
-from app.challenges import challenges
+from app.challenges import challenges, news
 from app.challenges.challenges import organised_by
 from app.core import audit
 from app.core.access import Actor
@@ -33,7 +33,19 @@ from app.core.errors import ConflictError, NotFoundError
 from app.core.paging import RowPage, page_of
 from app.evaluation.scoring import ENDED
 from app.jobs import queue
-from app.models import Board, Decision, Job, Method, Phase, Rescore, Result, ResultState, Run, RunState
+from app.models import (
+    Board,
+    Decision,
+    GroundTruth,
+    Job,
+    Method,
+    Phase,
+    Rescore,
+    Result,
+    ResultState,
+    Run,
+    RunState,
+)
 from app.platform import Platform
 from app.results import ladder, recording, withdrawing
 
@@ -243,6 +255,17 @@ def switch_boards(session: Session, rescore: Rescore) -> None:
         ),
         execution_options={"synchronize_session": False},
     )
+
+
+def announce_new_truth(session: Session, rescore: Rescore) -> None:
+    """Announce the ground truth of a re-scoring, unless the boards already use it."""
+    truth, phase = (
+        session.get_one(GroundTruth, rescore.ground_truth_id),
+        session.get_one(Phase, rescore.phase_id),
+    )
+    is_old = exists().where(Board.phase_id == phase.id, Board.ground_truth_id != truth.id)
+    if session.scalar(select(is_old)):
+        news.announce_ground_truth(session, phase.challenge_id, phase.image_set, truth.version)
 
 
 def move_queued_runs(session: Session, phase_id: int) -> int:
@@ -522,6 +545,7 @@ def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
 def _activate(session: Session, rescore: Rescore) -> None:
     """Switch the boards to the new runs and versions. Readers see either the old board or the new one."""
     if rescore.result_id is None:
+        announce_new_truth(session, rescore)
         switch_boards(session, rescore)
         move_queued_runs(session, rescore.phase_id)
     ladder.carry_over(session, rescore.id)

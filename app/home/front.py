@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from app.challenges import challenges
+from app.challenges import challenges, news
 from app.challenges.challenges import PhaseState, PhaseView, offered_competitions
+from app.challenges.news import AnnouncementView
 from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
 from app.figures import published
@@ -20,6 +21,7 @@ from app.results.leaders import BoardSummary, Counts
 from app.results.standings import RecentSubmission
 
 ARRIVALS: Final = 8  # submissions on the front page
+ANNOUNCED: Final = 3  # announcements on it
 MOST_PICTURED: Final = 12  # challenges that are shown with pictures, the newest
 PICTURES: Final = 3  # of a challenge
 PICTURES_FRESH: Final = 60.0  # seconds for which the choice of pictures is cached
@@ -91,6 +93,7 @@ class HomeView:
     published: tuple[PublishedLine, ...] = ()  # historical challenges, not scored here
     pictures: PhasePictures | None = None  # of an open phase with public images
     main_board: BoardSummary | None = None  # of the challenges that are open, the one with most methods
+    news: tuple[AnnouncementView, ...] = ()  # the newest of all challenges
 
 
 def next_deadline(phases: Sequence[PhaseView]) -> PhaseView | None:
@@ -150,6 +153,7 @@ class _Loaded:
     boards: tuple[BoardSummary, ...]
     newest: tuple[RecentSubmission, ...]
     counted: Counts
+    announced: tuple[AnnouncementView, ...]
 
 
 def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
@@ -159,7 +163,8 @@ def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
         phases = challenges.all_phases(session)
         boards = leaders.board_summaries(session, phases, counted)
         newest = standings.recent_submissions(session, phases, arrivals) if arrivals else ()
-    return _Loaded(summaries(stored, phases), phases, boards, newest, counted)
+        announced = news.newest(session, None, ANNOUNCED).rows if arrivals else ()
+    return _Loaded(summaries(stored, phases), phases, boards, newest, counted, announced)
 
 
 def home(platform: Platform) -> HomeView:
@@ -173,6 +178,7 @@ def home(platform: Platform) -> HomeView:
         upcoming=by_deadline(loaded.phases, PhaseState.UPCOMING),
         deadline=next_deadline(loaded.phases),
         newest=loaded.newest,
+        news=loaded.announced,
         published=published.lines(platform),
         pictures=_pictures_of_first(platform, open_),
         main_board=max(

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges import challenges
+from app.challenges import challenges, news
 from app.challenges.challenges import description_of, is_over, quotas_of_new_phase
 from app.challenges.disclosure import Terms, change_refusal
 from app.images import making
@@ -492,6 +492,7 @@ def _change_rules(session: Session, phase: Phase, request: TreeImport, now: date
         ladder.show_own(session, phase.id)
     for name, value in _columns(after).items():
         setattr(phase, name, value)
+    news.announce_schedule(session, phase.challenge_id, phase.image_set, before, after)
     queue.add_boards(session, Result.phase_id == phase.id)
     return before, after
 

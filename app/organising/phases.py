@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges
+from app.challenges import challenges, news
 from app.challenges.challenges import PhaseState, PhaseView, description_of, find_phase, is_over, tasks_of
 from app.challenges.disclosure import public_visibility
 from app.core import audit
@@ -283,6 +283,9 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
             rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
         )  # fmt: skip
         limit_change.apply(row)
+        news.announce_schedule(
+            session, phase.challenge_id, phase.image_set, replace(phase, quotas=phase.own_quotas), row
+        )
         queue.add_boards(session, Result.phase_id == phase_id)
         after = _as_text(row, limit_change.after)
         changed = [name for name in before if before[name] != after[name]]

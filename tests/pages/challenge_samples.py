@@ -30,6 +30,7 @@ from app.results.leaders import BoardSummary
 from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
 from tests.pages.method_views import RESULT
+from tests.pages.text_samples import WRITTEN
 from tests.pages.views import NOW, PHASE, VAL
 
 CLOSED = replace(
@@ -93,7 +94,7 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     more = tuple(replace(RESULT, competition=number, mean=None) for number in (1, 3, 4, 5))
     newest = (*submissions_of((RESULT,), 8), *submissions_of(more, 8))
     full = HomeView(
-        cards, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), PhasePictures(VAL, (stands_for,)), board
+        cards, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), PhasePictures(VAL, (stands_for,)), board, (WRITTEN,)
     )
     empty = HomeView((), (), (), None, ())
     for home in (full, replace(full, main_board=replace(board, leaders=leading[1:])), empty):

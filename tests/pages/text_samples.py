@@ -1,11 +1,20 @@
 """What organisers and admins write, with what the pages are rendered with."""
 
+import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
+from app.challenges.rules import PhaseRules, RulesView, rules_of
 from app.challenges.texts import FIELDS, NewTexts, TextSheet
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW
+from tests.pages.views import NOW, PHASE, VAL
+
+WRITTEN = AnnouncementView(
+    7, uuid.UUID(int=7), "VOC2007", EVIL, 2, EVIL, f"# {EVIL}", NOW, NOW, is_automatic=False
+)
+AUTOMATIC = replace(WRITTEN, id=8, edited_at=None, is_automatic=True)
 
 
 def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -21,6 +30,32 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "texts/edit.html", page
         yield "texts/edit.html", page | {"problems": dict.fromkeys(FIELDS, EVIL)}
         yield "texts/edit.html", page | {"refused": EVIL, "theirs": {"overview": EVIL, "rules": ""}}
-        new = NewTexts.model_construct(**written)
+        new = NewTexts(overview=EVIL, rules=EVIL, organisers=EVIL, tagline=EVIL)
         yield "texts/edit.html", page | {"preview": new}
         yield "texts/edit.html", page | {"preview": NewTexts()}
+    announced = NewAnnouncement(title=EVIL, text=EVIL)
+    phases = tuple(PhaseRules(each, rules_of(each, approves_teams=True)) for each in (PHASE, VAL))
+    yield "texts/rules.html", {"view": RulesView("VOC2007", EVIL, phases, f"# {EVIL}", EVIL, 3)}
+    yield "texts/rules.html", {"view": RulesView("VOC2007", EVIL, (), "", None, None)}
+    for news in (
+        NewsView("VOC2007", EVIL, (WRITTEN, AUTOMATIC), 7),
+        NewsView("VOC2007", EVIL, (), None),
+    ):
+        yield "texts/news.html", {"news": news}
+        empty = {"title": "", "text": "", "version": 0}
+        yield "texts/write_news.html", {"news": news, "form": empty, "problems": {}, "preview": None}
+        typed = {"title": EVIL, "text": EVIL, "version": 1}
+        wrong = {"title": EVIL, "text": EVIL}
+        yield "texts/write_news.html", {"news": news, "form": typed, "problems": wrong, "preview": None}
+        yield "texts/write_news.html", {"news": news, "form": typed, "problems": {}, "preview": announced}
+    edit = {
+        "announcement": WRITTEN,
+        "form": typed,
+        "problems": {},
+        "preview": None,
+        "refused": "",
+        "theirs": {},
+    }
+    yield "texts/edit_news.html", edit
+    yield "texts/edit_news.html", edit | {"problems": wrong, "refused": EVIL, "theirs": wrong}
+    yield "texts/edit_news.html", edit | {"preview": announced}

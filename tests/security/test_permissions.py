@@ -59,7 +59,7 @@ FIXED = {
     "token_id": "1",
     "key": "unknown",
     "invitation_id": "1",
-    "announcement_id": "1",
+    "announcement_id": "1000000",
 }
 NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
@@ -162,7 +162,7 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         there = session.query(Challenge).filter_by(code=THERE).one()
         session.add(Terms(challenge_id=there.id, version=1, text="Be fair"))
         session.add(ChallengePage(challenge_id=here.id, contact="organisers@example.org"))
-        session.add(Announcement(id=1, challenge_id=here.id, title="News", text="Some"))
+        session.add(Announcement(id=1_000_000, challenge_id=here.id, title="News", text="Some"))
         template = session.query(Phase).filter_by(challenge_id=here.id).one()
         people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]
         session.add_all(people)

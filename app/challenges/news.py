@@ -1,0 +1,302 @@
+"""News of challenges: announcements that organisers write, and those by which changes of a phase announce themselves."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final, Protocol, Unpack
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import func, select, true
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.challenges.rules import date_in_words
+from app.challenges.terms import require_organiser
+from app.challenges.texts import Lines
+from app.core import audit
+from app.core.access import Actor
+from app.core.audit import Facts
+from app.core.errors import ConflictError, NotFoundError
+from app.core.names import Visible
+from app.core.paging import RowPage, page_of
+from app.models import Announcement, Challenge, Quota
+from app.platform import Platform
+from app.web.formats import duration, plural
+from app.web.markdown import LONGEST
+
+PAGE: Final = 20  # announcements
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncementView:
+    """An announcement. text: Markdown; is_automatic: a change of a phase announced itself."""
+
+    id: int
+    public_id: uuid.UUID  # its name in feeds, which never changes
+    challenge: str
+    challenge_title: str
+    version: int
+    title: str
+    text: str
+    created_at: datetime
+    edited_at: datetime | None
+    is_automatic: bool
+
+    @property
+    def updated_at(self) -> datetime:
+        """When it was last changed."""
+        return self.edited_at or self.created_at
+
+
+@dataclass(frozen=True, slots=True)
+class NewsView:
+    """A page of a challenge's news, newest first; `next` is the `before` of the following page."""
+
+    challenge: str
+    title: str
+    announcements: tuple[AnnouncementView, ...]
+    next: int | None
+
+
+class NewAnnouncement(BaseModel):
+    """The form of an announcement."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    title: Annotated[str, Field(min_length=3, max_length=120), Visible]
+    text: Annotated[Lines, Field(min_length=1, max_length=LONGEST, description="Markdown")]
+    version: Annotated[
+        int, Field(ge=0, le=2**31 - 1, description="the version that was edited; 0 for a new announcement")
+    ] = 0
+
+
+class Schedule(Protocol):
+    """The dates and quotas of a phase."""
+
+    @property
+    def opens_at(self) -> datetime:
+        """When it opens."""
+
+    @property
+    def closes_at(self) -> datetime | None:
+        """When it closes; None for never."""
+
+    @property
+    def grace(self) -> timedelta:
+        """How long after the close an upload may be confirmed."""
+
+    @property
+    def quotas(self) -> tuple[Quota, ...]:
+        """Its quotas."""
+
+
+def date_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[str]:
+    """Yield a sentence for each date of a phase that has changed."""
+    if before.opens_at != after.opens_at:
+        yield f"`{image_set}` opens on {date_in_words(after.opens_at)} instead of {date_in_words(before.opens_at)}."
+    if before.closes_at != after.closes_at:
+        old = date_in_words(before.closes_at) if before.closes_at else "never"
+        new = f"closes on {date_in_words(after.closes_at)}" if after.closes_at else "has no closing date"
+        yield f"`{image_set}` {new}; before, it was {old}."
+    if before.grace != after.grace and after.closes_at is not None:
+        yield (
+            f"An upload to `{image_set}` that was started before the close may be confirmed for another"
+            f" {duration(after.grace)} instead of {duration(before.grace)}."
+        )
+
+
+def quota_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[str]:
+    """Yield a sentence if the quotas of a phase have changed."""
+    if before.quotas != after.quotas:
+        yield (
+            f"The quota of `{image_set}` for each task is {_in_words(after.quotas)}; it was {_in_words(before.quotas)}."
+        )
+
+
+def _in_words(quotas: tuple[Quota, ...]) -> str:
+    each = (f"{plural(quota.results, 'result')} in {plural(quota.days, 'day')}" for quota in quotas)
+    return " and ".join(each) or "unlimited"
+
+
+def announce_schedule(
+    session: Session, challenge_id: int, image_set: str, before: Schedule, after: Schedule
+) -> None:
+    """Announce what has changed of a phase's dates and quotas, if anything, in the transaction of the change."""
+    dates, quotas = (
+        [*date_changes(image_set, before, after)],
+        [*quota_changes(image_set, before, after)],
+    )
+    subjects = [name for name, found in (("dates", dates), ("quota", quotas)) if found]
+    if subjects:
+        title = f"{image_set}: new {' and '.join(subjects)}"
+        session.add(
+            Announcement(challenge_id=challenge_id, title=title, text="\n\n".join(dates + quotas), version=1)
+        )
+
+
+def announce_ground_truth(session: Session, challenge_id: int, image_set: str, version: int) -> None:
+    """Announce that the boards of a phase use a new version of the ground truth, in the transaction that switches them."""
+    text = (
+        f"The leaderboards of `{image_set}` now use version {version} of the ground truth. The results on them were scored"
+        " again; the page of a submission lists its earlier scores."
+    )
+    session.add(
+        Announcement(
+            challenge_id=challenge_id, title=f"{image_set}: ground truth corrected", text=text, version=1
+        )
+    )
+
+
+def newest(
+    session: Session, code: str | None, limit: int, before: int | None = None
+) -> RowPage[AnnouncementView]:
+    """Return announcements, newest first. code: of one challenge, None for all; before: those that are older than this one."""
+    statement = (
+        select(Announcement, Challenge.code, Challenge.title)
+        .join(Challenge)
+        .where(
+            Challenge.code == code if code is not None else true(),
+            Announcement.id < before if before else true(),
+        )
+        .order_by(Announcement.id.desc())
+        .limit(limit + 1)
+    )
+    found = [_view(*row) for row in session.execute(statement)]
+    return page_of(found, limit, number=lambda row: row.id)
+
+
+def _view(row: Announcement, code: str, title: str) -> AnnouncementView:
+    return AnnouncementView(
+        row.id, row.public_id, code, title, row.version, row.title, row.text, row.created_at, row.edited_at,
+        is_automatic=row.created_by is None,
+    )  # fmt: skip
+
+
+def news_page(platform: Platform, code: str, before: int | None = None) -> NewsView:
+    """Load a page of a challenge's news. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        challenge = challenges.challenge_of(session, code)
+        if challenge is None:
+            raise NotFoundError(f"there is no challenge {code!r}")
+        rows = newest(session, code, PAGE, before)
+    return NewsView(challenge.code, challenge.title, rows.rows, rows.next)
+
+
+def all_news(platform: Platform, limit: int) -> tuple[AnnouncementView, ...]:
+    """Return the newest announcements of all challenges."""
+    with platform.transaction() as session:
+        return newest(session, None, limit).rows
+
+
+def editable_news(platform: Platform, actor: Actor, code: str, before: int | None = None) -> NewsView:
+    """Load a page of the news of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
+    with platform.snapshot() as session:
+        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        rows = newest(session, code, PAGE, before)
+    return NewsView(challenge.code, challenge.title, rows.rows, rows.next)
+
+
+def editable_announcement(
+    platform: Platform, actor: Actor, code: str, announcement_id: int
+) -> AnnouncementView:
+    """Return an announcement of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        return _view(_stored(session, challenge, announcement_id), challenge.code, challenge.title)
+
+
+def _stored(session: Session, challenge: Challenge, announcement_id: int) -> Announcement:
+    """Return an announcement, locked until the end of the transaction. Raises NotFoundError."""
+    row = session.get(Announcement, announcement_id, with_for_update=True)
+    if row is None or row.challenge_id != challenge.id:
+        raise NotFoundError(f"there is no announcement {announcement_id} in {challenge.code}")
+    return row
+
+
+def publish(platform: Platform, actor: Actor, code: str, new: NewAnnouncement) -> int:
+    """Publish an announcement and return its id. Raises NotFoundError, ForbiddenError."""
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        row = Announcement(
+            challenge_id=challenge.id, title=new.title, text=new.text, created_by=actor.user_id, version=1
+        )
+        session.add(row)
+        session.flush()
+        _record(session, actor, "news.publish", row, after={"title": row.title})
+        number = row.id
+    platform.cache.expire_versions()
+    return number
+
+
+def edit(platform: Platform, actor: Actor, code: str, announcement_id: int, new: NewAnnouncement) -> None:
+    """Change an announcement; the same text changes nothing.
+
+    Raises NotFoundError, ForbiddenError, ConflictError if somebody has changed it since the version that was edited.
+    """
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        row = _stored(session, challenge, announcement_id)
+        if (row.title, row.text) == (new.title, new.text):
+            return
+        if new.version != row.version:
+            message = "Another organiser has changed this announcement after you had opened it. Nothing of yours was saved"
+            raise ConflictError(message)
+        before = {"title": row.title, "version": row.version}
+        row.title, row.text, row.version = new.title, new.text, row.version + 1
+        row.edited_at = challenges.now(session)
+        _record(
+            session,
+            actor,
+            "news.edit",
+            row,
+            before=before,
+            after={"title": row.title, "version": row.version},
+        )
+    platform.cache.expire_versions()
+
+
+def delete(platform: Platform, actor: Actor, code: str, announcement_id: int) -> None:
+    """Delete an announcement. Raises NotFoundError, ForbiddenError."""
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        row = _stored(session, challenge, announcement_id)
+        _record(session, actor, "news.delete", row, before={"title": row.title, "text": row.text})
+        session.delete(row)
+    platform.cache.expire_versions()
+
+
+def _record(session: Session, actor: Actor, action: str, row: Announcement, **values: Unpack[Facts]) -> None:
+    values["challenge_id"] = row.challenge_id
+    audit.record(session, actor.user_id, action, f"announcement {row.id}", **values)
+
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+FEED: Final = 50  # announcements in a feed
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The newest announcements of a challenge, or of all. updated_at: when the newest change was made."""
+
+    title: str
+    path: str  # of the page that it is the feed of
+    announcements: tuple[AnnouncementView, ...]
+    updated_at: datetime
+
+
+def feed(platform: Platform, code: str | None) -> Feed:
+    """Load the feed of a challenge, or of all. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        challenge = challenges.challenge_of(session, code) if code is not None else None
+        if code is not None and challenge is None:
+            raise NotFoundError(f"there is no challenge {code!r}")
+        rows = newest(session, code, FEED).rows
+        started = session.scalar(
+            select(func.max(Challenge.created_at)).where(
+                Challenge.code == code if code is not None else true()
+            )
+        )
+    updated = max((row.updated_at for row in rows), default=started or EPOCH)
+    title = challenge.title if challenge else ""
+    return Feed(title, f"/challenges/{code}/news" if challenge else "/", rows, updated)

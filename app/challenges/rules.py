@@ -1,0 +1,185 @@
+"""The rules of a challenge in sentences: what follows from the settings of its phases, the organisers' text, the terms."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges, terms, texts
+from app.challenges.challenges import PhaseView
+from app.core.errors import NotFoundError
+from app.models import Disclosure
+from app.platform import Platform
+from app.web.formats import duration, plural
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a phase says of one subject."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRules:
+    """A phase with its rules."""
+
+    phase: PhaseView
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesView:
+    """The rules of a challenge. text: the organisers', Markdown; terms: plain text, None if there are none."""
+
+    challenge: str
+    title: str
+    phases: tuple[PhaseRules, ...]
+    text: str
+    terms: str | None
+    terms_version: int | None
+
+
+SHOWN: Final = {
+    Disclosure.FULL: "The annotation is public, so every digit of a score, curves, intervals and counts are shown.",
+    Disclosure.CLASSES: "The annotation is hidden: each class and the mean are shown, in tenths of a percent.",
+    Disclosure.MEAN: "The annotation is hidden: only the mean is shown, in tenths of a percent.",
+    Disclosure.LADDER: (
+        "The annotation is hidden: only the mean is shown, in tenths of a percent, and a new mean only if it beats the best"
+        " one of the team by a standard error."
+    ),
+    Disclosure.AT_CLOSE: "The annotation is hidden: no scores are shown.",
+}
+"""What participants see of scores until a phase is over."""
+
+
+def rules_of(phase: PhaseView, *, approves_teams: bool) -> tuple[Rule, ...]:
+    """Return what the settings of a phase mean for those who take part. approves_teams: of its challenge."""
+    rules = (
+        Rule("Dates", _dates(phase)),
+        Rule("Who may submit", _admission(phase, approves_teams=approves_teams)),
+        Rule("Results of a method", _results(phase)),
+        Rule("Quota", _quota(phase)),
+        Rule("What is shown of a score", _visibility(phase)),
+        Rule("Ranks", _ranks(phase)),
+    )
+    return tuple(rule for rule in rules if rule.sentences)
+
+
+def date_in_words(moment: datetime) -> str:
+    """Write a time in UTC to the minute.
+
+    >>> date_in_words(datetime(2027, 1, 5, 9, 30, tzinfo=UTC))
+    '5 January 2027, 09:30 UTC'
+    """
+    moment = moment.astimezone(UTC)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def _dates(phase: PhaseView) -> tuple[str, ...]:
+    opens = date_in_words(phase.opens_at)
+    if phase.closes_at is None:
+        return (f"Results are accepted from {opens}. There is no closing date.",)
+    grace = (
+        f"An upload that was started before then may finish and be confirmed for another {duration(phase.grace)}."
+        if phase.grace
+        else "An upload has to be confirmed by then."
+    )
+    return (f"Results are accepted from {opens} until {date_in_words(phase.closes_at)}.", grace)
+
+
+def _admission(phase: PhaseView, *, approves_teams: bool) -> tuple[str, ...]:
+    if phase.disclosure is Disclosure.FULL:
+        return ()
+    approval = "A team may upload at once, and is scored as soon as the organisers have approved it."
+    return ("Confirm your e-mail address first.", *([approval] if approves_teams else []))
+
+
+def _results(phase: PhaseView) -> tuple[str, ...]:
+    if phase.disclosure is Disclosure.FULL:
+        return (
+            "A method may be submitted again, and its newest result in a competition replaces the one before.",
+        )
+    return (
+        "A method has one result in a competition. It is final: no later result replaces it.",
+        "A withdrawn result leaves the boards, and the name of its method cannot be used in that competition again.",
+    )
+
+
+def _quota(phase: PhaseView) -> tuple[str, ...]:
+    if not phase.quotas:
+        return ("There is no quota.",)
+    allowed = " and ".join(
+        f"{plural(quota.results, 'result')} in {plural(quota.days, 'day')}" for quota in phase.quotas
+    )
+    shared = ["Results in other phases with the same annotation count, too."] if phase.shares_quotas else []
+    return (
+        f"A team, and each person in all teams together, may have at most {allowed} scored, for each task.",
+        "Days are counted back from now, not from a fixed date.",
+        *shared,
+        "Only results that revealed a score count. Uploads and checks are free.",
+        "A result that is refused, that fails, or that is withdrawn before it has a score gives its place back.",
+    )
+
+
+def _visibility(phase: PhaseView) -> tuple[str, ...]:
+    found = ["A method and its results are private until its team makes it public."]
+    if phase.is_over and phase.details_at_close:
+        found.append("The phase is over, and everything about its scores is shown.")
+    elif phase.is_over and phase.disclosure is not Disclosure.FULL:
+        found.append("The phase is over: each class and the mean are shown, in tenths of a percent.")
+    else:
+        found.append(SHOWN[phase.disclosure])
+        if phase.only_complete and phase.disclosure is not Disclosure.FULL:
+            found.append("Scores of classes are shown only for results with predictions for all of them.")
+        found.extend(_later(phase))
+    if phase.embargo and not phase.is_over:
+        found.append("Until the phase is over, a result is shown to its team and the organisers alone.")
+    if phase.shows_exposure:
+        found.append(
+            "The overview says how many bits of the hidden annotation any team can have learnt from its scores."
+        )
+    return tuple(found)
+
+
+def _later(phase: PhaseView) -> tuple[str, ...]:
+    if phase.disclosure is Disclosure.FULL or phase.closes_at is None:
+        return ()
+    if phase.details_at_close:
+        return ("Everything about them becomes public when the phase is over.",)
+    if phase.disclosure is Disclosure.CLASSES:
+        return ()
+    return ("Each class and the mean become public when the phase is over.",)
+
+
+def _ranks(phase: PhaseView) -> tuple[str, ...]:
+    if phase.disclosure is Disclosure.AT_CLOSE and not phase.is_over:
+        return ("There are no ranks until the phase is over.",)
+    return (
+        "Methods are ranked by their mean as it is shown; equal means share a rank.",
+        "A method without predictions for one of the classes has neither a mean nor a rank.",
+    )
+
+
+def rules_page(platform: Platform, code: str) -> RulesView:
+    """Load the rules of a challenge. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        return _rules_view(session, code)
+
+
+def _rules_view(session: Session, code: str) -> RulesView:
+    challenge = challenges.challenge_of(session, code)
+    if challenge is None:
+        raise NotFoundError(f"there is no challenge {code!r}")
+    phases = challenges.phases_of(session, code)
+    current = terms.current_terms(session, code, None)
+    return RulesView(
+        challenge.code,
+        challenge.title,
+        tuple(PhaseRules(each, rules_of(each, approves_teams=challenge.approves_teams)) for each in phases),
+        texts.texts_of(session, challenge.id).rules,
+        current.text if current else None,
+        current.version if current else None,
+    )

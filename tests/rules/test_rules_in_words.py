@@ -1,0 +1,119 @@
+"""The sentences of a challenge's rules say what each setting of a phase means."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from app.challenges.rules import SHOWN, rules_of
+from app.models import Disclosure, Quota
+from tests.pages.views import PHASE
+
+HELD_OUT = replace(
+    PHASE,
+    opens_at=datetime(2027, 1, 5, 9, 30, tzinfo=UTC),
+    closes_at=datetime(2027, 2, 1, 12, tzinfo=UTC),
+    grace=timedelta(hours=1),
+    quotas=(Quota(2, 7), Quota(30, 365)),
+)
+
+
+def sentences(phase: Any = HELD_OUT, *, approves_teams: bool = False) -> set[str]:
+    return {
+        sentence for rule in rules_of(phase, approves_teams=approves_teams) for sentence in rule.sentences
+    }
+
+
+CHANGES: list[tuple[dict[str, Any], str]] = [
+    (
+        {"opens_at": datetime(2027, 1, 6, 9, tzinfo=UTC)},
+        "Results are accepted from 6 January 2027, 09:00 UTC until 1 February 2027, 12:00 UTC.",
+    ),
+    (
+        {"closes_at": datetime(2027, 3, 1, tzinfo=UTC)},
+        "Results are accepted from 5 January 2027, 09:30 UTC until 1 March 2027, 00:00 UTC.",
+    ),
+    (
+        {"closes_at": None},
+        "Results are accepted from 5 January 2027, 09:30 UTC. There is no closing date.",
+    ),
+    (
+        {"grace": timedelta(minutes=90)},
+        "An upload that was started before then may finish and be confirmed for another 1 hour 30 minutes.",
+    ),
+    ({"grace": timedelta(0)}, "An upload has to be confirmed by then."),
+    ({"quotas": ()}, "There is no quota."),
+    (
+        {"quotas": (Quota(1, 1),)},
+        "A team, and each person in all teams together, may have at most 1 result in 1 day scored, for each task.",
+    ),
+    ({"shares_quotas": True}, "Results in other phases with the same annotation count, too."),
+    (
+        {"disclosure": Disclosure.FULL},
+        "A method may be submitted again, and its newest result in a competition replaces the one before.",
+    ),
+    (
+        {"disclosure": Disclosure.FULL},
+        "The annotation is public, so every digit of a score, curves, intervals and counts are shown.",
+    ),
+    (
+        {"disclosure": Disclosure.MEAN},
+        "The annotation is hidden: only the mean is shown, in tenths of a percent.",
+    ),
+    ({"disclosure": Disclosure.MEAN}, "Each class and the mean become public when the phase is over."),
+    (
+        {"disclosure": Disclosure.LADDER},
+        SHOWN[Disclosure.LADDER],
+    ),
+    ({"disclosure": Disclosure.AT_CLOSE}, "The annotation is hidden: no scores are shown."),
+    ({"disclosure": Disclosure.AT_CLOSE}, "There are no ranks until the phase is over."),
+    ({"details_at_close": True}, "Everything about them becomes public when the phase is over."),
+    (
+        {"details_at_close": True, "is_over": True},
+        "The phase is over, and everything about its scores is shown.",
+    ),
+    ({"is_over": True}, "The phase is over: each class and the mean are shown, in tenths of a percent."),
+    (
+        {"only_complete": True},
+        "Scores of classes are shown only for results with predictions for all of them.",
+    ),
+    (
+        {"embargo": True},
+        "Until the phase is over, a result is shown to its team and the organisers alone.",
+    ),
+    (
+        {"shows_exposure": True},
+        "The overview says how many bits of the hidden annotation any team can have learnt from its scores.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("setting", "sentence"), CHANGES)
+def test_each_setting_of_a_phase_changes_its_sentence(setting: dict[str, Any], sentence: str) -> None:
+    before, after = sentences(), sentences(replace(HELD_OUT, **setting))
+
+    assert sentence in after
+    assert sentence not in before
+
+
+def test_a_challenge_that_approves_teams_says_so_where_annotation_is_hidden() -> None:
+    approval = "A team may upload at once, and is scored as soon as the organisers have approved it."
+
+    assert approval not in sentences()
+    assert approval in sentences(approves_teams=True)
+    assert approval not in sentences(replace(HELD_OUT, disclosure=Disclosure.FULL), approves_teams=True)
+
+
+def test_a_held_out_phase_says_that_results_are_final_and_what_gives_a_place_back() -> None:
+    found = sentences()
+
+    assert "A method has one result in a competition. It is final: no later result replaces it." in found
+    assert "Only results that revealed a score count. Uploads and checks are free." in found
+    assert "Methods are ranked by their mean as it is shown; equal means share a rank." in found
+
+
+def test_nothing_is_said_to_become_public_of_a_phase_that_never_closes() -> None:
+    endless = replace(HELD_OUT, closes_at=None, disclosure=Disclosure.MEAN)
+
+    assert not [sentence for sentence in sentences(endless) if "become" in sentence]
