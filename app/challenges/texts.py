@@ -109,12 +109,6 @@ def texts_of(session: Session, challenge_id: int) -> ChallengeTexts:
     )
 
 
-def taglines(session: Session) -> dict[str, str]:
-    """Return the taglines of all challenges that have one, by challenge code."""
-    statement = select(Challenge.code, ChallengePage.tagline).join(Challenge)
-    return dict(session.execute(statement.where(ChallengePage.tagline != "")).tuples().all())
-
-
 def contact(platform: Platform, code: str) -> tuple[str, str]:
     """Return the title of a challenge and the address of its organisers.
 

@@ -17,13 +17,15 @@ from app.challenges.challenges import PhaseState, PhaseView, description_of, fin
 from app.challenges.disclosure import Use, disclosures_so_far, most_bits
 from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
 from app.challenges.terms import RequiredStep, required_step
+from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
 from app.core.errors import NotFoundError
+from app.home.overview import Overview, overview
 from app.images.pictures import can_see_images, candidates, first_visible_picture, source_of
 from app.models import Challenge, Disclosure, Method
 from app.people.teams import is_public
 from app.platform import Platform
-from app.results import exposure, standings
+from app.results import exposure, leaders, standings
 from app.results.standings import Matrix
 from app.submissions import quotas
 from app.submissions.methods import name_key
@@ -114,6 +116,7 @@ class ChallengeView:
     phases: tuple[PhaseCard, ...]
     matrix: Matrix | None = None  # of one phase; None if the challenge has no phase
     has_terms: bool = False
+    overview: Overview = field(default_factory=lambda: Overview(ChallengeTexts()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +352,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
 
     Raises NotFoundError.
     """
+    counted = leaders.counts(platform)
     with platform.snapshot() as session:
         challenge = challenges.challenge_of(session, code)
         if challenge is None:
@@ -360,6 +364,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         matrix = standings.matrix(session, shown, page) if shown else None
         has_terms = terms.current_terms(session, code, None) is not None
         bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
+        shown_overview = overview(session, challenge.id, phases, shown, counted)
     cards = tuple(
         PhaseCard(
             phase, _competitions(phase), bits.get(phase.id), representative_images(platform, Actor(), phase)
@@ -367,7 +372,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         for phase in phases
     )
     return ChallengeView(
-        challenge.code, challenge.title, challenge.dataset, cards, matrix, has_terms=has_terms
+        challenge.code, challenge.title, challenge.dataset, cards, matrix, has_terms, shown_overview
     )
 
 

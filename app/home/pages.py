@@ -1,24 +1,35 @@
 """HTML pages: home, search, challenges, competitions and the upload form."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.core.rate_limits import Limited
 from app.home import front
 from app.home import home as home_views
 from app.home.front import ChallengeState
 from app.home.home import ChallengeView, competitions_of, timeline_of
+from app.home.overview import own_view
 from app.results.standings import MOST_PAGES
-from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
+from app.web.dependencies import (
+    CurrentActor,
+    ThePlatform,
+    limited,
+    render,
+    render_shared,
+    render_template,
+    requires,
+)
 from app.web.tables import bibtex
 from app.web.theme import Theme, choose_theme
 
 router = APIRouter()
+STEPS: Final = "<!-- steps -->"  # marks of a challenge's page: where its reader's steps stand
+OWN: Final = "<!-- own -->"  # and their quota and contact
 
 Set = Annotated[
     str | None,
@@ -105,7 +116,9 @@ def challenge(
     """Show a challenge with its timeline and its methods by competition, or its BibTeX entry."""
     if kind == "bib":
         view = home_views.challenge_page(platform, challenge, image_set, page)
-        result = citation(view, f"{platform.settings.address}/challenges/{quote(challenge)}")
+        result = view.overview.texts.citation or citation(
+            view, f"{platform.settings.address}/challenges/{quote(challenge)}"
+        )
         return Response(result, media_type="application/x-bibtex")
 
     def read() -> dict[str, Any]:
@@ -113,7 +126,14 @@ def challenge(
         timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
         return {"challenge": view, "timeline": timeline, "competitions": competitions_of(view.phases)}
 
-    return render_shared(request, "home/challenge.html", (challenge, image_set, page), read)
+    def own(actor: Actor) -> dict[str, str]:
+        mine = own_view(platform, actor, challenge)
+        return {
+            STEPS: render_template("home/own_steps.html", own=mine),
+            OWN: render_template("home/own_aside.html", own=mine),
+        }
+
+    return render_shared(request, "home/challenge.html", (challenge, image_set, page), read, own)
 
 
 def citation(challenge: ChallengeView, address: str) -> str:

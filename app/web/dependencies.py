@@ -1,6 +1,6 @@
 """Route dependencies (platform, actor, permissions, limits), and rendering of pages."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -171,26 +171,47 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)
 
 
-def render_shared(
-    request: Request, template: str, key: Hashable, read: Callable[[], dict[str, Any]]
-) -> Response:
-    """Render a page that is the same for everyone, at most once a second, and insert the links of the logged-in user.
+Parts = Mapping[str, str]  # what replaces a marker of a shared page for one reader
 
-    key: what the page depends on; read: returns its context. Raises what `read` raises.
+
+def render_shared(
+    request: Request,
+    template: str,
+    key: Hashable,
+    read: Callable[[], dict[str, Any]],
+    own: Callable[[Actor], Parts] | None = None,
+) -> Response:
+    """Render a page that is the same for everyone, at most once a second, and insert the parts for one reader.
+
+    key: what the page depends on; read: returns its context; own: returns the parts that depend on the reader, beside the
+    links of the account. Raises what they raise.
     """
     actor = actor_of_request(request)
-    account = render_template("account.html", actor=actor, path=request.url.path)
+
+    def parts() -> Parts:
+        account = render_template("account.html", actor=actor, path=request.url.path)
+        return {ACCOUNT: account, **(own(actor) if own else {})}
+
     if actor.is_logged_in and not actor.is_verified:
-        own = render(request, template, **read())  # tells the user to confirm their address
-        return HTMLResponse(bytes(own.body).decode().replace(ACCOUNT, account, 1))
+        page = render(request, template, **read())  # tells the user to confirm their address
+        return HTMLResponse(_with_parts(bytes(page.body).decode(), parts()))
 
     def render_once() -> Rendered:
         platform = platform_of_request(request)
         here = {"now": datetime.now(UTC), "path": request.url.path, "address": platform.settings.address}
         page = render_template(template, **here, **read())
-        return Rendered.of((page if actor.is_logged_in else page.replace(ACCOUNT, account, 1)).encode())
+        return Rendered.of((page if actor.is_logged_in else _with_parts(page, parts())).encode())
 
-    page = platform_of_request(request).cache.version((template, key, actor.is_logged_in), render_once)
-    own_account = (Splice(ACCOUNT.encode(), account.encode()),) if actor.is_logged_in else ()
-    splices = (*splices_of_theme(request), *own_account)
-    return conditional_response(request, page, "text/html", is_private=actor.is_logged_in, splices=splices)
+    shared = platform_of_request(request).cache.version((template, key, actor.is_logged_in), render_once)
+    of_reader = parts().items() if actor.is_logged_in else ()
+    splices = (
+        *splices_of_theme(request),
+        *(Splice(marker.encode(), part.encode()) for marker, part in of_reader),
+    )
+    return conditional_response(request, shared, "text/html", is_private=actor.is_logged_in, splices=splices)
+
+
+def _with_parts(page: str, parts: Parts) -> str:
+    for marker, part in parts.items():
+        page = page.replace(marker, part, 1)
+    return page

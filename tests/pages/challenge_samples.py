@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.texts import ChallengeTexts
 from app.figures.published import PublishedLine
 from app.home.front import (
     ChallengeBoards,
@@ -26,11 +27,12 @@ from app.home.home import (
     competitions_of,
     timeline_of,
 )
+from app.home.overview import Overview, OwnQuota, OwnView, PhaseNumbers, Progress, steps_of
 from app.results.leaders import BoardSummary
 from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
 from tests.pages.method_views import RESULT
-from tests.pages.text_samples import WRITTEN
+from tests.pages.text_samples import QUOTA_LINE, WRITTEN
 from tests.pages.views import NOW, PHASE, VAL
 
 CLOSED = replace(
@@ -54,9 +56,12 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
         CompetitionLine(number, "detection", "Detection", "trained on anything") for number in (3, 4)
     )
     cards = tuple(PhaseCard(each, lines, None, (stands_for,)) for each in (PHASE, VAL, CLOSED, UPCOMING))
-    challenge = ChallengeView("VOC2007", EVIL, "VOC2007", cards, matrix(), has_terms=True)
+    challenge = ChallengeView(
+        "VOC2007", EVIL, "VOC2007", cards, matrix(), has_terms=True, overview=overview()
+    )
     without = replace(challenge, phases=(PhaseCard(VAL, ()),), has_terms=False)
     last = replace(matrix(), page=20, next_page=None, withheld=None)
+    yield from of_readers()
     nothing = replace(matrix(), rows=(), columns=(), next_page=None, has_more=False)
     for each in (
         challenge,
@@ -94,7 +99,15 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     more = tuple(replace(RESULT, competition=number, mean=None) for number in (1, 3, 4, 5))
     newest = (*submissions_of((RESULT,), 8), *submissions_of(more, 8))
     full = HomeView(
-        cards, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), PhasePictures(VAL, (stands_for,)), board, (WRITTEN,)
+        cards,
+        phases,
+        (UPCOMING,),
+        PHASE,
+        newest,
+        (HISTORICAL,),
+        PhasePictures(VAL, (stands_for,)),
+        board,
+        (WRITTEN,),
     )
     empty = HomeView((), (), (), None, ())
     for home in (full, replace(full, main_board=replace(board, leaders=leading[1:])), empty):
@@ -107,6 +120,31 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     boards = ChallengeBoards("VOC2007", EVIL, phases, (board, hidden, nothing))
     for listed in ((boards, replace(boards, code="VOC2008", boards=())), ()):
         yield "home/leaderboards.html", {"challenges": listed}
+
+
+def overview() -> Overview:
+    """Texts, leaders and numbers, with names that try to break out."""
+    leading = (replace(RESULT, mean=0.8, low=0.7, high=0.9), replace(RESULT, method_id=8, mean=0.7))
+    leaders = (
+        BoardSummary("VOC2007", EVIL, "val", 4, "detection", EVIL, True, 7, NOW, leading, hides_means=False),
+    )
+    texts = ChallengeTexts(EVIL, f"# {EVIL}", EVIL, EVIL, EVIL, has_contact=True)
+    numbers = (PhaseNumbers("val", 5823, 13_841), PhaseNumbers("test", 1, None))
+    return Overview(texts, "val", leaders, numbers, (EVIL, "car"))
+
+
+def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:
+    """What depends on the reader: a visitor's, and that of somebody who has done everything."""
+    everything = Progress(registered=True, confirmed=True, accepted_terms=True, uploaded=True, submitted=True)
+    first = steps_of("VOC2007", Progress(), has_terms=False, submit_to=None)
+    last = steps_of("VOC2007", everything, has_terms=True, submit_to="test")
+    for own in (
+        OwnView("VOC2007", first, None, (), True, ""),
+        OwnView("VOC2007", last, EVIL, (OwnQuota("test", (QUOTA_LINE,)),), True, EVIL),
+        OwnView("VOC2007", last, None, (OwnQuota("test", ()),), False, ""),
+    ):
+        yield "home/own_steps.html", {"own": own}
+        yield "home/own_aside.html", {"own": own}
 
 
 def matrix() -> Matrix:

@@ -181,7 +181,7 @@ def test_no_identifier_stands_twice_on_a_page() -> None:
 
 def test_whole_pages_have_a_language_a_title_and_one_heading() -> None:
     for page, text, reader in pages():
-        if page == "submissions/status.html":
+        if page in ("submissions/status.html", "home/own_steps.html", "home/own_aside.html"):
             continue
         tags = [tag for tag, _ in reader.elements]
         assert 'lang="en"' in text

@@ -8,9 +8,12 @@ from typing import Any
 from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
 from app.challenges.rules import PhaseRules, RulesView, rules_of
 from app.challenges.texts import FIELDS, NewTexts, TextSheet
+from app.models import Quota
+from app.submissions.quotas import Holder, QuotaLine, QuotaUse
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE, VAL
 
+QUOTA_LINE = QuotaLine("detection", 1, NOW, (QuotaUse(Holder.TEAM, Quota(2, 7), 1, NOW),), 1)
 WRITTEN = AnnouncementView(
     7, uuid.UUID(int=7), "VOC2007", EVIL, 2, EVIL, f"# {EVIL}", NOW, NOW, is_automatic=False
 )

@@ -1,0 +1,124 @@
+"""The overview of a challenge: its texts, leaders and numbers for everybody, the next step and the quota for each reader."""
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.home.overview import Progress, steps_of
+from app.models import Challenge, Disclosure, Phase, Quota
+from app.organising.importing import TreeImport, import_tree
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import registered
+from tests.pages.test_challenge_texts import TEXTS, organiser
+from tests.system.kits import results, small_kit
+from tests.system.rows import Rows, made
+
+OAK = "/challenges/oak"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _challenges(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
+    tree = small_kit(tmp_path_factory.mktemp("overview"))
+    import_tree(platform, TreeImport(tree, "oak", "test", title="Oak"))
+    import_tree(platform, TreeImport(tree, "elm", "test", disclosure=Disclosure.FULL, allow_public_copy=True))
+
+
+@pytest.fixture(scope="module")
+def rows(platform: Platform) -> Rows:
+    return made(platform)
+
+
+def next_step(client: TestClient) -> str:
+    [found] = re.findall(r'aria-current="step">\s*<div>\s*<b>([^<]+)</b>', client.get(OAK).text)
+    return str(found)
+
+
+def test_the_texts_are_shown_and_the_address_of_the_organisers_only_to_those_logged_in(
+    browser: Browser, platform: Platform
+) -> None:
+    organiser(browser, platform, "olga@example.org").put(f"/api/v1/organise{OAK}/page", json=TEXTS)
+
+    visitor, own = browser().get(OAK).text, registered(browser(), "ash@example.org").get(OAK).text
+    twin = browser().get(f"/api/v1{OAK}").text
+
+    for page in (visitor, own):
+        assert "Find cats &lt;b&gt;fast&lt;/b&gt;" in page
+        assert "<h2>The task</h2>" in page
+        assert "<em>cats</em>" in page
+        assert 'href="https://oak.example" rel="nofollow noopener noreferrer"' in page
+        assert "<script>alert" not in page
+    assert "hello@oak.example" not in visitor + twin
+    assert 'action="/challenges/oak/contact"' in visitor
+    assert "hello@oak.example" in own
+    assert browser().get(f"{OAK}?format=bib").text == TEXTS["citation"]
+
+
+def test_each_reader_is_shown_the_step_that_is_next_for_them(browser: Browser, platform: Platform) -> None:
+    olga = organiser(browser, platform, "ola@example.org")
+    ash = registered(browser(), "ash.grove@example.org")
+    assert next_step(browser()) == "Register"
+    assert next_step(ash) == "Read the rules"
+    olga.post(f"/organise{OAK}/terms", data={"text": "Cite the paper of the challenge."})
+    assert next_step(ash) == "Accept the terms"
+
+    ash.post(f"{OAK}/terms", data={"version": "1"})
+    assert next_step(ash) == "Download the data"
+    ash.put(f"/api/v1{OAK}/test/uploads?filename=results.tar.gz", content=results(cat=5, dog=5))
+    assert next_step(ash) == "Upload and submit"
+    assert next_step(browser()) == "Register"
+
+
+def test_the_quota_is_that_of_the_readers_team(browser: Browser) -> None:
+    ash = registered(browser(), "fern@example.org")
+
+    assert "2 of 2 left in 7 days" in ash.get(OAK).text
+    assert "left in 7 days" not in browser().get(OAK).text
+
+
+def test_numbers_of_the_data_come_from_public_facts_alone(browser: Browser, platform: Platform) -> None:
+    hidden = browser().get(f"/api/v1{OAK}").json()["overview"]["numbers"]
+    public = browser().get("/api/v1/challenges/elm").json()["overview"]["numbers"]
+
+    assert [(each["image_set"], each["objects"]) for each in hidden] == [("test", None)]
+    assert hidden[0]["images"] == public[0]["images"] > 0
+    assert public[0]["objects"] > 0
+
+
+def test_leaders_are_shown_as_far_as_the_disclosure_allows(
+    browser: Browser, platform: Platform, rows: Rows
+) -> None:
+    rows.result(mean=0.777)
+    platform.cache.expire_versions()
+    with platform.transaction() as session:
+        phase = session.query(Phase).filter_by(id=rows.phase_id).one()
+        code = session.query(Challenge.code).filter_by(id=phase.challenge_id).scalar()
+        phase.quotas = (Quota(2, 7),)
+        phase.disclosure, phase.closes_at = Disclosure.MEAN, phase.opens_at.replace(year=2040)
+    address = f"/api/v1/challenges/{code}?image_set={phase.image_set}"
+
+    shown = browser().get(address).json()["overview"]["leaders"]
+    with platform.transaction() as session:
+        session.query(Phase).filter_by(id=rows.phase_id).one().disclosure = Disclosure.AT_CLOSE
+    hidden = browser().get(address).json()["overview"]["leaders"]
+    with platform.transaction() as session:
+        session.query(Phase).filter_by(id=rows.phase_id).one().embargo = True
+        session.query(Phase).filter_by(id=rows.phase_id).one().disclosure = Disclosure.MEAN
+    under_embargo = browser().get(address).json()["overview"]["leaders"]
+
+    assert [each["mean"] for task in shown for each in task["leaders"]] == [0.777]
+    assert hidden == []
+    assert under_embargo == []
+
+
+def test_the_first_step_asks_to_confirm_an_address_that_is_not_confirmed() -> None:
+    done = Progress(registered=True, accepted_terms=True)
+    steps = steps_of("oak", done, has_terms=True, submit_to="test")
+
+    assert [(step.title, step.is_done, step.is_next) for step in steps] == [
+        ("Confirm your e-mail address", False, True),
+        ("Accept the terms", True, False),
+        ("Download the data", False, False),
+        ("Upload and submit", False, False),
+    ]
