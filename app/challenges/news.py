@@ -11,6 +11,7 @@ from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
+from app.challenges.challenges import PhaseView
 from app.challenges.rules import date_in_words
 from app.challenges.terms import require_organiser
 from app.challenges.texts import Lines
@@ -57,6 +58,7 @@ class NewsView:
     title: str
     announcements: tuple[AnnouncementView, ...]
     next: int | None
+    phases: tuple[PhaseView, ...] = ()
 
 
 class NewAnnouncement(BaseModel):
@@ -180,13 +182,8 @@ def news_page(platform: Platform, code: str, before: int | None = None) -> NewsV
         if challenge is None:
             raise NotFoundError(f"there is no challenge {code!r}")
         rows = newest(session, code, PAGE, before)
-    return NewsView(challenge.code, challenge.title, rows.rows, rows.next)
-
-
-def all_news(platform: Platform, limit: int) -> tuple[AnnouncementView, ...]:
-    """Return the newest announcements of all challenges."""
-    with platform.transaction() as session:
-        return newest(session, None, limit).rows
+        phases = tuple(challenges.phases_of(session, code))
+    return NewsView(challenge.code, challenge.title, rows.rows, rows.next, phases)
 
 
 def editable_news(platform: Platform, actor: Actor, code: str, before: int | None = None) -> NewsView:

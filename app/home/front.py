@@ -153,7 +153,7 @@ class _Loaded:
     boards: tuple[BoardSummary, ...]
     newest: tuple[RecentSubmission, ...]
     counted: Counts
-    news: tuple[AnnouncementView, ...]
+    announced: tuple[AnnouncementView, ...]
 
 
 def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
@@ -178,6 +178,7 @@ def home(platform: Platform) -> HomeView:
         upcoming=by_deadline(loaded.phases, PhaseState.UPCOMING),
         deadline=next_deadline(loaded.phases),
         newest=loaded.newest,
+        news=loaded.announced,
         published=published.lines(platform),
         pictures=_pictures_of_first(platform, open_),
         main_board=max(
@@ -185,7 +186,6 @@ def home(platform: Platform) -> HomeView:
             key=lambda board: (board.challenge in {phase.challenge for phase in open_}, board.methods),
             default=None,
         ),
-        news=loaded.news,
     )
 
 

@@ -25,7 +25,7 @@ from app.images.pictures import can_see_images, candidates, first_visible_pictur
 from app.models import Challenge, Disclosure, Method
 from app.people.teams import is_public
 from app.platform import Platform
-from app.results import exposure, standings
+from app.results import exposure, leaders, standings
 from app.results.standings import Matrix
 from app.submissions import quotas
 from app.submissions.methods import name_key
@@ -358,6 +358,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
 
     Raises NotFoundError.
     """
+    counted = leaders.counts(platform)
     with platform.snapshot() as session:
         challenge = challenges.challenge_of(session, code)
         if challenge is None:
@@ -369,7 +370,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         matrix = standings.matrix(session, shown, page) if shown else None
         has_terms = terms.current_terms(session, code, None) is not None
         bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
-        shown_overview = overview(session, challenge.id, phases, shown)
+        shown_overview = overview(session, challenge.id, phases, shown, counted)
     cards = tuple(
         PhaseCard(
             phase, _competitions(phase), bits.get(phase.id), representative_images(platform, Actor(), phase)

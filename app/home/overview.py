@@ -2,37 +2,23 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, terms, texts
-from app.challenges.challenges import PhaseState, PhaseView, offered_competitions
-from app.challenges.disclosure import public_visibility
+from app.challenges.challenges import PhaseState, PhaseView
 from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.models import Board, Disclosure, GroundTruth, Submission, Team, Upload
 from app.people import teams
 from app.platform import Platform
-from app.results import standings
-from app.results.standings import ResultView
+from app.results.leaders import BoardSummary, Counts, board_summaries
 from app.submissions import quotas
 from app.submissions.quotas import QuotaLine
-
-LEADERS: Final = 3  # methods of a task
-
-
-@dataclass(frozen=True, slots=True)
-class TaskLeaders:
-    """The best public methods of a task, in the first of its competitions that has any."""
-
-    task: str
-    competition: int
-    title: str
-    results: tuple[ResultView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +32,11 @@ class PhaseNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The overview of a challenge. leaders_on: the phase of the leaders; classes: names, of all phases."""
+    """The overview of a challenge. leaders_on: their phase; leaders: a board of each task; classes: names, of all phases."""
 
     texts: ChallengeTexts
     leaders_on: str | None = None
-    leaders: tuple[TaskLeaders, ...] = ()
+    leaders: tuple[BoardSummary, ...] = ()
     numbers: tuple[PhaseNumbers, ...] = ()
     classes: tuple[str, ...] = ()
 
@@ -99,16 +85,20 @@ class OwnView:
 
 
 def overview(
-    session: Session, challenge_id: int, phases: Sequence[PhaseView], shown: PhaseView | None
+    session: Session,
+    challenge_id: int,
+    phases: Sequence[PhaseView],
+    shown: PhaseView | None,
+    counted: Counts,
 ) -> Overview:
     """Load the public part of the overview. shown: the phase whose leaders are listed."""
-    counted = _statistics(session, phases)
-    names = (row["name"] for phase in phases for row in counted.get(phase.id, {}).get("rows", ()))
+    statistics = _statistics(session, phases)
+    names = (row["name"] for phase in phases for row in statistics.get(phase.id, {}).get("rows", ()))
     return Overview(
         texts.texts_of(session, challenge_id),
         shown.image_set if shown else None,
-        leaders(session, shown) if shown else (),
-        tuple(_numbers(phase, counted[phase.id]["total"]) for phase in phases if counted.get(phase.id)),
+        leaders_by_task(board_summaries(session, [shown], counted)) if shown else (),
+        tuple(_numbers(phase, statistics[phase.id]["total"]) for phase in phases if statistics.get(phase.id)),
         tuple(dict.fromkeys(names)),
     )
 
@@ -131,22 +121,10 @@ def _statistics(session: Session, phases: Sequence[PhaseView]) -> dict[int, dict
     return dict(session.execute(statement).all())
 
 
-def leaders(session: Session, phase: PhaseView) -> tuple[TaskLeaders, ...]:
-    """Return the best methods of each task, as far as the disclosure shows means; ties beyond the last are left out."""
-    visibility = public_visibility(phase)
-    if not visibility.means:
-        return ()
-    ranked = standings.best_of_each_board(session, phase.id, visibility, LEADERS)
-    results = standings.results_of_methods(
-        session, {each.method_id for each in ranked}, {phase.id: (phase, visibility)}, only_public=True
-    )
-    by_task: dict[str, TaskLeaders] = {}
-    for info in offered_competitions(phase):
-        best = [each for each in results if each.competition == info.number and each.mean is not None]
-        best.sort(key=lambda each: (-(each.mean or 0), each.method_id))
-        if best and info.task not in by_task:
-            by_task[info.task] = TaskLeaders(info.task, info.number, info.title, tuple(best[:LEADERS]))
-    return tuple(by_task.values())
+def leaders_by_task(boards: Sequence[BoardSummary]) -> tuple[BoardSummary, ...]:
+    """Return the first board of each task that has a method whose mean is shown."""
+    first = {board.task: board for board in reversed(boards) if board.leaders}
+    return tuple(board for board in boards if first.get(board.task) is board)
 
 
 def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str | None) -> tuple[Step, ...]:

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "c1f0a7d93b62"
-down_revision = "4a7be90c15d2"
+down_revision = "b0a2d5c81e40"
 branch_labels = None
 depends_on = None
 

@@ -27,7 +27,7 @@ from app.home.home import (
     competitions_of,
     timeline_of,
 )
-from app.home.overview import Overview, OwnQuota, OwnView, PhaseNumbers, Progress, TaskLeaders, steps_of
+from app.home.overview import Overview, OwnQuota, OwnView, PhaseNumbers, Progress, steps_of
 from app.results.leaders import BoardSummary
 from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
@@ -124,7 +124,10 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
 
 def overview() -> Overview:
     """Texts, leaders and numbers, with names that try to break out."""
-    leaders = (TaskLeaders("detection", 3, EVIL, (RESULT, replace(RESULT, mean=None))),)
+    leading = (replace(RESULT, mean=0.8, low=0.7, high=0.9), replace(RESULT, method_id=8, mean=0.7))
+    leaders = (
+        BoardSummary("VOC2007", EVIL, "val", 4, "detection", EVIL, True, 7, NOW, leading, hides_means=False),
+    )
     texts = ChallengeTexts(EVIL, f"# {EVIL}", EVIL, EVIL, EVIL, has_contact=True)
     numbers = (PhaseNumbers("val", 5823, 13_841), PhaseNumbers("test", 1, None))
     return Overview(texts, "val", leaders, numbers, (EVIL, "car"))

@@ -1,4 +1,4 @@
-"""Organisers write about their challenge; visitors read it, without the organisers' address."""
+"""Organisers write about their challenge; visitors read it, without the address of the organisers."""
 
 import re
 from html import unescape
@@ -43,14 +43,16 @@ def version(client: TestClient) -> str:
     return str(found)
 
 
-def test_texts_are_previewed_saved_and_recorded(browser: Browser, platform: Platform) -> None:
+def test_what_an_organiser_writes_is_previewed_saved_and_recorded(
+    browser: Browser, platform: Platform
+) -> None:
     olga = organiser(browser, platform, "olga@example.org")
     form = TEXTS | {"version": version(olga)}
 
     preview = olga.post(EDIT, data=form | {"preview": "1"})
     before = olga.get(EDIT).text
     saved = olga.post(EDIT, data=form)
-    again = olga.post(EDIT, data=form)  # the texts are unchanged, so the old version does not matter
+    again = olga.post(EDIT, data=form)  # nothing changed, so that an old version does not matter
     after = olga.get(EDIT).text
 
     assert "<h4>The task</h4>" in preview.text
@@ -70,7 +72,7 @@ def test_texts_are_previewed_saved_and_recorded(browser: Browser, platform: Plat
     assert [tuple(record) for record in records] == [({"version": 1}, {"changed": list(TEXTS)})]
 
 
-def test_a_newer_edit_is_not_overwritten_and_the_form_stays_filled(
+def test_a_newer_edit_of_another_organiser_is_not_overwritten_and_nothing_typed_is_lost(
     browser: Browser, platform: Platform
 ) -> None:
     olga = organiser(browser, platform, "ola@example.org")
@@ -94,7 +96,7 @@ def test_a_newer_edit_is_not_overwritten_and_the_form_stays_filled(
     assert "Olga's words" in unescape(olga.get(EDIT).text)
 
 
-def test_all_problems_of_the_texts_are_reported_at_once(browser: Browser, platform: Platform) -> None:
+def test_all_problems_of_the_texts_are_named_at_once(browser: Browser, platform: Platform) -> None:
     olga = organiser(browser, platform, "olive@example.org")
     wrong = {"tagline": "x" * 161, "contact": "nobody", "citation": "Oak et al.", "overview": "kept\0"}
 
@@ -106,18 +108,18 @@ def test_all_problems_of_the_texts_are_reported_at_once(browser: Browser, platfo
     assert "is not a BibTeX entry" in page.text
 
 
-def test_only_organisers_of_the_challenge_can_edit_its_texts(browser: Browser, platform: Platform) -> None:
+def test_only_organisers_of_the_challenge_edit_its_texts(browser: Browser, platform: Platform) -> None:
     ash = registered(browser(), "ash@example.org")
     erik = organiser(browser, platform, "erik@example.org", "elm")
 
     for client in (ash, erik):
         assert client.get(EDIT).status_code == 403
         assert client.post(EDIT, data=TEXTS | {"version": "0"}).status_code == 403
-    assert browser().get(EDIT).status_code == 303  # redirects to the login
+    assert browser().get(EDIT).status_code == 303  # to log in
     assert erik.get("/organise/challenges/none/page").status_code == 404
 
 
-def test_a_program_must_edit_the_newest_version(browser: Browser, platform: Platform) -> None:
+def test_a_program_edits_the_version_that_it_read(browser: Browser, platform: Platform) -> None:
     olga = organiser(browser, platform, "opal@example.org", "elm")
     address = "/api/v1/organise/challenges/elm/page"
 
@@ -132,7 +134,9 @@ def test_a_program_must_edit_the_newest_version(browser: Browser, platform: Plat
     assert (second.json()["version"], second.json()["tagline"]) == (2, "Later")
 
 
-def test_the_organisers_address_is_shown_only_on_request(browser: Browser, platform: Platform) -> None:
+def test_the_address_of_the_organisers_is_shown_to_those_who_ask(
+    browser: Browser, platform: Platform
+) -> None:
     olga = organiser(browser, platform, "olaf@example.org")
     olga.post(EDIT, data=TEXTS | {"version": version(olga)})
 

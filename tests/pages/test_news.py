@@ -1,4 +1,4 @@
-"""News of challenges, written by organisers or created by changes, on pages and in feeds."""
+"""News of challenges: written by organisers, or by changes that announce themselves; on pages and in feeds."""
 
 import re
 from html import unescape
@@ -110,7 +110,7 @@ def test_an_announcement_is_previewed_published_edited_and_deleted(
     assert actions == ["news.publish", "news.edit", "news.delete"]
 
 
-def test_all_problems_of_an_announcement_are_reported_at_once(browser: Browser, platform: Platform) -> None:
+def test_problems_of_an_announcement_are_named_together(browser: Browser, platform: Platform) -> None:
     olga = organiser(browser, platform, "ola@example.org")
 
     page = olga.post(WRITE, data={"title": "\u202e", "text": " "})
@@ -119,7 +119,9 @@ def test_all_problems_of_an_announcement_are_reported_at_once(browser: Browser, 
     assert "Fix 2 problems" in page.text
 
 
-def test_organisers_can_write_news_only_of_their_own_challenges(browser: Browser, platform: Platform) -> None:
+def test_organisers_write_the_news_of_their_own_challenges_alone(
+    browser: Browser, platform: Platform
+) -> None:
     olga = organiser(browser, platform, "olive@example.org")
     erik = organiser(browser, platform, "erik@example.org", "elm")
     olga.post(WRITE, data={"title": "Oak news", "text": "Some"})
@@ -130,7 +132,7 @@ def test_organisers_can_write_news_only_of_their_own_challenges(browser: Browser
         erik.post(WRITE, data={"title": "Elm news", "text": "Some"}),
         erik.post(f"{WRITE}/{number}", data={"title": "Mine", "text": "Some", "version": "1"}),
         erik.post(f"{WRITE}/{number}/delete"),
-        erik.post(f"/organise/challenges/elm/news/{number}/delete"),  # an announcement of another challenge
+        erik.post(f"/organise/challenges/elm/news/{number}/delete"),  # of another challenge than it says
         registered(browser(), "ash@example.org").post(WRITE, data={"title": "My news", "text": "Some"}),
     ]
 
@@ -138,7 +140,7 @@ def test_organisers_can_write_news_only_of_their_own_challenges(browser: Browser
     assert told(platform) == [("Oak news", "Some")]
 
 
-def test_a_program_can_publish_edit_and_delete_an_announcement(browser: Browser, platform: Platform) -> None:
+def test_a_program_publishes_edits_and_deletes(browser: Browser, platform: Platform) -> None:
     olga = organiser(browser, platform, "opal@example.org")
     address = f"/api/v1{WRITE}"
 
@@ -205,7 +207,7 @@ def rules(phase: Phase, **changes: Any) -> NewRules:
     return NewRules.model_validate(now | changes)
 
 
-def test_only_changes_of_dates_and_quotas_are_announced_automatically(
+def test_changes_of_dates_and_quotas_announce_themselves_and_nothing_else(
     platform: Platform, browser: Browser
 ) -> None:
     phase = phase_of(platform)
@@ -267,7 +269,7 @@ def test_new_ground_truth_is_announced_when_the_boards_switch_to_it(platform: Pl
 
     with platform.transaction() as session:
         session.add(Rescore(phase_id=phase.id, ground_truth_id=new.id, scorer=scorer))
-    assert told(platform) == []  # imported but not used yet
+    assert told(platform) == []  # imported, and not used yet
     assert rescoring.activate_complete(platform) == 1
 
     assert told(platform) == [
@@ -278,7 +280,7 @@ def test_new_ground_truth_is_announced_when_the_boards_switch_to_it(platform: Pl
     ]
 
 
-def test_the_rules_page_shows_settings_the_organisers_text_and_the_terms(
+def test_rules_page_shows_settings_the_organisers_text_and_the_terms(
     browser: Browser, platform: Platform
 ) -> None:
     olga = organiser(browser, platform, "oda@example.org", "elm")

@@ -107,7 +107,7 @@ def test_leaders_are_shown_as_far_as_the_disclosure_allows(
         session.query(Phase).filter_by(id=rows.phase_id).one().disclosure = Disclosure.MEAN
     under_embargo = browser().get(address).json()["overview"]["leaders"]
 
-    assert [each["mean"] for task in shown for each in task["results"]] == [0.777]
+    assert [each["mean"] for task in shown for each in task["leaders"]] == [0.777]
     assert hidden == []
     assert under_embargo == []
 

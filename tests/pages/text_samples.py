@@ -1,4 +1,4 @@
-"""Contexts for the pages of texts by organisers."""
+"""What organisers and admins write, with what the pages are rendered with."""
 
 import uuid
 from collections.abc import Iterator

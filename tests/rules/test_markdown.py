@@ -1,4 +1,4 @@
-"""Users' Markdown: what it may contain, and that hostile texts are harmless."""
+"""Markdown of people: what it may show, and that hostile texts are shown as text or not at all."""
 
 import re
 import time
@@ -12,7 +12,7 @@ from app.web.markdown import ATTRIBUTES, LONGEST, TAGS, markdown
 
 
 class Elements(HTMLParser):
-    """Collects the elements of some HTML with their attributes."""
+    """The elements of some HTML with their attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Elements(HTMLParser):
 
 
 def harmful(html: str, challenge: str) -> list[str]:
-    """Anything that a browser would run, load from elsewhere, or follow without `nofollow`."""
+    """What a browser would run, load from elsewhere, or follow without being told not to."""
     found = []
     for tag, attributes in Elements(html).found:
         allowed = ATTRIBUTES.get(tag, set()) | {"rel"}
@@ -40,7 +40,7 @@ def harmful(html: str, challenge: str) -> list[str]:
     return found
 
 
-def test_headings_lists_tables_links_and_pictures_are_rendered() -> None:
+def test_a_text_becomes_headings_lists_tables_links_and_pictures_of_the_challenge() -> None:
     text = (
         "# The task\n\nFind **objects**.\n\n### Data\n\n- train\n- val\n\n| set | images |\n|---|--:|\n| val | 5 |\n\n"
         '[Paper](https://example.org/a) ![A scene](/pictures/oak/val/7/picture.jpg?v=1 "x")\n'
@@ -58,7 +58,7 @@ def test_headings_lists_tables_links_and_pictures_are_rendered() -> None:
     assert "style" not in html
 
 
-def test_headings_never_skip_a_level() -> None:
+def test_headings_skip_no_level_wherever_they_begin() -> None:
     html = markdown("#### Deep\n\n# Top\n\n###### Deepest", heading=3)
 
     assert re.findall(r"<h(\d)>", html) == ["3", "3", "4"]
@@ -99,11 +99,11 @@ def test_headings_never_skip_a_level() -> None:
         "[![x](https://evil.example/a.png)](javascript:alert(1))",
     ],
 )
-def test_hostile_texts_are_harmless(text: str) -> None:
+def test_hostile_texts_do_nothing(text: str) -> None:
     assert harmful(markdown(text, "oak"), "oak") == []
 
 
-def test_an_image_from_elsewhere_is_replaced_by_its_text() -> None:
+def test_an_image_from_elsewhere_leaves_its_text() -> None:
     html = markdown("Before ![a <b> scene](https://evil.example/x.png) after", "oak")
 
     assert html == "<p>Before a &lt;b&gt; scene after</p>\n"
@@ -136,7 +136,7 @@ def test_raw_html_is_shown_as_text() -> None:
         "\0",
     ],
 )
-def test_deep_nesting_and_long_lines_are_rendered_in_time(part: str) -> None:
+def test_huge_nesting_and_long_lines_are_rendered_soon(part: str) -> None:
     started = time.perf_counter()
 
     html = markdown((part * LONGEST)[:LONGEST], "oak")
@@ -154,5 +154,5 @@ def test_a_wide_table_and_deep_lists_stay_small() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("[]()<>!\"'`*_#|-:/\\&;= \n\tabjavscript:xonerror"), max_size=200))
-def test_generated_texts_are_harmless(text: str) -> None:
+def test_no_text_at_all_is_harmful(text: str) -> None:
     assert harmful(markdown(text, "oak"), "oak") == []

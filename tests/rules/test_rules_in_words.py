@@ -97,7 +97,7 @@ def test_each_setting_of_a_phase_changes_its_sentence(setting: dict[str, Any], s
     assert sentence not in before
 
 
-def test_rules_of_a_held_out_phase_mention_the_approval_of_teams() -> None:
+def test_a_challenge_that_approves_teams_says_so_where_annotation_is_hidden() -> None:
     approval = "A team may upload at once, and is scored as soon as the organisers have approved it."
 
     assert approval not in sentences()
@@ -105,7 +105,7 @@ def test_rules_of_a_held_out_phase_mention_the_approval_of_teams() -> None:
     assert approval not in sentences(replace(HELD_OUT, disclosure=Disclosure.FULL), approves_teams=True)
 
 
-def test_rules_of_a_held_out_phase_say_what_is_final_and_what_counts() -> None:
+def test_a_held_out_phase_says_that_results_are_final_and_what_gives_a_place_back() -> None:
     found = sentences()
 
     assert "A method has one result in a competition. It is final: no later result replaces it." in found
@@ -113,7 +113,7 @@ def test_rules_of_a_held_out_phase_say_what_is_final_and_what_counts() -> None:
     assert "Methods are ranked by their mean as it is shown; equal means share a rank." in found
 
 
-def test_rules_of_a_phase_that_never_closes_promise_nothing_for_its_end() -> None:
+def test_nothing_is_said_to_become_public_of_a_phase_that_never_closes() -> None:
     endless = replace(HELD_OUT, closes_at=None, disclosure=Disclosure.MEAN)
 
     assert not [sentence for sentence in sentences(endless) if "become" in sentence]
