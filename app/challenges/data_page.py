@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from app.challenges import files, terms
+from app.challenges import challenges, files, terms
 from app.challenges.files import FileView
+from app.challenges.phase_files import PhaseFiles, StatisticsTable, files_of, statistics_of
 from app.core.access import Actor
 from app.platform import Platform
 
@@ -16,6 +17,8 @@ class DataPage:
     title: str
     has_terms: bool
     files: tuple[FileView, ...]
+    phases: tuple[PhaseFiles, ...]
+    statistics: StatisticsTable | None
     is_organiser: bool
 
 
@@ -25,10 +28,14 @@ def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
         challenge = files.find_challenge(session, code)
         reader = files.reader_of(session, actor, challenge)
         has_terms = terms.current_terms(session, code, None) is not None
+        phases = challenges.phases_of(session, code)
+        shown = files.load_present(session, challenge)
         return DataPage(
             challenge=challenge.code,
             title=challenge.title,
             has_terms=has_terms,
             files=files.offered(session, reader, challenge),
+            phases=tuple(files_of(platform, each) for each in phases),
+            statistics=statistics_of(platform, session, phases, shown),
             is_organiser=actor.organises_challenge(challenge.id),
         )

@@ -5,8 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from app.challenges import examples
+from app.challenges import examples, phase_files
 from app.core.access import Action
+from app.core.names import attachment
 from app.web.dependencies import ThePlatform, requires
 
 router = APIRouter(prefix="/challenges", dependencies=[requires(Action.READ_PUBLIC)])
@@ -26,6 +27,22 @@ def images(platform: ThePlatform, challenge: str, image_set: str) -> Response:
     """Download the names of the images, one per line."""
     content = examples.image_list(platform, challenge, image_set)
     return Response(content, media_type="text/plain", headers=_attachment("images.txt"))
+
+
+@router.get("/{challenge}/{image_set}/images.csv")
+def image_table(platform: ThePlatform, challenge: str, image_set: str) -> Response:
+    """Download the names and sizes of the images."""
+    content = phase_files.image_table(platform, challenge, image_set)
+    return Response(content, media_type="text/csv", headers=_attachment("images.csv"))
+
+
+@router.get("/{challenge}/{image_set}/image_info.json")
+def image_info(platform: ThePlatform, challenge: str, image_set: str) -> Response:
+    """Download the images and categories in COCO's format, without annotation."""
+    content = phase_files.image_info(platform, challenge, image_set)
+    name = attachment(f"image_info_{image_set}.json")
+    headers = {"Content-Disposition": name, "Cache-Control": "max-age=300"}
+    return Response(content, media_type="application/json", headers=headers)
 
 
 def _attachment(filename: str) -> dict[str, str]:

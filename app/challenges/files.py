@@ -308,6 +308,11 @@ def _with_content(view: FileView, file: OfferedFile) -> FileView:
     return replace(view, sha256=file.row.sha256, earlier=earlier, address=address)
 
 
+def load_present(session: Session, challenge: Challenge) -> list[OfferedFile]:
+    """Load the files of a challenge that were not deleted, also those whose bytes have not arrived."""
+    return load_files(session, DataFile.challenge_id == challenge.id, DataFile.deleted_at.is_(None))
+
+
 def offered(session: Session, reader: Reader, challenge: Challenge) -> tuple[FileView, ...]:
     """Return the files that a challenge offers, without those whose bytes have not arrived."""
     found = load_files(

@@ -73,6 +73,7 @@ def client_of(account: Account) -> "S3Client":
             read_timeout=9,  # a service that does not respond costs two of them, as long as a silent database
             retries={"mode": "standard", "total_max_attempts": 2},
             max_pool_connections=32,
+            signature_version="s3v4",  # also of addresses that are given to people
             s3={"addressing_style": "path"},
             request_checksum_calculation="when_required",  # only AWS supports the newer ones
             response_checksum_validation="when_required",

@@ -204,11 +204,8 @@ def box_form(signs: Signs, name: str, *, sides: bool) -> Problem:
 def line_at(data: bytes, row: int, file: str) -> Example:
     r"""The line of a text file that a prediction is read from, if every line before is valid or blank; row: counted from 0.
 
-        >>> line_at(b"
-    000001 0.5
-    000002 0.6
-    ", 1, "a.txt")
-        Example(file='a.txt', line=3, text='000002 0.6', place='')
+    >>> line_at(b"\n000001 0.5\n000002 0.6\n", 1, "a.txt")
+    Example(file='a.txt', line=3, text='000002 0.6', place='')
     """
     lines = ((number, line.strip()) for number, line in enumerate(io.BytesIO(data), 1))
     number, line = next(islice(((number, line) for number, line in lines if line), row, None))

@@ -9,6 +9,7 @@ from app.challenges.availability import Stage
 from app.challenges.data_page import DataPage
 from app.challenges.file_changes import OrganisedFile, OrganisedFiles
 from app.challenges.files import DownloadLog, EarlierVersion, FileView, LoggedDownload
+from app.challenges.phase_files import GeneratedFile, ObjectCount, PhaseFiles, Snippet, StatisticsTable
 from app.models import Audience, FileKind
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
@@ -40,11 +41,29 @@ COMING = replace(
 )  # fmt: skip
 OVER = replace(COMING, id=5, stage=Stage.OVER, from_event="")
 
+PHASE_FILES = PhaseFiles(
+    EVIL, 12, (GeneratedFile("images.txt", EVIL, "/x"),), (Snippet("detection", EVIL, EVIL),), "/pictures/a/b"
+)
+STATISTICS = StatisticsTable(
+    ("val", EVIL), (10, 20), ((EVIL, (ObjectCount(3, 4, 5), None)),), (ObjectCount(3, 4, 4), None)
+)
+
 
 def of_data() -> Iterator[tuple[str, dict[str, Any]]]:
-    page = DataPage("VOC2007", EVIL, has_terms=True, files=(FILE, COMING, OVER), is_organiser=True)
+    page = DataPage(
+        "VOC2007",
+        EVIL,
+        has_terms=True,
+        files=(FILE, COMING, OVER),
+        phases=(PHASE_FILES,),
+        statistics=STATISTICS,
+        is_organiser=True,
+    )
     yield "data/data.html", {"page": page}
-    yield "data/data.html", {"page": replace(page, files=(), has_terms=False, is_organiser=False)}
+    yield (
+        "data/data.html",
+        {"page": replace(page, files=(), phases=(), statistics=None, has_terms=False, is_organiser=False)},
+    )
     choices = {"kinds": tuple(FileKind), "audiences": tuple(Audience)}
     unsent = replace(COMING, version=0, size=None)
     events, sets = ("opening of test", "closing of test"), ("test",)

@@ -1,5 +1,6 @@
 """Files of a data set: who may download what and when, by every route; resumed, replaced and deleted files; quota and full disks."""
 
+import csv
 import hashlib
 import io
 import shutil
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,10 @@ from sqlalchemy import func, select, text, update
 from starlette.testclient import TestClient
 
 from app.challenges.availability import Availability, Moment, Stage
+from app.challenges.challenges import phase_page
+from app.core.access import Actor
 from app.core.errors import StorageFullError
+from app.images.pictures import can_see_images, can_see_truth
 from app.main import create_app
 from app.models import (
     Approval,
@@ -30,6 +35,7 @@ from app.models import (
     DataFile,
     Disclosure,
     Phase,
+    PictureSource,
     Team,
     Terms,
     User,
@@ -39,7 +45,6 @@ from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_or_new_team
 from app.platform import Platform
 from app.storage import FolderStorage
-from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.system.kits import small_kit
 
@@ -572,19 +577,30 @@ def test_a_store_with_a_server_of_its_own_is_where_people_are_sent(place: Place)
         assert session.scalar(select(func.count()).where(DataDownload.file_id == file_id)) == 1
 
 
-def test_the_gallery_of_a_phase_opens_with_the_file_that_has_its_images(
-    place: Place, browser: Browser
-) -> None:
-    from app.challenges.challenges import phase_page
+def test_the_gallery_of_a_phase_opens_with_the_file_that_has_its_images(place: Place) -> None:
+    source = PictureSource(is_public=True)
+    organiser = Actor(
+        user_id=1, organises=frozenset({phase_page(place.platform, "oak", "test").challenge_id})
+    )
 
+    def seen() -> tuple[bool, bool, bool, bool]:
+        phase = phase_page(place.platform, "oak", "test")
+        return (
+            can_see_images(Actor(), phase, source),
+            can_see_truth(Actor(), phase, source),
+            can_see_images(organiser, phase, source),
+            can_see_truth(organiser, phase, source),
+        )
+
+    without = seen()
     file_id = place.offer(kind="images", image_set="test", available_from="2030-01-01T00:00:00Z")
-    before = phase_page(place.platform, "oak", "test")
+    before = seen()
     facts = {"name": "now.zip", "title": "Images", "kind": "images", "image_set": "test"}
     changed = place.organiser.put(f"/api/v1/organise/challenges/oak/data/{file_id}", json=facts)
-    after = phase_page(place.platform, "oak", "test")
 
     assert changed.status_code == 200
-    assert (before.images_available, after.images_available) == (False, True)
+    assert before == (False, False, True, True)
+    assert without == seen() == (True, True, True, True)
     assert phase_page(place.platform, "elm", "test").images_available
 
 
@@ -607,3 +623,52 @@ def test_spooling_a_large_form_to_a_full_disk_is_an_error_that_says_so(
     )
 
     assert (answer.status_code, answer.json()["code"]) == (507, "storage-full")
+
+
+def test_the_server_makes_lists_examples_and_programs_for_every_phase(place: Place) -> None:
+    visitor = place.people["visitor"]
+    page, twin = visitor.get("/challenges/oak/data").text, visitor.get("/api/v1/challenges/oak/data").json()
+    [phase] = twin["phases"]
+
+    names = visitor.get("/challenges/oak/test/images.txt").text.split()
+    table = list(csv.DictReader(io.StringIO(visitor.get("/challenges/oak/test/images.csv").text)))
+
+    assert [row["name"] for row in table] == names
+    assert all(int(row["width"]) > 0 and int(row["height"]) > 0 for row in table)
+    assert phase["images"] == len(names)
+    assert {"images.txt", "images.csv", "description.json", "example.tar.gz"} <= {
+        each["name"] for each in phase["files"]
+    }
+    for each in phase["files"]:
+        assert visitor.get(each["address"]).status_code == 200, each
+        assert escape(each["address"]) in page
+    for each in phase["snippets"]:
+        assert "description.json" in each["code"]
+    assert visitor.get("/challenges/oak/test/image_info.json").status_code == 404  # no numbers
+
+
+def test_counts_are_those_of_public_annotation_and_never_of_a_held_out_phase(
+    place: Place, tmp_path: Path
+) -> None:
+    place.move(opens_at=NOW - timedelta(days=400))
+    import_tree(place.platform, TreeImport(small_kit(tmp_path), "fir", "test"))  # held out
+
+    def statistics(challenge: str) -> Any:
+        return place.people["organiser"].get(f"/api/v1/challenges/{challenge}/data").json()["statistics"]
+
+    public, hidden = statistics("oak"), statistics("fir")
+    file_id = place.offer(kind="annotation", image_set="test", available_from="2030-01-01T00:00:00Z")
+    dated = statistics("oak")
+    place.organiser.delete(f"/api/v1/organise/challenges/oak/data/{file_id}?reason=test")
+    place.move(opens_at=datetime.now(UTC) + timedelta(days=1), closes_at=None)
+    upcoming = statistics("oak")
+    place.move(opens_at=NOW - timedelta(days=400))
+
+    [total] = public["totals"]
+    [(_, [first]), *_] = public["rows"]
+    assert total["objects"] == sum(counts[0]["objects"] for _, counts in public["rows"]) > 0
+    assert first["images"] <= public["images"][0]
+    for each in (hidden, dated, upcoming):
+        assert each["totals"] == [None]
+        assert all(counts == [None] for _, counts in each["rows"])
+        assert each["images"] == public["images"]  # the list of images is public

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from threading import Barrier, Event
 
+import httpx2
 import pytest
 
 from app.core.errors import (
@@ -424,3 +425,21 @@ def test_a_store_that_works_passes_its_check(store: Storage) -> None:
 
     assert list(store.contents()) == []
     assert list(store.partials()) == []
+
+
+def test_only_a_store_with_a_server_of_its_own_gives_addresses_from_which_a_browser_saves_a_content(
+    store: Storage,
+) -> None:
+    content = b"<script>alert(1)</script>"
+    key = store.put(content, uuid.uuid4())
+
+    address = store.presigned(key, 'a "page" ü.html', timedelta(minutes=15))
+
+    assert (address is None) == isinstance(store, FolderStorage)
+    if address is not None:
+        whole, part = httpx2.get(address), httpx2.get(address, headers={"Range": "bytes=8-"})
+        assert (whole.status_code, whole.content) == (200, content)
+        assert (part.status_code, part.content) == (206, content[8:])
+        assert whole.headers["content-disposition"].startswith('attachment; filename="a _page_ _.html"')
+        assert whole.headers["content-type"] == "application/octet-stream"
+        assert httpx2.get(address.replace("X-Amz-Expires=900", "X-Amz-Expires=9000")).status_code == 403

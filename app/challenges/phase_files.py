@@ -1,0 +1,218 @@
+"""What the server makes for every phase, unasked: image lists, examples, programs that write a result, statistics."""
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.challenges.availability import Stage
+from app.challenges.challenges import PhaseState, PhaseView, description_of, offered_competitions
+from app.challenges.examples import has_sizes
+from app.challenges.files import OfferedFile
+from app.challenges.snippets import snippet
+from app.core.errors import NotFoundError
+from app.models import Disclosure, FileKind, Picture
+from app.platform import Platform
+from scoring import CompetitionInfo, Description
+from scoring.data.description import UNKNOWN_SIDE
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedFile:
+    """A file that the server makes of the public description of a phase."""
+
+    name: str
+    title: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A program that writes a valid result of a task."""
+
+    task: str
+    title: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseFiles:
+    """What the server makes for a phase. gallery: the page of its images, if everyone may see them."""
+
+    image_set: str
+    images: int
+    files: tuple[GeneratedFile, ...]
+    snippets: tuple[Snippet, ...]
+    gallery: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectCount:
+    """The images that show a class, and its objects without and with those that are marked as difficult."""
+
+    images: int
+    objects: int
+    with_difficult: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsTable:
+    """Images and objects of each class and set, as in the reports on VOC.
+
+    images: of each set in all; rows: a count for each set, None where the annotation is not public.
+    """
+
+    image_sets: tuple[str, ...]
+    images: tuple[int, ...]
+    rows: tuple[tuple[str, tuple[ObjectCount | None, ...]], ...]
+    totals: tuple[ObjectCount | None, ...]
+
+
+def files_of(platform: Platform, phase: PhaseView) -> PhaseFiles:
+    """Return what the server makes for a phase."""
+    description = description_of(platform.descriptions, phase.description_key)
+    base = f"/challenges/{quote(phase.challenge)}/{quote(phase.image_set)}"
+    twin = f"/api/v1{base}/description"
+    offered = offered_competitions(phase)
+    files = [
+        GeneratedFile("images.txt", "Names of the images, one per line", f"{base}/images.txt"),
+        GeneratedFile("images.csv", "Names and sizes of the images", f"{base}/images.csv"),
+        GeneratedFile("description.json", "Everything public about the phase", twin),
+    ]
+    if description.class_numbers:
+        name = f"image_info_{phase.image_set}.json"
+        files.append(GeneratedFile(name, "Images and categories, as in COCO", f"{base}/image_info.json"))
+    if has_sizes(description):
+        files += (
+            GeneratedFile(
+                "example.tar.gz",
+                f"A valid result of competition {each.number}: {each.title}",
+                f"{base}/example.tar.gz?competition={each.number}",
+            )
+            for each in offered
+        )
+    return PhaseFiles(
+        image_set=phase.image_set,
+        images=len(description.images),
+        files=tuple(files),
+        snippets=snippets_of(description, offered, f"{platform.settings.address}{twin}"),
+        gallery=f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
+        if phase.shows_images
+        else None,
+    )
+
+
+def snippets_of(
+    description: Description, competitions: Iterable[CompetitionInfo], address: str
+) -> tuple[Snippet, ...]:
+    """Return a program for the first competition of each task."""
+    first = {each.task: each for each in reversed(tuple(competitions))}
+    return tuple(
+        Snippet(task, each.title, snippet(description, each, address))
+        for task, each in reversed(first.items())
+    )
+
+
+def image_table(platform: Platform, challenge: str, image_set: str) -> str:
+    """Return the names and sizes of a phase's images as CSV; a size that is not known is blank.
+
+    Raises NotFoundError.
+    """
+    description = challenges.phase_description(platform, challenge, image_set)
+    written = StringIO()
+    lines = csv.writer(written, lineterminator="\n")
+    lines.writerow(("name", "width", "height"))
+    lines.writerows(
+        (each.id, *("" if side == UNKNOWN_SIDE else side for side in (each.width, each.height)))
+        for each in description.images
+    )
+    return written.getvalue()
+
+
+def image_info(platform: Platform, challenge: str, image_set: str) -> str:
+    """Return the images and categories of a phase in the format of COCO's image_info files, without annotation.
+
+    Raises NotFoundError, also for a challenge whose images have no numbers.
+    """
+    with platform.transaction() as session:
+        phase = challenges.find_phase(session, challenge, image_set)
+        rows = session.execute(select(Picture.name, Picture.file).where(Picture.phase_id == phase.id))
+        files = {name: PurePosixPath(file).name for name, file in rows if file}
+    description = description_of(platform.descriptions, phase.description_key)
+    if not description.class_numbers:
+        raise NotFoundError(
+            f"The images of {challenge} {image_set} have no numbers; /images.csv has their names"
+        )
+    return json.dumps(info_of(description, files))
+
+
+def info_of(description: Description, files: dict[str, str]) -> dict[str, Any]:
+    """Return the object of an image_info file; files: the names of the images' files, as far as they are known.
+
+    >>> from scoring import Image
+    >>> phase = Description("COCO", "test", ("cat",), (), (Image("7", 40, 30),), class_numbers=(17,))
+    >>> info_of(phase, {"7": "000000000007.jpg"})["images"]
+    [{'id': 7, 'width': 40, 'height': 30, 'file_name': '000000000007.jpg'}]
+    """
+    return {
+        "info": {"description": f"{description.dataset} {description.image_set}"},
+        "licenses": [],
+        "images": [
+            {"id": int(each.id), "width": each.width, "height": each.height}
+            | ({"file_name": files[each.id]} if each.id in files else {})
+            for each in description.images
+        ],
+        "categories": [
+            {"id": number, "name": name}
+            for number, name in zip(description.class_numbers, description.classes, strict=True)
+        ],
+    }
+
+
+def statistics_of(
+    platform: Platform, session: Session, phases: Sequence[PhaseView], files: Sequence[OfferedFile]
+) -> StatisticsTable | None:
+    """Count images and objects by class and set; counts of annotation only where it is public. None without phases."""
+    if not phases:
+        return None
+    descriptions = [description_of(platform.descriptions, each.description_key) for each in phases]
+    counted = [_counts(session, each) if annotation_is_public(each, files) else {} for each in phases]
+    classes = dict.fromkeys(name for each in descriptions for name in each.classes)
+    return StatisticsTable(
+        image_sets=tuple(each.image_set for each in phases),
+        images=tuple(len(each.images) for each in descriptions),
+        rows=tuple((name, tuple(each.get(name) for each in counted)) for name in classes),
+        totals=tuple(each.get("") for each in counted),
+    )
+
+
+def annotation_is_public(phase: PhaseView, files: Sequence[OfferedFile]) -> bool:
+    """Whether everybody may know the annotation of a phase: it is not held out, the phase has opened, its files are out."""
+    stages = {
+        each.availability.stage(each.now)
+        for each in files
+        if each.image_set == phase.image_set and each.row.kind in (FileKind.ANNOTATION, FileKind.BOTH)
+    }
+    is_out = not stages or Stage.AVAILABLE in stages
+    return phase.disclosure is Disclosure.FULL and phase.state is not PhaseState.UPCOMING and is_out
+
+
+def _counts(session: Session, phase: PhaseView) -> dict[str, ObjectCount]:
+    """Return the counts of each class of public annotation; those of all classes under the empty name."""
+    truth = challenges.newest_truth(session, phase.id)
+    if truth is None or not truth.statistics:
+        return {}
+    rows = {each["name"]: _count(each) for each in truth.statistics["rows"]}
+    return rows | {"": _count(truth.statistics["total"])}
+
+
+def _count(row: dict[str, Any]) -> ObjectCount:
+    return ObjectCount(row["images"], row["objects"], row["objects"] + row["difficult"])
