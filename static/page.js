@@ -77,7 +77,7 @@ if (document.querySelector("[data-countdown]")) {
   countDown();
   setInterval(countDown, 1000);
 }
-document.querySelector(".problems")?.focus();
+document.querySelector(".problems:not(.sample *)")?.focus();
 for (const button of document.querySelectorAll(".theme button")) {
   button.ariaPressed = String(button.value === (document.documentElement.dataset.theme ?? "system"));
 }

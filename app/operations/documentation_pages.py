@@ -86,6 +86,12 @@ def formats(request: Request, platform: ThePlatform) -> Response:
     return _page(request, "docs/formats.html", formats=described_data.formats(), phases=phases)
 
 
+@router.get("/docs/components")
+def components(request: Request) -> Response:
+    """Show the parts that all pages are made of."""
+    return _page(request, "docs/components.html", rows=site.EXAMPLE_ROWS)
+
+
 @router.get("/docs/api")
 def api_by_example(request: Request, platform: ThePlatform) -> Response:
     """Show how to submit with curl and Python, with a phase of this server as the example."""

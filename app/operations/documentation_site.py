@@ -93,6 +93,7 @@ NAVIGATION: Final = (
             Entry("/docs/api", "API by example", "docs/api.md"),
             Entry("/api/docs", "API reference"),
             Entry("/problems", "Problem codes"),
+            Entry("/docs/components", "Components of pages"),
         ),
     ),
 )
@@ -100,6 +101,23 @@ FILES: Final[Mapping[str, str]] = {
     entry.address: entry.file for chapter in NAVIGATION for entry in chapter.entries if entry.file
 }
 ADDRESSES: Final[Mapping[str, str]] = {file: address for address, file in FILES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleRow:
+    """A row of the table that shows what tables look like."""
+
+    method: str
+    team: str
+    mean: float
+    low: float
+    high: float
+
+
+EXAMPLE_ROWS: Final = (
+    ExampleRow("Jitter-S", "Baselines", 0.836, 0.79, 0.88),
+    ExampleRow("Jitter-M", "Baselines", 0.673, 0.62, 0.72),
+)
 
 
 @cache

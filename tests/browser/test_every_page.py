@@ -13,9 +13,10 @@ from tests.system.installations import Client
 
 pytestmark = pytest.mark.browser
 
+SMALL = ViewportSize(width=320, height=700)
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
 PUBLIC = (
-    "/", "/challenges/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
+    "/", "/challenges", "/challenges?task=detection", "/leaderboards", "/challenges/sample", "/docs/components", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
     "/leaderboards/sample/val/4", "/compare/sample/val/3", "/pictures/sample/val", "/pictures/sample/val/2012_000001", "/leaderboards/sample/val/3/images",
     "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
     "/forgot-password", "/reset-password/used", "/login-link", "/login-link/used", "/confirm-address/used",
@@ -82,6 +83,46 @@ def test_a_page_is_accessible_in_both_colour_schemes_and_fits_a_phone(
 
 def open_details(page: Page) -> None:
     page.locator("details").evaluate_all("(all) => { for (const details of all) details.open = true; }")
+
+
+@pytest.mark.parametrize("path", ["/docs/components", "/", "/challenges", "/leaderboards/sample/val/3"])
+def test_a_page_can_be_read_at_320_pixels_with_large_text_and_with_forced_colours(
+    visit: Visit, path: str
+) -> None:
+    page = visit(None, viewport=SMALL)
+    page.goto(path)
+    open_details(page)
+    assert too_wide_by(page) == 0
+
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    page.set_viewport_size(PHONE)
+    assert too_wide_by(page) == 0
+    page.evaluate("document.documentElement.style.fontSize = ''")
+
+    page.emulate_media(forced_colors="active")
+    assert violations(page) == []
+    buttons = page.locator(".btn:visible, button:visible:not(.theme button)")
+    assert set(buttons.evaluate_all("(all) => all.map((each) => getComputedStyle(each).borderTopStyle)")) == {
+        "solid"
+    }
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_a_chosen_theme_is_stronger_than_that_of_the_system_and_needs_no_script(
+    visit: Visit, theme: str
+) -> None:
+    page = visit(None, color_scheme="light" if theme == "Dark" else "dark", java_script_enabled=False)
+    page.goto("/challenges")
+    before = page.screenshot()
+
+    page.locator("footer").get_by_role("button", name=theme).click()
+    page.wait_for_url("**/challenges")
+    after = page.screenshot()
+    page.locator("footer").get_by_role("button", name="System").click()
+    page.wait_for_load_state()
+
+    assert before != after
+    assert page.locator("html").get_attribute("data-theme") is None
 
 
 def test_no_two_pages_have_the_same_title(site: Site) -> None:

@@ -10,7 +10,7 @@ from app.boards.rows import BoardKey
 from app.challenges.examples import protocols, task_rules
 from app.home.home import CompetitionView, ExampleFile
 from app.operations.documentation import formats
-from app.operations.documentation_site import FILES, NAVIGATION, page_at, with_examples_of
+from app.operations.documentation_site import EXAMPLE_ROWS, FILES, NAVIGATION, page_at, with_examples_of
 from tests.pages.challenge_samples import CLOSED
 from tests.pages.drawn import EVIL
 from tests.pages.views import PHASE, VAL
@@ -28,6 +28,7 @@ def of_documentation() -> Iterator[tuple[str, dict[str, Any]]]:
             **at("/docs/api"),
         },
     )
+    yield "docs/components.html", {"rows": EXAMPLE_ROWS, **at("/docs/components")}
     yield "docs/protocols.html", {"protocols": protocols(), **at("/docs/protocols")}
     for protocol in (*protocols(), replace(protocols()[0], other_names=(EVIL,))):
         yield "docs/protocol.html", {"protocol": protocol, **at(f"/docs/protocols/{protocol.name}")}

@@ -91,3 +91,11 @@ def test_scripts_and_styles_of_every_page_stay_small() -> None:
 
     assert len(sizes) > 4
     assert 10_000 < heaviest < HEAVIEST
+
+
+def test_the_style_sheet_of_all_pages_stays_small_and_in_layers() -> None:
+    style = (ROOT / "static" / "style.css").read_text()
+
+    assert len(style.encode()) <= 20 * 1024
+    assert "@layer reset, tokens, base, components, pages;" in style
+    assert "prefers-color-scheme" not in style  # a chosen theme is stronger, and light-dark() knows it
