@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
 PUBLIC = (
-    "/", "/challenges/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
+    "/", "/challenges/sample", "/challenges/sample/rules", "/challenges/sample/news", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
     "/leaderboards/sample/val/4", "/compare/sample/val/3", "/pictures/sample/val", "/pictures/sample/val/2012_000001", "/leaderboards/sample/val/3/images",
     "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
     "/forgot-password", "/reset-password/used", "/login-link", "/login-link/used", "/confirm-address/used",
@@ -35,6 +35,8 @@ PARTICIPANTS = (
 ORGANISERS = (
     "/organise",
     "/organise/challenges/sample/terms",
+    "/organise/challenges/sample/page",
+    "/organise/challenges/sample/news",
     "/organise/challenges/sample/teams",
     "/organise/challenges/sample/organisers",
     "/organise/phases/2",
@@ -44,6 +46,7 @@ ORGANISERS = (
     "/admin",
     "/admin/people",
     "/admin/storage",
+    "/admin/site",
     "/audit",
     "/submissions/{test3}",
 )
