@@ -33,6 +33,8 @@ from app.operations import (
     documentation_pages,
     health_api,
     metrics,
+    site_api,
+    site_pages,
     storage_api,
     storage_pages,
 )
@@ -110,6 +112,7 @@ API = (
     similarity_api.router,
     phase_api.router,
     administration_api.router,
+    site_api.router,
     role_api.router,
     question_api.router,
     audit_api.router,
@@ -154,6 +157,7 @@ PAGES = (
     phase_pages.router,
     phase_pages.calendars,
     administration_pages.router,
+    site_pages.router,
     audit_pages.router,
     documentation_pages.router,
 )

@@ -18,6 +18,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.notifier import Notifier, celery_of
 from app.core.rate_limits import RateLimiter, limiter_of
 from app.core.settings import Settings, SettingsError
+from app.core.site import SiteView, load_site
 from app.models import Artefact, DamagedContent, DataFile, GroundTruth, Phase, Run, Upload
 from app.models import TruthKey as TruthKeyRow
 from app.storage import Catalogue, Storage, key_store, private_store, public_store
@@ -38,6 +39,10 @@ class TimeLimits:
 BACKGROUND = TimeLimits(statement=60, lock=20, response=None)  # what was scored or sent must be recorded
 # short, because a user is waiting, but longer than the 10 s after which a frozen process loses its locks
 INTERACTIVE = TimeLimits(statement=15, lock=12, response=18)
+
+SITE_FRESH = (
+    30.0  # seconds for which the settings of the site are cached in a process that did not change them
+)
 
 CONNECTION = {
     "connect_timeout": 3,
@@ -75,6 +80,7 @@ class Platform:
     limiter: RateLimiter
     checks: CapacityLimiter  # limits concurrent checks of archives
     cache: Cache = field(default_factory=Cache)  # of rendered boards
+    last_site: list[SiteView] = field(default_factory=lambda: [SiteView()])  # one: as it was read last
     autocommit: Engine = field(init=False)  # the same connections, without transactions
 
     def __post_init__(self) -> None:
@@ -99,6 +105,19 @@ class Platform:
         with self.transaction() as session:
             session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
             yield session
+
+    def site(self) -> SiteView:
+        """Return the settings of the site, read at most twice a minute; while the database is unavailable, as read last."""
+
+        def read() -> SiteView:
+            try:
+                with self.reading() as session:
+                    self.last_site[0] = load_site(session)
+            except SQLAlchemyError:
+                log.warning("settings of the site not read")
+            return self.last_site[0]
+
+        return self.cache.version(("site",), read, SITE_FRESH)
 
     @property
     def stores_by_name(self) -> dict[str, Storage]:

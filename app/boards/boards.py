@@ -291,7 +291,7 @@ def rendered_board(
     """
     phase, withdrawals, version = platform.cache.version(address, lambda: _version(platform, address))
     audience = _audience(actor, phase.challenge_id)
-    key = (address, phase, withdrawals, audience, query, document.form, version)
+    key = (address, phase, withdrawals, audience, query, document.form, platform.site().version, version)
     is_variant = query != BoardQuery()
     if is_variant and not platform.cache.has_variant(key):
         platform.limiter.hit(Limited.VIEW, reader)

@@ -14,6 +14,7 @@ from app.boards.rows import FEW_CLASSES, BoardFormat, BoardKey, BoardPage, Board
 from app.boards.selections import Format, PageParameters
 from app.core.access import Action, Actor
 from app.core.caching import Splice, conditional_response
+from app.core.site import SiteView
 from app.web.dependencies import ACCOUNT, CurrentActor, ThePlatform, rate_limit_key, render_template, requires
 from app.web.theme import splices_of_theme
 
@@ -51,11 +52,15 @@ def board(
             request, document, MEDIA_TYPES[form], is_private=actor.is_logged_in, filename=name
         )
     if not actor.is_logged_in:
-        page = boards.rendered_board(platform, actor, address, query, ANONYMOUS, reader)
+        anonymous = boards.Document(
+            BoardFormat.ANONYMOUS_PAGE, lambda page: anonymous_page(page, platform.site())
+        )
+        page = boards.rendered_board(platform, actor, address, query, anonymous, reader)
         return conditional_response(
             request, page, "text/html", is_private=False, splices=splices_of_theme(request)
         )
-    page = boards.rendered_board(platform, actor, address, query, SHARED, reader)
+    shared = boards.Document(BoardFormat.PAGE, lambda page: shared_page(page, platform.site()))
+    page = boards.rendered_board(platform, actor, address, query, shared, reader)
     splices = (*splices_of_theme(request), Splice(ACCOUNT.encode(), account_links(actor).encode()))
     return conditional_response(request, page, "text/html", is_private=True, splices=splices)
 
@@ -87,9 +92,9 @@ def embedded_page(page: BoardPage) -> bytes:
     return render_template("leaderboards/embed.html", board=board, controls=page.controls).encode()
 
 
-def shared_page(page: BoardPage) -> bytes:
+def shared_page(page: BoardPage, site: SiteView) -> bytes:
     """Render a board's page with a marker in place of the reader's account links."""
-    text = render_template("leaderboards/board.html", path=PATH, **page_context(page))
+    text = render_template("leaderboards/board.html", path=PATH, site=site, **page_context(page))
     return text.encode()
 
 
@@ -103,9 +108,9 @@ def page_context(page: BoardPage) -> dict[str, Any]:
     }
 
 
-def anonymous_page(page: BoardPage) -> bytes:
+def anonymous_page(page: BoardPage, site: SiteView) -> bytes:
     """Render a board's page for readers who are not logged in."""
-    return shared_page(page).replace(ACCOUNT.encode(), account_links(Actor()).encode(), 1)
+    return shared_page(page, site).replace(ACCOUNT.encode(), account_links(Actor()).encode(), 1)
 
 
 def account_links(actor: Actor) -> str:
@@ -118,8 +123,6 @@ def json_of(page: BoardPage) -> bytes:
     return _json.dump_json(page.board)
 
 
-ANONYMOUS: Final = boards.Document(BoardFormat.ANONYMOUS_PAGE, anonymous_page)
-SHARED: Final = boards.Document(BoardFormat.PAGE, shared_page)
 EMBEDDED: Final = boards.Document(BoardFormat.EMBED, embedded_page)
 EXPORTS: Final[Mapping[BoardFormat, Callable[[BoardPage, str], bytes]]] = {
     BoardFormat.JSON: lambda page, _: json_of(page),

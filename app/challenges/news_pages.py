@@ -64,7 +64,9 @@ def _feed(request: Request, platform: Platform, challenge: str | None) -> Respon
     def write() -> Rendered:
         found = news.feed(platform, challenge)
         path = f"/challenges/{challenge}/news.atom" if challenge is not None else "/news.atom"
-        return Rendered.of(atom.atom(found, "Heldout", platform.settings.address.rstrip("/"), path))
+        return Rendered.of(
+            atom.atom(found, platform.site().name, platform.settings.address.rstrip("/"), path)
+        )
 
     rendered = platform.cache.version(("news.atom", challenge), write)
     return conditional_response(request, rendered, atom.MEDIA_TYPE, is_private=False)

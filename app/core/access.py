@@ -37,6 +37,7 @@ class Action(enum.StrEnum):
     READ_AUDIT = "audit.read"
     READ_STORAGE = "storage.read"
     MANAGE_JOBS = "jobs.manage"
+    MANAGE_SITE = "site.manage"
 
 
 class Scope(enum.StrEnum):
@@ -158,6 +159,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.READ_AUDIT: _always(Relation.ORGANISER),
     Action.READ_STORAGE: _always(Relation.ADMIN),
     Action.MANAGE_JOBS: _always(Relation.ADMIN),
+    Action.MANAGE_SITE: _always(Relation.ADMIN),
 }
 
 
@@ -181,7 +183,7 @@ SCOPES: Mapping[Scope, frozenset[Action]] = {
         Action.CHANGE_TEAM,
     },
     Scope.ORGANISE: _ORGANISING,
-    Scope.ADMIN: _ORGANISING | {Action.READ_STORAGE, Action.MANAGE_JOBS},
+    Scope.ADMIN: _ORGANISING | {Action.READ_STORAGE, Action.MANAGE_JOBS, Action.MANAGE_SITE},
 }
 
 

@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.core.secret_hashes import hash_of_token
 from app.core.settings import ROOT, MailEncryption, Settings
+from app.core.site import NAME
 from app.jobs import queue
 from app.models import JobKind, MailLink, MailRequest, User
 from app.platform import Platform
@@ -287,11 +288,11 @@ def _single_line(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
-def message_of(text: Text, *, sender: str, to: str, now: datetime) -> EmailMessage:
-    """Create a message to exactly one address. Raises ValueError if it is invalid."""
+def message_of(text: Text, *, sender: str, to: str, now: datetime, name: str = NAME) -> EmailMessage:
+    """Create a message to exactly one address. name: of the site. Raises ValueError if it is invalid."""
     local, _, domain = to.rpartition("@")
     message = EmailMessage(policy=POLICY)
-    message["From"] = Address("Heldout", addr_spec=sender)
+    message["From"] = Address(_single_line(name), addr_spec=sender)
     message["To"] = Address(username=local, domain=domain)
     message["Subject"] = text.subject
     message["Date"] = format_datetime(now)
@@ -414,7 +415,7 @@ def deliver(platform: Platform, payload: Mapping[str, Any]) -> None:
     """Render and send a mail. Raises MailError, so that it is retried."""
     letter, fields = MailTemplate(payload["letter"]), dict(payload["fields"])
     if "address" in payload:
-        _hand_over(platform.settings, letter, payload["address"], fields)
+        _hand_over(platform, letter, payload["address"], fields)
     elif payload["user_id"] is not None:
         _deliver_to_person(platform, letter, payload["user_id"], fields)
 
@@ -428,7 +429,7 @@ def _deliver_to_person(platform: Platform, asked: MailTemplate, user_id: int, fi
         address = address_for(asked, recipient)
         if letter in LINKS:
             fields["link"] = _link(session, platform.settings, letter, user_id, address)
-    _hand_over(platform.settings, letter, address, fields)
+    _hand_over(platform, letter, address, fields)
 
 
 def _link(session: Session, settings: Settings, letter: MailTemplate, user_id: int, address: str) -> str:
@@ -445,9 +446,12 @@ def _link(session: Session, settings: Settings, letter: MailTemplate, user_id: i
     return f"{settings.address}{link.path}/{token}"
 
 
-def _hand_over(settings: Settings, letter: MailTemplate, address: str, fields: Mapping[str, Any]) -> None:
+def _hand_over(platform: Platform, letter: MailTemplate, address: str, fields: Mapping[str, Any]) -> None:
+    settings = platform.settings
     text = render_mail(letter, server=settings.address, passwords=settings.passwords, **fields)
-    message = message_of(text, sender=settings.sender, to=address, now=datetime.now(UTC))
+    message = message_of(
+        text, sender=settings.sender, to=address, now=datetime.now(UTC), name=platform.site().name
+    )
     file = hand_to_server(settings, message)
     log.info("mail sent", letter=letter.value, file=str(file) if file else None)
 

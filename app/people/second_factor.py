@@ -152,7 +152,9 @@ def view(platform: Platform, actor: Actor) -> FactorView:
         if found.confirmed_at:
             return FactorView(found.confirmed_at, unused_codes(session, actor.user_id))
     server = urlsplit(platform.settings.address).hostname or "heldout"
-    code = segno.make(address_for_app(found.secret, actor.email, f"Heldout {server}"), micro=False)
+    code = segno.make(
+        address_for_app(found.secret, actor.email, f"{platform.site().name} {server}"), micro=False
+    )
     return FactorView(
         secret=found.secret, picture=code.svg_inline(scale=4, border=4, dark="#000", light="#fff")
     )

@@ -20,6 +20,7 @@ from app.core.errors import (
     SecondFactorRequiredError,
 )
 from app.core.rate_limits import Limited, client_of
+from app.core.site import SiteView
 from app.platform import Platform
 from app.web import formats
 from app.web.addresses import address_of
@@ -148,7 +149,7 @@ _templates = templates()
 
 def render_template(template: str, **context: Any) -> str:
     """Render a template that depends only on its context."""
-    everywhere = {"actor": Actor(), "settings": None, "theme": ""}
+    everywhere = {"actor": Actor(), "settings": None, "theme": "", "site": SiteView()}
     return _templates.get_template(template).render(everywhere | context)
 
 
@@ -166,6 +167,8 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "path": path,
         "address": platform.settings.address,
         "settings": platform.settings,
+        # the page of an error waits for nothing
+        "site": platform.site() if code < 400 else platform.last_site[0],
         "theme": "" if (theme := theme_of(request)) is Theme.SYSTEM else theme,
     }
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)
@@ -198,7 +201,12 @@ def render_shared(
 
     def render_once() -> Rendered:
         platform = platform_of_request(request)
-        here = {"now": datetime.now(UTC), "path": request.url.path, "address": platform.settings.address}
+        here = {
+            "now": datetime.now(UTC),
+            "path": request.url.path,
+            "address": platform.settings.address,
+            "site": platform.site(),
+        }
         page = render_template(template, **here, **read())
         return Rendered.of((page if actor.is_logged_in else _with_parts(page, parts())).encode())
 

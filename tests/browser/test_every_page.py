@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 SMALL = ViewportSize(width=320, height=700)
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
 PUBLIC = (
-    "/", "/challenges", "/challenges?task=detection", "/leaderboards", "/challenges/sample", "/docs/components", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
+    "/", "/challenges", "/challenges?task=detection", "/leaderboards", "/challenges/sample", "/challenges/sample/data", "/challenges/sample/rules", "/challenges/sample/news", "/docs/components", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
     "/leaderboards/sample/val/4", "/compare/sample/val/3", "/pictures/sample/val", "/pictures/sample/val/2012_000001", "/leaderboards/sample/val/3/images",
     "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
     "/forgot-password", "/reset-password/used", "/login-link", "/login-link/used", "/confirm-address/used",
@@ -36,6 +36,8 @@ PARTICIPANTS = (
 ORGANISERS = (
     "/organise",
     "/organise/challenges/sample/terms",
+    "/organise/challenges/sample/page",
+    "/organise/challenges/sample/news",
     "/organise/challenges/sample/teams",
     "/organise/challenges/sample/organisers",
     "/organise/phases/2",
@@ -45,6 +47,7 @@ ORGANISERS = (
     "/admin",
     "/admin/people",
     "/admin/storage",
+    "/admin/site",
     "/audit",
     "/submissions/{test3}",
 )

@@ -42,6 +42,37 @@ def test_an_organiser_has_one_result_scored_again(site: Site, visit: Visit) -> N
     expect(page.get_by_text("scored 2 times")).to_be_visible()
 
 
+def test_an_organiser_writes_an_overview_and_an_announcement(site: Site, visit: Visit) -> None:
+    page, reader = visit("organiser"), visit()
+    page.goto("/organise")
+    page.get_by_role("link", name="Texts of Sample challenge").first.click()
+    page.get_by_label("Tagline").fill("Five tasks on drawn scenes")
+    page.get_by_label("Overview").fill("# What to find\n\nObjects of **ten** classes. <b>No HTML.</b>")
+    page.get_by_label("Contact").fill("organisers@sample.example")
+    page.get_by_role("button", name="Preview").click()
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview.get_by_role("heading", name="What to find")).to_be_visible()
+    expect(preview).to_contain_text("<b>No HTML.</b>")
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_role("heading", name="What to find")).to_be_visible()
+    expect(page.get_by_text("Write to the organisers: organisers@sample.example")).to_be_visible()
+    reader.goto("/challenges/sample")
+    expect(reader.get_by_text("Five tasks on drawn scenes")).to_be_visible()
+    assert "organisers@sample.example" not in reader.content()
+    reader.get_by_role("button", name="Show the organisers’ address").click()
+    expect(reader.get_by_text("organisers@sample.example")).to_be_visible()
+
+    page.goto("/organise/challenges/sample/news")
+    page.get_by_label("Title").fill("Workshop in October")
+    page.get_by_role("textbox", name="Text").fill("The **best** methods are presented.")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_role("article", name="Workshop in October")).to_contain_text("The best methods")
+    reader.goto("/")
+    reader.get_by_role("link", name="Workshop in October").click()
+    expect(reader.get_by_role("article", name="Workshop in October")).to_be_in_viewport()
+
+
 def become_organiser(page: Page, link: str) -> None:
     page.goto(link)
     page.get_by_role("main").get_by_role("link", name="Register").click()

@@ -3,6 +3,7 @@
 from app.boards.pages import account_links, anonymous_page, shared_page
 from app.boards.rows import BoardPage
 from app.core.access import Actor
+from app.core.site import SiteView
 from app.web.dependencies import ACCOUNT
 from tests.pages.views import ORGANISER, board, drawn_board
 
@@ -13,14 +14,14 @@ def a_page(methods: int) -> BoardPage:
 
 
 def test_a_shared_page_has_one_placeholder_for_the_account_and_no_name() -> None:
-    page = shared_page(a_page(3)).decode()
+    page = shared_page(a_page(3), SiteView()).decode()
 
     assert page.count(ACCOUNT) == 1
     assert "Log in" not in page
 
 
 def test_an_anonymous_page_offers_to_log_in() -> None:
-    page = anonymous_page(a_page(3)).decode()
+    page = anonymous_page(a_page(3), SiteView()).decode()
 
     assert ACCOUNT not in page
     assert "Log in" in page

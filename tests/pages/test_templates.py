@@ -14,11 +14,13 @@ from jinja2 import Environment
 
 from app.core.access import Actor
 from app.core.settings import Settings
+from app.core.site import FooterLink, SiteView
 from app.models import RunState, UploadState
 from app.web.dependencies import render_template, templates
 from scoring.exhibits import EXHIBITS
 from tests.login_settings import EXAMPLE_ID
 from tests.pages.comparison_views import comparison
+from tests.pages.drawn import EVIL
 from tests.pages.result_views import context
 from tests.pages.samples import samples
 from tests.pages.views import (
@@ -34,6 +36,9 @@ from tests.pages.views import (
 )
 
 ROOT = Path(__file__).parents[2]
+SITE = SiteView(
+    EVIL, 2, "#2456d6", "a@example.org", (FooterLink(EVIL, "https://example.org"),), True, True, "abc"
+)
 TEMPLATES = ROOT / "templates"
 
 
@@ -49,6 +54,7 @@ def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) ->
         "path": "/?a=b",
         "address": "https://voc.example/",
         "draft": None,
+        "site": SITE,
         "theme": "",
         "settings": Settings(login_providers=(EXAMPLE_ID,)),
     }

@@ -8,7 +8,10 @@ from typing import Any
 from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
 from app.challenges.rules import PhaseRules, RulesView, rules_of
 from app.challenges.texts import FIELDS, NewTexts, TextSheet
+from app.core.site import FooterLink
 from app.models import Quota
+from app.operations.site import FIELDS as SITE_FIELDS
+from app.operations.site import NewSite, SiteSheet, as_plain
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE, VAL
@@ -62,3 +65,18 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "texts/edit_news.html", edit
     yield "texts/edit_news.html", edit | {"problems": wrong, "refused": EVIL, "theirs": wrong}
     yield "texts/edit_news.html", edit | {"preview": announced}
+    yield from of_the_site()
+
+
+def of_the_site() -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "site/legal.html", {"title": "Imprint", "text": f"# {EVIL}"}
+    yield "site/contact.html", {"contact": ""}
+    yield "site/contact.html", {"contact": "a&b@example.org"}
+    links = (FooterLink(EVIL, "https://example.org"),)
+    for sheet in (SiteSheet(), SiteSheet(2, EVIL, "#2456d6", "a@example.org", links, EVIL, EVIL, "abc")):
+        form = as_plain(sheet)
+        page = {"sheet": sheet, "form": form, "problems": {}, "preview": None, "refused": "", "theirs": {}}
+        yield "site/settings.html", page
+        yield "site/settings.html", page | {"problems": dict.fromkeys((*SITE_FIELDS, "logo"), EVIL)}
+        yield "site/settings.html", page | {"refused": EVIL, "theirs": {"imprint": EVIL, "privacy": ""}}
+        yield "site/settings.html", page | {"preview": NewSite(name="Oak", imprint=EVIL, privacy=EVIL)}

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
-from app.models import Announcement, Challenge, ChallengePage, Disclosure, Phase, Terms, User
+from app.models import Announcement, Challenge, ChallengePage, Disclosure, Phase, Site, Terms, User
 from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
@@ -163,6 +163,16 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         here = session.query(Challenge).filter_by(code=HERE).one()
         there = session.query(Challenge).filter_by(code=THERE).one()
         session.add(Terms(challenge_id=there.id, version=1, text="Be fair"))
+        session.add(
+            Site(
+                name="Oaks",
+                contact="site@example.org",
+                imprint="Us",
+                privacy="None",
+                logo=b"x",
+                logo_digest="x",
+            )
+        )
         session.add(ChallengePage(challenge_id=here.id, contact="organisers@example.org"))
         session.add(Announcement(id=1_000_000, challenge_id=here.id, title="News", text="Some"))
         template = session.query(Phase).filter_by(challenge_id=here.id).one()

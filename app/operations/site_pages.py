@@ -1,0 +1,151 @@
+"""HTML pages: the settings of the site for admins; its style, logo, contact and legal texts for everybody."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Request, UploadFile
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from app.core.access import Action
+from app.core.errors import ConflictError, MalformedError, NotFoundError
+from app.core.rate_limits import Limited
+from app.operations import site
+from app.operations.site import NewSite, SiteSheet
+from app.platform import Platform
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.forms import SentForm, field_errors, values_of
+
+router = APIRouter()
+READ, MANAGE = requires(Action.READ_PUBLIC), requires(Action.MANAGE_SITE)
+CACHED = {"Cache-Control": "public, max-age=31536000, immutable"}  # their addresses name a version
+
+
+@router.get("/site/accent.css", dependencies=[READ])
+def accent(platform: ThePlatform) -> Response:
+    """Serve the accent colour of the site as a style sheet."""
+    return Response(site.accent_css(platform), media_type="text/css", headers=CACHED)
+
+
+@router.get("/site/logo.png", dependencies=[READ])
+def logo(platform: ThePlatform) -> Response:
+    """Serve the logo of the site."""
+    return Response(site.logo(platform), media_type="image/png", headers=CACHED)
+
+
+@router.get("/imprint", dependencies=[READ])
+def imprint(request: Request, platform: ThePlatform) -> Response:
+    """Show who runs the site."""
+    return _legal(request, platform, "imprint", "Imprint")
+
+
+@router.get("/privacy", dependencies=[READ])
+def privacy(request: Request, platform: ThePlatform) -> Response:
+    """Show the privacy notice."""
+    return _legal(request, platform, "privacy", "Privacy notice")
+
+
+def _legal(request: Request, platform: Platform, kind: str, title: str) -> Response:
+    return render(request, "site/legal.html", title=title, text=site.legal_text(platform, kind))
+
+
+@router.get("/contact", dependencies=[READ])
+def contact(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Show the address of the site to people who are logged in, and a button that shows it to others."""
+    return _contact(request, platform, shows_address=actor.is_logged_in)
+
+
+@router.post("/contact", dependencies=[READ, limited(Limited.VIEW)])
+def show_contact(request: Request, platform: ThePlatform) -> Response:
+    """Show the address of the site to somebody who asks for it, which programs that collect addresses do not."""
+    return _contact(request, platform, shows_address=True)
+
+
+def _contact(request: Request, platform: Platform, *, shows_address: bool) -> Response:
+    address = platform.site().contact
+    if not address:
+        raise NotFoundError("this site names no contact")
+    return render(request, "site/contact.html", contact=address if shows_address else "")
+
+
+@router.get("/admin/site", dependencies=[MANAGE])
+def settings(request: Request, platform: ThePlatform) -> Response:
+    """Show the settings of the site."""
+    return _page(request, site.sheet(platform), None)
+
+
+@router.post("/admin/site", dependencies=[MANAGE])
+def change(request: Request, platform: ThePlatform, actor: CurrentActor, sent: SentForm) -> Response:
+    """Change the settings of the site, or show a preview of its legal texts."""
+    form = values_of(sent, NewSite)
+    stored = site.sheet(platform)
+    try:
+        new = NewSite.model_validate(form | {"links": _links(form["links"])})
+        if sent.get("preview"):
+            return _page(request, stored, form, preview=new)
+        site.change(platform, actor, new)
+    except ValidationError as error:
+        problems = {
+            "links"
+            if name in ("address", "title")
+            else name: "must be lines such as Our lab https://example.org"
+            if name in ("address", "title", "links")
+            else text
+            for name, text in field_errors(error).items()
+        }
+        return _page(request, stored, form, problems=problems)
+    except ConflictError as error:
+        return _page(request, stored, form, refused=str(error))
+    return RedirectResponse("/admin/site", status_code=303)
+
+
+def _links(text: str) -> list[dict[str, str]]:
+    """Split lines into titles and addresses, which are their last words."""
+    parts = [line.strip().rpartition(" ") for line in text.splitlines() if line.strip()]
+    return [{"title": title, "address": address} for title, _, address in parts]
+
+
+@router.post("/admin/site/logo", dependencies=[MANAGE])
+def set_logo(
+    request: Request, platform: ThePlatform, actor: CurrentActor, logo: Annotated[UploadFile, File()]
+) -> Response:
+    """Set the logo of the site."""
+    try:
+        site.set_logo(platform, actor, logo.file.read(site.LARGEST_LOGO + 1))
+    except MalformedError as error:
+        problem = str(error).removeprefix("logo: ")
+        return _page(request, site.sheet(platform), None, problems={"logo": problem})
+    return RedirectResponse("/admin/site", status_code=303)
+
+
+@router.post("/admin/site/logo/remove", dependencies=[MANAGE])
+def remove_logo(platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Remove the logo of the site."""
+    site.set_logo(platform, actor, None)
+    return RedirectResponse("/admin/site", status_code=303)
+
+
+def _page(
+    request: Request,
+    stored: SiteSheet,
+    form: Mapping[str, Any] | None,
+    *,
+    problems: Mapping[str, str] | None = None,
+    preview: NewSite | None = None,
+    refused: str = "",
+) -> Response:
+    now = site.as_plain(stored)
+    typed = dict(form) if form is not None else now
+    if refused:
+        typed["version"] = stored.version  # the next submission replaces what this page shows of theirs
+    return render(
+        request,
+        "site/settings.html",
+        code=409 if refused else 422 if problems else 200,
+        sheet=stored,
+        form=typed,
+        problems=problems or {},
+        preview=preview,
+        refused=refused,
+        theirs={name: now[name] for name in site.FIELDS if refused and now[name] != typed[name]},
+    )
