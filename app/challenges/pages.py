@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -11,6 +11,7 @@ from app.challenges import terms as challenges_terms
 from app.challenges.terms import NewTerms
 from app.core.access import Action
 from app.platform import Platform
+from app.web.addresses import local_path
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import field_errors
 
@@ -18,20 +19,30 @@ router = APIRouter()
 
 
 @router.get("/challenges/{challenge}/terms", dependencies=[requires(Action.READ_PUBLIC)])
-def terms(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
-    """Show the terms of a challenge."""
-    return render(
-        request, "participation/terms.html", terms=challenges_terms.terms_page(platform, actor, challenge)
-    )
+def terms(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    next_page: Annotated[str, Query(alias="next", max_length=1000)] = "",
+) -> Response:
+    """Show the terms of a challenge; next: the page to return to after accepting them."""
+    found = challenges_terms.terms_page(platform, actor, challenge)
+    return render(request, "participation/terms.html", terms=found, next_page=next_page)
 
 
 @router.post("/challenges/{challenge}/terms", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def accept(
-    platform: ThePlatform, actor: CurrentActor, challenge: str, version: Annotated[int, Form(ge=1)]
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    version: Annotated[int, Form(ge=1)],
+    next_page: Annotated[str, Form(alias="next", max_length=1000)] = "",
 ) -> Response:
-    """Accept the terms."""
+    """Accept the terms, and return to the page that asked for it."""
     challenges_terms.accept(platform, actor, challenge, version)
-    return RedirectResponse(f"/challenges/{challenge}/terms", status_code=303)
+    where = local_path(next_page) if next_page else f"/challenges/{challenge}/terms"
+    return RedirectResponse(where, status_code=303)
 
 
 @router.get("/organise/challenges/{challenge}/terms", dependencies=[requires(Action.ORGANISE)])

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
+from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import and_, func, select
@@ -105,12 +106,13 @@ def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
 
 
 def required_step(refusal: Refusal, phase: PhaseView) -> RequiredStep:
-    """Return the step that resolves a refusal."""
+    """Return the step that resolves a refusal on the page to upload from, to which accepting the terms returns."""
     if isinstance(refusal, TermsNotAccepted):
+        here = quote(f"/challenges/{phase.challenge}/{phase.image_set}/submit")
         return RequiredStep(
             "Accept the terms",
             f"of {phase.challenge_title}, in their current version",
-            f"/challenges/{phase.challenge}/terms",
+            f"/challenges/{phase.challenge}/terms?next={here}",
         )
     if isinstance(refusal, TeamSuspended | TeamNotApproved):
         return RequiredStep("Ask the organisers", refusal.message, "/teams")

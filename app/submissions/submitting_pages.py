@@ -17,6 +17,7 @@ from app.core.errors import (
 )
 from app.core.rate_limits import Limited
 from app.submissions import submitting, uploads
+from app.submissions.consequences import consequences
 from app.submissions.methods import Annotation, NewMethod, Training
 from app.submissions.questions import answers_sent
 from app.submissions.quotas import quota_text
@@ -84,13 +85,17 @@ def _form(
     refused: tuple[str, ...] = (),
 ) -> Response:
     sheet = submitting.confirmation(platform_of_request(request), actor_of_request(request), upload)
+    report = upload.report or {}
+    found = report.get("competitions", ())
     infos = [each for each in scoring.competitions(sheet.phase.dataset) if each.number in upload.competitions]
     return render(
         request,
         "submissions/new.html",
         code=code,
         upload=upload,
-        competitions=(upload.report or {}).get("competitions", ()),
+        competitions=found,
+        warnings=report.get("warnings", ()),
+        consequences=consequences(sheet.phase, found, sheet.quota),
         phase=sheet.phase,
         methods=sheet.methods,
         quota=sheet.quota,

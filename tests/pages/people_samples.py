@@ -70,7 +70,7 @@ def of_recovery() -> Iterator[Sample]:
 def of_terms() -> Iterator[Sample]:
     for accepted_at in (None, NOW):
         terms = TermsView(1, 1, "VOC2007", EVIL, 2, EVIL, NOW, accepted_at)
-        yield "participation/terms.html", {"terms": terms}
+        yield "participation/terms.html", {"terms": terms, "next_page": "/challenges/a/b/submit"}
     for version in (None, 2):
         page = {"challenge": "VOC2007", "title": EVIL, "version": version, "form": {"text": EVIL}}
         yield "participation/set_terms.html", {**page, "problems": {"text": EVIL} if version else {}}

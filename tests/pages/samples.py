@@ -175,6 +175,7 @@ def of_uploads() -> Iterator[Sample]:
             "can_upload": False,
             "quota": (),
             "quota_text": None,
+            "warnings": ({"message": EVIL, "code": "box-form"},),
         },
     )
     private = replace(METHOD, public_at=None, is_baseline=False, paper_url="", code_url=EVIL, description="")

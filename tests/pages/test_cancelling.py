@@ -55,7 +55,7 @@ def test_a_cancelled_submission_costs_nothing_and_its_name_stays_free(scene: Sce
     assert scene.program.post(f"/api/v1/submissions/{number}/cancel").status_code == 409
     again = good(scene.confirm(scene.upload("open"), "Alder"))
     assert again["results"][0]["can_cancel"]
-    [action] = scene.one(f"SELECT action FROM audit_record WHERE subject = 'result {result['id']}'")
+    [action] = scene.one(f"SELECT action FROM audit WHERE subject = 'result {result['id']}'")
     assert action == "result.cancel"
 
 
@@ -92,7 +92,7 @@ def test_an_organiser_gives_quota_back_and_the_team_reads_why(scene: Scene, page
     again = scene.stranger.post(refund, json={"reason": "twice"}, headers=admin(scene))
     assert again.status_code == 409
     [reason] = scene.one(
-        f"SELECT reason FROM audit_record WHERE action = 'quota.refund' AND subject = 'result {result['id']}'"
+        f"SELECT reason FROM audit WHERE action = 'quota.refund' AND subject = 'result {result['id']}'"
     )
     assert reason == "the worker was wrong"
 

@@ -30,6 +30,7 @@ from tests.pages.views import (
     board,
     confirmation,
     drawn_board,
+    fault,
     run,
     submission,
     upload,
@@ -228,6 +229,28 @@ def test_the_button_to_score_says_how_much_quota_is_left() -> None:
     page = render("submissions/new.html", confirmation())
 
     assert "Score it (1 of 3 detection results left in 7 days)</button>" in page
+    assert "No predictions for dog: these classes stay blank." in page
+
+
+def test_warnings_stand_beside_the_button() -> None:
+    page = render(
+        "submissions/new.html", confirmation() | {"warnings": ({"message": "all boxes are shares"},)}
+    )
+
+    assert "Score it with warnings (1 of 3" in page
+    assert '<h2 id="warnings">1 warning in the report</h2>' in page
+    assert "<li>all boxes are shares</li>" in page
+
+
+def test_a_report_shows_its_warnings_and_an_earlier_one_has_none() -> None:
+    plain = upload(UploadState.CHECKED, valid=True)
+    warning = fault("box-form", "found.json", None) | {"message": "are they corners?"}
+    view = plain["upload"]
+    warned = plain | {"upload": replace(view, report=view.report | {"warnings": [warning]})}
+
+    assert "Check 1 warning" in render("uploads/upload.html", warned)
+    assert "are they corners?" in render("uploads/upload.html", warned)
+    assert "warning" not in render("uploads/upload.html", plain)
 
 
 def test_a_refused_archive_costs_no_quota_and_cannot_be_scored() -> None:

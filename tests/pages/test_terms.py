@@ -54,7 +54,18 @@ def test_each_new_version_must_be_accepted_before_the_next_submission(
     assert "/challenges/oak/terms" in refused.json()["detail"]
     assert "Accept the terms</a>" in ash.get("/challenges/oak/test/submit").text
     assert "Accept version 1" in ash.get("/challenges/oak/terms").text
-    assert ash.post("/challenges/oak/terms", data={"version": "1"}).status_code == 303
+    came_from = "/challenges/oak/test/submit"
+    assert f'value="{came_from}"' in ash.get("/challenges/oak/terms", params={"next": came_from}).text
+    outside = ash.post("/challenges/oak/terms", data={"version": "1", "next": "//evil.example"})
+    assert outside.headers["location"] == "/"
+    assert (
+        ash.post("/challenges/oak/terms", data={"version": "1", "next": came_from}).headers["location"]
+        == came_from
+    )
+    assert (
+        ash.post("/challenges/oak/terms", data={"version": "1"}).headers["location"]
+        == "/challenges/oak/terms"
+    )
     assert submit(ash, "Acorn").status_code == 201
 
     assert olga.post(page, data={"text": RULES}).status_code == 303  # the same again

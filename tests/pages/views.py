@@ -275,6 +275,8 @@ def confirmation() -> dict[str, Any]:
     return {
         "upload": view,
         "competitions": view.report["competitions"],
+        "warnings": (),
+        "consequences": ("No predictions for dog: these classes stay blank.", EVIL),
         "phase": PHASE,
         "methods": (METHOD,),
         "refusals": (),

@@ -43,7 +43,9 @@ def test_everyone_but_organisers_has_to_accept_the_newest_terms(
     assert [refusal.code for refusal in found] == ["terms-not-accepted"] * asked
     assert all("version 2 of the terms of VOC2007" in refusal.message for refusal in found)
     assert all(
-        required_step(refusal, PHASE).address == f"/challenges/{PHASE.challenge}/terms" for refusal in found
+        required_step(refusal, PHASE).address
+        == f"/challenges/{PHASE.challenge}/terms?next=/challenges/{PHASE.challenge}/{PHASE.image_set}/submit"
+        for refusal in found
     )
 
 
