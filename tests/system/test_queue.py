@@ -12,6 +12,7 @@ from sqlalchemy import Connection, NullPool, Select, create_engine, func, select
 import scoring
 from app.core.access import Actor
 from app.core.errors import CheckBusyError, StorageUnavailableError
+from app.evaluation import scoring as evaluation
 from app.evaluation.scoring import HANDLER
 from app.jobs import heartbeats, places, queue
 from app.jobs.places import Places
@@ -172,6 +173,26 @@ def test_an_expired_run_is_queued_again_and_its_old_claim_cannot_write(board: Ro
     with board.platform.transaction() as session:
         assert not queue.extend(session, old, LEASE)
         assert queue.lock_claimed(session, old) is None
+
+
+def test_a_worker_that_lost_its_lease_while_scoring_records_nothing(
+    board: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = board.run_of(board.result())
+
+    def score_too_slowly(platform: Platform, _: Claim) -> object:
+        change_job(board, "lease_until = now() - interval '1 second'", run_id)
+        recover_lost_jobs(platform)
+        change_job(board, "not_before = now()", run_id)
+        assert claim(board) == (run_id, 2)  # another worker
+        return evaluation._Refused("too late")
+
+    monkeypatch.setattr(evaluation, "_score", score_too_slowly)
+
+    assert do_next(board.platform, Queue.RUNS)
+
+    assert (run(board, run_id).state, run(board, run_id).failure_message) == (RunState.RUNNING, None)
+    assert job(board, run_id).attempt == 2
 
 
 def test_every_sweep_queues_runs_whose_lease_has_expired(board: Rows) -> None:
