@@ -43,6 +43,7 @@ WHO_MAY = {
     Action.READ_AUDIT: ("OA", "OA"),
     Action.READ_STORAGE: ("A", "A"),
     Action.MANAGE_JOBS: ("A", "A"),
+    Action.MANAGE_SITE: ("A", "A"),
 }
 
 

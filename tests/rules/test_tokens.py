@@ -41,6 +41,7 @@ SCOPES_OF = {
     Action.READ_AUDIT: {O, A},
     Action.READ_STORAGE: {A},
     Action.MANAGE_JOBS: {A},
+    Action.MANAGE_SITE: {A},
 }
 
 
