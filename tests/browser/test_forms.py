@@ -38,7 +38,7 @@ def test_a_wrong_password_is_reported_at_the_field_and_at_the_top(visit: Visit) 
 def test_after_logging_out_the_account_needs_a_login(visit: Visit) -> None:
     page = visit()
     log_in(page, "a long password")
-    page.get_by_role("link", name="Ada Byron").click()
+    page.locator(".menu summary").click()
 
     page.get_by_role("button", name="Log out").click()
 
