@@ -28,7 +28,9 @@ def terms(
 ) -> Response:
     """Show the terms of a challenge; next: the page to return to after accepting them."""
     found = challenges_terms.terms_page(platform, actor, challenge)
-    return render(request, "participation/terms.html", terms=found, next_page=next_page)
+    return render(
+        request, "participation/terms.html", terms=found, next_page=local_path(next_page) if next_page else ""
+    )
 
 
 @router.post("/challenges/{challenge}/terms", dependencies=[requires(Action.MANAGE_ACCOUNT)])

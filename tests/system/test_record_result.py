@@ -3,12 +3,13 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import select
 
 from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
 from app.evaluation import rescoring
 from app.evaluation.rescoring import RescoreChoice
-from app.models import Role, Run, RunState
+from app.models import Job, JobKind, Role, Run, RunState
 from app.platform import Platform
 from app.results import withdrawing
 from tests.system.rows import Rows, made, score_run, small_board
@@ -32,6 +33,20 @@ def switch(board: Rows) -> None:
         assert truth == board.truths[1]
         board.end(run_id, RunState.SCORED, 0.9)
     assert rescoring.activate_complete(board.platform) == 1
+
+
+def test_a_score_queues_its_intervals_a_search_for_similar_results_and_new_figures(board: Rows) -> None:
+    result_id = board.result(mean=0.5)
+
+    with board.platform.transaction() as session:
+        queued = [(kind, payload) for kind, payload in session.execute(select(Job.kind, Job.payload))]
+    place = {"phase_id": board.phase_id, "competition": board.competition}
+    for follow_up in (
+        (JobKind.INTERVALS, {"run_id": board.run_of(result_id)}),
+        (JobKind.SIMILARITY, {"result_id": result_id}),
+        (JobKind.BOARD, place),
+    ):
+        assert queued.count(follow_up) == 1
 
 
 def test_a_score_committed_after_the_switch_is_queued_again(board: Rows) -> None:
