@@ -23,7 +23,7 @@ from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
 from tests.security.undoing import UndonePlatform
-from tests.security.world import HERE, PEOPLE, ROLES, THERE, TOKENS, Ids, World
+from tests.security.world import HERE, PEOPLE, ROLES, THERE, TOKENS, Ids, World, restore_files
 from tests.system.kits import small_kit
 
 TABLE = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text())
@@ -206,6 +206,7 @@ def test_each_role_gets_the_outcome_in_the_table(row: Row, world: World, client:
     nothing = {role: answered(row, NOWHERE, world, role, client) for role in row.is_hidden_from}
     for state, is_open in row.cases:
         ids = world.result(state, is_open=is_open)
+        restore_files(world)
         for role in ROLES:
             case = f"{role}, {state}, {'open' if is_open else 'closed'}"
             said[case] = row.expected(role, state)

@@ -193,10 +193,20 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     }  # fmt: skip
 
 
+IMAGES = b"images"
+FILES: list[uuid.UUID] = []  # ids of stored data files
+
+
+def restore_files(world: World) -> None:
+    """Store the data files again: deleting one in a request deletes its bytes, which is not undone."""
+    for each in FILES:
+        world.platform.files.put(IMAGES, each)
+
+
 def _data_file(session: Session, world: World, phase: Phase, author: int) -> tuple[DataFile, DataUpload]:
     """A file for everybody, and bytes of its next version that are arriving."""
-    content = b"images"
-    key = world.platform.files.put(content, uuid.uuid4())
+    FILES.append(uuid.uuid4())
+    key = world.platform.files.put(IMAGES, FILES[-1])
     file = DataFile(
         challenge_id=phase.challenge_id,
         name=f"{phase.image_set}.zip",
@@ -206,7 +216,7 @@ def _data_file(session: Session, world: World, phase: Phase, author: int) -> tup
         version=1,
         key=key,
         sha256=digest_of(key),
-        size=len(content),
+        size=len(IMAGES),
         stored_at=LONG_AGO,
     )
     session.add(file)
