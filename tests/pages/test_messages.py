@@ -158,7 +158,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an answer to a question that nobody asked": (
         lambda scene: scene.program.patch(
-            f"/api/v1/methods/{scene.confirm(scene.upload('free'), 'Maple').json()['method']['id']}", json={"answers": {"999": "1"}}
+            f"/api/v1/methods/{scene.confirm(scene.upload('free'), 'Medlar').json()['method']['id']}", json={"answers": {"999": "1"}}
         ),
         422, "answer-invalid", "this challenge has no question 999",
     ),
