@@ -6,6 +6,7 @@ from app.images import making, overlays
 from app.jobs import attempts, mail
 from app.jobs.attempts import Handlers, on_payload
 from app.models import JobKind, Queue
+from app.notifications import dispatch
 from app.platform import Platform
 from app.results import analyses
 
@@ -18,6 +19,7 @@ HANDLERS: Handlers = {
     JobKind.SIMILARITY: on_payload(similarity.compare),
     JobKind.OVERLAYS: on_payload(overlays.draw_next),
     JobKind.PICTURES: on_payload(making.make_next),
+    JobKind.NOTIFY: on_payload(dispatch.dispatch),
 }
 
 

@@ -21,7 +21,8 @@ from app.core.audit import Facts
 from app.core.errors import ConflictError, NotFoundError
 from app.core.names import Visible
 from app.core.paging import RowPage, page_of
-from app.models import Announcement, Challenge, Quota
+from app.jobs import events
+from app.models import Announcement, Challenge, EventKind, Quota
 from app.platform import Platform
 from app.web.formats import duration, plural
 from app.web.markdown import LONGEST
@@ -221,6 +222,9 @@ def publish(platform: Platform, actor: Actor, code: str, new: NewAnnouncement) -
         session.add(row)
         session.flush()
         _record(session, actor, "news.publish", row, after={"title": row.title})
+        events.record(
+            session, EventKind.ANNOUNCEMENT, challenge_id=challenge.id, announcement=row.id, title=row.title
+        )
         number = row.id
     platform.cache.expire_versions()
     return number

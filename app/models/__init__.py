@@ -12,6 +12,7 @@ from app.models.challenges import (
 )
 from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import Picture, PictureBatch, PictureSource
+from app.models.notifications import Event, Notification
 from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
 from app.models.people import (
     ApiToken,
@@ -55,6 +56,7 @@ from app.models.table import (
     Base,
     Decision,
     Disclosure,
+    EventKind,
     FileKind,
     ImageMode,
     JobKind,
@@ -92,6 +94,8 @@ __all__ = [
     "DataUpload",
     "Decision",
     "Disclosure",
+    "Event",
+    "EventKind",
     "Exhibit",
     "ExtraSlot",
     "FileKind",
@@ -108,6 +112,7 @@ __all__ = [
     "Member",
     "Method",
     "MethodChange",
+    "Notification",
     "OneTimeLink",
     "Phase",
     "PhaseMoment",

@@ -134,6 +134,41 @@ class JobKind(enum.StrEnum):
     MAIL = "mail"
     PICTURES = "pictures"
     OVERLAYS = "overlays"
+    NOTIFY = "notify"  # people, of recorded events
+
+
+class EventKind(enum.StrEnum):
+    """What people are notified of; `notifications/kinds.py` says whom, and how."""
+
+    SCORED = "submission scored"
+    INVALID = "upload invalid"
+    REFUSED = "submission refused"  # the scorer found what the check could not see
+    FAILED = "submission failed"  # our error
+    WAITS = "submission waits"  # for stored content that is damaged
+    RESCORED = "score changed"  # by a re-scoring
+    PUBLISHED = "method published"
+    DEADLINE = "deadline near"
+    OPENED = "phase opened"
+    CLOSED = "phase closed"
+    EXTENDED = "deadline moved"
+    ANNOUNCEMENT = "announcement"
+    ANSWER = "question answered"
+    MESSAGE = "message of organisers"
+    INVITATION = "team invitation"
+    TEAM_APPROVED = "team approved"
+    TEAM_REFUSED = "team refused"
+    TEAM_SUSPENDED = "team suspended"
+    TERMS_CHANGED = "terms changed"
+    HOOK_OFF = "webhook off"
+    QUESTION = "question asked"  # from here on for organisers
+    RUNS_FAILED = "runs failed"
+    TEAM_WAITS = "team waits for approval"
+    TRUTH_READY = "ground truth ready"
+    OUTAGE = "outage near a deadline"
+    STORAGE_LOW = "storage low"  # from here on for admins
+    BACKUP_OLD = "backup old"
+    WORKER_AWAY = "no worker"
+    MAIL_FAILS = "mail fails"
 
 
 class Service(enum.StrEnum):
@@ -143,13 +178,16 @@ class Service(enum.StrEnum):
     SWEEPER = "sweeper"
 
 
-def enum_type(kind: type[enum.StrEnum], name: str = "") -> Enum:
-    """Return the type of a column; a table with several columns of this kind needs a name for each."""
+def enum_type(kind: type[enum.StrEnum], name: str = "", *, length: int = 20, is_open: bool = False) -> Enum:
+    """Return the type of a column; a table with several columns of this kind needs a name for each.
+
+    is_open: the database accepts any word, so that a new member needs no migration.
+    """
     return Enum(
         kind,
         native_enum=False,
-        length=20,
-        create_constraint=True,
+        length=length,
+        create_constraint=not is_open,
         name=name or kind.__name__.lower(),
         values_callable=lambda kind: [member.value for member in kind],
     )
@@ -178,10 +216,11 @@ TYPES: dict[Any, Any] = {
             FileKind,
             Audience,
             Queue,
-            JobKind,
             Service,
         )
     },
+    JobKind: enum_type(JobKind, is_open=True),
+    EventKind: enum_type(EventKind, length=40, is_open=True),
 }
 
 
