@@ -6,6 +6,8 @@ python := .venv/bin/python
 uv = $(shell command -v uv || ls .venv/bin/uv 2>/dev/null || echo .venv/uv/bin/uv)
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# without bytecode, each of the many processes of a run or a test compiles its imports for seconds
+export PYTHONDONTWRITEBYTECODE :=
 server := .venv/.server
 development := .venv/.development
 
@@ -35,7 +37,7 @@ worker: $(server) ## a worker alone, on the same servers
 test: $(development) ## the tests, on servers of their own, in three processes (ONLY=tests/system chooses)
 	@$(python) -m pytest $(or $(ONLY),$(in_processes))
 
-in_processes := --numprocesses 3 --dist loadfile
+in_processes := --numprocesses 3 --dist loadgroup
 
 test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form; ONLY=tests/slow chooses)
 	@$(python) -m pytest -m slow --timeout 1800 $(or $(ONLY),$(in_processes))

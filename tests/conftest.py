@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 
+import pytest
+
 from app.operations.supervisor import STOP_SIGNALS, ignore_signal
 from tests.attacks import attacks
 from tests.system.servers import broker_url, database_url, own_servers
@@ -19,6 +21,19 @@ __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
 def pytest_collection() -> None:
     """Measure coverage in the processes of the tests alone: in those that they start it would take twice as long."""
     os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests that share a running site to one process of pytest-xdist, and each other module to one."""
+    for item in items:
+        module = item.nodeid.partition("::")[0]
+        if module.startswith("tests/browser/"):
+            group = "browser"
+        elif module.startswith("tests/system/") and "site" in getattr(item, "fixturenames", ()):
+            group = "site"
+        else:
+            group = module
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_sessionfinish() -> None:

@@ -111,6 +111,7 @@ def test_server_packages_are_missing_when_hidden() -> None:
     assert alone("import fastapi").stderr.endswith("ModuleNotFoundError: No module named 'fastapi'\n")
 
 
+@pytest.mark.slow
 def test_the_commands_work_without_server_packages(tmp_path: Path) -> None:
     tree, sent = kit(tmp_path).root, tmp_path / "sent"
     sent.mkdir()

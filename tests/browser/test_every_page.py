@@ -52,10 +52,17 @@ ORGANISERS = (
     "/submissions/{test3}",
 )
 MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/role-links/used")
+# one page of each make; the others are built from the same components
+FIRST = {
+    "/", "/challenges", "/challenges/sample", "/challenges/sample/data", "/docs/components", "/leaderboards/sample/test/3",
+    "/compare/sample/test/3?{compared}", "/leaderboards/sample/val/3/figures", "/submissions/{test3}", "/methods/1", "/login",
+    "/pictures/sample/val/2012_000001", "/submissions", "/challenges/sample/test/submit", "/uploads/{spoilt}", "/account",
+    "/organise/phases/2", "/organise/challenges/sample/page", "/admin/site", "/audit",
+}  # fmt: skip
 PAGES = [
-    *((None, path) for path in PUBLIC),
-    *(("participant", path) for path in PARTICIPANTS),
-    *(("organiser", path) for path in ORGANISERS),
+    pytest.param(who, path, marks=() if path in FIRST else pytest.mark.slow)
+    for who, paths in ((None, PUBLIC), ("participant", PARTICIPANTS), ("organiser", ORGANISERS))
+    for path in paths
 ]
 
 

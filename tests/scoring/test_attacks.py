@@ -12,7 +12,7 @@ import pytest
 from scoring import Description, Image, Validation
 from tests.attacks import ACTIONS, CLASSES, Upload, failure_of, read_manifest
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.slow, pytest.mark.shared]
 
 MOST_SECONDS = 30
 MOST_MIB = 512
@@ -69,7 +69,6 @@ def test_every_upload_gets_the_expected_result_and_message(checked: list[Checked
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.slow
 def test_no_upload_takes_long_or_leaks_into_messages(checked: list[Checked], attacks: Path) -> None:
     for each in checked:
         name = each.upload.name
@@ -96,7 +95,6 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.slow
 def test_all_uploads_together_need_little_memory(uploads: list[Upload], phase: Description) -> None:
     command = [sys.executable, "-c", WATCHED, *(str(upload.path) for upload in uploads)]
 

@@ -67,6 +67,7 @@ def covers(row: Interval, expected: float) -> bool:
 
 
 @pytest.mark.parametrize(("positives", "single_class"), [(2, 0.6), (5, 0.9), (50, 0.94)])
+@pytest.mark.slow
 def test_intervals_of_the_mean_cover_it_however_rare_the_classes_are(
     positives: int, single_class: float
 ) -> None:
@@ -90,6 +91,7 @@ def test_a_row_has_the_number_of_replicates_behind_its_interval() -> None:
     assert all(150 <= row.replicates < 195 for row in rows[:-1])  # one in seven has neither of two objects
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_mean_of_many_rare_classes_is_not_one_sided() -> None:
     rng = np.random.default_rng(7)
     sets = [simulated_set(rng, 3, classes=200) for _ in range(30)]

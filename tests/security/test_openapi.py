@@ -1,5 +1,6 @@
 """The API against its own document: no request makes the server fail, and every response is documented."""
 
+import pytest
 from fastapi import FastAPI
 
 from tests.security.openapi import faults
@@ -12,6 +13,7 @@ __all__ = ["world"]
 EXAMPLES = 3
 
 
+@pytest.mark.slow
 def test_every_response_to_generated_requests_matches_the_document(
     app: FastAPI, undone: UndonePlatform, world: World
 ) -> None:

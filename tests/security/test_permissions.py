@@ -207,7 +207,8 @@ def test_each_role_gets_the_outcome_in_the_table(row: Row, world: World, client:
     for state, is_open in row.cases:
         ids = world.result(state, is_open=is_open)
         restore_files(world)
-        for role in ROLES:
+        # tokens get what their owners get or nothing, whatever the state: they are walked in one of the states
+        for role in ROLES if (state, is_open) == row.cases[0] else PEOPLE:
             case = f"{role}, {state}, {'open' if is_open else 'closed'}"
             said[case] = row.expected(role, state)
             found[case] = outcome(answered(row, ids, world, role, client), ids, nothing.get(role))

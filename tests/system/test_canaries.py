@@ -32,7 +32,7 @@ from tests.system.kits import packed
 from tests.system.servers import OwnServers
 from tests.system.test_hidden import fractions
 
-pytestmark = [pytest.mark.system, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.system, pytest.mark.timeout(400)]
 
 PHASE = "canary/test"
 IMAGES = tuple(f"{number:06d}" for number in range(1, 14))

@@ -30,6 +30,7 @@ def refused(running: Installation, *words: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_an_import_prints_what_it_loaded_and_a_second_one_changes_nothing(
     quiet: Installation, tmp_path: Path
 ) -> None:
@@ -210,6 +211,7 @@ def test_an_organiser_link_requires_an_existing_challenge(site: SharedSite) -> N
     assert unknown.stderr == "there is no challenge 'nowhere'\n"
 
 
+@pytest.mark.slow
 def test_the_admin_link_works_once_and_leads_to_the_second_factor(site: SharedSite) -> None:
     done = site.installation.command("admin-link")
     link = "/role-links/" + done.stdout.strip().rpartition("/")[2]

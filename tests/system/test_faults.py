@@ -33,7 +33,7 @@ from tests.system.kits import results, small_kit
 from tests.system.process_trees import has_open, is_alive, kill_all, stopped, tree_of, working_children
 from tests.system.servers import OwnServers, eventually, free_port, kill
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PHASE = "faults/test"
 METHODS = count(1)
@@ -124,7 +124,6 @@ def test_a_run_whose_pool_process_is_killed_is_scored_by_another(scene: Scene) -
     assert scene.someone.submission(submission_id)["results"][0]["shown"]["retries"] == []
 
 
-@pytest.mark.slow
 def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> None:
     with in_a_pipe(truth := scene.truth) as pipe:
         submission_id = scene.confirm()
@@ -139,7 +138,6 @@ def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> 
     assert scene.attempts(submission_id) == [2]
 
 
-@pytest.mark.slow
 def test_a_worker_killed_with_all_its_children_loses_nothing(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()
@@ -191,7 +189,6 @@ def log_of(running: Installation, name: str) -> str:
     return (running.settings.data / "logs" / f"{name}.log").read_text()
 
 
-@pytest.mark.slow
 def test_twenty_runs_survive_a_broker_that_forgets_everything(scene: Scene) -> None:
     with stopped(scene.running.pool()):
         submission_ids = [scene.confirm() for _ in range(20)]
@@ -209,7 +206,6 @@ def queued(scene: Scene, submission_id: int) -> str:
     return str(result["shown"]["state"])
 
 
-@pytest.mark.slow
 def test_a_submission_is_acknowledged_without_waiting_for_a_silent_broker(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         began = time.monotonic()
@@ -246,7 +242,6 @@ def acknowledged(scene: Scene, name: str) -> int | None:
     return int(response.json()["id"]) if response.is_success else None
 
 
-@pytest.mark.slow
 def test_an_upload_resumes_after_a_kill_of_the_web_server(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     archive = results(cat=5, dog=5)
@@ -273,7 +268,6 @@ def test_an_upload_resumes_after_a_kill_of_the_web_server(scene: Scene) -> None:
     assert good(scene.someone.confirm(finished["id"], f"Method {next(METHODS)}"))
 
 
-@pytest.mark.slow
 def test_a_check_interrupted_by_the_death_of_its_web_server_is_repeated(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     [[key]] = running.ask("SELECT description_key FROM phase")
@@ -305,7 +299,6 @@ def test_a_message_delivered_20_times_causes_one_scoring(scene: Scene) -> None:
     assert scene.attempts(submission_id) == [1]
 
 
-@pytest.mark.slow
 def test_a_submission_is_scored_if_the_web_server_dies_before_notifying(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         submission_id = scene.confirm()
@@ -315,7 +308,6 @@ def test_a_submission_is_scored_if_the_web_server_dies_before_notifying(scene: S
     assert scene.attempts(submission_id) == [1]
 
 
-@pytest.mark.slow
 def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
     nowhere = f"redis://127.0.0.1:{free_port()}/0"
     unnotified = platform_of(scene.running.settings.model_copy(update={"broker_url": nowhere}))
@@ -366,7 +358,6 @@ def logged(scene: Scene, process: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-@pytest.mark.slow
 def test_a_run_whose_scoring_process_is_killed_three_times_fails(scene: Scene) -> None:
     with in_a_pipe(truth := scene.truth) as pipe:
         submission_id = scene.confirm()
@@ -381,7 +372,6 @@ def test_a_run_whose_scoring_process_is_killed_three_times_fails(scene: Scene) -
     assert (result["state"], result["shown"]["attempt"]) == ("failed", 1)
 
 
-@pytest.mark.slow
 def test_a_run_survives_ground_truth_missing_for_more_than_three_attempts(scene: Scene) -> None:
     with away(scene.truth):
         submission_id = scene.confirm()
@@ -391,7 +381,6 @@ def test_a_run_survives_ground_truth_missing_for_more_than_three_attempts(scene:
     assert scene.attempts(submission_id)[0] > 3
 
 
-@pytest.mark.slow
 def test_a_run_continues_by_itself_once_damage_is_repaired(scene: Scene) -> None:
     with damaged(scene.running.platform.truths, scene.truth.name, "flipped"):
         submission_id = scene.confirm()
@@ -415,7 +404,6 @@ def retries(scene: Scene, submission_id: int) -> int:
     return int(count)
 
 
-@pytest.mark.slow
 def test_a_run_whose_worker_is_killed_four_times_is_scored(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
         submission_id = scene.confirm()

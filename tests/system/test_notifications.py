@@ -10,7 +10,7 @@ from tests.system.installations import LONGEST, Client, Installation, broker_dat
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PHASE = "notified/test"
 

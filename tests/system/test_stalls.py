@@ -24,7 +24,7 @@ from tests.system.process_trees import command_of, is_alive, kill_all, stopped, 
 from tests.system.proxies import proxy
 from tests.system.servers import OwnServers, eventually, plain
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 PHASE = "stalls/test"
 METHODS = count(1)
@@ -104,7 +104,6 @@ def waits_for_lock(running: Installation) -> bool:
         return bool(session.scalar(text(statement)))
 
 
-@pytest.mark.slow
 def test_a_worker_stopped_inside_a_transaction_blocks_nobody(scene: Scene) -> None:
     running = scene.running
     with ExitStack() as standstill:
@@ -128,7 +127,6 @@ def test_a_worker_stopped_inside_a_transaction_blocks_nobody(scene: Scene) -> No
     running.processes.stop("second worker")
 
 
-@pytest.mark.slow
 def test_a_worker_recovers_from_silent_database_connections(scene: Scene) -> None:
     running = scene.running
     server = make_url(str(running.settings.database_url))
@@ -151,7 +149,6 @@ def test_a_worker_recovers_from_silent_database_connections(scene: Scene) -> Non
     running.start_worker()
 
 
-@pytest.mark.slow
 def test_every_connection_of_a_worker_has_a_read_timeout(scene: Scene) -> None:
     assert scene.is_scored(scene.confirm())
     with redis.Redis.from_url(str(scene.running.settings.broker_url)) as broker:
@@ -161,7 +158,6 @@ def test_every_connection_of_a_worker_has_a_read_timeout(scene: Scene) -> None:
     assert listening == []
 
 
-@pytest.mark.slow
 def test_a_stopped_sweeper_shows_in_health_and_a_killed_one_is_restarted(
     scene: Scene,
 ) -> None:
@@ -174,7 +170,6 @@ def test_a_stopped_sweeper_shows_in_health_and_a_killed_one_is_restarted(
     assert awaited(scene.sweeper, PATIENCE) != sweeper
 
 
-@pytest.mark.slow
 def test_a_sweeper_survives_an_outage_of_database_and_broker(scene: Scene) -> None:
     sweeper = awaited(scene.sweeper, PATIENCE)
     with scene.running.servers.broker_down(), scene.running.servers.database_down():
@@ -186,7 +181,6 @@ def test_a_sweeper_survives_an_outage_of_database_and_broker(scene: Scene) -> No
     assert scene.sweeper() == sweeper
 
 
-@pytest.mark.slow
 def test_a_database_outage_logs_one_line_of_each_kind_and_no_traceback(scene: Scene) -> None:
     running = scene.running
     running.processes.stop("worker")
@@ -219,7 +213,6 @@ def are_done(running: Installation) -> bool:
         return not broker.exists(worker_queue(scoring.SCORER), "unacked")
 
 
-@pytest.mark.slow
 def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
     sweeper = awaited(scene.sweeper, PATIENCE)
 
@@ -228,7 +221,6 @@ def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
     assert eventually(lambda: not is_alive(sweeper))
 
 
-@pytest.mark.slow
 def test_workers_of_two_scorer_versions_each_score_their_own_runs(scene: Scene) -> None:
     running = scene.running
     with stopped(running.pool()):

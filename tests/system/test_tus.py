@@ -52,6 +52,7 @@ def test_a_tus_client_sends_an_archive_in_chunks(someone: Client) -> None:
     assert report["sha256"] == hashlib.sha256(GOOD).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_tus_client_resumes_after_the_web_process_is_killed(
     own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
