@@ -105,6 +105,16 @@ def too_wide_by(page: Page) -> int:
     return pixels
 
 
+def beyond_the_edge(page: Page) -> list[str]:
+    """The elements that make the page scroll sideways, with their right edges; for messages of tests."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll("body *")]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+  .map((each) => `${each.tagName}.${each.getAttribute("class")} ${Math.round(each.getBoundingClientRect().right)}`)"""
+    )
+    return found[:20]
+
+
 def tab_until(page: Page, target: str, most: int = 60) -> list[str]:
     """Press the tab key until `target` has the focus; the elements focused on the way, each visibly."""
     names: list[str] = []

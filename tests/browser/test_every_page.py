@@ -7,7 +7,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.axe import violations
 from tests.browser.conftest import Visit
-from tests.browser.looks import faint_texts, mute_elements, too_wide_by
+from tests.browser.looks import beyond_the_edge, faint_texts, mute_elements, too_wide_by
 from tests.browser.sites import Site
 from tests.system.installations import Client
 
@@ -86,9 +86,9 @@ def test_a_page_is_accessible_in_both_colour_schemes_and_fits_a_phone(
     page.emulate_media(color_scheme="dark")
     assert faint_texts(page) == []
     page.set_viewport_size(PHONE)
-    assert too_wide_by(page) == 0
+    assert too_wide_by(page) == 0, beyond_the_edge(page)
     open_details(page)
-    assert too_wide_by(page) == 0
+    assert too_wide_by(page) == 0, beyond_the_edge(page)
 
 
 def open_details(page: Page) -> None:
