@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from app.challenges import challenges
+from app.challenges import phase_files
 from app.challenges import terms as challenges_terms
 from app.challenges.terms import Accepted
 from app.core.access import Action
@@ -16,10 +16,11 @@ router = APIRouter(
 
 @router.get("/{challenge}/{image_set}/description")
 def description(platform: ThePlatform, challenge: str, image_set: str) -> Response:
-    """Everything public about a phase: its images with their sizes, its classes, and the persons to predict for."""
-    return Response(
-        challenges.public_description(platform, challenge, image_set), media_type="application/json"
-    )
+    """Everything public about a phase: its images with their sizes, its classes, the persons to predict for, and the counts of
+    objects in an image set of the challenge whose annotation is public.
+    """
+    content = phase_files.public_description(platform, challenge, image_set)
+    return Response(content, media_type="application/json")
 
 
 @router.get("/{challenge}/terms")

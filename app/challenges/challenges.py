@@ -353,17 +353,6 @@ def description_of(descriptions: Storage, key: str) -> Description:
         return Description.from_json(stream.read().decode())
 
 
-def public_description(platform: Platform, challenge: str, image_set: str) -> str:
-    """Return the public description of a phase as JSON.
-
-    Raises NotFoundError.
-    """
-    with platform.transaction() as session:
-        phase = find_phase(session, challenge, image_set)
-    with platform.descriptions.open(phase.description_key) as stream:
-        return stream.read().decode()
-
-
 def phase_description(platform: Platform, challenge: str, image_set: str) -> Description:
     """Return the public description of a phase.
 

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import PurePosixPath
 from typing import Any
@@ -12,7 +12,7 @@ from urllib.parse import quote
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges
+from app.challenges import challenges, files
 from app.challenges.availability import Stage
 from app.challenges.challenges import PhaseState, PhaseView, description_of, offered_competitions
 from app.challenges.examples import has_sizes
@@ -22,7 +22,7 @@ from app.core.errors import NotFoundError
 from app.models import Disclosure, FileKind, Picture
 from app.platform import Platform
 from scoring import CompetitionInfo, Description
-from scoring.data.description import UNKNOWN_SIDE
+from scoring.data.description import UNKNOWN_SIDE, PublicCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +191,36 @@ def statistics_of(
         images=tuple(len(each.images) for each in descriptions),
         rows=tuple((name, tuple(each.get(name) for each in counted)) for name in classes),
         totals=tuple(each.get("") for each in counted),
+    )
+
+
+def public_description(platform: Platform, challenge: str, image_set: str) -> str:
+    """Return everything public about a phase as JSON: with it, archives are checked at home as they are here.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        phase = challenges.find_phase(session, challenge, image_set)
+        counts = public_counts(session, phase.challenge)
+    with platform.descriptions.open(phase.description_key) as stream:
+        description = Description.from_json(stream.read().decode())
+    return replace(description, public_counts=counts).to_json()
+
+
+def public_counts(session: Session, code: str) -> PublicCounts | None:
+    """Return the objects of each class in the challenge's image set with the most of them whose annotation is public."""
+    challenge = challenges.challenge_of(session, code)
+    phases = challenges.phases_of(session, code)
+    present = files.load_present(session, challenge) if challenge else ()
+    counted = {
+        each.image_set: _counts(session, each) for each in phases if annotation_is_public(each, present)
+    }
+    known = {name: counts for name, counts in counted.items() if counts}
+    if not known:
+        return None
+    largest = max(known, key=lambda name: known[name][""].objects)
+    return PublicCounts(
+        largest, tuple((name, count.objects) for name, count in known[largest].items() if name)
     )
 
 

@@ -40,6 +40,7 @@ from scoring import (
 from scoring.analysis.diagnosis import Files, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
 from scoring.analysis.near_duplicates import compare_archives, sketch_of
+from scoring.data.description import PublicCounts
 from scoring.saved_matches import open_matches
 from scoring.statistics.bootstrap import sample_of
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
@@ -49,9 +50,15 @@ log = structlog.get_logger()
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
 
 
-def check(archive: Path, filename: str, description: Path, competitions: tuple[int, ...] | None) -> bytes:
+def check(
+    archive: Path,
+    filename: str,
+    description: Path,
+    competitions: tuple[int, ...] | None,
+    counts: PublicCounts | None = None,
+) -> bytes:
     """Return the validation report, as JSON, of an archive uploaded as `filename`, for some competitions or all."""
-    public = Description.from_json(description.read_text())
+    public = replace(Description.from_json(description.read_text()), public_counts=counts)
     return json.dumps(validate(archive, public, competitions=competitions, name=filename).as_json()).encode()
 
 

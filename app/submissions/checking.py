@@ -15,13 +15,15 @@ from sqlalchemy.orm import aliased
 from starlette.concurrency import run_in_threadpool
 
 import scoring
+from app.challenges.phase_files import public_counts
 from app.core.errors import CheckBusyError, StorageUnavailableError
 from app.jobs import sandbox
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
-from app.models import Phase, Upload, UploadState
+from app.models import Challenge, Phase, Upload, UploadState
 from app.people import teams
 from app.platform import Platform
 from app.storage import content_key
+from scoring.data.description import PublicCounts
 
 log = structlog.get_logger()
 
@@ -150,11 +152,12 @@ async def _check_in_slot(platform: Platform, upload_id: uuid.UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What a check reads: the archive, its name, the phase's description and the competitions asked for."""
+    """What a check reads: the archive, its name, what is public of the phase, and the competitions asked for."""
 
     key: str
     filename: str
     description_key: str
+    counts: PublicCounts | None
     competitions: tuple[int, ...] | None
 
 
@@ -182,16 +185,20 @@ def _check(platform: Platform, upload_id: uuid.UUID) -> None:
 def _task_of(platform: Platform, upload_id: uuid.UUID) -> _Task | None:
     """Return what is needed to check an upload, if it is waiting for its check."""
     statement = (
-        select(Upload.sha256, Upload.filename, Phase.description_key, Upload.competitions)
+        select(Upload.sha256, Upload.filename, Phase.description_key, Upload.competitions, Challenge.code)
         .join(Phase, Upload.phase_id == Phase.id)
+        .join(Challenge)
         .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED)
     )
     with platform.transaction() as session:
         row = session.execute(statement).one_or_none()
-    if row is None:
-        return None
+        if row is None:
+            return None
+        counts = public_counts(session, row.code)
     competitions = tuple(row.competitions) if row.competitions else None
-    return _Task(content_key(row.sha256 or "", upload_id), row.filename, row.description_key, competitions)
+    return _Task(
+        content_key(row.sha256 or "", upload_id), row.filename, row.description_key, counts, competitions
+    )
 
 
 def _report(platform: Platform, task: _Task) -> dict[str, Any]:
@@ -208,7 +215,7 @@ def _report(platform: Platform, task: _Task) -> dict[str, Any]:
         for attempt in range(1, settings.attempts + 1):
             try:
                 output = run_in_subprocess(
-                    limits, sandbox.check, archive, task.filename, description, task.competitions
+                    limits, sandbox.check, archive, task.filename, description, task.competitions, task.counts
                 )
             except LimitExceededError as error:
                 return _failed_report("too-expensive", f"the check of this archive was stopped: {error}")

@@ -23,6 +23,14 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class PublicCounts:
+    """The classes of an image set whose annotation is public, each with its number of objects."""
+
+    image_set: str
+    objects: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """The public part of a challenge's image set, all that a validator needs.
 
@@ -31,7 +39,7 @@ class Description:
     an image with an object, counted from 1. further are the images of these three sets that are not in the Main set;
     descriptions written before this field was added have none. not_offered are competitions of the dataset without ground truth
     in this phase. limits are those of an archive of results. class_numbers are what COCO's files call the classes, rising; there
-    the images are called by their numbers.
+    the images are called by their numbers. public_counts are of another image set of the data set, None where no annotation is public.
     """
 
     dataset: str
@@ -46,14 +54,16 @@ class Description:
     not_offered: tuple[int, ...] = ()
     limits: Limits = Limits()
     class_numbers: tuple[int, ...] = ()
+    public_counts: PublicCounts | None = None
 
     def to_json(self) -> str:
         """Write it as one line of JSON, the same for the same description."""
         plain = asdict(self)
         for name in _IMAGES:
             plain[name] = [[image.id, image.width, image.height] for image in getattr(self, name)]
-        if not self.class_numbers:
-            del plain["class_numbers"]
+        for name in ("class_numbers", "public_counts"):
+            if not getattr(self, name):
+                del plain[name]
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -78,11 +88,20 @@ class Description:
             not_offered=tuple(plain.get("not_offered", ())),
             limits=_limits(plain.get("limits", {})),
             class_numbers=tuple(plain.get("class_numbers", ())),
+            public_counts=_counts(plain.get("public_counts")),
         )
 
 
 def _images(plain: list[Any]) -> tuple[Image, ...]:
     return tuple(Image(name, width, height) for name, width, height in plain)
+
+
+def _counts(plain: Any) -> PublicCounts | None:
+    return (
+        None
+        if plain is None
+        else PublicCounts(plain["image_set"], tuple((name, number) for name, number in plain["objects"]))
+    )
 
 
 def _limits(plain: Any) -> Limits:

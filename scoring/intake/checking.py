@@ -9,7 +9,14 @@ from scoring.competitions import CompetitionInfo
 from scoring.data.arrays import Floats
 from scoring.errors import Problem, Problems, Severity
 from scoring.intake.json_results import has_any_name
-from scoring.intake.plausibility import Signs, box_form, foreign_images, mostly_foreign, warnings_of
+from scoring.intake.plausibility import (
+    Signs,
+    box_form,
+    foreign_images,
+    mostly_foreign,
+    unlike_public_set,
+    warnings_of,
+)
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import INVERTED_BOX, UNKNOWN_IMAGE
 
@@ -107,6 +114,10 @@ def add_warnings(checked: Checked, inspection: Inspection) -> None:
             problems.replace(INVERTED_BOX, replace(form, **where))
     for warning in warnings_of(signs, info.name, images=images, classes=len(description.classes)):
         problems.warn(warning)
+    if (public := description.public_counts) is not None:
+        unlike = unlike_public_set(signs.counts, info.name, public)
+        if unlike is not None:
+            problems.warn(unlike)
 
 
 def is_blank(data: bytes) -> bool:

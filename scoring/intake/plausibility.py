@@ -1,4 +1,5 @@
-"""Signs that valid results are not what their authors mean, from public facts alone: the images, their sizes and the classes.
+"""Signs that valid results are not what their authors mean, from public facts alone: the images, their sizes, the classes, and how
+many objects of each class a public image set has.
 
 A warning never keeps results from being scored. Each threshold is far from what the detectors do whose results we know.
 """
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats
+from scoring.data.description import PublicCounts
 from scoring.errors import Problem, shown
 
 Sizes = NDArray[np.int64] | Floats
@@ -35,6 +37,10 @@ _MOST_CLASSES: Final = 0.8
 _MOST_FOREIGN: Final = 0.5
 """The share of predictions in unknown images from which another image set seems to be meant."""
 _FEWEST_CLASSES: Final = 5
+_FAR_SHARES: Final = 0.4
+"""The share of predictions that are in other classes than those of a public image set, from which it is mentioned."""
+_BEYOND_EQUAL: Final = 0.1
+"""By how much that share exceeds the one of classes that are equally frequent, as they are in lists of all images and in dense boxes."""
 _ROUNDING: Final = 2  # pixels by which a box may miss the edge of its image
 _SHOWN: Final = 5  # classes in one sentence
 
@@ -274,6 +280,38 @@ def highest_is_missing(counts: Mapping[int, int], name: str, known: Mapping[int,
     return Problem(
         "shifted-categories", message, found=numbers_in_words(others), expected=numbers_in_words([*known])
     )
+
+
+def unlike_public_set(counts: Mapping[str, int], name: str, public: PublicCounts) -> Problem | None:
+    """A warning where the shares of classes are far from those of a public image set, as if the classes were in another order; else None.
+
+    counts: predictions of each class, of which those without any are left out; name: of the competition, as in "comp3".
+    """
+    known = dict(public.objects)
+    names = [each for each in known if counts.get(each)]
+    found = np.array([counts[each] for each in names], np.float64)
+    expected = np.array([known[each] for each in names], np.float64)
+    if len(names) < _FEWEST_CLASSES or min(found.sum(), expected.sum()) < FEWEST * len(names):
+        return None
+    shares, usual = found / found.sum(), expected / expected.sum()
+    far, equal = _distance(shares, usual), _distance(np.full(len(names), 1 / len(names)), usual)
+    if far < max(_FAR_SHARES, equal + _BEYOND_EQUAL):
+        return None
+    first = int(np.argmax(np.abs(shares - usual)))
+    message = (
+        f"{name}: the shares of the classes are far from those in {public.image_set}, whose annotation is public: "
+        f"'{names[first]}' has {shares[first]:.0%} of the {int(found.sum()):,} predictions and {usual[first]:.0%} of the "
+        f"{int(expected.sum()):,} objects there; {far:.0%} of the predictions would have to be of another class. "
+        "Are the classes in another order?"
+    )
+    return Problem(
+        "class-shares", message, found=f"{shares[first]:.0%}", expected=f"about {usual[first]:.0%}"
+    )
+
+
+def _distance(shares: Floats, others: Floats) -> float:
+    """The share that has to be moved to make these shares the others: between 0 and 1."""
+    return float(np.abs(shares - others).sum() / 2)
 
 
 def _on_coordinates(signs: Signs, name: str) -> list[Problem]:

@@ -654,14 +654,24 @@ def test_counts_are_those_of_public_annotation_and_never_of_a_held_out_phase(
     import_tree(place.platform, TreeImport(small_kit(tmp_path), "fir", "test"))  # held out
 
     def statistics(challenge: str) -> Any:
-        return place.people["organiser"].get(f"/api/v1/challenges/{challenge}/data").json()["statistics"]
+        return place.organiser.get(f"/api/v1/challenges/{challenge}/data").json()["statistics"]
+
+    def counts_to_compare_with(challenge: str) -> Any:
+        return (
+            place.organiser.get(f"/api/v1/challenges/{challenge}/test/description")
+            .json()
+            .get("public_counts")
+        )
 
     public, hidden = statistics("oak"), statistics("fir")
+    compared = [counts_to_compare_with("oak"), counts_to_compare_with("fir")]
     file_id = place.offer(kind="annotation", image_set="test", available_from="2030-01-01T00:00:00Z")
     dated = statistics("oak")
+    compared.append(counts_to_compare_with("oak"))
     place.organiser.delete(f"/api/v1/organise/challenges/oak/data/{file_id}?reason=test")
     place.move(opens_at=datetime.now(UTC) + timedelta(days=1), closes_at=None)
     upcoming = statistics("oak")
+    compared.append(counts_to_compare_with("oak"))
     place.move(opens_at=NOW - timedelta(days=400))
 
     [total] = public["totals"]
@@ -672,3 +682,5 @@ def test_counts_are_those_of_public_annotation_and_never_of_a_held_out_phase(
         assert each["totals"] == [None]
         assert all(counts == [None] for _, counts in each["rows"])
         assert each["images"] == public["images"]  # the list of images is public
+    shown = [[name, counts[0]["objects"]] for name, counts in public["rows"]]
+    assert compared == [{"image_set": "test", "objects": shown}, None, None, None]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Validation, validate
-from scoring.data.description import UNKNOWN_SIDE, Description, Image
+from scoring import Validation, count_objects, validate
+from scoring.data.description import UNKNOWN_SIDE, Description, Image, PublicCounts
 from scoring.errors import Problem
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.conftest import ReadTruth
@@ -118,7 +118,9 @@ def test_valid_results_get_no_warning(tmp_path: Path, seed: int) -> None:
 def test_results_of_real_methods_get_no_warning(
     shared: Path, real_truth: ReadTruth, tmp_path: Path, name: str, image_set: str
 ) -> None:
-    phase = real_truth("voc2007_annotations_imagesets.tar.xz", "VOC2007", image_set).description
+    truth = real_truth("voc2007_annotations_imagesets.tar.xz", "VOC2007", image_set)
+    counts = tuple((each.name, each.objects) for each in count_objects(truth).rows)
+    phase = replace(truth.description, public_counts=PublicCounts(image_set, counts))
 
     assert validate(shared / "results" / f"{name}.tar.xz", phase).warnings == ()
 
@@ -355,3 +357,45 @@ def test_warnings_are_in_reports_but_not_in_older_ones(tmp_path: Path) -> None:
     assert [each["code"] for each in plain["warnings"]] == ["constant-confidence"]
     del plain["warnings"]
     assert Validation.from_json(plain).warnings == ()
+
+
+TRAINVAL = PublicCounts("trainval", tuple(zip(NAMES, (100, 120, 500, 90, 80, 2000), strict=True)))
+
+
+def in_shares(order: tuple[int, ...]) -> list[Entry]:
+    """Ten times as many predictions of each class as a tenth of the objects that the class in this place has."""
+    found, numbers = entries(), [objects // 10 for _, objects in TRAINVAL.objects]
+    return [
+        {**found[place % len(found)], "category_id": label + 1}
+        for label, other in enumerate(order)
+        for place in range(numbers[other])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "warned"),
+    [
+        (in_shares((0, 1, 2, 3, 4, 5)), False),
+        (in_shares((5, 0, 1, 2, 3, 4)), True),
+        (entries(), False),  # all classes equally often, as dense detectors do
+        ([each for each in in_shares((5, 0, 1, 2, 3, 4)) if each["category_id"] < 4], False),  # few classes
+    ],
+)
+def test_classes_with_other_shares_than_in_a_public_image_set_get_a_warning(
+    tmp_path: Path, found: list[Entry], *, warned: bool
+) -> None:
+    coco, voc = replace(COCO, public_counts=TRAINVAL), replace(VOC, public_counts=TRAINVAL)
+    archive = written(tmp_path, gz(tar(lines(found))), "found.tar.gz")
+
+    messages = [
+        [each.message.partition(": ")[2] for each in validation.warnings if each.code == "class-shares"]
+        for validation in (of_coco(tmp_path, found, coco), validate(archive, voc))
+    ]
+
+    said = (
+        "the shares of the classes are far from those in trainval, whose annotation is public: 'dog' has 3% of the 289 predictions "
+        "and 69% of the 2,890 objects there; 80% of the predictions would have to be of another class. "
+        "Are the classes in another order?"
+    )
+    assert messages == [[said] * warned] * 2
+    assert "class-shares" not in {each.code for each in of_coco(tmp_path, found).warnings}
