@@ -56,6 +56,7 @@ class PhaseView:
     embargo: bool = False  # only a result's team and organisers see it until the phase is over
     not_offered: tuple[int, ...] = ()  # competitions without ground truth
     has_images: bool = False  # images were imported
+    max_upload: int | None = None  # bytes of an archive, as its organisers chose
     images_available: bool = True  # no file that offers them has to wait for its date
     shows_images: bool = False  # images are public
     draws_images: bool = False  # annotation and predictions drawn over images are public
@@ -88,6 +89,11 @@ def state_of(period: Period, now: datetime) -> PhaseState:
 def is_over(period: Period, grace: timedelta, now: datetime) -> bool:
     """Whether a phase has closed and no upload that was started in time can be scored any more."""
     return period.closes_at is not None and now >= period.closes_at + grace
+
+
+def largest_archive(phase: PhaseView, allowed: int) -> int:
+    """Return how many bytes an archive of a phase may have; allowed: by the operator."""
+    return min(allowed, phase.max_upload or allowed)
 
 
 def offered_competitions(phase: PhaseView) -> tuple[scoring.CompetitionInfo, ...]:
@@ -191,6 +197,7 @@ def _view(
         own_quotas=phase.quotas,
         shares_quotas=is_shared,
         embargo=phase.embargo,
+        max_upload=phase.max_upload,
         shows_exposure=phase.shows_exposure,
         state=state_of(phase, moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),

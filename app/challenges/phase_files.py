@@ -14,14 +14,20 @@ from sqlalchemy.orm import Session
 
 from app.challenges import challenges, files
 from app.challenges.availability import Stage
-from app.challenges.challenges import PhaseState, PhaseView, description_of, offered_competitions
+from app.challenges.challenges import (
+    PhaseState,
+    PhaseView,
+    description_of,
+    largest_archive,
+    offered_competitions,
+)
 from app.challenges.examples import has_sizes
 from app.challenges.files import OfferedFile
 from app.challenges.snippets import snippet
 from app.core.errors import NotFoundError
 from app.models import Disclosure, FileKind, Picture
 from app.platform import Platform
-from scoring import CompetitionInfo, Description
+from scoring import CompetitionInfo, Description, Limits
 from scoring.data.description import UNKNOWN_SIDE, PublicCounts
 
 
@@ -45,13 +51,18 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class PhaseFiles:
-    """What the server makes for a phase. gallery: the page of its images, if everyone may see them."""
+    """What the server makes for a phase, and the limits of its archives.
+
+    gallery: the page of its images, if everyone may see them; largest: bytes of an archive.
+    """
 
     image_set: str
     images: int
     files: tuple[GeneratedFile, ...]
     snippets: tuple[Snippet, ...]
     gallery: str | None
+    largest: int
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +118,8 @@ def files_of(platform: Platform, phase: PhaseView) -> PhaseFiles:
         gallery=f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
         if phase.shows_images
         else None,
+        largest=largest_archive(phase, platform.settings.max_upload),
+        limits=description.limits,
     )
 
 

@@ -7,11 +7,12 @@ from typing import Final
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, terms, texts
-from app.challenges.challenges import PhaseView
+from app.challenges.challenges import PhaseView, description_of, largest_archive
 from app.core.errors import NotFoundError
 from app.models import Disclosure
 from app.platform import Platform
 from app.web.formats import duration, plural
+from scoring import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class PhaseRules:
-    """A phase with its rules."""
+    """A phase with its rules. largest: bytes of an archive, as it is sent."""
 
     phase: PhaseView
     rules: tuple[Rule, ...]
+    largest: int
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +169,10 @@ def _ranks(phase: PhaseView) -> tuple[str, ...]:
 def rules_page(platform: Platform, code: str) -> RulesView:
     """Load the rules of a challenge. Raises NotFoundError."""
     with platform.snapshot() as session:
-        return _rules_view(session, code)
+        return _rules_view(platform, session, code)
 
 
-def _rules_view(session: Session, code: str) -> RulesView:
+def _rules_view(platform: Platform, session: Session, code: str) -> RulesView:
     challenge = challenges.challenge_of(session, code)
     if challenge is None:
         raise NotFoundError(f"there is no challenge {code!r}")
@@ -178,7 +181,15 @@ def _rules_view(session: Session, code: str) -> RulesView:
     return RulesView(
         challenge.code,
         challenge.title,
-        tuple(PhaseRules(each, rules_of(each, approves_teams=challenge.approves_teams)) for each in phases),
+        tuple(
+            PhaseRules(
+                each,
+                rules_of(each, approves_teams=challenge.approves_teams),
+                largest_archive(each, platform.settings.max_upload),
+                description_of(platform.descriptions, each.description_key).limits,
+            )
+            for each in phases
+        ),
         texts.texts_of(session, challenge.id).rules,
         current.text if current else None,
         current.version if current else None,

@@ -13,7 +13,14 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges, terms
-from app.challenges.challenges import PhaseState, PhaseView, description_of, find_phase, offered_competitions
+from app.challenges.challenges import (
+    PhaseState,
+    PhaseView,
+    description_of,
+    find_phase,
+    largest_archive,
+    offered_competitions,
+)
 from app.challenges.disclosure import Use, disclosures_so_far, most_bits
 from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
 from app.challenges.terms import RequiredStep, required_step
@@ -172,6 +179,7 @@ class CompetitionView:
     ground_truth_id: uuid.UUID  # a random id for this version of the annotation
     scorer: str
     has_terms: bool
+    largest: int  # bytes of an archive
     limits: Limits = field(default_factory=Limits)
 
 
@@ -450,6 +458,7 @@ def competition_page(platform: Platform, challenge: str, image_set: str, number:
         ground_truth_id=truth.public_id,
         scorer=board.scorer,
         has_terms=has_terms,
+        largest=largest_archive(phase, platform.settings.max_upload),
         limits=description.limits,
     )
 
@@ -476,7 +485,7 @@ def submit_page(platform: Platform, actor: Actor, challenge: str, image_set: str
         phase=phase,
         competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
         quota=quota,
-        max_upload=platform.settings.max_upload,
+        max_upload=largest_archive(phase, platform.settings.max_upload),
         limits=description_of(platform.descriptions, phase.description_key).limits,
         steps=tuple(required_step(refusal, phase) for refusal in refusals),
         can_upload=can_upload,

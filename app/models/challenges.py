@@ -6,7 +6,17 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Text, UniqueConstraint, cast, func, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ColumnElement,
+    ForeignKey,
+    Text,
+    UniqueConstraint,
+    cast,
+    func,
+    text,
+)
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -91,6 +101,8 @@ class Phase(Base):
     embargo: Mapped[bool] = mapped_column(default=False)
     # whether the challenge's page says how much was disclosed
     shows_exposure: Mapped[bool] = mapped_column(default=False)
+    # bytes of an archive as it is sent; None: as many as the operator allows
+    max_upload: Mapped[int | None] = mapped_column(BigInteger)
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
     # by competition number: why it has no board
     not_offered: Mapped[dict[str, Any]] = mapped_column(default=dict)

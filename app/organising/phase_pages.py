@@ -1,5 +1,6 @@
 """HTML pages: phase settings and extra slots, for organisers; calendars for everyone."""
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final
@@ -31,6 +32,8 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 calendars = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
 
 CALENDAR = "text/calendar; charset=utf-8"
+MIB: Final = 1 << 20
+SIZES: Final = ("max_upload", "max_unpacked_bytes", "max_file_bytes")  # in MiB in the form
 UTC_INPUT = "%Y-%m-%dT%H:%M"
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -41,16 +44,38 @@ SLOTS: Final = {"team": "", "task": "", "number": "1", "slot_reason": ""}
 def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
     """Fill the form with the current settings of the phase; times are UTC."""
     phase, limits = sheet.phase, sheet.limits
+    sizes = {
+        "max_upload": phase.max_upload or sheet.bounds.max_upload,
+        "max_unpacked_bytes": limits.max_unpacked_bytes,
+        "max_file_bytes": limits.max_file_bytes,
+    }
     return {
         "opens_at": f"{phase.opens_at:{UTC_INPUT}}",
         "closes_at": f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
         "grace_minutes": str(int(phase.grace.total_seconds() // 60)),
         "quotas": ", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
         "embargo": phase.embargo,
-        "max_boxes": str(limits.max_boxes),
-        "max_total_lines": str(limits.max_total_lines),
+        **{name: str(getattr(limits, name)) for name in phases.LIMITS if name not in SIZES},
+        **{name: _in_mib(value) for name, value in sizes.items()},
         "reason": "",
     }
+
+
+def _in_mib(count: int) -> str:
+    """Write a number of bytes for a field in MiB.
+
+    >>> _in_mib(128 << 20), _in_mib(1_400_000_000)
+    ('128', '1335.14')
+    """
+    return f"{count / MIB:.2f}".removesuffix(".00")
+
+
+def _in_bytes(sent: str) -> int | str:
+    """Read a field in MiB; text that is no number is left for the model to refuse."""
+    try:
+        return math.ceil(float(sent) * MIB)
+    except (ValueError, OverflowError):
+        return sent
 
 
 def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
@@ -60,10 +85,13 @@ def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
         name: getattr(sheet.phase, name) if form[name] == now[name] else form[name] and f"{form[name]}Z"
         for name in ("opens_at", "closes_at")
     }
-    kept = {name: None if form[name] in ("", now[name]) else form[name] for name in phases.LIMITS}
+    limits = {
+        name: None if form[name] in ("", now[name]) else form[name] for name in (*phases.LIMITS, "max_upload")
+    }
+    sizes = {name: _in_bytes(value) for name, value in limits.items() if name in SIZES and value is not None}
     quotas = [parse_quota(part) for part in form["quotas"].split(",") if part.strip()]
     windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
-    return NewRules.model_validate({**form, **times, **kept, "quotas": windows})
+    return NewRules.model_validate({**form, **times, **limits, **sizes, "quotas": windows})
 
 
 @calendars.get("/challenges/{challenge}/calendar.ics")

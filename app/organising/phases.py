@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
 from icalendar import Calendar, Event
@@ -18,12 +18,14 @@ from app.challenges.disclosure import public_visibility
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
+from app.core.settings import Settings
 from app.jobs import queue
 from app.models import Disclosure, Phase, Publication, Quota, Result, in_order
 from app.organising.importing import format_rule
 from app.platform import Platform
 from app.submissions import quotas
 from app.submissions.quotas import SlotView, organised_phase
+from app.web.formats import size
 from app.web.forms import OrBlank
 from scoring import Limits
 
@@ -64,6 +66,19 @@ class NewRules(BaseModel):
     max_total_lines: Annotated[
         int | None, Field(ge=1, le=100_000_000, description="in all files of an archive; null: unchanged")
     ] = None
+    max_lines: Annotated[
+        int | None,
+        Field(ge=1, le=100_000_000, description="in one file; can only be raised; null: unchanged"),
+    ] = None
+    max_upload: Annotated[
+        int | None, Field(ge=1, description="bytes of an archive as it is sent; null: unchanged")
+    ] = None
+    max_unpacked_bytes: Annotated[
+        int | None, Field(ge=1, description="of all files of an archive; can only be raised; null: unchanged")
+    ] = None
+    max_file_bytes: Annotated[
+        int | None, Field(ge=1, description="of one file, unpacked; can only be raised; null: unchanged")
+    ] = None
 
     @property
     def grace(self) -> timedelta:
@@ -76,15 +91,24 @@ class NewRules(BaseModel):
         return in_order(Quota(quota.results, quota.days) for quota in self.quotas)
 
     def limited(self, limits: Limits) -> Limits:
-        """Apply the changed limits to the given ones.
+        """Apply the changed limits to the given ones."""
+        given = {name: getattr(self, name) for name in LIMITS}
+        return replace(limits, **{name: value for name, value in given.items() if value is not None})
 
-        Only two limits can change: scoring ignores them, so accepted archives can be scored again even under smaller ones.
-        """
-        return replace(
-            limits,
-            max_boxes=self.max_boxes or limits.max_boxes,
-            max_total_lines=self.max_total_lines or limits.max_total_lines,
-        )
+
+@dataclass(frozen=True, slots=True)
+class SizeBounds:
+    """The largest sizes, in bytes, that organisers may allow."""
+
+    max_upload: int
+    max_unpacked_bytes: int
+    max_file_bytes: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return what the operator allows. A check holds a file and columns of its numbers in memory."""
+        memory = settings.child_memory
+        return cls(settings.max_upload, memory, memory // MEMORY_PER_BYTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +117,7 @@ class PhaseSheet:
 
     phase: PhaseView
     limits: Limits  # of archives
+    bounds: SizeBounds  # of those limits
     has_results: bool  # whether any score was recorded
     slots: tuple[SlotView, ...]
     teams: tuple[str, ...]
@@ -102,6 +127,20 @@ class PhaseSheet:
 
 
 PRODUCT = "-//heldout//phases//EN"
+MEMORY_PER_BYTE: Final = 3  # that the check of a file needs, see docs/organise.md
+LIMITS: Final = ("max_boxes", "max_total_lines", "max_lines", "max_unpacked_bytes", "max_file_bytes")
+ONLY_RAISED: Final = ("max_lines", "max_unpacked_bytes", "max_file_bytes")  # scoring asks for them, too
+SETTINGS: Final = {
+    "max_upload": "by HELDOUT_MAX_UPLOAD",
+    "max_unpacked_bytes": "by HELDOUT_CHILD_MEMORY",
+    "max_file_bytes": f"by HELDOUT_CHILD_MEMORY / {MEMORY_PER_BYTE}",
+}
+TITLES: Final = {
+    "max_upload": "size of an archive",
+    "max_unpacked_bytes": "size of all files",
+    "max_file_bytes": "size of a file",
+    "max_lines": "lines of a file",
+}
 NOTICE = timedelta(days=3)  # the least time until a deadline that is brought forward
 
 
@@ -119,6 +158,24 @@ def change_refusals(
         )
     )
     return (*broken, *unfair)
+
+
+def limit_refusals(limits: Limits, rules: NewRules, bounds: SizeBounds) -> tuple[Refusal, ...]:
+    """Return all reasons to refuse new limits of archives in place of these."""
+    return tuple(PhaseBroken(message) for message in _wrong_limits(limits, rules, bounds))
+
+
+def _wrong_limits(limits: Limits, rules: NewRules, bounds: SizeBounds) -> Iterator[str]:
+    after = rules.limited(limits)
+    for name in ONLY_RAISED:
+        if getattr(after, name) < getattr(limits, name):
+            yield f"{TITLES[name]}: this can only be raised, because accepted archives are scored again under it"
+    for name, setting in SETTINGS.items():
+        given, bound = getattr(rules, name), getattr(bounds, name)
+        if given is not None and given > bound:
+            yield f"{TITLES[name]}: this server allows at most {size(bound)} ({bound} bytes), {setting}"
+    if after.max_file_bytes > after.max_unpacked_bytes:
+        yield "a file cannot be larger than all files of its archive together"
 
 
 def calendar_of(phases: Sequence[PhaseView], address: str, now: datetime) -> bytes:
@@ -220,8 +277,7 @@ def has_results(session: Session, phase_id: int) -> bool:
     return session.scalar(statement.limit(1)) is not None
 
 
-COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo")
-LIMITS = ("max_boxes", "max_total_lines")
+COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo", "max_upload")
 
 
 def phase_rules(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
@@ -236,6 +292,7 @@ def phase_rules(platform: Platform, actor: Actor, phase_id: int, before: int | N
         return PhaseSheet(
             phase=phase,
             limits=description_of(platform.descriptions, phase.description_key).limits,
+            bounds=SizeBounds.of(platform.settings),
             has_results=has_results(session, phase_id),
             slots=slots.rows,
             teams=teams,
@@ -273,8 +330,11 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
             challenges.lock_imports(session)
         row = lock_phase(session, phase_id)
         phase = organised_phase(session, actor, phase_id)  # its state under the lock
-        refusals = change_refusals(
-            challenges.now(session), phase, rules, has_results=has_results(session, phase_id)
+        refusals = (
+            *change_refusals(
+                challenges.now(session), phase, rules, has_results=has_results(session, phase_id)
+            ),
+            *limit_refusals(limit_change.before, rules, SizeBounds.of(platform.settings)),
         )
         if refusals:
             raise RefusedError(refusals)
@@ -282,6 +342,7 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
         row.opens_at, row.closes_at, row.grace, row.quotas, row.embargo = (
             rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
         )  # fmt: skip
+        row.max_upload = rules.max_upload or row.max_upload
         limit_change.apply(row)
         news.announce_schedule(
             session, phase.challenge_id, phase.image_set, replace(phase, quotas=phase.own_quotas), row

@@ -37,9 +37,8 @@ from app.submissions.uploads import (
     result_path,
     visible_uploads,
 )
+from app.web.formats import size
 from app.web.transfers import pieces_of, within_size
-
-MiB = 1 << 20
 
 
 async def send(
@@ -65,10 +64,10 @@ def create_upload(
     """
     assert actor.user_id is not None
     found = challenges.phase_page(platform, *phase)
-    limit = platform.settings.max_upload
+    limit = challenges.largest_archive(found, platform.settings.max_upload)
     if metadata.size > limit:
         raise TooLargeError(
-            f"an archive may have at most {limit} bytes ({limit // MiB} MiB); this one has {metadata.size}"
+            f"an archive may have at most {limit} bytes ({size(limit)}); this one has {metadata.size}"
         )
     if metadata.size == 0:
         raise MalformedError("The archive is empty")

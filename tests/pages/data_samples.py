@@ -11,6 +11,7 @@ from app.challenges.file_changes import OrganisedFile, OrganisedFiles
 from app.challenges.files import DownloadLog, EarlierVersion, FileView, LoggedDownload
 from app.challenges.phase_files import GeneratedFile, ObjectCount, PhaseFiles, Snippet, StatisticsTable
 from app.models import Audience, FileKind
+from scoring import Limits
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 
@@ -42,8 +43,9 @@ COMING = replace(
 OVER = replace(COMING, id=5, stage=Stage.OVER, from_event="")
 
 PHASE_FILES = PhaseFiles(
-    EVIL, 12, (GeneratedFile("images.txt", EVIL, "/x"),), (Snippet("detection", EVIL, EVIL),), "/pictures/a/b"
-)
+    EVIL, 12, (GeneratedFile("images.txt", EVIL, "/x"),), (Snippet("detection", EVIL, EVIL),), "/pictures/a/b",
+    1024, Limits(),
+)  # fmt: skip
 STATISTICS = StatisticsTable(
     ("val", EVIL), (10, 20), ((EVIL, (ObjectCount(3, 4, 5), None)),), (ObjectCount(3, 4, 4), None)
 )

@@ -61,6 +61,7 @@ def competition_views() -> Iterator[CompetitionView]:
                 ground_truth_id=TRUTH,
                 scorer="1",
                 has_terms=phase is PHASE,
+                largest=1024,
             )
     yield replace(view_without_rules(), phase=CLOSED)
 
@@ -69,5 +70,5 @@ def view_without_rules() -> CompetitionView:
     """A competition without an example whose protocol this version does not know."""
     info = scoring.competition_of("VOC2012", 3)
     return CompetitionView(
-        PHASE, info, "trained on anything", "results", EVIL, None, False, (), EVIL, None, 1, TRUTH, EVIL, False
+        PHASE, info, "trained on anything", "results", EVIL, None, False, (), EVIL, None, 1, TRUTH, EVIL, False, 1024
     )  # fmt: skip

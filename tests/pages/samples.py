@@ -24,7 +24,7 @@ from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.disclosing import DisclosureView
-from app.organising.phases import PhaseSheet
+from app.organising.phases import PhaseSheet, SizeBounds
 from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser
 from app.results.analyses import AnalysisView
@@ -114,7 +114,10 @@ QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSO
 def of_phases() -> Iterator[Sample]:
     free = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, None, None)
     slots = (free, replace(free, submission=12), replace(free, taken_back_at=NOW, granted_by=None))
-    sheet = PhaseSheet(PHASE, scoring.Limits(), True, slots, (EVIL,), ("classification", "detection"), 1, 2)
+    bounds = SizeBounds(2 << 30, 8 << 30, 2 << 30)
+    sheet = PhaseSheet(
+        PHASE, scoring.Limits(), bounds, True, slots, (EVIL,), ("classification", "detection"), 1, 2
+    )
     form = {"task": "detection", "team": EVIL, "reason": EVIL}
     yield "phases/phase.html", {"sheet": sheet, "form": form, "problems": {}, "refused": ()}
     wrong = {"quotas": EVIL, "task": EVIL}

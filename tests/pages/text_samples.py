@@ -13,6 +13,7 @@ from app.models import Quota
 from app.operations.site import FIELDS as SITE_FIELDS
 from app.operations.site import NewSite, SiteSheet, as_plain
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
+from scoring import Limits
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE, VAL
 
@@ -40,7 +41,9 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "texts/edit.html", page | {"preview": new}
         yield "texts/edit.html", page | {"preview": NewTexts()}
     announced = NewAnnouncement(title=EVIL, text=EVIL)
-    phases = tuple(PhaseRules(each, rules_of(each, approves_teams=True)) for each in (PHASE, VAL))
+    phases = tuple(
+        PhaseRules(each, rules_of(each, approves_teams=True), 1024, Limits()) for each in (PHASE, VAL)
+    )
     yield "texts/rules.html", {"view": RulesView("VOC2007", EVIL, phases, f"# {EVIL}", EVIL, 3)}
     yield "texts/rules.html", {"view": RulesView("VOC2007", EVIL, (), "", None, None)}
     for news in (

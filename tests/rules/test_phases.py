@@ -11,12 +11,14 @@ from pydantic import ValidationError
 from app.challenges.challenges import PhaseView, is_over, state_of
 from app.core.errors import PhaseBroken, PhaseUnfair
 from app.models import Disclosure, Quota
-from app.organising.phases import NewRules, calendar_of, change_refusals
+from app.organising.phases import NewRules, SizeBounds, calendar_of, change_refusals, limit_refusals
 from app.web.forms import field_errors
+from scoring import Limits
 from tests.pages.views import PHASE
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
+MIB = 1 << 20
 BROKEN, UNFAIR = PhaseBroken.code, PhaseUnfair.code
 
 
@@ -141,6 +143,38 @@ def test_a_calendar_has_the_opening_and_the_deadline_of_each_phase() -> None:
     ]
     assert str(events[1]["summary"]) == "PASCAL VOC 2007, test closes"
     assert "60 minutes" in str(events[1]["description"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"max_upload": 1, "max_boxes": 1, "max_total_lines": 1}, []),
+        ({"max_upload": 2048 * MIB, "max_unpacked_bytes": 8192 * MIB, "max_file_bytes": 2730 * MIB}, []),
+        (
+            {"max_upload": 2049 * MIB},
+            ["size of an archive: this server allows at most 2.0 GiB (2147483648 bytes)"],
+        ),
+        ({"max_unpacked_bytes": 8193 * MIB}, ["size of all files: this server allows at most 8.0 GiB"]),
+        (
+            {"max_unpacked_bytes": 8192 * MIB, "max_file_bytes": 2731 * MIB},
+            ["size of a file: this server allows at most 2.7 GiB"],
+        ),
+        ({"max_file_bytes": 1025 * MIB}, ["a file cannot be larger than all files of its archive together"]),
+        (
+            {"max_lines": 2_999_999, "max_file_bytes": 127 * MIB},
+            ["lines of a file: this can only be raised", "size of a file: this can only be raised"],
+        ),
+    ],
+)
+def test_limits_are_raised_as_far_as_the_operator_allows(
+    changes: dict[str, int], expected: list[str]
+) -> None:
+    bounds = SizeBounds(2048 * MIB, 8192 * MIB, 8192 * MIB // 3)
+
+    refused = [each.message for each in limit_refusals(Limits(), rules_of(phase(), **changes), bounds)]
+
+    assert len(refused) == len(expected)
+    assert all(message.startswith(start) for message, start in zip(refused, expected, strict=True))
 
 
 def test_invalid_numbers_and_dates_are_explained_in_words() -> None:
