@@ -1,21 +1,24 @@
-// The drop zone of the submit page; tus-js-client sends what was chosen, and resumes it.
+// The drop zone of the page to submit on; tus-js-client sends what was chosen, and resumes it. The page shows the next step
+// in place, and its address becomes the upload's.
 "use strict";
 
 const ARCHIVE = /\.(zip|tar|tgz|tar\.gz|gz|xz)$/i;
 const LEFT_OUT = /(^|\/)(\.[^/]*|__MACOSX|Thumbs\.db|desktop\.ini)(\/|$)/; // files of operating systems
 const RETRY_DELAYS = [0, 1000, 2000, 4000, 8000, 16000, 20000, 20000]; // milliseconds
 
-const form = document.getElementById("upload");
-const field = document.getElementById("field-archive");
-const folder = document.getElementById("field-folder");
-const bar = document.getElementById("upload-progress");
-const state = document.getElementById("upload-state");
-const pause = document.getElementById("upload-pause");
-const send = form.querySelector("[type=submit]");
-const most = Number(form.dataset.most);
+let form; // the drop zone on the page, and its parts
+let field;
+let folder;
+let bar;
+let state;
+let rest;
+let pause;
+let send;
 
 let archive = null; // the File to send
 let upload = null; // what sends it
+let started = { at: 0, sent: null }; // when bytes began to flow, and where
+let shown = location.pathname;
 
 function human(bytes) {
   return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
@@ -25,15 +28,21 @@ function say(message) {
   if (state.textContent !== message) state.textContent = message;
 }
 
+// How much has arrived and how long the rest takes: for the eyes only, as a screen reader would read every change.
 function show(sent, size) {
   bar.max = size;
   bar.value = sent;
   bar.textContent = `${Math.floor((100 * sent) / size)} %`;
+  if (started.sent === null) started = { at: Date.now(), sent };
+  const seconds = Math.ceil(((size - sent) * (Date.now() - started.at)) / 1000 / (sent - started.sent));
+  const left = seconds > 60 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`;
+  rest.textContent = sent < size ? `${bar.textContent}${Number.isFinite(seconds) ? `, about ${left} left` : ""}` : "";
   say(sent < size ? `Sending ${human(size)} …` : "The server checks the archive …");
 }
 
 function stop(message, label) {
   say(message);
+  rest.textContent = "";
   send.disabled = false;
   send.textContent = label;
   pause.hidden = true;
@@ -49,28 +58,53 @@ function reasonOf(error) {
   }
 }
 
+function go(address) {
+  shown = address;
+  if (location.pathname !== address) history.pushState(null, "", address);
+}
+
+function addressOf(one) {
+  return `/uploads/${one.url.split("/").pop()}`;
+}
+
 function uploadOf(file) {
-  return new tus.Upload(file, {
+  const one = new tus.Upload(file, {
     endpoint: form.dataset.uploads,
     retryDelays: RETRY_DELAYS,
     metadata: { filename: file.name },
     removeFingerprintOnSuccess: true,
+    onUploadUrlAvailable: () => go(addressOf(one)),
     onProgress: show,
     onError: (error) => {
       upload = null;
       stop(reasonOf(error), "Try again");
     },
-    onSuccess: () => {
-      say("The archive has arrived. Opening its page …");
-      location.assign(`/uploads/${upload.url.split("/").pop()}`);
+    onSuccess: async () => {
+      say("The archive has arrived. Loading its report …");
+      await showNext(addressOf(one));
     },
   });
+  return one;
+}
+
+// Shows the page of an upload in place of this one. What was typed about the method stays.
+async function showNext(address) {
+  const typed = [...document.querySelectorAll("#confirmation :is([name]:not([type=hidden], [name=competition]))")];
+  await htmx.ajax("GET", address, { target: "#submitting", select: "#submitting", swap: "outerHTML" });
+  for (const old of typed) {
+    const now = [...document.querySelectorAll("#confirmation [name]")].find((each) => each.name === old.name && (each.type !== "radio" || each.value === old.value));
+    if (!now) continue;
+    now.value = old.value;
+    now.checked = old.checked;
+  }
+  document.getElementById("report").focus();
 }
 
 async function start() {
   send.disabled = true;
   pause.hidden = false;
   bar.hidden = false;
+  started = { at: 0, sent: null };
   if (!upload) {
     upload = uploadOf(archive);
     const [previous] = await upload.findPreviousUploads();
@@ -85,11 +119,20 @@ function refuse(message) {
   say(message);
 }
 
-// `files` are pairs of path and File.
+function isTooLarge(file) {
+  const most = Number(form.dataset.most);
+  const mostOfFile = Number(form.dataset.mostFile);
+  if (file.size > most) return `${file.name} has ${human(file.size)}, and an archive may have at most ${human(most)} here. Nothing was sent.`;
+  if (!ARCHIVE.test(file.name) && file.size > mostOfFile) return `${file.name} has ${human(file.size)}, and a file may have at most ${human(mostOfFile)} here. Nothing was sent.`;
+  return null;
+}
+
+// `files` are pairs of path and File. Returns whether they can be sent.
 function choose(files) {
   upload = null;
   archive = null;
   bar.hidden = true;
+  rest.textContent = "";
   field.setCustomValidity("");
   field.required = !files.length; // what was dropped, or a folder, is not in the field itself
   send.textContent = "Upload and check";
@@ -97,13 +140,16 @@ function choose(files) {
   if (!results.length) return files.length ? refuse("There is no prediction file in what you chose.") : say("");
   if (results.length > 1 && results.some(({ path }) => ARCHIVE.test(path)))
     return refuse("Choose one archive, or prediction files that are not packed; not both, and not two archives.");
+  const large = results.map(({ file }) => isTooLarge(file)).find(Boolean);
+  if (large) return refuse(large);
   try {
     archive = results.length > 1 ? packTar(results, "results.tar") : results[0].file;
   } catch (error) {
     if (error instanceof TarError) return refuse(error.message);
     throw error;
   }
-  if (archive.size > most) return refuse(`The archive has ${human(archive.size)}; at most ${human(most)} are accepted.`);
+  const tooLarge = isTooLarge(archive);
+  if (tooLarge) return refuse(tooLarge);
   if (!archive.size) return refuse(`${archive.name} is empty.`);
   return say(results.length > 1 ? `${results.length} files, ${human(archive.size)} in one archive` : `${archive.name}, ${human(archive.size)}`);
 }
@@ -134,27 +180,42 @@ async function filesBelow(entry) {
   return below.flat();
 }
 
-field.multiple = true;
-field.addEventListener("change", () => choose(chosen(field)));
-folder.addEventListener("change", () => choose(chosen(folder)));
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  if (archive) start();
+function bind() {
+  if (!document.getElementById("upload") || document.getElementById("upload") === form) return;
+  form = document.getElementById("upload");
+  [field, folder, bar, state, rest, pause] = ["field-archive", "field-folder", "upload-progress", "upload-state", "upload-rest", "upload-pause"]
+    .map((id) => document.getElementById(id));
+  send = form.querySelector("[type=submit]");
+  [archive, upload] = [null, null];
+  field.multiple = true;
+  field.addEventListener("change", () => choose(chosen(field)));
+  folder.addEventListener("change", () => choose(chosen(folder)));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (archive && !send.disabled) start();
+  });
+  pause.addEventListener("click", async () => {
+    await upload.abort();
+    stop("Paused. What has arrived is stored.", "Continue");
+  });
+  form.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    form.classList.add("over");
+  });
+  form.addEventListener("dragleave", () => form.classList.remove("over"));
+  form.addEventListener("drop", async (event) => {
+    event.preventDefault();
+    form.classList.remove("over");
+    if (send.disabled) return;
+    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
+    choose((await Promise.all(entries.map(filesBelow))).flat());
+    if (archive) start();
+  });
+  if (field.files.length) choose(chosen(field)); // after going back
+}
+
+bind();
+document.addEventListener("htmx:afterSettle", bind);
+addEventListener("popstate", () => {
+  if (location.pathname !== shown) location.reload();
 });
-pause.addEventListener("click", async () => {
-  await upload.abort();
-  stop("Paused. What has arrived is stored.", "Continue");
-});
-form.addEventListener("dragover", (event) => {
-  event.preventDefault();
-  form.classList.add("over");
-});
-form.addEventListener("dragleave", () => form.classList.remove("over"));
-form.addEventListener("drop", async (event) => {
-  event.preventDefault();
-  form.classList.remove("over");
-  const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
-  const files = (await Promise.all(entries.map(filesBelow))).flat();
-  choose(files);
-});
-if (field.files.length) choose(chosen(field)); // after going back

@@ -105,14 +105,13 @@ def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
         yield TermsNotAccepted(message)
 
 
-def required_step(refusal: Refusal, phase: PhaseView) -> RequiredStep:
-    """Return the step that resolves a refusal on the page to upload from, to which accepting the terms returns."""
+def required_step(refusal: Refusal, phase: PhaseView, here: str) -> RequiredStep:
+    """Return the step that resolves a refusal. here: the page it is shown on, to which accepting the terms returns."""
     if isinstance(refusal, TermsNotAccepted):
-        here = quote(f"/challenges/{phase.challenge}/{phase.image_set}/submit")
         return RequiredStep(
             "Accept the terms",
             f"of {phase.challenge_title}, in their current version",
-            f"/challenges/{phase.challenge}/terms?next={here}",
+            f"/challenges/{phase.challenge}/terms?next={quote(here)}",
         )
     if isinstance(refusal, TeamSuspended | TeamNotApproved):
         return RequiredStep("Ask the organisers", refusal.message, "/teams")

@@ -23,7 +23,6 @@ from app.challenges.challenges import (
 )
 from app.challenges.disclosure import Use, disclosures_so_far, most_bits
 from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
-from app.challenges.terms import RequiredStep, required_step
 from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
 from app.core.errors import NotFoundError
@@ -34,11 +33,8 @@ from app.people.teams import is_public
 from app.platform import Platform
 from app.results import exposure, leaders, standings
 from app.results.standings import Matrix
-from app.submissions import quotas
 from app.submissions.methods import name_key
-from app.submissions.quotas import QuotaLine
 from scoring import CompetitionInfo, Description, Limits
-from scoring.intake.json_results import has_any_name
 from scoring.protocol_table import TaskDescription
 
 
@@ -125,32 +121,6 @@ class ChallengeView:
     matrix: Matrix | None = None  # of one phase; None if the challenge has no phase
     has_terms: bool = False
     overview: Overview = field(default_factory=lambda: Overview(ChallengeTexts()))
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedFiles:
-    """A competition with the format of a line of its prediction files."""
-
-    info: CompetitionInfo
-    grammar: str
-
-    @property
-    def has_any_name(self) -> bool:
-        """Whether its prediction file may have any name."""
-        return has_any_name(self.info.file_pattern)
-
-
-@dataclass(frozen=True, slots=True)
-class SubmitView:
-    """The page to upload from."""
-
-    phase: PhaseView
-    competitions: tuple[ExpectedFiles, ...]
-    quota: tuple[QuotaLine, ...]
-    max_upload: int  # bytes
-    limits: Limits
-    steps: tuple[RequiredStep, ...] = ()  # what the user has to do before submitting
-    can_upload: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,22 +441,3 @@ def _example(description: Description, info: CompetitionInfo) -> ExampleFile | N
     name, content = file
     text = content.decode()
     return ExampleFile(name, text if len(text) <= LONGEST_EXAMPLE else f"{text[:LONGEST_EXAMPLE]} …")
-
-
-def submit_page(platform: Platform, actor: Actor, challenge: str, image_set: str) -> SubmitView:
-    """Load the page to upload from. Raises NotFoundError."""
-    with platform.snapshot() as session:
-        phase = find_phase(session, challenge, image_set)
-        offered = offered_competitions(phase)
-        quota = quotas.lines(session, actor, phase)
-        refusals = terms.submission_refusals(session, actor, phase)
-        can_upload = not terms.refusals_of_upload(session, actor, phase)
-    return SubmitView(
-        phase=phase,
-        competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
-        quota=quota,
-        max_upload=largest_archive(phase, platform.settings.max_upload),
-        limits=description_of(platform.descriptions, phase.description_key).limits,
-        steps=tuple(required_step(refusal, phase) for refusal in refusals),
-        can_upload=can_upload,
-    )

@@ -158,22 +158,3 @@ def competition(
     """Show what a competition expects and how it is scored."""
     view = home_views.competition_page(platform, challenge, image_set, competition)
     return render(request, "home/competition.html", view=view)
-
-
-@router.get("/challenges/{challenge}/{image_set}/submit", dependencies=[requires(Action.UPLOAD)])
-def submit(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str
-) -> Response:
-    """Show the upload form, with the expected files and the remaining quota."""
-    page = home_views.submit_page(platform, actor, challenge, image_set)
-    return render(
-        request,
-        "home/submit.html",
-        phase=page.phase,
-        competitions=page.competitions,
-        quota=page.quota,
-        max_upload=page.max_upload,
-        limits=page.limits,
-        steps=page.steps,
-        can_upload=page.can_upload,
-    )

@@ -84,10 +84,35 @@ class Places:
         place, slots = self.place(run), self.slots.get(run.scorer, 0)
         if not place or not slots or self.seconds is None:
             return None
-        return 60 * max(1, math.ceil(math.ceil(place / slots) * self.seconds / 60))
+        return _in_minutes(math.ceil(place / slots) * self.seconds)
 
 
 EMPTY = Places({}, {}, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a run would meet that is queued now. waiting: runs in the queue, at most `MAX_PLACE`; wait_seconds: until it is scored."""
+
+    waiting: int
+    has_worker: bool
+    wait_seconds: int | None
+
+
+def outlook_of(platform: Platform, session: Session, scorer: str) -> Outlook:
+    """Return what a run of this scorer version would meet that is queued now."""
+    order = platform.cache.version(("queue", scorer), partial(_order, session, scorer))
+    seconds = platform.cache.version("run seconds", partial(_typical_run_seconds, session))
+    slots = slots_of(platform, session).get(scorer, 0)
+    wait = (
+        None if seconds is None or not slots else _in_minutes(math.ceil((len(order) + 1) / slots) * seconds)
+    )
+    return Outlook(len(order), slots > 0, wait)
+
+
+def _in_minutes(seconds: float) -> int:
+    """Round seconds up to minutes, which hides the times of single runs."""
+    return 60 * max(1, math.ceil(seconds / 60))
 
 
 def places_of(platform: Platform, session: Session, run_ids: Collection[int]) -> Places:

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from app.challenges.challenges import PhaseView
@@ -20,21 +22,38 @@ _SEEN: Final[Mapping[Disclosure, str]] = {
 }
 
 
-def consequences(
-    phase: PhaseView, found: Sequence[Mapping[str, Any]], quota: Sequence[QuotaLine]
-) -> tuple[str, ...]:
-    """Return what follows if all competitions of an archive are submitted, as sentences, the most important first.
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """A sentence; `at` is a time that it ends with."""
 
-    found: the competitions of its validation report; quota: what is left for each of their tasks.
+    text: str
+    at: datetime | None = None
+
+
+def consequences(
+    phase: PhaseView,
+    found: Sequence[Mapping[str, Any]],
+    quota: Sequence[QuotaLine],
+    now: datetime,
+    *,
+    is_public: bool,
+) -> tuple[Consequence, ...]:
+    """Return what follows if these competitions are submitted, the most important first.
+
+    found: the chosen ones of the competitions in the validation report; quota: what is left for each of their tasks;
+    is_public: whether the method is public, or becomes so.
     """
     return (
-        *_on_missing(found),
-        "This phase takes one result per method: a newer one takes its place once it is scored."
-        if is_replaceable(phase)
-        else "This phase takes one result per method. It is final: no later upload replaces it.",
-        *_on_quota(found, quota),
-        _SEEN[phase.disclosure],
-        "You can cancel it at no cost until a worker starts it.",
+        *map(Consequence, _on_missing(found)),
+        Consequence(
+            "This phase takes one result per method: a newer one takes its place once it is scored."
+            if is_replaceable(phase)
+            else "This phase takes one result per method. It is final: no later upload replaces it."
+        ),
+        *_on_quota(found, quota, now),
+        Consequence(_SEEN[phase.disclosure]),
+        Consequence(_on_visibility(phase, is_public=is_public)),
+        Consequence("You can cancel it at no cost until a worker starts it."),
     )
 
 
@@ -49,12 +68,32 @@ def _on_missing(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{where} predictions for {named}: these classes stay blank, and the method gets no mean and no rank."
 
 
-def _on_quota(found: Sequence[Mapping[str, Any]], quota: Sequence[QuotaLine]) -> Iterator[str]:
+def _on_quota(
+    found: Sequence[Mapping[str, Any]], quota: Sequence[QuotaLine], now: datetime
+) -> Iterator[Consequence]:
     wanted = Counter(competition["task"] for competition in found)
     for line in quota:
         use, number = line.tightest, wanted[line.task]
-        extra = f", and {line.extra} extra" if line.extra else ""
         days = "this week" if use.quota.days == 7 else f"in {use.quota.days} days"
-        yield f"Uses {number} of {use.quota.results} {line.task} results {days}; {use.left} left{extra}."
+        extra = f", and {line.extra} extra" if line.extra else ""
+        uses = f"Uses {number} of {use.quota.results} {line.task} results {days}"
+        left = use.left + line.extra - number
+        if left < 0:
+            yield Consequence(f"{uses}, and only {use.left} left{extra}.")
+        elif left > 0:
+            yield Consequence(f"{uses}{extra}; {left} left after it.")
+        else:
+            yield Consequence(
+                f"{uses}{extra}; none is left after it, and the next one is free",
+                use.frees_at or now + use.quota.window,
+            )
     if not quota:
-        yield "It costs no quota: this phase has none."
+        yield Consequence("It costs no quota: this phase has none.")
+
+
+def _on_visibility(phase: PhaseView, *, is_public: bool) -> str:
+    if not is_public:
+        return "Only your team and the organisers see the result until you make the method public."
+    if phase.embargo and not phase.is_over:
+        return "Others see the method and its results once the phase is over. This cannot be undone."
+    return "Everybody sees the method and its results. This cannot be undone."

@@ -33,8 +33,10 @@ from app.platform import Platform
 from app.submissions.questions import (
     LONGEST_ANSWER,
     MOST_QUESTIONS,
+    AnsweredQuestion,
     Answers,
     QuestionView,
+    answered,
     answers_after,
     answers_of,
     missing_answers,
@@ -385,6 +387,22 @@ def visible_methods(viewer: Actor) -> ColumnElement[bool]:
         challenge=Method.challenge_id,
         states={State.PRIVATE: true(), State.PUBLIC: is_public()},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMethod:
+    """A team's method with its answers to the questions of its challenge."""
+
+    view: MethodView
+    answers: tuple[AnsweredQuestion, ...]
+
+
+def known_method(session: Session, challenge_id: int, team_id: int, name: str) -> KnownMethod | None:
+    """Return the team's method that a submission under this name belongs to; None if it is a new one."""
+    found = method_like(session, challenge_id, name)
+    if found is None or found.team_id != team_id or folded(found.name) != folded(name):
+        return None
+    return KnownMethod(method_view(found), answered(session, found))
 
 
 def method_like(session: Session, challenge_id: int, name: str) -> Method | None:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import structlog
@@ -26,20 +25,18 @@ from app.people import teams
 from app.platform import Platform
 from app.submissions import methods, quotas
 from app.submissions.acceptance import (
-    Archive,
     PriorResult,
     Proposal,
     archive_of,
     is_replaceable,
     race_conflict,
     refusals,
-    smallest_proposal,
     statement_refusals,
     wanted,
 )
-from app.submissions.methods import MethodView, NewMethod, Training
-from app.submissions.quotas import QuotaLine, quota_lines, rate_limit_fields, slots_to_use
-from app.submissions.uploads import FoundResult, UploadView, results_of
+from app.submissions.methods import NewMethod, Training
+from app.submissions.quotas import quota_lines, rate_limit_fields, slots_to_use
+from app.submissions.uploads import FoundResult, results_of
 
 log = structlog.get_logger()
 
@@ -66,16 +63,6 @@ class NewSubmission(BaseModel):
             description="make the method public as soon as it is scored; default: only your team and the organisers see it"
         ),
     ] = False
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """The contents of the form that confirms an upload."""
-
-    phase: PhaseView
-    methods: tuple[MethodView, ...]
-    quota: tuple[QuotaLine, ...]  # what is left for each task of the archive
-    refusals: tuple[str, ...]  # reasons for refusal that hold for any method
 
 
 def team_of_upload(session: Session, actor: Actor, upload_id: uuid.UUID) -> int | None:
@@ -254,29 +241,3 @@ def _enter(
         slot = extra.pop() if (extra := slots.get(proposal.tasks[board.competition])) else None
         add_result(session, submission, board, upload, slot, is_replaceable=is_replaceable(phase))
     return submission.id, len(boards)
-
-
-def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confirmation:
-    """Return the contents of the form that confirms an upload: the team's methods, quotas, and reasons for refusal.
-
-    Raises NotFoundError.
-    """
-    with platform.transaction() as session:
-        phase = challenges.phase_of(session, upload.challenge, upload.image_set)
-        assert phase is not None
-        team_id = teams.team_in(session, actor.user_id, phase.challenge_id) or 0
-        prior = prior_results(session, team_id, phase.id)
-        own = methods.methods_of(session, phase.challenge_id, team_id)
-        usage = quotas.usage(session, phase, team_id, actor.user_id or 0)
-        personal = terms.submission_refusals(session, actor, phase)
-        now = challenges.now(session)
-    archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
-    smallest = smallest_proposal(archive, tasks_of(phase))
-    reasons = (*personal, *refusals(now, phase, archive, smallest, prior, usage))
-    tasks = [smallest.tasks[number] for number in smallest.competitions]
-    return Confirmation(
-        phase=phase,
-        methods=own,
-        quota=quota_lines(now, phase.quotas, tasks, usage),
-        refusals=tuple(refusal.message for refusal in reasons),
-    )

@@ -1,28 +1,27 @@
-"""Pages: submitting a checked upload."""
+"""Pages: the one on which an archive is uploaded, checked and submitted."""
 
+import re
 import uuid
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 import scoring
 from app.core.access import Action
-from app.core.errors import (
-    Refusal,
-    RefusedError,
-)
+from app.core.errors import Refusal, RefusedError
 from app.core.rate_limits import Limited
-from app.submissions import submitting, uploads
-from app.submissions.consequences import consequences
+from app.submissions import submit_page, submitting, uploads
 from app.submissions.methods import Annotation, NewMethod, Training
-from app.submissions.questions import answers_sent
+from app.submissions.questions import FIELD, answers_sent
 from app.submissions.quotas import quota_text
+from app.submissions.submit_page import LONGEST_NAME, MOST_COMPETITIONS, Choice, SubmitPage, call_of
 from app.submissions.submitting import NewSubmission
-from app.submissions.uploads import UploadView
 from app.web.dependencies import (
     CurrentActor,
     ThePlatform,
@@ -36,11 +35,50 @@ from app.web.forms import SentForm, field_errors, values_of
 
 router = APIRouter()
 
-
-FIELDS = {
+FIELDS: Final = {
     "name": "method",
     "competitions": "competition",
 }  # of `NewSubmission` and of refusals, by their names in the form
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+LONGEST_KEY: Final = 64
+
+
+@router.get("/challenges/{challenge}/{image_set}/submit", dependencies=[requires(Action.UPLOAD)])
+def empty(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str
+) -> Response:
+    """Show where to drop an archive, what it holds, and the remaining quota."""
+    return _render(request, submit_page.empty_page(platform, actor, challenge, image_set), Choice())
+
+
+@router.get("/uploads/{upload_id}", dependencies=[requires(Action.READ_UPLOAD)])
+def upload(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    upload_id: uuid.UUID,
+    choice: Annotated[Choice, Query()],
+) -> Response:
+    """Show an upload with its validation report, and the form to submit it with what follows from that."""
+    page = submit_page.page_of_upload(platform, actor, upload_id, choice)
+    return _render(request, page, choice)
+
+
+@router.post("/uploads/{upload_id}", dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
+def submit(
+    request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID, sent: SentForm
+) -> Response:
+    """Submit an upload as a method's results. Sending the same form twice has no further effect."""
+    try:
+        requested = _to_submission(upload_id, sent)
+        submission_id, _ = submitting.confirm(platform, actor, requested, _key(sent, requested))
+    except ValidationError as error:
+        problems = {FIELDS.get(field, field): message for field, message in field_errors(error).items()}
+        return _form(request, upload_id, sent, problems, 422)
+    except RefusedError as error:
+        others = tuple(each.message for each in error.refusals if not each.field)
+        return _form(request, upload_id, sent, _messages_by_field(error.refusals), 409, others)
+    return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
 
 
 def _to_submission(upload_id: uuid.UUID, sent: FormData) -> NewSubmission:
@@ -57,85 +95,97 @@ def _to_submission(upload_id: uuid.UUID, sent: FormData) -> NewSubmission:
     )
 
 
-def _shown(sent: FormData) -> dict[str, Any]:
-    """Return the form's values to show it again."""
-    numbers = [str(number) for number in sent.getlist("competition")]
-    return {
-        **values_of(sent, NewMethod),
-        **values_of(sent, Training),
-        "method": sent.get("method", ""),
-        "competition": [int(number) for number in numbers if number.isdecimal()],
-        "make_public": bool(sent.get("make_public")),
-    }
-
-
-@router.get("/submissions/new", dependencies=[requires(Action.SUBMIT)])
-def form(request: Request, platform: ThePlatform, actor: CurrentActor, upload: uuid.UUID) -> Response:
-    """Show the form to submit a checked upload."""
-    found = uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD)
-    return _form(request, found, FormData([("competition", str(n)) for n in found.competitions]), {})
+def _key(sent: FormData, requested: NewSubmission) -> str | None:
+    """Return the idempotency key of a form: what was rendered into it, and its content, so that an edited form is another one."""
+    rendered = str(sent.get("key", ""))[:LONGEST_KEY]
+    digest = sha256(requested.model_dump_json().encode()).hexdigest()
+    return f"form {rendered} {digest}" if rendered else None
 
 
 def _form(
     request: Request,
-    upload: UploadView,
+    upload_id: uuid.UUID,
     sent: FormData,
-    problems: dict[str, str],
+    problems: Mapping[str, str],
+    code: int,
+    refused: tuple[str, ...] = (),
+) -> Response:
+    """Show the form again with what was sent. Raises NotFoundError for an upload of another team."""
+    choice = Choice(
+        method=str(sent.get("method", ""))[:LONGEST_NAME],
+        competition=_numbers(sent),
+        is_chosen=True,
+        make_public=bool(sent.get("make_public")),
+        again=True,
+    )
+    platform, actor = platform_of_request(request), actor_of_request(request)
+    uploads.get_upload(platform, actor, upload_id, Action.CHANGE_UPLOAD)
+    page = submit_page.page_of_upload(platform, actor, upload_id, choice)
+    answers = {f"{FIELD}{number}": text for number, text in answers_sent(sent.items()).items()}
+    form = {**values_of(sent, NewMethod), **values_of(sent, Training), **answers}
+    return _render(request, page, choice, form, problems, code, refused)
+
+
+def _numbers(sent: FormData) -> tuple[int, ...]:
+    numbers = [str(number) for number in sent.getlist("competition")][:MOST_COMPETITIONS]
+    return tuple(int(number) for number in numbers if re.fullmatch("[0-9]{1,4}", number))
+
+
+def _render(
+    request: Request,
+    page: SubmitPage,
+    choice: Choice,
+    form: Mapping[str, Any] = NOTHING,
+    problems: Mapping[str, str] = NOTHING,
     code: int = 200,
     refused: tuple[str, ...] = (),
 ) -> Response:
-    sheet = submitting.confirmation(platform_of_request(request), actor_of_request(request), upload)
-    report = upload.report or {}
-    found = report.get("competitions", ())
-    infos = [each for each in scoring.competitions(sheet.phase.dataset) if each.number in upload.competitions]
+    context: dict[str, Any] = {}
+    if page.upload is not None and page.confirmation is not None:
+        chosen = choice.competitions_of(page.upload)
+        found = page.upload.competitions
+        infos = [each for each in scoring.competitions(page.phase.dataset) if each.number in found]
+        stated = {name: form[name] for name in Training.model_fields} if form else _statement(infos)
+        answers = answers_sent((name, text) for name, text in form.items() if text)
+        context = {
+            "given_data": [each for each in infos if not each.own_data],
+            "other_data": [each for each in infos if each.own_data],
+            "rules": {each.number: each.own_data_rule for each in infos},
+            "annotations": [each.value for each in Annotation],
+            "key": uuid.uuid4().hex,
+            "call": call_of(
+                platform_of_request(request).settings.address, page.upload, choice, stated, answers
+            ),
+            "form": {
+                **form,
+                "method": choice.method,
+                "competition": chosen,
+                "make_public": choice.make_public,
+            },
+        }
+    quota = page.confirmation.quota if page.confirmation else page.quota
     return render(
         request,
-        "submissions/new.html",
+        "submissions/submit.html",
         code=code,
-        upload=upload,
-        competitions=found,
-        warnings=report.get("warnings", ()),
-        consequences=consequences(sheet.phase, found, sheet.quota),
-        phase=sheet.phase,
-        methods=sheet.methods,
-        quota=sheet.quota,
-        quota_text=quota_text(sheet.quota),
-        is_blocked=bool(sheet.refusals),
-        refusals=tuple(dict.fromkeys((*sheet.refusals, *refused))),
-        given_data=[one for one in infos if not one.own_data],
-        other_data=[one for one in infos if one.own_data],
-        rules={one.number: one.own_data_rule for one in infos},
-        annotations=[one.value for one in Annotation],
-        form=_shown(sent),
+        page=page,
+        quota_text=quota_text(quota),
         problems=problems,
+        refused=refused,
+        **context,
     )
 
 
-@router.post("/submissions/new", dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
-def confirm(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    upload: uuid.UUID,
-    sent: SentForm,
-) -> Response:
-    """Submit an upload as a method's results."""
-    try:
-        submission_id, _ = submitting.confirm(platform, actor, _to_submission(upload, sent))
-    except ValidationError as error:
-        problems = {FIELDS.get(field, field): message for field, message in field_errors(error).items()}
-        found = uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD)
-        return _form(request, found, sent, problems, 422)
-    except RefusedError as error:
-        return _form(
-            request,
-            uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD),
-            sent,
-            _messages_by_field(error.refusals),
-            409,
-            tuple(each.message for each in error.refusals if not each.field),
-        )
-    return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
+def _statement(competitions: Iterable[scoring.CompetitionInfo]) -> dict[str, Any]:
+    """Return a statement on training data to be completed, as the competitions ask for it."""
+    asked: dict[str, Any] = {}
+    for each in competitions:
+        if each.own_data:
+            asked |= {"other_data": "NAMES_OF_DATA_SETS", "no_excluded_data": True}
+        else:
+            asked |= {"given_data_only": True}
+            asked |= {"annotation": Annotation.BOXES.value} if each.task == "segmentation" else {}
+    return asked
 
 
 def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:

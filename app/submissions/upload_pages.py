@@ -1,4 +1,4 @@
-"""Pages: uploads."""
+"""Pages: a plain form's archive, the list of uploads, and what can be done with one."""
 
 import uuid
 from typing import Annotated
@@ -6,7 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 
-from app.challenges import challenges
 from app.core.access import Action
 from app.core.errors import MalformedError
 from app.core.rate_limits import Limited
@@ -42,14 +41,6 @@ async def send(
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
     """List the team's uploads with the actions possible on each."""
     return render(request, "uploads/mine.html", page=uploads.my_uploads(platform, actor, after))
-
-
-@router.get("/uploads/{upload_id}", dependencies=[READ])
-def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
-    """Show an upload, its validation report, and the possible next steps."""
-    found = uploads.get_upload(platform, actor, upload_id)
-    phase = challenges.phase_page(platform, found.challenge, found.image_set)
-    return render(request, "uploads/upload.html", upload=found, phase=phase)
 
 
 @router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])

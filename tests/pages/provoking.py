@@ -405,7 +405,7 @@ def confirmation(scene: Scene, challenge: str = "free", **fields: Any) -> Any:
         )
         scene.uploads[upload] = sent.json()["id"]
     form = {"method": "Hazel", "competition": ["3"], "given_data_only": "true", **fields}
-    return scene.visitor.post(f"/submissions/new?upload={scene.uploads[upload]}", data=form)
+    return scene.visitor.post(f"/uploads/{scene.uploads[upload]}", data=form)
 
 
 def confirmation_beyond_the_quota(scene: Scene) -> Any:

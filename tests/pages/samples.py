@@ -17,7 +17,7 @@ from app.evaluation import similarity
 from app.evaluation.rescoring import UndecidedCursor
 from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
-from app.home.home import ExpectedFiles
+from app.jobs.places import Outlook
 from app.jobs.queue import DeadJob
 from app.models import Disclosure, JobKind, QuestionKind, Quota, ResultState, Role, RunState, UploadState
 from app.operations.administration import PeoplePage, Person
@@ -57,9 +57,11 @@ from tests.pages.views import (
     cancelled,
     confirmation,
     drawn_board,
+    fault,
     organised,
     run,
     submission,
+    submitting,
     upload,
     upload_row,
     values,
@@ -126,30 +128,17 @@ def of_phases() -> Iterator[Sample]:
 
 
 def of_uploads() -> Iterator[Sample]:
-    files = [ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")]
-    submit = {
-        "phase": PHASE,
-        "competitions": files,
-        "quota": (),
-        "max_upload": 1024**3,
-        "limits": scoring.Limits(),
-        "steps": (),
-        "can_upload": True,
-    }
-    yield "home/submit.html", submit
-    yield (
-        "home/submit.html",
-        {
-            **submit,
-            "phase": VAL,
-            "steps": (RequiredStep(EVIL, EVIL, "/account/address"),),
-            "can_upload": False,
-            "quota": (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,))),
-        },
-    )
+    yield "submissions/submit.html", submitting()
+    steps = (RequiredStep(EVIL, EVIL, "/account/address"),)
+    left = (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,)))
+    empty = replace(submitting()["page"], phase=VAL, steps=steps, can_upload=False, quota=left)
+    yield "submissions/submit.html", submitting(page=empty)
     for state in UploadState:
         if state is not UploadState.CHECKED:
-            yield "uploads/upload.html", upload(state)
+            yield "submissions/submit.html", submitting(upload(state))
+    busy = replace(upload(UploadState.RECEIVED), is_being_checked=True)
+    yield "submissions/submit.html", submitting(busy)
+    yield "submissions/submit.html", submitting(replace(busy, is_ours=False))
     rows = tuple(upload_row(state, valid=valid) for state in UploadState for valid in (True, False))
     page = UploadPage(rows, "20261121T120000.000000Z_x", 1024, 4096)
     yield "uploads/mine.html", {"page": page}
@@ -163,23 +152,20 @@ def of_uploads() -> Iterator[Sample]:
     storage = StorageView(lines, 1100, 1024**3, retention, 1024**3, damaged, 201, LastSweep(NOW, 7, 2048))
     yield "retention/storage.html", {"storage": storage}
     yield "retention/storage.html", {"storage": replace(storage, lines=(), damaged=(), last_sweep=None)}
-    yield "uploads/upload.html", upload(UploadState.CHECKED, valid=False)
-    yield "uploads/upload.html", upload(UploadState.CHECKED, valid=True)
-    yield "submissions/new.html", confirmation()
-    wrong = {"method": EVIL, "competition": "choose one", "description": "is too long"}
-    form = {"method": EVIL, "description": EVIL, "competition": [3], "other_data": EVIL}
+    checked = upload(UploadState.CHECKED, valid=True)
+    yield "submissions/submit.html", submitting(upload(UploadState.CHECKED, valid=False))
+    yield "submissions/submit.html", submitting(replace(checked, submissions=[7, 8]))
+    yield "submissions/submit.html", submitting(checked, confirmation())
+    warned = replace(checked, report=(checked.report or {}) | {"warnings": [fault("box-form", EVIL, 3)]})
+    new = confirmation(known=None, names=(), questions=(), shortest_description=0, refusals=(EVIL,))
+    alone = replace(new, outlook=Outlook(0, False, None))
+    problems = {"method": EVIL, "competition": "choose one", "description": "is too long", "answers": EVIL}
+    wrong = submitting(warned, alone, problems=problems, refused=(EVIL,), quota_text=None)
+    yield "submissions/submit.html", wrong | {"page": replace(wrong["page"], steps=steps, contact="")}
+    unnamed = confirmation(known=None)
     yield (
-        "submissions/new.html",
-        {
-            **confirmation(),
-            "form": form,
-            "problems": wrong,
-            "steps": (RequiredStep(EVIL, EVIL, "/account/address"),),
-            "can_upload": False,
-            "quota": (),
-            "quota_text": None,
-            "warnings": ({"message": EVIL, "code": "box-form"},),
-        },
+        "submissions/submit.html",
+        submitting(checked, unnamed, form=wrong["form"] | {"method": "", "competition": ()}),
     )
     private = replace(METHOD, public_at=None, is_baseline=False, paper_url="", code_url=EVIL, description="")
     yield "methods/method.html", {"page": method_page(), "citation": EVIL}

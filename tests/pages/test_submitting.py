@@ -133,7 +133,7 @@ def test_organisers_set_the_size_of_archives_on_the_page_of_the_phase(scene: Sce
     }
 
     def limited(**limits: str) -> httpx2.Response:
-        return scene.organiser.post(f"{page}/rules", data=form | limits)  # type: ignore[return-value]
+        return scene.organiser.post(f"{page}/rules", data=form | limits)
 
     shown = unescape(scene.organiser.get(page).text)
     assert re.search(r'name="max_upload"\s+type="number"\s+autocomplete="off"\s+value="1"', shown)

@@ -16,6 +16,8 @@ from app.core.access import Actor
 from app.core.settings import Settings
 from app.core.site import FooterLink, SiteView
 from app.models import RunState, UploadState
+from app.submissions.submit_page import Confirmation
+from app.submissions.uploads import UploadView
 from app.web.dependencies import render_template, templates
 from scoring.exhibits import EXHIBITS
 from tests.login_settings import EXAMPLE_ID
@@ -33,6 +35,7 @@ from tests.pages.views import (
     fault,
     run,
     submission,
+    submitting,
     upload,
 )
 
@@ -225,53 +228,60 @@ def test_the_header_of_the_sorted_column_reverses_the_order() -> None:
     assert 'href="?sort=method&amp;order=asc"' in page
 
 
-def test_the_button_to_score_says_how_much_quota_is_left() -> None:
-    page = render("submissions/new.html", confirmation())
-
-    assert "Score it (1 of 3 detection results left in 7 days)</button>" in page
-    assert "No predictions for dog: these classes stay blank." in page
+VALID = upload(UploadState.CHECKED, valid=True)
+INVALID = upload(UploadState.CHECKED, valid=False)
 
 
-def test_warnings_stand_beside_the_button() -> None:
-    page = render(
-        "submissions/new.html", confirmation() | {"warnings": ({"message": "all boxes are shares"},)}
+def submit_page(view: UploadView | None, asked: Confirmation | None = None) -> str:
+    return " ".join(render("submissions/submit.html", submitting(view, asked)).split())
+
+
+def test_what_follows_and_the_answers_of_a_known_method_stand_on_the_page_to_submit_on() -> None:
+    page = submit_page(VALID, confirmation())
+
+    assert "1 of 3 detection results left in 7 days</span>" in page
+    assert "<li>No predictions for dog: these classes stay blank.</li>" in page
+    assert re.search(
+        r"<li>The next one is free <time [^>]*data-local>Sat 21 Nov 2026 03:14 UTC</time>\.</li>", page
     )
+    assert re.search(
+        r'<button type="submit" id="confirm" form="confirmation" class="whole" >Submit</button>', page
+    )
+    assert "3 results in the queue, about 2 minutes to the score." in page
+    assert "<dd>12 ms</dd>" in page
+    assert re.search(r'name="answer-7"[^>]*value="&lt;', page)
 
-    assert "Score it with warnings (1 of 3" in page
-    assert '<h2 id="warnings">1 warning in the report</h2>' in page
-    assert "<li>all boxes are shares</li>" in page
 
-
-def test_a_report_shows_its_warnings_and_an_earlier_one_has_none() -> None:
-    plain = upload(UploadState.CHECKED, valid=True)
+def test_warnings_stand_in_the_report_and_on_the_button() -> None:
     warning = fault("box-form", "found.json", None) | {"message": "are they corners?"}
-    view = plain["upload"]
-    warned = plain | {"upload": replace(view, report=view.report | {"warnings": [warning]})}
+    warned = replace(VALID, report=(VALID.report or {}) | {"warnings": [warning]})
 
-    assert "Check 1 warning" in render("uploads/upload.html", warned)
-    assert "are they corners?" in render("uploads/upload.html", warned)
-    assert "warning" not in render("uploads/upload.html", plain)
+    page = submit_page(warned, confirmation())
+
+    assert "valid, with 1 warning" in page
+    assert "are they corners?" in page
+    assert ">Submit with warnings</button>" in page
+    assert "warning" not in submit_page(VALID, confirmation())  # an earlier report has none
 
 
 def test_a_refused_archive_costs_no_quota_and_cannot_be_scored() -> None:
-    page = render("uploads/upload.html", upload(UploadState.CHECKED, valid=False))
+    page = submit_page(INVALID)
 
-    assert "Nothing counts against your quota." in page
+    assert "nothing counts against your quota." in page
     assert re.search(r"1,022 more of <code>[a-z-]+</code>, not listed", page)
-    assert page.index("Fix 1,044 problems") < page.index("Content")
+    assert page.index("1,044 problems") < page.index("Content")
     assert "and 10 more in this file" in page
-    assert "score it" not in page
+    assert 'id="confirm"' not in page
 
 
 def test_a_report_of_a_thousand_problems_fits_a_small_page() -> None:
-    checked = upload(UploadState.CHECKED, valid=False)
-    problem = checked["upload"].report["problems"][0]
+    report = INVALID.report or {}
+    problem = report["problems"][0]
     for many in (
         [{**problem, "line": line} for line in range(1000)],
         [{**problem, "file": f"comp3_det_test_{name}.txt"} for name in range(1000)],
     ):
-        report = {**checked["upload"].report, "problems": many}
-        page = render("uploads/upload.html", {**checked, "upload": replace(checked["upload"], report=report)})
+        page = submit_page(replace(INVALID, report={**report, "problems": many}))
 
         assert len(page) < 100_000
         assert "as JSON" in page

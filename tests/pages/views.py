@@ -23,12 +23,15 @@ from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState, PhaseView
 from app.core.access import Actor
 from app.evaluation.rescoring import RescoreView, UndecidedRun
+from app.jobs.places import Outlook
 from app.models import Disclosure, QuestionKind, Quota, ResultState, Role, RunState, UploadState
 from app.organising.overview import OrganiserPhase
 from app.results.exhibits import ClassValue
 from app.results.submissions import RunView, SubmissionResult, SubmissionView
-from app.submissions.methods import MethodView
-from app.submissions.questions import QuestionView
+from app.submissions.consequences import Consequence
+from app.submissions.methods import KnownMethod, MethodView
+from app.submissions.questions import AnsweredQuestion, QuestionView
+from app.submissions.submit_page import Confirmation, ExpectedFiles, SubmitPage
 from app.submissions.uploads import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
 
@@ -227,9 +230,9 @@ def report(*, valid: bool) -> dict[str, Any]:
     }
 
 
-def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
+def upload(state: UploadState, *, valid: bool | None = None) -> UploadView:
     checked = state is UploadState.CHECKED
-    view = UploadView(
+    return UploadView(
         id=uuid.UUID(int=5),
         challenge="VOC2007",
         image_set="test",
@@ -250,7 +253,6 @@ def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
         is_ours=True,
         same_predictions=(SameResult(3, 9, 3), SameResult(3, 10, 4)) if valid else (),
     )
-    return {"upload": view, "phase": PHASE}
 
 
 def upload_row(state: UploadState, *, valid: bool) -> UploadRow:
@@ -270,33 +272,6 @@ def upload_row(state: UploadState, *, valid: bool) -> UploadRow:
     )
 
 
-def confirmation() -> dict[str, Any]:
-    view = upload(UploadState.CHECKED, valid=True)["upload"]
-    return {
-        "upload": view,
-        "competitions": view.report["competitions"],
-        "warnings": (),
-        "consequences": ("No predictions for dog: these classes stay blank.", EVIL),
-        "phase": PHASE,
-        "methods": (METHOD,),
-        "refusals": (),
-        "is_blocked": False,
-        "quota": (),
-        "quota_text": "1 of 3 detection results left in 7 days",
-        "rules": {3: "trained on the given images only", 4: EVIL},
-        "given_data": [each for each in scoring.competitions("VOC2012") if each.number in {3, 5}],
-        "other_data": [each for each in scoring.competitions("VOC2012") if each.number == 4],
-        "annotations": ("segmentations", EVIL),
-        "form": {
-            "competition": [3, 4],
-            "given_data_only": True,
-            "no_excluded_data": True,
-            "annotation": EVIL,
-        },
-        "problems": {},
-    }
-
-
 QUESTIONS = tuple(
     QuestionView(
         place, f"{kind.value} {EVIL}", kind, "ms" if kind == "number" else "", choices, True, True, True
@@ -312,6 +287,67 @@ QUESTIONS = tuple(
         7,
     )
 )
+
+
+def confirmation(**changes: Any) -> Confirmation:
+    """What follows from submitting a valid upload under the name of a known method."""
+    made = Confirmation(
+        names=("LEAR_flat", EVIL),
+        known=KnownMethod(
+            METHOD, (AnsweredQuestion(QUESTIONS[0], "12"), AnsweredQuestion(QUESTIONS[2], None))
+        ),
+        questions=QUESTIONS,
+        shortest_description=500,
+        quota=(),
+        consequences=(
+            Consequence("No predictions for dog: these classes stay blank."),
+            Consequence(EVIL),
+            Consequence("The next one is free", NOW),
+        ),
+        outlook=Outlook(3, True, 120),
+        name_refusals=(EVIL,),
+        refusals=(),
+    )
+    return replace(made, **changes)
+
+
+def submitting(
+    view: UploadView | None = None, asked: Confirmation | None = None, **changes: Any
+) -> dict[str, Any]:
+    """The context of the page to submit on, with what somebody has sent before if there is a confirmation."""
+    page = SubmitPage(
+        phase=PHASE,
+        competitions=tuple(ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")),
+        quota=(),
+        largest=1 << 30,
+        limits=scoring.Limits(),
+        contact=EVIL,
+        upload=view,
+        confirmation=asked,
+    )
+    form = {
+        "competition": (3, 4),
+        "given_data_only": True,
+        "no_excluded_data": True,
+        "annotation": EVIL,
+        "method": EVIL,
+        "make_public": True,
+        "description": EVIL,
+        "answer-7": EVIL,
+    }
+    return {
+        "page": page,
+        "quota_text": "1 of 3 detection results left in 7 days",
+        "refused": (),
+        "rules": {3: "trained on the given images only", 4: EVIL},
+        "given_data": [each for each in scoring.competitions("VOC2012") if each.number in {3, 5}],
+        "other_data": [each for each in scoring.competitions("VOC2012") if each.number == 4],
+        "annotations": ("segmentations", EVIL),
+        "key": "k",
+        "call": EVIL,
+        "form": form,
+        "problems": {},
+    } | changes
 
 
 def board(methods: int, **changes: Any) -> BoardView:

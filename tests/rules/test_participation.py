@@ -21,7 +21,7 @@ def test_a_held_out_phase_needs_a_confirmed_address(disclosure: Disclosure, acto
 
     asked = disclosure is not Disclosure.FULL and not actor.is_verified
     assert [refusal.code for refusal in found] == ["address-not-confirmed"] * asked
-    assert all(required_step(refusal, PHASE).address == "/account/address" for refusal in found)
+    assert all(required_step(refusal, PHASE, "/uploads/7").address == "/account/address" for refusal in found)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_everyone_but_organisers_has_to_accept_the_newest_terms(
     assert [refusal.code for refusal in found] == ["terms-not-accepted"] * asked
     assert all("version 2 of the terms of VOC2007" in refusal.message for refusal in found)
     assert all(
-        required_step(refusal, PHASE).address
-        == f"/challenges/{PHASE.challenge}/terms?next=/challenges/{PHASE.challenge}/{PHASE.image_set}/submit"
+        required_step(refusal, PHASE, "/uploads/7").address
+        == f"/challenges/{PHASE.challenge}/terms?next=/uploads/7"
         for refusal in found
     )
 
 
 @pytest.mark.parametrize("kind", [TeamSuspended, TeamNotApproved])
 def test_a_problem_with_the_team_leads_to_the_teams_page(kind: type[Refusal]) -> None:
-    step = required_step(kind("the team is suspended"), PHASE)
+    step = required_step(kind("the team is suspended"), PHASE, "/uploads/7")
 
     assert (step.address, "the team is suspended") == ("/teams", step.reason)

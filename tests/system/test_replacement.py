@@ -79,10 +79,9 @@ def test_a_team_is_warned_of_an_identical_archive_before_it_costs_quota(site: Sh
 
     assert good(yew.http.get(f"/api/v1/uploads/{again}"))["same_content"] == [number]
     assert good(box.http.get(f"/api/v1/uploads/{others}"))["same_content"] == []
-    for page in (f"/uploads/{again}", f"/submissions/new?upload={again}"):
-        text = yew.http.get(page, headers={"Accept": "text/html"}).text
-        assert "Your team has submitted the same archive here before" in text
-        assert f"/submissions/{number}" in text
+    text = yew.http.get(f"/uploads/{again}", headers={"Accept": "text/html"}).text
+    assert "Your team has submitted the same archive here before" in text
+    assert f"/submissions/{number}" in text
 
 
 def test_a_team_is_warned_of_equal_predictions_in_another_archive_too(site: SharedSite, phase: str) -> None:
@@ -102,7 +101,6 @@ def test_a_team_is_warned_of_equal_predictions_in_another_archive_too(site: Shar
     assert found["same_content"] == []
     assert [(same["competition"], same["submission"]) for same in found["same_predictions"]] == [(3, number)]
     assert good(alder.http.get(f"/api/v1/uploads/{others}"))["same_predictions"] == []
-    for page in (f"/uploads/{again}", f"/submissions/new?upload={again}"):
-        text = rowan.http.get(page, headers={"Accept": "text/html"}).text
-        assert "Your team has submitted the same predictions here before" in text
-        assert f"/submissions/{number}" in text
+    text = rowan.http.get(f"/uploads/{again}", headers={"Accept": "text/html"}).text
+    assert "Your team has submitted the same predictions here before" in text
+    assert f"/submissions/{number}" in text
