@@ -50,6 +50,10 @@ function offerCopying(block) {
   block.append(button);
 }
 
+function offerToCopy() {
+  if (navigator.clipboard) document.querySelectorAll("pre[data-copy]:not(:has(.copy))").forEach(offerCopying);
+}
+
 // The fragment is replaced whenever something has changed; a screen reader announces it only when its words change.
 function announce() {
   const region = document.getElementById("announcement");
@@ -72,7 +76,7 @@ document.documentElement.classList.add("scripted");
 addLocalTimes(document);
 addOwnTimes(document);
 announce();
-if (navigator.clipboard) document.querySelectorAll("pre[data-copy]").forEach(offerCopying);
+offerToCopy();
 if (document.querySelector("[data-countdown]")) {
   countDown();
   setInterval(countDown, 1000);
@@ -91,6 +95,7 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("click", (event) => closeMenus(event.target));
 document.addEventListener("htmx:afterSettle", () => {
+  offerToCopy();
   addLocalTimes(document);
   addOwnTimes(document);
   announce();

@@ -89,15 +89,19 @@ function uploadOf(file) {
 
 // Shows the page of an upload in place of this one. What was typed about the method stays.
 async function showNext(address) {
-  const typed = [...document.querySelectorAll("#confirmation :is([name]:not([type=hidden], [name=competition]))")];
+  const before = document.getElementById("submitting");
+  const typed = [...document.querySelectorAll("#confirmation [name]:not([type=hidden], [name=competition])")];
   await htmx.ajax("GET", address, { target: "#submitting", select: "#submitting", swap: "outerHTML" });
+  const after = document.getElementById("submitting");
+  if (!after || after === before) return location.assign(address); // such as after a logout in another tab
   for (const old of typed) {
     const now = [...document.querySelectorAll("#confirmation [name]")].find((each) => each.name === old.name && (each.type !== "radio" || each.value === old.value));
     if (!now) continue;
     now.value = old.value;
     now.checked = old.checked;
   }
-  document.getElementById("report").focus();
+  if (typed.length) document.getElementById("confirmation")?.dispatchEvent(new Event("change")); // what follows depends on it
+  return document.getElementById("report").focus();
 }
 
 async function start() {

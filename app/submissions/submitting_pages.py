@@ -145,7 +145,10 @@ def _render(
         chosen = choice.competitions_of(page.upload)
         found = page.upload.competitions
         infos = [each for each in scoring.competitions(page.phase.dataset) if each.number in found]
-        stated = {name: form[name] for name in Training.model_fields} if form else _statement(infos)
+        stated = {
+            **_statement(infos),
+            **{name: form[name] for name in Training.model_fields if form.get(name)},
+        }
         answers = answers_sent((name, text) for name, text in form.items() if text)
         context = {
             "given_data": [each for each in infos if not each.own_data],
@@ -163,7 +166,7 @@ def _render(
                 "make_public": choice.make_public,
             },
         }
-    quota = page.confirmation.quota if page.confirmation else page.quota
+    quota = page.confirmation.quota if page.confirmation else ()
     return render(
         request,
         "submissions/submit.html",

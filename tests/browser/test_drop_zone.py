@@ -24,9 +24,10 @@ def files(site: Site, tmp_path: Path) -> list[Path]:
 def sent(page: Page) -> str:
     """The name of the received file, once its report is shown."""
     page.get_by_role("button", name="Upload and check").click()
-    page.wait_for_url(re.compile("/uploads/[0-9a-f-]+$"))
-    expect(page.get_by_text("valid", exact=True)).to_be_visible()
-    return page.get_by_role("heading", level=1).inner_text()
+    expect(page.get_by_role("heading", name="2 · Report")).to_be_focused()
+    expect(page).to_have_url(re.compile("/uploads/[0-9a-f-]+$"))
+    expect(page.get_by_text("valid", exact=True).first).to_be_visible()
+    return page.locator("#submitting .filename").first.inner_text()
 
 
 def test_a_folder_is_packed_into_a_valid_archive(visit: Visit, files: list[Path], tmp_path: Path) -> None:

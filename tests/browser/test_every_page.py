@@ -30,7 +30,7 @@ PUBLIC = (
 PARTICIPANTS = (
     "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
     "/account/address", "/account/password", "/account/profile", "/account/delete",
-    "/submissions/new?upload={valid}", "/uploads",
+    "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
 ORGANISERS = (

@@ -65,31 +65,31 @@ def test_a_new_token_is_shown_once_and_can_be_revoked(visit: Visit) -> None:
 
 def test_a_confirmation_without_a_competition_asks_for_one(site: Site, visit: Visit) -> None:
     page = visit("participant")
-    page.goto(f"/submissions/new?upload={site.uploads['valid']}")
-    page.get_by_label("Method", exact=True).fill("Undecided")
+    page.goto(f"/uploads/{site.uploads['valid']}?again=true")
+    page.get_by_label("Name on the leaderboard").fill("Undecided")
     chosen = page.get_by_role("group", name="Competitions").get_by_role("checkbox")
     chosen.uncheck()
 
-    page.get_by_role("button", name="Score it").click()
+    page.get_by_role("button", name="Submit", exact=True).click()
 
     expect(page.get_by_role("alert")).to_contain_text("Competitions: choose at least one")
     expect(page.get_by_role("group", name="Competitions")).to_have_accessible_description(
         "choose at least one"
     )
     expect(chosen).not_to_be_checked()
-    expect(page.get_by_label("Method", exact=True)).to_have_value("Undecided")
+    expect(page.get_by_label("Name on the leaderboard")).to_have_value("Undecided")
 
 
 def test_a_method_that_has_a_result_is_reported_at_its_field(site: Site, visit: Visit) -> None:
     taken = site.participant.submission(site.scored["test", 3])["method"]["name"]
     page = visit("participant")
-    page.goto(f"/submissions/new?upload={site.uploads['valid']}")
-    page.get_by_label("Method", exact=True).fill(taken)
+    page.goto(f"/uploads/{site.uploads['valid']}?again=true")
+    page.get_by_label("Name on the leaderboard").fill(taken)
     page.get_by_role("group", name="Training data").get_by_role("checkbox").check()
 
-    page.get_by_role("button", name="Score it").click()
+    page.get_by_role("button", name="Submit", exact=True).click()
 
-    expect(page.get_by_label("Method", exact=True)).to_have_accessible_description(
+    expect(page.get_by_label("Name on the leaderboard")).to_have_accessible_description(
         re.compile(f"^{taken} already has a result in competition 3")
     )
 
@@ -112,8 +112,8 @@ def test_an_upload_resumes_after_a_lost_connection(site: Site, visit: Visit, wat
     )
     page.get_by_role("button", name="Upload and check").click()
 
-    expect(page.get_by_role("heading", level=1)).to_have_text("cut.tar.gz")
-    expect(page.get_by_text("valid", exact=True)).to_be_visible()
+    expect(page.locator("#submitting .filename").first).to_have_text("cut.tar.gz")
+    expect(page.get_by_text("valid", exact=True).first).to_be_visible()
     assert cut
     watch.refused.update(cut)
 
@@ -126,14 +126,17 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(visit: Visit) -> 
         FilePayload(name="large.tar", mimeType="application/x-tar", buffer=bytes((1 << 20) + 1))
     )
 
-    expect(page.locator("#upload-state")).to_contain_text("at most 1.0 MiB are accepted")
+    expect(page.locator("#upload-state")).to_have_text(
+        "large.tar has 1.0 MiB, and an archive may have at most 1.0 MiB here. Nothing was sent."
+    )
 
 
 def test_after_the_session_expires_a_form_survives_a_login_in_a_new_tab(site: Site, visit: Visit) -> None:
     page = visit()
     log_in(page, "a long password")
-    page.goto(f"/submissions/new?upload={site.uploads['valid']}")
-    page.get_by_label("Method", exact=True).fill('Typed "once" <only>')
+    page.goto(f"/uploads/{site.uploads['valid']}?again=true")
+    page.get_by_label("Name on the leaderboard").fill('Typed "once" <only>')
+    page.get_by_text("Describe the method").click()
     page.get_by_label("Title").fill("A title")
     page.get_by_label("Description").fill("Two lines\nof description")
     page.get_by_role("checkbox", name="3, detection").uncheck()
@@ -141,7 +144,7 @@ def test_after_the_session_expires_a_form_survives_a_login_in_a_new_tab(site: Si
         "UPDATE login_session SET expires_at = now() WHERE created_at = (SELECT max(created_at) FROM login_session)"
     )
 
-    page.get_by_role("button", name="Score it").click()
+    page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("You are no longer logged in")
     with page.expect_popup() as opened:
         page.get_by_role("link", name="log in in a new tab").click()
@@ -152,7 +155,7 @@ def test_after_the_session_expires_a_form_survives_a_login_in_a_new_tab(site: Si
     expect(tab.get_by_role("link", name="Log in")).to_have_count(0)
     page.reload()
 
-    expect(page.get_by_label("Method", exact=True)).to_have_value('Typed "once" <only>')
+    expect(page.get_by_label("Name on the leaderboard")).to_have_value('Typed "once" <only>')
     expect(page.get_by_label("Title")).to_have_value("A title")
     expect(page.get_by_label("Description")).to_have_value("Two lines\nof description")
     expect(page.get_by_role("checkbox", name="3, detection")).not_to_be_checked()
