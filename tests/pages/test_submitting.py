@@ -1,7 +1,9 @@
 """Submitting as participants meet it: limits, warnings, the one page, what follows, and what changes in between."""
 
+import json
 import math
 import re
+import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -53,10 +55,30 @@ class Scene:
         assert isinstance(response, httpx2.Response)
         return response
 
+    def upload(self, content: bytes | None = None) -> str:
+        """Send an archive, valid by default; return the address of its page."""
+        return str(self.send(content or archive()).headers["location"])
+
+    def submit(self, page: str, method: str, **fields: Any) -> httpx2.Response:
+        """Send the form of an upload's page."""
+        form = {"method": method, "competition": ["3"], "given_data_only": "true"} | fields
+        response = self.ash.post(page, data=form)
+        assert isinstance(response, httpx2.Response)
+        return response
+
+    def ask(self, **question: str) -> int:
+        """Ask a question about methods; return its id."""
+        assert self.organiser.post("/organise/challenges/drop/questions", data=question).status_code == 303
+        asked = self.ash.get("/api/v1/challenges/drop/questions").json()
+        return next(int(each["id"]) for each in asked if each["text"] == question["text"])
+
+    def submissions(self) -> list[Any]:
+        found: list[Any] = self.ash.get("/api/v1/submissions").json()
+        return found
+
     def report(self, content: bytes) -> Any:
         """Send a valid archive and return its report."""
-        where = self.send(content).headers["location"]
-        report = self.ash.get(f"/api/v1{where}").json()["report"]
+        report = self.ash.get(f"/api/v1{self.upload(content)}").json()["report"]
         assert report["valid"], report
         return report
 
@@ -163,3 +185,169 @@ def test_organisers_set_the_size_of_archives_on_the_page_of_the_phase(scene: Sce
     finally:
         scene.change(max_upload=None)
     assert scene.send(content).status_code == 303
+
+
+def test_each_step_is_on_one_page_at_the_address_of_the_upload(scene: Scene) -> None:
+    empty = plain(scene.ash.get("/challenges/drop/test/submit"))
+    invalid = scene.upload(packed({"results/VOC2012/Main/comp3_det_test_cat.txt": b"nowhere 0.5 1 1 9 9\n"}))
+    page = scene.upload()
+    shown = plain(scene.ash.get(page))
+
+    assert ("1 · Archive" in empty, "2 · Report" in empty, "3 · Method" in empty) == (True, True, True)
+    assert "unknown image" in plain(scene.ash.get(invalid))
+    assert 'id="confirm"' not in plain(scene.ash.get(invalid))
+    for sentence in (
+        "Uses 1 of 2 detection results this week; 1 left after it.",
+        "It is final: no later upload replaces it.",
+        "Only your team and the organisers see the result",
+        "No worker is running at the moment",
+    ):
+        assert sentence in shown
+    assert "Everybody sees the method" in plain(scene.ash.get(f"{page}?make_public=true"))
+    assert "detection results" not in follows(scene.ash.get(f"{page}?is_chosen=true"))
+    assert scene.ash.get(f"{page}?competition=x").status_code == 422
+    submitted = scene.submit(page, "First_net")
+    assert (submitted.status_code, submitted.headers["location"][:13]) == (303, "/submissions/")
+    after = plain(scene.ash.get(page))
+    assert 'id="confirm"' not in after
+    assert f'href="{submitted.headers["location"]}"' in after
+    again = plain(scene.ash.get(f"{page}?again=true&method=first_net"))
+    assert "First_net</a> is your method; only your team and the organisers see it." in again
+    assert "First_net already has a result in competition 3" in again
+    assert "none is left after it, and the next one is free" in again
+    as_organiser = plain(scene.organiser.get(page))
+    assert "Upload to Drop, test" in as_organiser
+    assert ('id="upload"' in as_organiser, 'id="confirmation"' in as_organiser) == (False, False)
+
+
+def plain(response: httpx2.Response) -> str:
+    """The text of a page, with single spaces."""
+    assert response.status_code == 200, response.text
+    return " ".join(unescape(response.text).split())
+
+
+def follows(response: httpx2.Response) -> str:
+    """What follows from submitting, as the page says it."""
+    return plain(response).partition('<div id="follows"')[2].partition("</div>")[0]
+
+
+def test_the_same_form_sent_twice_is_one_submission_and_an_edited_one_another(scene: Scene) -> None:
+    page = scene.upload()
+    [key] = re.findall('name="key" value="([0-9a-f]+)"', scene.ash.get(page).text)
+
+    first, second = (scene.submit(page, "Twice_net", key=key) for _ in range(2))
+    edited = scene.submit(page, "Thrice_net", key=key)
+    without_key = scene.submit(page, "Twice_net")
+
+    assert first.headers["location"] == second.headers["location"]
+    assert edited.status_code == 303
+    assert edited.headers["location"] != first.headers["location"]
+    assert without_key.status_code == 409
+    assert len(scene.submissions()) == 2
+
+
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("closes", "closed at"),
+        ("terms", "accept version"),
+        ("quota", "2 of 2 detection results in 7 days are used"),
+    ],
+)
+def test_what_changes_between_check_and_submission_is_said_and_costs_nothing(
+    scene: Scene, change: str, reason: str
+) -> None:
+    page = scene.upload()
+    before = len(scene.submissions())
+    assert "This cannot be submitted now" not in plain(scene.ash.get(page))
+    if change == "closes":
+        scene.change(closes_at=datetime.now(UTC), grace=timedelta(0))
+    elif change == "terms":
+        scene.organiser.post(
+            "/organise/challenges/drop/terms", data={"text": "Do not train on these images."}
+        )
+    else:
+        for name in ("One_net", "Two_net"):
+            assert scene.submit(scene.upload(), name).status_code == 303
+        before += 2
+
+    refused = scene.submit(page, "Late_net", title="A typed title")
+    shown = plain(scene.ash.get(page))
+
+    assert refused.status_code == 409
+    text = " ".join(unescape(refused.text).split())
+    assert "This was not submitted, and nothing was counted" in text
+    assert reason in text
+    assert re.search(r'name="title"[^>]*value="A typed title"', refused.text)
+    assert re.search(r'id="confirm"[^>]*disabled', shown)
+    assert len(scene.submissions()) == before
+    if change == "terms":
+        assert f'href="/challenges/drop/terms?next={page}">Accept the terms</a>' in shown
+        back = scene.ash.post("/challenges/drop/terms", data={"version": "1", "next": page})
+        assert back.headers["location"] == page
+        assert scene.submit(page, "Late_net").status_code == 303
+        scene.organiser.post("/organise/challenges/drop/terms", data={"text": ""})
+    else:
+        assert reason in shown
+        scene.change(closes_at=None, grace=timedelta(hours=1))
+
+
+def test_the_organisers_questions_are_answered_where_a_method_is_submitted(scene: Scene) -> None:
+    runtime = scene.ask(text="Runtime", kind="number", unit="ms", is_required="true")
+    extra = scene.ask(text="Extra data", kind="choice", choices="COCO\nnone")
+    page = scene.upload()
+
+    shown = plain(scene.ash.get(page))
+    assert re.search(
+        rf'<label for="field-answer-{runtime}"> Runtime \(ms\) <span class="optional">to publish', shown
+    )
+    assert re.search(rf'<label for="field-answer-{extra}"> Extra data <span class="optional">optional', shown)
+    wrong = scene.submit(page, "Answering", **{f"answer-{runtime}": "fast", f"answer-{extra}": "COCO"})
+    assert wrong.status_code == 409
+    assert "Runtime: expected a number, in ms, found 'fast'" in unescape(wrong.text)
+    assert (f'name="answer-{runtime}"' in wrong.text, 'value="fast"' in wrong.text) == (True, True)
+    assert re.search(r'<option value="COCO" selected>', wrong.text)
+    missing = scene.submit(page, "Answering", description="How it works. " * 40, make_public="true")
+    assert "answers these questions, too: Runtime" in missing.text
+    assert (
+        scene.submit(
+            page, "Answering", **{f"answer-{runtime}": "12.50", f"answer-{extra}": "none"}
+        ).status_code
+        == 303
+    )
+
+    known = plain(scene.ash.get(f"{scene.upload()}?method=Answering"))
+    assert re.search(r"<dt>Runtime</dt> <dd>12\.5 ms</dd> <dt>Extra data</dt> <dd>none</dd>", known)
+    for number in (runtime, extra):
+        scene.organiser.post(f"/organise/challenges/drop/questions/{number}/delete")
+
+
+def test_the_command_line_on_the_page_submits_what_the_form_would(scene: Scene) -> None:
+    runtime = scene.ask(text="Runtime", kind="number")
+    page = scene.upload(archive(competition=4))
+    form = {
+        "method": "O'Brien's net",
+        "competition": ["4"],
+        "other_data": "COCO",
+        "make_public": "true",
+        f"answer-{runtime}": "7",
+    }
+
+    refused = scene.ash.post(page, data=form)  # without the last statement, and a description
+    [call] = re.findall(r'<code id="call">(.*?)</code>', refused.text, re.DOTALL)
+    words = shlex.split(unescape(call))
+    body = json.loads(words[words.index("-d") + 1])
+
+    assert words[-1].endswith("/api/v1/submissions")
+    assert body["method"] == {"name": "O'Brien's net", "answers": {str(runtime): "7"}}
+    assert (body["competitions"], body["make_public"]) == ([4], True)
+    assert body["training"] == {"other_data": "COCO", "no_excluded_data": True}
+    del body["make_public"]
+    accepted = scene.ash.post("/api/v1/submissions", json=body, headers={"Accept": "application/json"})
+    assert accepted.status_code == 201, accepted.text
+    method = scene.ash.get(f"/api/v1/methods/{accepted.json()['method']['id']}").json()
+    assert [each["answer"] for each in method["answers"]] == ["7"]
+    scene.organiser.post(f"/organise/challenges/drop/questions/{runtime}/delete")
