@@ -81,7 +81,7 @@ function uploadOf(file) {
     },
     onSuccess: async () => {
       say("The archive has arrived. Loading its report …");
-      await showNext(addressOf(one));
+      await showNext(addressOf(one)).catch(() => say("The archive has arrived. The connection is lost: reload the page to see its report."));
     },
   });
   return one;

@@ -29,6 +29,7 @@ from app.storage import content_key, digest_of
 from app.submissions import checking, retention
 from app.submissions.retention import ARCHIVES, removable
 from app.submissions.uploads import (
+    PLAIN_FILES,
     UploadMetadata,
     UploadView,
     get_upload,
@@ -64,10 +65,14 @@ def create_upload(
     """
     assert actor.user_id is not None
     found = challenges.phase_page(platform, *phase)
-    limit = challenges.largest_archive(found, platform.settings.max_upload)
+    what, limit = "an archive", challenges.largest_archive(found, platform.settings.max_upload)
+    if metadata.filename.lower().endswith(PLAIN_FILES):
+        what = "a file that is not packed"
+        description = challenges.description_of(platform.descriptions, found.description_key)
+        limit = min(limit, description.limits.max_file_bytes)
     if metadata.size > limit:
         raise TooLargeError(
-            f"an archive may have at most {limit} bytes ({size(limit)}); this one has {metadata.size}"
+            f"{what} may have at most {limit} bytes ({size(limit)}); this one has {metadata.size}"
         )
     if metadata.size == 0:
         raise MalformedError("The archive is empty")

@@ -23,7 +23,8 @@ from scoring import competitions
 from scoring.competitions import file_name_as_regex
 from scoring.intake.json_results import JSON, PACKED, has_any_name, is_json_name
 
-SINGLE_FILES = (".txt", ".xml", JSON, *PACKED)
+PLAIN_FILES = (".txt", ".xml", JSON)
+SINGLE_FILES = (*PLAIN_FILES, *PACKED)
 PACKED_NAME_LENGTH = 80  # characters, which fit into the header of a tar archive
 
 

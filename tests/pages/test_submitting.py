@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shlex
+from base64 import b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -96,7 +97,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def _challenge(platform: Platform, tree: Any) -> None:
     for image_set, disclosure in (("val", Disclosure.FULL), ("test", Disclosure.CLASSES)):
-        import_tree(platform, TreeImport(tree, "drop", image_set, title="Drop", disclosure=disclosure))
+        limits = {"max_file_bytes": 500_000}
+        request = TreeImport(tree, "drop", image_set, title="Drop", disclosure=disclosure, limits=limits)
+        import_tree(platform, request)
 
 
 @pytest.fixture
@@ -157,6 +160,10 @@ def test_organisers_set_the_size_of_archives_on_the_page_of_the_phase(scene: Sce
     def limited(**limits: str) -> httpx2.Response:
         return scene.organiser.post(f"{page}/rules", data=form | limits)
 
+    metadata = f"filename {b64encode(b'comp3_det_test_cat.txt').decode()}"
+    headers = {"Tus-Resumable": "1.0.0", "Upload-Length": "500001", "Upload-Metadata": metadata}
+    plain_file = scene.ash.post("/api/v1/challenges/drop/test/uploads", headers=headers)
+    assert "a file that is not packed may have at most 500000 bytes" in plain_file.text
     shown = unescape(scene.organiser.get(page).text)
     assert re.search(r'name="max_upload"\s+type="number"\s+autocomplete="off"\s+value="1"', shown)
     assert "At most 1.0 MiB on this server." in shown
