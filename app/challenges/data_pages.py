@@ -21,7 +21,7 @@ from app.models import Audience, FileKind
 from app.storage import storage_errors
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import SentForm, field_errors, values_of
-from app.web.transfers import ByteRange, IfRange, StoredFile, chunks_of, content_response
+from app.web.transfers import ByteRange, IfRange, chunks_of, content_response
 
 router = APIRouter()
 
@@ -52,7 +52,7 @@ def data(request: Request, platform: ThePlatform, actor: CurrentActor, challenge
 def checksums(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Download the SHA-256 of every file that the reader may download, as `sha256sum -c` reads it."""
     headers = {"Content-Disposition": 'attachment; filename="SHA256SUMS"', "Cache-Control": "no-store"}
-    return PlainTextResponse(files.checksums(platform, actor, challenge), headers=headers)
+    return PlainTextResponse(data_page.checksums(platform, actor, challenge), headers=headers)
 
 
 @router.get("/challenges/{challenge}/data/{file_id}", dependencies=[READ, limited(Limited.VIEW)])
@@ -66,10 +66,7 @@ def download(
 ) -> Response:
     """Download a file of a challenge, whole or a range of bytes."""
     found = files.start_download(platform, actor, challenge, file_id)
-    if found.address is not None:
-        return RedirectResponse(found.address, 307, headers={"Cache-Control": "no-store"})
-    stored = StoredFile(platform.files, found.key, found.size, found.name, found.sha256)
-    return content_response(stored, byte_range, if_range)
+    return content_response(found, byte_range, if_range)
 
 
 @router.get("/organise/challenges/{challenge}/data", dependencies=[ORGANISE])

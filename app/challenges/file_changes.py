@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, ScalarSelect, delete, func, select
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
@@ -27,7 +27,16 @@ from app.core.errors import (
     TooLargeError,
 )
 from app.core.names import shown_name
-from app.models import Audience, Challenge, DataFile, DataUpload, FileKind, Phase, PhaseMoment
+from app.models import (
+    Audience,
+    Challenge,
+    DataFile,
+    DataUpload,
+    FileKind,
+    Phase,
+    PhaseMoment,
+    PictureSource,
+)
 from app.platform import Platform
 from app.storage import digest_of
 from app.web.forms import OrBlank
@@ -122,6 +131,7 @@ class OrganisedFiles:
     events: tuple[str, ...]  # that dates can follow
     image_sets: tuple[str, ...]
     used: int  # bytes
+    in_archives: int  # of these, in archives of images that the server has made
     most: int
 
 
@@ -151,7 +161,8 @@ def organised_files(platform: Platform, actor: Actor, code: str) -> OrganisedFil
             files=tuple(files.view_of(reader, each) for each in found),
             events=_events(image_sets),
             image_sets=image_sets,
-            used=_used(session, challenge.id),
+            used=bytes_used(session, challenge.id),
+            in_archives=int(session.execute(select(_in_archives(challenge.id))).scalar_one()),
             most=platform.settings.max_data,
         )
 
@@ -190,8 +201,11 @@ def _events(image_sets: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{moment} of {each}" for each in image_sets for moment in PhaseMoment)
 
 
-def _used(session: Session, challenge_id: int, but: int | None = None) -> int:
-    """Return the bytes that a challenge's files use; uploads count with their declared size. but: a file that is replaced."""
+def bytes_used(session: Session, challenge_id: int, but: int | None = None) -> int:
+    """Return the bytes that a challenge's files use, with archives of its images; uploads count with their declared size.
+
+    but: a file that is replaced.
+    """
     stored = select(func.coalesce(func.sum(DataFile.size), 0)).where(
         DataFile.challenge_id == challenge_id, DataFile.key.is_not(None), DataFile.id.is_distinct_from(but)
     )
@@ -200,7 +214,20 @@ def _used(session: Session, challenge_id: int, but: int | None = None) -> int:
         .join(DataFile, DataUpload.file_id == DataFile.id)
         .where(DataFile.challenge_id == challenge_id)
     )
-    return int(session.scalar(stored) or 0) + int(session.scalar(arriving) or 0)
+    used = session.execute(
+        select(stored.scalar_subquery() + arriving.scalar_subquery() + _in_archives(challenge_id))
+    )
+    return int(used.scalar_one())
+
+
+def _in_archives(challenge_id: int) -> ScalarSelect[int]:
+    """Select the bytes of the archives of images that the server has made for a challenge."""
+    return (
+        select(func.coalesce(func.sum(PictureSource.archive_size), 0))
+        .join(Phase, PictureSource.phase_id == Phase.id)
+        .where(Phase.challenge_id == challenge_id)
+        .scalar_subquery()
+    )
 
 
 def add_file(platform: Platform, actor: Actor, code: str, facts: FileFacts) -> int:
@@ -372,7 +399,7 @@ def start_upload(
     with platform.transaction() as session:
         challenge = _locked(session, actor, code)
         _present_file(session, code, file_id)
-        used, most = _used(session, challenge.id, but=file_id), platform.settings.max_data
+        used, most = bytes_used(session, challenge.id, but=file_id), platform.settings.max_data
         if used + size > most:
             raise DataQuotaError(
                 f"the files of {code} use {used // MiB} of {most // MiB} MiB, and this one has {-(-size // MiB)} MiB; "

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import PurePosixPath
 from typing import Any
@@ -16,11 +16,13 @@ from app.challenges import challenges
 from app.challenges.availability import Stage
 from app.challenges.challenges import PhaseState, PhaseView, description_of, offered_competitions
 from app.challenges.examples import has_sizes
-from app.challenges.files import OfferedFile
+from app.challenges.files import OfferedFile, refusal_of_images
 from app.challenges.snippets import snippet
+from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.models import Disclosure, FileKind, Picture
+from app.models import Disclosure, FileKind, Picture, PictureSource
 from app.platform import Platform
+from app.storage import digest_of
 from scoring import CompetitionInfo, Description
 from scoring.data.description import UNKNOWN_SIDE
 
@@ -44,14 +46,26 @@ class Snippet:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageArchive:
+    """All images of a phase in one file. sha256 and address: for those who may see the images now; reason: why not."""
+
+    name: str
+    size: int
+    sha256: str | None = None
+    address: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PhaseFiles:
-    """What the server makes for a phase. gallery: the page of its images, if everyone may see them."""
+    """What the server makes for a phase. gallery: the page of its images, if the reader may see them."""
 
     image_set: str
     images: int
     files: tuple[GeneratedFile, ...]
     snippets: tuple[Snippet, ...]
     gallery: str | None
+    archive: ImageArchive | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +90,9 @@ class StatisticsTable:
     totals: tuple[ObjectCount | None, ...]
 
 
-def files_of(platform: Platform, phase: PhaseView) -> PhaseFiles:
-    """Return what the server makes for a phase."""
+def files_of(platform: Platform, session: Session, actor: Actor, phase: PhaseView) -> PhaseFiles:
+    """Return what the server makes for a phase, as a reader may have it."""
+    refused = refusal_of_images(session, actor, phase)
     description = description_of(platform.descriptions, phase.description_key)
     base = f"/challenges/{quote(phase.challenge)}/{quote(phase.image_set)}"
     twin = f"/api/v1{base}/description"
@@ -104,10 +119,31 @@ def files_of(platform: Platform, phase: PhaseView) -> PhaseFiles:
         images=len(description.images),
         files=tuple(files),
         snippets=snippets_of(description, offered, f"{platform.settings.address}{twin}"),
-        gallery=f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
-        if phase.shows_images
-        else None,
+        gallery=None if refused else f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}",
+        archive=_archive_of(session, phase, refused),
     )
+
+
+def _archive_of(session: Session, phase: PhaseView, refused: Exception | None) -> ImageArchive | None:
+    """Return the archive of a phase's images if it has one that is not only for organisers. refused: why the reader has none."""
+    source = session.get(PictureSource, phase.id)
+    if (
+        source is None
+        or not (source.offers_archive and phase.publishes_images)
+        or source.archive_key is None
+        or source.archive_size is None
+    ):
+        return None
+    archive = ImageArchive(archive_name(phase), source.archive_size, reason=str(refused) if refused else "")
+    if refused:
+        return archive
+    address = f"/challenges/{quote(phase.challenge)}/{quote(phase.image_set)}/images.tar"
+    return replace(archive, sha256=digest_of(source.archive_key), address=address)
+
+
+def archive_name(phase: PhaseView) -> str:
+    """Return the name under which the archive of a phase's images is saved."""
+    return f"{phase.challenge}-{phase.image_set}-images.tar"
 
 
 def snippets_of(
@@ -195,12 +231,14 @@ def statistics_of(
 
 
 def annotation_is_public(phase: PhaseView, files: Sequence[OfferedFile]) -> bool:
-    """Whether everybody may know the annotation of a phase: it is not held out, the phase has opened, its files are out."""
-    stages = {
-        each.availability.stage(each.now)
-        for each in files
-        if each.image_set == phase.image_set and each.row.kind in (FileKind.ANNOTATION, FileKind.BOTH)
-    }
+    """Whether everybody may know the annotation of a phase: it is not held out, the phase has opened, its files are out.
+
+    A file for all phases counts where none is for the phase alone.
+    """
+    with_annotation = [each for each in files if each.row.kind in (FileKind.ANNOTATION, FileKind.BOTH)]
+    own = [each for each in with_annotation if each.image_set == phase.image_set]
+    for_all = [each for each in with_annotation if each.image_set is None]
+    stages = {each.availability.stage(each.now) for each in own or for_all}
     is_out = not stages or Stage.AVAILABLE in stages
     return phase.disclosure is Disclosure.FULL and phase.state is not PhaseState.UPCOMING and is_out
 

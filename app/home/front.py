@@ -10,7 +10,6 @@ from typing import Final
 from app.challenges import challenges, news
 from app.challenges.challenges import PhaseState, PhaseView, offered_competitions
 from app.challenges.news import AnnouncementView
-from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
 from app.figures import published
 from app.figures.published import PublishedLine
@@ -287,7 +286,7 @@ def _pictures(platform: Platform, phases: Sequence[PhaseView]) -> tuple[Represen
     for phase in phases:
         if phase.shows_images:
             key = ("pictures of a challenge", phase.id, phase.description_key)
-            choose = partial(representative_images, platform, Actor(), phase)
+            choose = partial(representative_images, platform, phase)
             if found := platform.cache.version(key, choose, PICTURES_FRESH):
                 return found
     return ()

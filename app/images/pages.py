@@ -9,11 +9,12 @@ from pydantic import ValidationError
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
-from app.images import lists, pictures, viewer
+from app.images import archives, lists, pictures, viewer
 from app.images.pictures import PAGE, PageRange, PictureRules, Size, StoredPicture
 from app.images.viewer import Choice
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import SentForm, field_errors, values_of
+from app.web.transfers import ByteRange, IfRange, content_response
 
 router = APIRouter()
 READ = requires(Action.READ_PUBLIC)
@@ -50,6 +51,20 @@ def of_phase(
     window = PageRange(after, before, PAGE)
     page = pictures.pictures_page(platform, actor, challenge, image_set, name.strip(), window)
     return render(request, "images/pictures.html", page=page, form={}, problems={})
+
+
+@router.get("/challenges/{challenge}/{image_set}/images.tar", dependencies=[READ, VIEW])
+def archive(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    image_set: str,
+    byte_range: ByteRange = None,
+    if_range: IfRange = None,
+) -> Response:
+    """Download the images of a phase as they were imported, in one archive, whole or a range of bytes."""
+    found = archives.start_download(platform, actor, challenge, image_set)
+    return content_response(found, byte_range, if_range)
 
 
 @router.get("/pictures/{challenge}/{image_set}/{name}/thumbnail.jpg", dependencies=[READ])
@@ -200,6 +215,13 @@ def change(
 def try_again(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
     """Try again to make the missing images."""
     pictures.try_again(platform, actor, phase_id)
+    return _back(platform, actor, phase_id)
+
+
+@router.post("/organise/phases/{phase_id}/pictures/archive", dependencies=[ORGANISE])
+def offer_archive(platform: ThePlatform, actor: CurrentActor, phase_id: int, sent: SentForm) -> Response:
+    """Set whether everybody who sees the images can download them as one archive."""
+    archives.offer(platform, actor, phase_id, is_offered=bool(sent.get("is_offered")))
     return _back(platform, actor, phase_id)
 
 

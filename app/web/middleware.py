@@ -67,7 +67,9 @@ BODY_SECONDS = 60  # timeout for the next chunk of a body
 FORM_OVERHEAD = 1 << 16  # bytes that a form may add to its file
 # the addresses to which organisers send files of a data set, and those where people download them
 ORGANISED_DATA = re.compile(r"(/api/v1)?/organise/(challenges/[^/]+/data|data-uploads)(/|$)")
-DATA_FILE = re.compile(r"/challenges/[^/]+/data/\d+|/api/v1/challenges/[^/]+/data/\d+/content")
+DATA_FILE = re.compile(
+    r"/challenges/[^/]+/(data/\d+|[^/]+/images\.tar)|/api/v1/challenges/[^/]+/data/\d+/content"
+)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 HEALTH_PATHS = ("/health", "/ready", "/metrics")

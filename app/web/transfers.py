@@ -8,7 +8,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, BinaryIO, Final, cast
 
 from fastapi import Header, Response, UploadFile
-from fastapi.responses import StreamingResponse
+from fastapi.responses import RedirectResponse, StreamingResponse
 
 from app.core.errors import RangeError, TooLargeError
 from app.core.names import attachment
@@ -27,13 +27,14 @@ CONTENT_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """Stored content with the name under which it is saved, and its sha256."""
+    """Stored content with the name under which it is saved, and its sha256. address: of a bucket that sends it in our place."""
 
     store: Storage
     key: str
     size: int
     filename: str
     sha256: str
+    address: str | None = None
 
 
 async def chunks_of(file: UploadFile) -> AsyncIterator[bytes]:
@@ -81,6 +82,8 @@ def content_response(file: StoredFile, byte_range: str | None, if_range: str | N
 
     Raises RangeError.
     """
+    if file.address is not None:
+        return RedirectResponse(file.address, 307, headers={"Cache-Control": "no-store"})
     etag = f'"{file.sha256}"'
     headers = {
         "Content-Disposition": attachment(file.filename),
