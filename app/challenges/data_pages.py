@@ -1,14 +1,12 @@
 """Pages: the data of a challenge for everyone, and the forms with which organisers offer files."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Form, Request, UploadFile
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from pydantic import ValidationError
-from starlette.datastructures import FormData
-from starlette.datastructures import UploadFile as SentFile
 
 from app.challenges import data_page, file_changes, files
 from app.challenges.file_changes import FileFacts, OrganisedFile, OrganisedFiles
@@ -18,9 +16,8 @@ from app.core.names import shown_name
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.models import Audience, FileKind
-from app.storage import storage_errors
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import FormWithFile, SentForm, field_errors, file_of, values_of
 from app.web.transfers import ByteRange, IfRange, chunks_of, content_response
 
 router = APIRouter()
@@ -28,18 +25,6 @@ router = APIRouter()
 READ, ORGANISE = map(requires, (Action.READ_PUBLIC, Action.ORGANISE))
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 UTC_INPUT: Final = "%Y-%m-%dT%H:%M"
-
-
-async def _sent_with_file(request: Request) -> AsyncIterator[FormData]:
-    with storage_errors():  # a file is written to the disk while the form is read
-        form = await request.form(max_files=1, max_fields=30)
-    try:
-        yield form
-    finally:
-        await form.close()
-
-
-FormWithFile = Annotated[FormData, Depends(_sent_with_file)]
 
 
 @router.get("/challenges/{challenge}/data", dependencies=[READ])
@@ -100,23 +85,19 @@ async def add(
 ) -> Response:
     """Add a file with its bytes."""
     form = values_of(sent, FileFacts)
-    file = sent.get("file")
+    file = file_of(sent, "file")
     try:
         facts = FileFacts.model_validate(_times(form))
-        if not isinstance(file, SentFile) or not file.filename:
+        if file is None:
             raise MalformedError("file: choose one")  # noqa: TRY301 - as every other problem
-        named = facts.model_copy(update={"name": facts.name or shown_name(file.filename)})
+        named = facts.model_copy(update={"name": facts.name or shown_name(file.filename or "")})
         await file_changes.add_with_content(
-            platform, actor, challenge, named, file.size or 0, chunks_of(_upload(file))
+            platform, actor, challenge, named, file.size or 0, chunks_of(file)
         )
     except (ValidationError, MalformedError, ConflictError) as error:
         page = file_changes.organised_files(platform, actor, challenge)
         return _list(request, page, form, _problems(error), _code(error))
     return RedirectResponse(f"/organise/challenges/{challenge}/data", status_code=303)
-
-
-def _upload(file: SentFile) -> UploadFile:
-    return UploadFile(file.file, size=file.size, filename=file.filename)
 
 
 def _times(form: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,10 +193,10 @@ async def replace(
     platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, sent: FormWithFile
 ) -> Response:
     """Replace the bytes of a file; its address and its name stay."""
-    file = sent.get("file")
-    if not isinstance(file, SentFile) or not file.filename:
+    file = file_of(sent, "file")
+    if file is None:
         raise MalformedError("Choose a file first")
-    await file_changes.send(platform, actor, challenge, file_id, file.size or 0, chunks_of(_upload(file)))
+    await file_changes.send(platform, actor, challenge, file_id, file.size or 0, chunks_of(file))
     return RedirectResponse(f"/organise/challenges/{challenge}/data/{file_id}", status_code=303)
 
 

@@ -21,6 +21,7 @@ from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.home.overview import Overview, overview
+from app.images.covers import Cover, own_covers, with_images
 from app.images.pictures import candidates, first_visible_picture
 from app.models import Challenge, Disclosure, Method
 from app.people.teams import is_public
@@ -117,6 +118,7 @@ class ChallengeView:
     matrix: Matrix | None = None  # of one phase; None if the challenge has no phase
     has_terms: bool = False
     overview: Overview = field(default_factory=lambda: Overview(ChallengeTexts()))
+    cover: Cover = field(default_factory=Cover)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +372,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         has_terms = terms.current_terms(session, code, None) is not None
         bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
         shown_overview = overview(session, challenge.id, phases, shown, counted)
+        own_cover = own_covers(session, code).get(code)
     cards = tuple(
         PhaseCard(phase, _competitions(phase), bits.get(phase.id), representative_images(platform, phase))
         for phase in phases
@@ -382,6 +385,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         matrix,
         has_terms,
         shown_overview,
+        with_images(platform, own_cover, phases),
     )
 
 

@@ -285,6 +285,12 @@ def first_visible_picture(session: Session, phase_id: int, names: Collection[str
     return _view(row) if row else None
 
 
+def first_pictures(session: Session, phase_id: int, most: int) -> tuple[PictureView, ...]:
+    """Return the first images of a phase that can be shown."""
+    chosen = _pictures(phase_id, _can_be_shown()).order_by(Picture.position).limit(most)
+    return tuple(map(_view, session.execute(chosen)))
+
+
 def candidates(description: Description, tasks: Iterable[str]) -> Mapping[str, list[str]]:
     """Return the images that can illustrate each task. Tasks with the same images start at different ones.
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, BinaryIO, Final, cast
 
-from fastapi import Header, Response, UploadFile
+from fastapi import Header, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
+from starlette.datastructures import UploadFile
 
 from app.core.errors import RangeError, TooLargeError
 from app.core.names import attachment
@@ -16,6 +17,7 @@ from app.storage import Storage, storage_errors
 
 MiB = 1 << 20
 
+LARGEST_PICTURE = 16 * MiB  # that organisers may send for a challenge
 IN_MEMORY = 2 * MiB  # for each request; larger pieces go to a temporary file
 
 ByteRange = Annotated[str | None, Header(alias="Range")]

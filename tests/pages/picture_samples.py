@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from app.images.covers import Cover, CoverPage
 from app.images.drawing import ExampleView
 from app.images.lists import ExampleList, ExamplesPage, ShownExample
 from app.images.overlays import DrawnRun
@@ -19,6 +20,7 @@ from app.images.viewer import (
     legend,
 )
 from app.models import Audience, ImageMode, PictureSource
+from tests.pages.challenge_samples import MOSAIC, OWN_COVER
 from tests.pages.drawn import EVIL
 from tests.pages.views import PHASE, VAL
 
@@ -64,6 +66,13 @@ def of_pictures() -> Iterator[Sample]:
     yield "images/pictures.html", {"page": shown, "form": {}, "problems": {}}
     for source in (STORED, UNSTORED, UNOFFERED):
         yield "images/pictures.html", {"page": replace(page, source=source), "form": {}, "problems": {}}
+    own = CoverPage("VOC2007", EVIL, OWN_COVER)
+    yield (
+        "images/cover.html",
+        {"page": own, "form": {"alt": EVIL}, "problems": {"picture": EVIL, "alt": EVIL}},
+    )
+    for cover in (MOSAIC, Cover()):
+        yield "images/cover.html", {"page": replace(own, cover=cover), "form": {}, "problems": {}}
     for phase in (replace(VAL, images_available=False), replace(VAL, images_for=Audience.TERMS)):
         closed = replace(page, phase=replace(phase, publishes_images=True), is_public=False)
         yield "images/pictures.html", {"page": closed, "form": {}, "problems": {}}
