@@ -1,12 +1,15 @@
 """Pages: the data of a challenge for everyone, and the forms with which organisers offer files."""
 
+import uuid
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
 
 from app.challenges import data_page, file_changes, files
 from app.challenges.file_changes import FileFacts, OrganisedFile, OrganisedFiles
@@ -83,11 +86,15 @@ def _list(
 async def add(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: FormWithFile
 ) -> Response:
-    """Add a file with its bytes."""
+    """Add a file with its bytes, or without them if they come later."""
     form = values_of(sent, FileFacts)
     file = file_of(sent, "file")
+    here = f"/organise/challenges/{quote(challenge)}/data"
     try:
         facts = FileFacts.model_validate(_times(form))
+        if sent.get("later"):
+            file_id = await run_in_threadpool(file_changes.add_file, platform, actor, challenge, facts)
+            return RedirectResponse(f"{here}/{file_id}#bytes", status_code=303)
         if file is None:
             raise MalformedError("file: choose one")  # noqa: TRY301 - as every other problem
         named = facts.model_copy(update={"name": facts.name or shown_name(file.filename or "")})
@@ -95,9 +102,9 @@ async def add(
             platform, actor, challenge, named, file.size or 0, chunks_of(file)
         )
     except (ValidationError, MalformedError, ConflictError) as error:
-        page = file_changes.organised_files(platform, actor, challenge)
+        page = await run_in_threadpool(file_changes.organised_files, platform, actor, challenge)
         return _list(request, page, form, _problems(error), _code(error))
-    return RedirectResponse(f"/organise/challenges/{challenge}/data", status_code=303)
+    return RedirectResponse(here, status_code=303)
 
 
 def _times(form: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,6 +205,16 @@ async def replace(
         raise MalformedError("Choose a file first")
     await file_changes.send(platform, actor, challenge, file_id, file.size or 0, chunks_of(file))
     return RedirectResponse(f"/organise/challenges/{challenge}/data/{file_id}", status_code=303)
+
+
+@router.post("/organise/data-uploads/{data_upload_id}/delete", dependencies=[ORGANISE])
+def cancel_upload(platform: ThePlatform, actor: CurrentActor, data_upload_id: uuid.UUID) -> Response:
+    """Delete what has arrived of a new version of a file."""
+    upload = file_changes.get_upload(platform, actor, data_upload_id)
+    file_changes.cancel_upload(platform, actor, data_upload_id)
+    return RedirectResponse(
+        f"/organise/challenges/{quote(upload.challenge)}/data/{upload.file_id}", status_code=303
+    )
 
 
 @router.post("/organise/challenges/{challenge}/data/{file_id}/delete", dependencies=[ORGANISE])

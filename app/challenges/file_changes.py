@@ -137,7 +137,7 @@ class OrganisedFiles:
 
 @dataclass(frozen=True, slots=True)
 class OrganisedFile:
-    """A file for its organisers, and who has downloaded it."""
+    """A file for its organisers, and who has downloaded it. uploads: of new versions, while they arrive; the newest first."""
 
     challenge: str
     title: str
@@ -146,6 +146,7 @@ class OrganisedFile:
     events: tuple[str, ...]
     image_sets: tuple[str, ...]
     log: DownloadLog
+    uploads: tuple[DataUploadView, ...] = ()
 
 
 def organised_files(platform: Platform, actor: Actor, code: str) -> OrganisedFiles:
@@ -183,6 +184,7 @@ def organised_file(
             events=_events(image_sets),
             image_sets=image_sets,
             log=downloads_of(session, challenge.id, file_id, before),
+            uploads=_uploads(platform, session, DataUpload.file_id == file_id),
         )
 
 
@@ -414,19 +416,34 @@ def start_upload(
 
 def get_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> DataUploadView:
     """Return an upload of a challenge that the actor organises. Raises NotFoundError."""
+    with platform.transaction() as session:
+        found = _uploads(platform, session, DataUpload.id == upload_id, _organised_rows(actor))
+    if not found:
+        raise NotFoundError(f"there is no upload {upload_id} of a data file, or it is complete")
+    return found[0]
+
+
+def _uploads(platform: Platform, session: Session, *which: ColumnElement[bool]) -> tuple[DataUploadView, ...]:
+    """Return uploads that are arriving, the newest first."""
     statement = (
         select(DataUpload, Challenge.code)
         .join(DataFile, DataUpload.file_id == DataFile.id)
         .join(Challenge, DataFile.challenge_id == Challenge.id)
-        .where(DataUpload.id == upload_id, _organised_rows(actor))
+        .where(*which)
+        .order_by(DataUpload.started_at.desc())
     )
-    with platform.transaction() as session:
-        found = session.execute(statement).one_or_none()
-    if found is None:
-        raise NotFoundError(f"there is no upload {upload_id} of a data file, or it is complete")
-    row, code = found
-    received = platform.files.length(upload_id)
-    return DataUploadView(row.id, row.file_id, code, row.size, received, row.expected_sha256, row.started_at)
+    return tuple(
+        DataUploadView(
+            row.id,
+            row.file_id,
+            code,
+            row.size,
+            platform.files.length(row.id),
+            row.expected_sha256,
+            row.started_at,
+        )
+        for row, code in session.execute(statement)
+    )
 
 
 def _organised_rows(actor: Actor) -> ColumnElement[bool]:

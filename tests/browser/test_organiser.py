@@ -1,7 +1,10 @@
 """The first organiser, and re-scoring from the browser."""
 
+import hashlib
 import io
 import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -133,6 +136,54 @@ def test_an_organiser_chooses_a_picture_for_the_challenge(visit: Visit) -> None:
         assert shown.evaluate("(image) => 16 * image.height - 9 * image.width") == pytest.approx(0, abs=16)
     page.get_by_role("button", name="Remove the picture").click()
     expect(page.get_by_role("img", name="Images of Sample challenge")).to_be_visible()
+
+
+def test_an_organiser_offers_a_file_for_next_week_over_a_connection_that_breaks(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page, reader = visit("organiser"), visit()
+    content = hashlib.shake_256(b"scenes").digest(6 << 20)
+    (tmp_path / "extra scenes.zip").write_bytes(content)
+    next_week = datetime.now(UTC) + timedelta(days=7)
+    page.goto("/organise/challenges/sample/data")
+    page.get_by_label("File", exact=True).set_input_files(tmp_path / "extra scenes.zip")
+    page.get_by_label("Title").fill("More scenes")
+    page.get_by_label("Contents").select_option("other")
+    page.get_by_label("Available from").fill(f"{next_week:%Y-%m-%dT%H:%M}")
+
+    slow(page, bytes_per_second=2 << 20)
+    page.get_by_role("button", name="Add the file").click()
+    bar = page.locator("#upload-progress")
+    assert eventually(lambda: bar.evaluate("(bar) => bar.value") > 3_000_000)
+    page.goto("/organise/challenges/sample/data")  # in the middle of it
+    page.get_by_role("link", name="extra scenes.zip").click()
+    expect(page.get_by_text("of 6.0 MiB have arrived")).to_be_visible()
+    offsets: list[int] = []
+    page.on("request", lambda sent: offsets.append(int(sent.headers.get("upload-offset", -1))))
+    page.get_by_label("File", exact=True).set_input_files(tmp_path / "extra scenes.zip")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#upload-state")).to_contain_text("Paused")
+    page.get_by_role("button", name="Continue").click()
+
+    expect(page.get_by_text(hashlib.sha256(content).hexdigest())).to_be_visible()
+    assert max(offsets) > 0
+    assert 0 not in offsets  # nothing was sent again from the start
+    reader.goto("/challenges/sample/data")
+    row = reader.get_by_role("row").filter(has_text="extra scenes.zip")
+    expect(row).to_contain_text("coming")
+    expect(row).to_contain_text(f"{next_week:%Y-%m-%d %H:%M} UTC")
+    expect(row.get_by_role("link")).to_have_count(0)
+    page.get_by_label("Reason").fill("A test")
+    page.get_by_role("button", name="Delete", exact=True).click()
+
+
+def slow(page: Page, bytes_per_second: int) -> None:
+    """Let what a page sends take its time."""
+    page.context.new_cdp_session(page).send(
+        "Network.emulateNetworkConditions",
+        {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second},
+    )
 
 
 def become_organiser(page: Page, link: str) -> None:

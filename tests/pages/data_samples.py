@@ -1,5 +1,6 @@
 """Contexts for the data page of a challenge and its organisers' pages."""
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -7,7 +8,7 @@ from typing import Any
 
 from app.challenges.availability import Stage
 from app.challenges.data_page import DataPage
-from app.challenges.file_changes import OrganisedFile, OrganisedFiles
+from app.challenges.file_changes import DataUploadView, OrganisedFile, OrganisedFiles
 from app.challenges.files import DownloadLog, EarlierVersion, FileView, LoggedDownload
 from app.challenges.phase_files import (
     GeneratedFile,
@@ -87,8 +88,11 @@ def of_data() -> Iterator[tuple[str, dict[str, Any]]]:
     )
     seen = LoggedDownload(7, EVIL, 2, EVIL, 9, 1, 3, NOW, NOW)
     log = DownloadLog((seen, replace(seen, person=None, person_id=None, terms_version=None)), 6)
-    file = OrganisedFile("VOC2007", EVIL, FILE, is_deleted=False, events=events, image_sets=sets, log=log)
+    upload = DataUploadView(uuid.UUID(int=7), 3, "VOC2007", 12345, 678, None, NOW)
+    file = OrganisedFile(
+        "VOC2007", EVIL, FILE, is_deleted=False, events=events, image_sets=sets, log=log, uploads=(upload,)
+    )
     yield "data/file.html", {"page": file, "form": form, "problems": problems, **choices}
-    bare = replace(file, file=unsent, log=DownloadLog())
+    bare = replace(file, file=unsent, log=DownloadLog(), uploads=())
     yield "data/file.html", {"page": bare, "form": {}, "problems": {}, **choices}
     yield "data/file.html", {"page": replace(bare, is_deleted=True), "form": {}, "problems": {}, **choices}

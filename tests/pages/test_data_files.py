@@ -401,6 +401,36 @@ def test_a_tus_upload_with_another_checksum_changes_nothing(place: Place) -> Non
     assert place.organiser.head(created.headers["location"]).status_code == 404
 
 
+def test_a_file_is_added_now_and_its_bytes_later_and_what_has_arrived_can_be_deleted(place: Place) -> None:
+    page = "/organise/challenges/oak/data"
+    form = {"name": "late.zip", "title": "Late", "kind": "other", "audience": "everybody", "later": "1"}
+    before = place.organiser.get(f"/api/v1{page}").json()["used"]
+
+    added = place.organiser.post(page, data=form)
+    again = place.organiser.post(page, data=form)
+    nameless = place.organiser.post(page, data={**form, "name": "", "title": ""})
+    here = added.headers["location"].removesuffix("#bytes")
+    start = place.organiser.post(f"/api/v1{here}/uploads", headers={**TUS, "Upload-Length": "1000"})
+    upload = start.headers["location"]
+    piece = {**TUS, "Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
+    place.organiser.patch(upload, content=bytes(300), headers=piece)
+    shown, reserved = place.organiser.get(here).text, place.organiser.get(f"/api/v1{page}").json()["used"]
+    delete = f"{upload.removeprefix('/api/v1')}/delete"
+    others = {place.people[name].post(delete).status_code for name in ("visitor", "approved", "elsewhere")}
+    deleted = place.organiser.post(delete)
+
+    assert (added.status_code, again.status_code, nameless.status_code) == (303, 409, 422)
+    assert "this challenge has a file &#39;late.zip&#39;" in again.text
+    assert "300 bytes of 1,000 bytes have arrived" in shown
+    assert "curl -T FILE" in shown
+    assert reserved == before + 1000
+    assert others <= {303, 403, 404}
+    assert (deleted.status_code, deleted.headers["location"]) == (303, here)
+    assert place.organiser.head(upload).status_code == 404
+    assert place.organiser.get(f"/api/v1{page}").json()["used"] == before
+    assert "late.zip" not in place.people["visitor"].get("/challenges/oak/data").text
+
+
 def test_a_download_that_has_begun_is_complete_although_the_file_is_replaced_and_deleted(
     place: Place,
 ) -> None:
