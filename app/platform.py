@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 from anyio import CapacityLimiter
-from sqlalchemy import ColumnElement, Engine, and_, create_engine, exists, select
+from sqlalchemy import ColumnElement, Engine, and_, create_engine, exists, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -19,7 +19,7 @@ from app.core.notifier import Notifier, celery_of
 from app.core.rate_limits import RateLimiter, limiter_of
 from app.core.settings import Settings, SettingsError
 from app.core.site import SiteView, load_site
-from app.models import Artefact, DamagedContent, DataFile, GroundTruth, Phase, Run, Upload
+from app.models import Artefact, DamagedContent, DataFile, GroundTruth, Phase, PictureSource, Run, Upload
 from app.models import TruthKey as TruthKeyRow
 from app.storage import Catalogue, Storage, key_store, private_store, public_store
 from app.storage.truth_key import TruthKey
@@ -161,6 +161,9 @@ NO_PRIVATE_STORAGE = (
     "HELDOUT_PRIVATE_STORAGE or HELDOUT_S3_PRIVATE_BUCKET: expected the place of ground truth"
 )
 STORED_ARCHIVE = and_(Upload.sha256.is_not(None), Upload.removed_at.is_(None))
+STORED_FILE = or_(
+    exists().where(DataFile.key.is_not(None)), exists().where(PictureSource.archive_key.is_not(None))
+)
 
 
 def _row_exists(engine: Engine, row: ColumnElement[bool]) -> bool:
@@ -243,7 +246,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         artefacts=public_store(
             settings, "artefacts", _catalogue(engine, "artefacts", Artefact.id.is_not(None))
         ),
-        files=public_store(settings, "files", _catalogue(engine, "files", DataFile.key.is_not(None))),
+        files=public_store(settings, "files", _catalogue(engine, "files", STORED_FILE)),
         private=private_store(settings, truths) if truths else None,
         truth_key=truth_key,
         notifier=Notifier(celery_of(settings)),

@@ -4,87 +4,22 @@
 
 const ARCHIVE = /\.(zip|tar|tgz|tar\.gz|gz|xz)$/i;
 const LEFT_OUT = /(^|\/)(\.[^/]*|__MACOSX|Thumbs\.db|desktop\.ini)(\/|$)/; // files of operating systems
-const RETRY_DELAYS = [0, 1000, 2000, 4000, 8000, 16000, 20000, 20000]; // milliseconds
 
 let form; // the drop zone on the page, and its parts
 let field;
 let folder;
-let bar;
-let state;
-let rest;
-let pause;
-let send;
+let sender;
 
 let archive = null; // the File to send
-let upload = null; // what sends it
-let started = { at: 0, sent: null }; // when bytes began to flow, and where
 let shown = location.pathname;
-
-function human(bytes) {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-}
-
-function say(message) {
-  if (state.textContent !== message) state.textContent = message;
-}
-
-// How much has arrived and how long the rest takes: for the eyes only, as a screen reader would read every change.
-function show(sent, size) {
-  bar.max = size;
-  bar.value = sent;
-  bar.textContent = `${Math.floor((100 * sent) / size)} %`;
-  if (started.sent === null) started = { at: Date.now(), sent };
-  const seconds = Math.ceil(((size - sent) * (Date.now() - started.at)) / 1000 / (sent - started.sent));
-  const left = seconds > 60 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`;
-  rest.textContent = sent < size ? `${bar.textContent}${Number.isFinite(seconds) ? `, about ${left} left` : ""}` : "";
-  say(sent < size ? `Sending ${human(size)} …` : "The server checks the archive …");
-}
-
-function stop(message, label) {
-  say(message);
-  rest.textContent = "";
-  send.disabled = false;
-  send.textContent = label;
-  pause.hidden = true;
-}
-
-// What the server says of a refusal, or that the connection is lost.
-function reasonOf(error) {
-  try {
-    const { title, detail, problems = [] } = JSON.parse(error.originalResponse.getBody());
-    return [detail ?? title, ...problems.map((problem) => problem.message)].join("; ");
-  } catch {
-    return error.originalResponse ? `The server answered ${error.originalResponse.getStatus()}.` : "The connection is lost. What has arrived is stored.";
-  }
-}
 
 function go(address) {
   shown = address;
   if (location.pathname !== address) history.pushState(null, "", address);
 }
 
-function addressOf(one) {
-  return `/uploads/${one.url.split("/").pop()}`;
-}
-
-function uploadOf(file) {
-  const one = new tus.Upload(file, {
-    endpoint: form.dataset.uploads,
-    retryDelays: RETRY_DELAYS,
-    metadata: { filename: file.name },
-    removeFingerprintOnSuccess: true,
-    onUploadUrlAvailable: () => go(addressOf(one)),
-    onProgress: show,
-    onError: (error) => {
-      upload = null;
-      stop(reasonOf(error), "Try again");
-    },
-    onSuccess: async () => {
-      say("The archive has arrived. Loading its report …");
-      await showNext(addressOf(one)).catch(() => say("The archive has arrived. The connection is lost: reload the page to see its report."));
-    },
-  });
-  return one;
+function addressOf(url) {
+  return `/uploads/${url.split("/").pop()}`;
 }
 
 // Shows the page of an upload in place of this one. What was typed about the method stays.
@@ -104,23 +39,18 @@ async function showNext(address) {
   return document.getElementById("report").focus();
 }
 
-async function start() {
-  send.disabled = true;
-  pause.hidden = false;
-  bar.hidden = false;
-  started = { at: 0, sent: null };
-  if (!upload) {
-    upload = uploadOf(archive);
-    const [previous] = await upload.findPreviousUploads();
-    if (previous) upload.resumeFromPreviousUpload(previous);
-  }
-  upload.start();
+function start() {
+  const done = async (url) => {
+    sender.say("The archive has arrived. Loading its report …");
+    await showNext(addressOf(url)).catch(() => sender.say("The archive has arrived. The connection is lost: reload the page to see its report."));
+  };
+  sender.start(archive, form.dataset.uploads, done, (url) => go(addressOf(url)));
 }
 
 function refuse(message) {
   archive = null;
   field.setCustomValidity(message);
-  say(message);
+  sender.say(message);
 }
 
 function isTooLarge(file) {
@@ -133,15 +63,12 @@ function isTooLarge(file) {
 
 // `files` are pairs of path and File. Returns whether they can be sent.
 function choose(files) {
-  upload = null;
+  sender.reset();
   archive = null;
-  bar.hidden = true;
-  rest.textContent = "";
   field.setCustomValidity("");
   field.required = !files.length; // what was dropped, or a folder, is not in the field itself
-  send.textContent = "Upload and check";
   const results = files.filter(({ path }) => !LEFT_OUT.test(path));
-  if (!results.length) return files.length ? refuse("There is no prediction file in what you chose.") : say("");
+  if (!results.length) return files.length ? refuse("There is no prediction file in what you chose.") : undefined;
   if (results.length > 1 && results.some(({ path }) => ARCHIVE.test(path)))
     return refuse("Choose one archive, or prediction files that are not packed; not both, and not two archives.");
   const large = results.map(({ file }) => isTooLarge(file)).find(Boolean);
@@ -155,7 +82,7 @@ function choose(files) {
   const tooLarge = isTooLarge(archive);
   if (tooLarge) return refuse(tooLarge);
   if (!archive.size) return refuse(`${archive.name} is empty.`);
-  return say(results.length > 1 ? `${results.length} files, ${human(archive.size)} in one archive` : `${archive.name}, ${human(archive.size)}`);
+  return sender.say(results.length > 1 ? `${results.length} files, ${human(archive.size)} in one archive` : `${archive.name}, ${human(archive.size)}`);
 }
 
 function chosen(input) {
@@ -187,20 +114,15 @@ async function filesBelow(entry) {
 function bind() {
   if (!document.getElementById("upload") || document.getElementById("upload") === form) return;
   form = document.getElementById("upload");
-  [field, folder, bar, state, rest, pause] = ["field-archive", "field-folder", "upload-progress", "upload-state", "upload-rest", "upload-pause"]
-    .map((id) => document.getElementById(id));
-  send = form.querySelector("[type=submit]");
-  [archive, upload] = [null, null];
+  [field, folder] = ["field-archive", "field-folder"].map((id) => document.getElementById(id));
+  sender = new Sender(form, "The server checks the archive …");
+  archive = null;
   field.multiple = true;
   field.addEventListener("change", () => choose(chosen(field)));
   folder.addEventListener("change", () => choose(chosen(folder)));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (archive && !send.disabled) start();
-  });
-  pause.addEventListener("click", async () => {
-    await upload.abort();
-    stop("Paused. What has arrived is stored.", "Continue");
+    if (archive && !sender.button.disabled) start();
   });
   form.addEventListener("dragover", (event) => {
     event.preventDefault();
@@ -210,7 +132,7 @@ function bind() {
   form.addEventListener("drop", async (event) => {
     event.preventDefault();
     form.classList.remove("over");
-    if (send.disabled) return;
+    if (sender.button.disabled) return;
     const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
     choose((await Promise.all(entries.map(filesBelow))).flat());
     if (archive) start();

@@ -19,6 +19,7 @@ from app.core.database import OutageLog, is_unavailable
 from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
+from app.images import archives
 from app.jobs import attempts, heartbeats, mail
 from app.models import Service
 from app.people import sessions
@@ -37,6 +38,7 @@ STEPS = (
     rescoring.queue_outdated,
     board_figures.queue_outdated,
     published.draw_missing,
+    archives.queue_missing,
     retention.sweep_uploads,
     sessions.delete_expired_sessions,
     retention.sweep_contents,

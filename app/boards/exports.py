@@ -2,8 +2,9 @@
 
 from urllib.parse import quote
 
-from app.boards.ranking import FIGURES
+from app.boards.ranking import FIGURES, Figure
 from app.boards.rows import BoardPage, BoardRow, BoardView, Cell, one_page
+from app.models import QuestionKind
 from app.web import tables
 from app.web.formats import score
 
@@ -59,27 +60,38 @@ def _mean(row: BoardRow) -> Cell:
 def tex_of(page: BoardPage, site: str) -> bytes:
     """Write the table for papers as the page shows it: percent with one decimal, the best in bold, the second underlined.
 
-    Its columns are the figures, classes and answers that have columns on the page; intervals if requested.
+    Its columns are rank, method, team and the mean, then the figures, classes and answers that have columns on the page;
+    intervals if requested. Comments say what the scores are, and what they were scored under.
     """
     board = one_page(page)
     with_intervals = page.controls.query.intervals
-    asked = [place for place, each in enumerate(board.questions) if each.is_column]
+    figure = FIGURES.get(board.sort)
+    asked = [(place, each) for place, each in enumerate(board.questions) if each.is_column]
+    scores = [board.headline, *board.further, *([board.sort] if figure else []), *board.classes]
+    answers = "".join("r" if each.kind is QuestionKind.NUMBER else "l" for _, each in asked)
     header = [
-        "Method", board.headline, *(tables.tex_text(name) for name in (*board.further, *board.classes)),
-        *(tables.tex_text(board.questions[place].title) for place in asked),
+        "Rank", "Method", "Team", *map(tables.tex_text, scores), *(tables.tex_text(each.title) for _, each in asked)
     ]  # fmt: skip
     rows = [
         [
+            "--" if row.rank is None else str(row.rank),
             tables.tex_text(row.method),
-            *(
-                _tex_cell(cell, with_intervals=with_intervals)
-                for cell in (_mean(row), *row.further, *row.cells)
-            ),
-            *(tables.tex_text(row.answers[place] or "") for place in asked),
+            tables.tex_text(row.team.name),
+            *(_tex_cell(cell, with_intervals=with_intervals) for cell in (_mean(row), *row.further)),
+            *([_tex_figure(row.figure, figure)] if figure else []),
+            *(_tex_cell(cell, with_intervals=with_intervals) for cell in row.cells),
+            *(tables.tex_text(row.answers[place] or "") for place, _ in asked),
         ]
         for row in board.rows
     ]
-    return tables.tex_table(_notes(page, board, site), header, rows).encode()
+    alignment = f"rll{'r' * len(scores)}{answers}"
+    return tables.tex_table(_notes(page, board, site), alignment, header, rows).encode()
+
+
+def _tex_figure(value: float | None, figure: Figure) -> str:
+    if value is None:
+        return ""
+    return score(value) if figure.is_score else f"{value:.{figure.decimals}f}"
 
 
 def _tex_cell(cell: Cell, *, with_intervals: bool) -> str:
@@ -111,13 +123,14 @@ def address_of_board(board: BoardView, site: str) -> str:
 def bib_of(page: BoardPage, site: str) -> bytes:
     """Write BibTeX entries for the board and each of its methods."""
     board = page.board
+    scored = f"{board.headline}, protocol {board.protocol}, version {board.version}"
     about = {
         "title": f"{board.challenge_title} {board.image_set}: {board.name}"
         + (f" (competition {board.competition})" if board.is_numbered else ""),
         "key": board.challenge_title,  # styles sort entries without an author by this key
         "year": f"{board.updated_at:%Y}",
         "howpublished": address_of_board(board, site),
-        "note": f"Leaderboard, protocol {board.protocol}, version {board.version}, {board.updated_at:%Y-%m-%d}",
+        "note": f"Leaderboard, {scored}, {board.updated_at:%Y-%m-%d}",
     }
     methods = [
         tables.bibtex(
@@ -127,10 +140,14 @@ def bib_of(page: BoardPage, site: str) -> bytes:
                 "author": row.contributors or row.team.name,
                 "year": f"{row.date:%Y}",
                 "howpublished": f"{site}/methods/{row.method_id}",
-                "note": f"{row.method}, {about['title']}",
+                "note": f"{row.method} of {row.team.name}{_rank(row)}, {about['title']}, {scored}",
             },
         )
         for row in board.rows
     ]
     name = f"{board.challenge}-{board.image_set}-{board.competition}"
     return "\n".join((tables.bibtex(name, about), *methods)).encode()
+
+
+def _rank(row: BoardRow) -> str:
+    return "" if row.rank is None else f", rank {row.rank}"

@@ -9,7 +9,7 @@ from typing import Any, Self
 from sqlalchemy import ColumnElement, ScalarSelect, case, func, select
 from sqlalchemy.orm import aliased
 
-from app.models import DataFile, FileKind, Phase, PhaseMoment
+from app.models import Audience, DataFile, FileKind, Phase, PhaseMoment
 
 
 class Stage(StrEnum):
@@ -55,14 +55,20 @@ def _moment(parts: dict[str, Any]) -> Moment | None:
     return Moment(datetime.fromisoformat(parts["at"]) if parts["at"] else None, parts["event"] or "")
 
 
-def are_available(dates: Iterable[dict[str, Any]] | None, now: datetime) -> bool:
-    """Whether any of these files is available, or none is offered, so that nothing is said about dates.
+def audience_of_images(offers: Iterable[dict[str, Any]] | None, now: datetime) -> Audience | None:
+    """Return for whom the images are that these files offer now, the largest audience of several.
 
-    >>> are_available(None, datetime(2026, 1, 1))
-    True
+    None if no file is available now; everybody without any file, so that nothing is said about dates.
+
+    >>> audience_of_images(None, datetime(2026, 1, 1)).value
+    'everybody'
     """
-    stages = [Availability.of_dates(each).stage(now) for each in dates or ()]
-    return not stages or Stage.AVAILABLE in stages
+    if not offers:
+        return Audience.EVERYBODY
+    available = {
+        each["audience"] for each in offers if Availability.of_dates(each).stage(now) is Stage.AVAILABLE
+    }
+    return next((each for each in Audience if each in available), None)  # the largest comes first
 
 
 FROM, UNTIL = aliased(Phase), aliased(Phase)  # the phases that a file's dates follow
@@ -83,14 +89,25 @@ DATES: ColumnElement[Any] = func.jsonb_build_object(
 )
 
 
-def dates_of_images(phase_id: Any) -> ScalarSelect[Any]:
-    """Return the dates of the files that offer a phase's images; null if there are none."""
+def offers_of_images() -> ColumnElement[Any]:
+    """Return dates and audiences of the files that offer a phase's images, for statements with Phase; null if there are none.
+
+    A file for all phases counts where none is for the phase alone.
+    """
+    return func.coalesce(
+        _offers(DataFile.phase_id == Phase.id),
+        _offers(DataFile.phase_id.is_(None), DataFile.challenge_id == Phase.challenge_id),
+    )
+
+
+def _offers(*which: ColumnElement[bool]) -> ScalarSelect[Any]:
+    offer = DATES.op("||")(func.jsonb_build_object("audience", DataFile.audience))
     return (
-        select(func.jsonb_agg(DATES))
+        select(func.jsonb_agg(offer))
         .outerjoin(FROM, DataFile.from_phase_id == FROM.id)
         .outerjoin(UNTIL, DataFile.until_phase_id == UNTIL.id)
         .where(
-            DataFile.phase_id == phase_id,
+            *which,
             DataFile.kind.in_((FileKind.IMAGES, FileKind.BOTH)),
             DataFile.deleted_at.is_(None),
         )

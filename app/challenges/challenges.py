@@ -11,10 +11,20 @@ from sqlalchemy import ColumnElement, Select, SQLColumnExpression, false, func, 
 from sqlalchemy.orm import Session, aliased
 
 import scoring
-from app.challenges.availability import are_available, dates_of_images
+from app.challenges.availability import audience_of_images, offers_of_images
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import NotFoundError
-from app.models import Board, Challenge, Disclosure, GroundTruth, Phase, PictureSource, Quota, in_order
+from app.models import (
+    Audience,
+    Board,
+    Challenge,
+    Disclosure,
+    GroundTruth,
+    Phase,
+    PictureSource,
+    Quota,
+    in_order,
+)
 from app.platform import Platform
 from app.storage import Storage
 from scoring import Description
@@ -57,9 +67,11 @@ class PhaseView:
     not_offered: tuple[int, ...] = ()  # competitions without ground truth
     has_images: bool = False  # images were imported
     max_upload: int | None = None  # bytes of an archive, as its organisers chose
+    publishes_images: bool = False  # they are not only for organisers
     images_available: bool = True  # no file that offers them has to wait for its date
-    shows_images: bool = False  # images are public
-    draws_images: bool = False  # annotation and predictions drawn over images are public
+    images_for: Audience = Audience.EVERYBODY  # those for whom the available files are that offer them
+    shows_images: bool = False  # everybody may see them now
+    draws_images: bool = False  # annotation and predictions are drawn over them for whoever may see them
 
 
 HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # unless an organiser chooses others
@@ -146,7 +158,7 @@ PHASES: Final = (
         func.clock_timestamp(),
         PictureSource.is_public,
         _SHARED_QUOTAS,
-        dates_of_images(Phase.id),
+        offers_of_images(),
     )
     .join(Challenge)
     .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
@@ -171,10 +183,11 @@ def _view(
     moment: datetime,
     images: bool | None,  # noqa: FBT001 - None: no images
     others_quotas: list[list[dict[str, Any]]] | None,
-    dates: list[dict[str, Any]] | None,  # of files with its images
+    offers: list[dict[str, Any]] | None,  # of files with its images
 ) -> PhaseView:
-    is_available = are_available(dates, moment)
-    is_open = phase.disclosure is Disclosure.FULL and images is not None and is_available
+    images_for = audience_of_images(offers, moment)
+    has_open_truth = phase.disclosure is Disclosure.FULL and images is not None
+    publishes_images = bool(images) or has_open_truth
     is_shared = phase.disclosure is not Disclosure.FULL and others_quotas is not None
     shared = [Quota(**quota) for quotas in others_quotas or () for quota in quotas] if is_shared else []
     return PhaseView(
@@ -202,9 +215,11 @@ def _view(
         state=state_of(phase, moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
         has_images=images is not None,
-        images_available=is_available,
-        shows_images=(bool(images) and is_available) or is_open,
-        draws_images=is_open,
+        publishes_images=publishes_images,
+        images_available=images_for is not None,
+        images_for=images_for or Audience.EVERYBODY,
+        shows_images=publishes_images and images_for is Audience.EVERYBODY,
+        draws_images=has_open_truth and images_for is not None,
     )
 
 

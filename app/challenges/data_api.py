@@ -4,7 +4,6 @@ import uuid
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
-from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from app.challenges import data_page, file_changes, files
@@ -17,7 +16,7 @@ from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 from app.web.error_responses import TUS_VERSION
-from app.web.transfers import CONTENT_RESPONSES, ByteRange, IfRange, StoredFile, content_response
+from app.web.transfers import CONTENT_RESPONSES, ByteRange, IfRange, content_response
 from app.web.tus import (
     PIECE_TYPE,
     TUS,
@@ -68,10 +67,7 @@ def content(
 ) -> Response:
     """Download a file, whole or a range of bytes."""
     found = files.start_download(platform, actor, challenge, file_id)
-    if found.address is not None:
-        return RedirectResponse(found.address, 307, headers={"Cache-Control": "no-store"})
-    stored = StoredFile(platform.files, found.key, found.size, found.name, found.sha256)
-    return content_response(stored, byte_range, if_range)
+    return content_response(found, byte_range, if_range)
 
 
 @router.get("/organise/challenges/{challenge}/data", dependencies=[ORGANISE])

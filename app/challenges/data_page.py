@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.challenges import challenges, files, terms
 from app.challenges.files import FileView
-from app.challenges.phase_files import PhaseFiles, StatisticsTable, files_of, statistics_of
+from app.challenges.phase_files import ImageArchive, PhaseFiles, StatisticsTable, files_of, statistics_of
 from app.core.access import Actor
 from app.platform import Platform
 
@@ -35,7 +35,19 @@ def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
             title=challenge.title,
             has_terms=has_terms,
             files=files.offered(session, reader, challenge),
-            phases=tuple(files_of(platform, each) for each in phases),
+            phases=tuple(files_of(platform, session, actor, each) for each in phases),
             statistics=statistics_of(platform, session, phases, shown),
             is_organiser=actor.organises_challenge(challenge.id),
         )
+
+
+def checksums(platform: Platform, actor: Actor, code: str) -> str:
+    """Return the SHA-256 of every file and archive that the reader may download, as `sha256sum -c` reads it.
+
+    Raises NotFoundError.
+    """
+    page = data_page(platform, actor, code)
+    found: list[FileView | ImageArchive] = [
+        *page.files, *(each.archive for each in page.phases if each.archive)
+    ]  # fmt: skip
+    return "".join(f"{each.sha256}  {each.name}\n" for each in found if each.sha256)

@@ -1,14 +1,15 @@
 """Pages: the data of a challenge for everyone, and the forms with which organisers offer files."""
 
-from collections.abc import AsyncIterator, Mapping
+import uuid
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Form, Request, UploadFile
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from pydantic import ValidationError
-from starlette.datastructures import FormData
-from starlette.datastructures import UploadFile as SentFile
+from starlette.concurrency import run_in_threadpool
 
 from app.challenges import data_page, file_changes, files
 from app.challenges.file_changes import FileFacts, OrganisedFile, OrganisedFiles
@@ -18,28 +19,15 @@ from app.core.names import shown_name
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.models import Audience, FileKind
-from app.storage import storage_errors
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import SentForm, field_errors, values_of
-from app.web.transfers import ByteRange, IfRange, StoredFile, chunks_of, content_response
+from app.web.forms import FormWithFile, SentForm, field_errors, file_of, values_of
+from app.web.transfers import ByteRange, IfRange, chunks_of, content_response
 
 router = APIRouter()
 
 READ, ORGANISE = map(requires, (Action.READ_PUBLIC, Action.ORGANISE))
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 UTC_INPUT: Final = "%Y-%m-%dT%H:%M"
-
-
-async def _sent_with_file(request: Request) -> AsyncIterator[FormData]:
-    with storage_errors():  # a file is written to the disk while the form is read
-        form = await request.form(max_files=1, max_fields=30)
-    try:
-        yield form
-    finally:
-        await form.close()
-
-
-FormWithFile = Annotated[FormData, Depends(_sent_with_file)]
 
 
 @router.get("/challenges/{challenge}/data", dependencies=[READ])
@@ -52,7 +40,7 @@ def data(request: Request, platform: ThePlatform, actor: CurrentActor, challenge
 def checksums(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Download the SHA-256 of every file that the reader may download, as `sha256sum -c` reads it."""
     headers = {"Content-Disposition": 'attachment; filename="SHA256SUMS"', "Cache-Control": "no-store"}
-    return PlainTextResponse(files.checksums(platform, actor, challenge), headers=headers)
+    return PlainTextResponse(data_page.checksums(platform, actor, challenge), headers=headers)
 
 
 @router.get("/challenges/{challenge}/data/{file_id}", dependencies=[READ, limited(Limited.VIEW)])
@@ -66,10 +54,7 @@ def download(
 ) -> Response:
     """Download a file of a challenge, whole or a range of bytes."""
     found = files.start_download(platform, actor, challenge, file_id)
-    if found.address is not None:
-        return RedirectResponse(found.address, 307, headers={"Cache-Control": "no-store"})
-    stored = StoredFile(platform.files, found.key, found.size, found.name, found.sha256)
-    return content_response(stored, byte_range, if_range)
+    return content_response(found, byte_range, if_range)
 
 
 @router.get("/organise/challenges/{challenge}/data", dependencies=[ORGANISE])
@@ -101,25 +86,25 @@ def _list(
 async def add(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: FormWithFile
 ) -> Response:
-    """Add a file with its bytes."""
+    """Add a file with its bytes, or without them if they come later."""
     form = values_of(sent, FileFacts)
-    file = sent.get("file")
+    file = file_of(sent, "file")
+    here = f"/organise/challenges/{quote(challenge)}/data"
     try:
         facts = FileFacts.model_validate(_times(form))
-        if not isinstance(file, SentFile) or not file.filename:
+        if sent.get("later"):
+            file_id = await run_in_threadpool(file_changes.add_file, platform, actor, challenge, facts)
+            return RedirectResponse(f"{here}/{file_id}#bytes", status_code=303)
+        if file is None:
             raise MalformedError("file: choose one")  # noqa: TRY301 - as every other problem
-        named = facts.model_copy(update={"name": facts.name or shown_name(file.filename)})
+        named = facts.model_copy(update={"name": facts.name or shown_name(file.filename or "")})
         await file_changes.add_with_content(
-            platform, actor, challenge, named, file.size or 0, chunks_of(_upload(file))
+            platform, actor, challenge, named, file.size or 0, chunks_of(file)
         )
     except (ValidationError, MalformedError, ConflictError) as error:
-        page = file_changes.organised_files(platform, actor, challenge)
+        page = await run_in_threadpool(file_changes.organised_files, platform, actor, challenge)
         return _list(request, page, form, _problems(error), _code(error))
-    return RedirectResponse(f"/organise/challenges/{challenge}/data", status_code=303)
-
-
-def _upload(file: SentFile) -> UploadFile:
-    return UploadFile(file.file, size=file.size, filename=file.filename)
+    return RedirectResponse(here, status_code=303)
 
 
 def _times(form: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,11 +200,21 @@ async def replace(
     platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, sent: FormWithFile
 ) -> Response:
     """Replace the bytes of a file; its address and its name stay."""
-    file = sent.get("file")
-    if not isinstance(file, SentFile) or not file.filename:
+    file = file_of(sent, "file")
+    if file is None:
         raise MalformedError("Choose a file first")
-    await file_changes.send(platform, actor, challenge, file_id, file.size or 0, chunks_of(_upload(file)))
+    await file_changes.send(platform, actor, challenge, file_id, file.size or 0, chunks_of(file))
     return RedirectResponse(f"/organise/challenges/{challenge}/data/{file_id}", status_code=303)
+
+
+@router.post("/organise/data-uploads/{data_upload_id}/delete", dependencies=[ORGANISE])
+def cancel_upload(platform: ThePlatform, actor: CurrentActor, data_upload_id: uuid.UUID) -> Response:
+    """Delete what has arrived of a new version of a file."""
+    upload = file_changes.get_upload(platform, actor, data_upload_id)
+    file_changes.cancel_upload(platform, actor, data_upload_id)
+    return RedirectResponse(
+        f"/organise/challenges/{quote(upload.challenge)}/data/{upload.file_id}", status_code=303
+    )
 
 
 @router.post("/organise/challenges/{challenge}/data/{file_id}/delete", dependencies=[ORGANISE])

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, ScalarSelect, delete, func, select
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
@@ -27,7 +27,16 @@ from app.core.errors import (
     TooLargeError,
 )
 from app.core.names import shown_name
-from app.models import Audience, Challenge, DataFile, DataUpload, FileKind, Phase, PhaseMoment
+from app.models import (
+    Audience,
+    Challenge,
+    DataFile,
+    DataUpload,
+    FileKind,
+    Phase,
+    PhaseMoment,
+    PictureSource,
+)
 from app.platform import Platform
 from app.storage import digest_of
 from app.web.forms import OrBlank
@@ -122,12 +131,13 @@ class OrganisedFiles:
     events: tuple[str, ...]  # that dates can follow
     image_sets: tuple[str, ...]
     used: int  # bytes
+    in_archives: int  # of these, in archives of images that the server has made
     most: int
 
 
 @dataclass(frozen=True, slots=True)
 class OrganisedFile:
-    """A file for its organisers, and who has downloaded it."""
+    """A file for its organisers, and who has downloaded it. uploads: of new versions, while they arrive; the newest first."""
 
     challenge: str
     title: str
@@ -136,6 +146,7 @@ class OrganisedFile:
     events: tuple[str, ...]
     image_sets: tuple[str, ...]
     log: DownloadLog
+    uploads: tuple[DataUploadView, ...] = ()
 
 
 def organised_files(platform: Platform, actor: Actor, code: str) -> OrganisedFiles:
@@ -151,7 +162,8 @@ def organised_files(platform: Platform, actor: Actor, code: str) -> OrganisedFil
             files=tuple(files.view_of(reader, each) for each in found),
             events=_events(image_sets),
             image_sets=image_sets,
-            used=_used(session, challenge.id),
+            used=bytes_used(session, challenge.id),
+            in_archives=int(session.execute(select(_in_archives(challenge.id))).scalar_one()),
             most=platform.settings.max_data,
         )
 
@@ -172,6 +184,7 @@ def organised_file(
             events=_events(image_sets),
             image_sets=image_sets,
             log=downloads_of(session, challenge.id, file_id, before),
+            uploads=_uploads(platform, session, DataUpload.file_id == file_id),
         )
 
 
@@ -190,8 +203,11 @@ def _events(image_sets: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{moment} of {each}" for each in image_sets for moment in PhaseMoment)
 
 
-def _used(session: Session, challenge_id: int, but: int | None = None) -> int:
-    """Return the bytes that a challenge's files use; uploads count with their declared size. but: a file that is replaced."""
+def bytes_used(session: Session, challenge_id: int, but: int | None = None) -> int:
+    """Return the bytes that a challenge's files use, with archives of its images; uploads count with their declared size.
+
+    but: a file that is replaced.
+    """
     stored = select(func.coalesce(func.sum(DataFile.size), 0)).where(
         DataFile.challenge_id == challenge_id, DataFile.key.is_not(None), DataFile.id.is_distinct_from(but)
     )
@@ -200,7 +216,20 @@ def _used(session: Session, challenge_id: int, but: int | None = None) -> int:
         .join(DataFile, DataUpload.file_id == DataFile.id)
         .where(DataFile.challenge_id == challenge_id)
     )
-    return int(session.scalar(stored) or 0) + int(session.scalar(arriving) or 0)
+    used = session.execute(
+        select(stored.scalar_subquery() + arriving.scalar_subquery() + _in_archives(challenge_id))
+    )
+    return int(used.scalar_one())
+
+
+def _in_archives(challenge_id: int) -> ScalarSelect[int]:
+    """Select the bytes of the archives of images that the server has made for a challenge."""
+    return (
+        select(func.coalesce(func.sum(PictureSource.archive_size), 0))
+        .join(Phase, PictureSource.phase_id == Phase.id)
+        .where(Phase.challenge_id == challenge_id)
+        .scalar_subquery()
+    )
 
 
 def add_file(platform: Platform, actor: Actor, code: str, facts: FileFacts) -> int:
@@ -372,7 +401,7 @@ def start_upload(
     with platform.transaction() as session:
         challenge = _locked(session, actor, code)
         _present_file(session, code, file_id)
-        used, most = _used(session, challenge.id, but=file_id), platform.settings.max_data
+        used, most = bytes_used(session, challenge.id, but=file_id), platform.settings.max_data
         if used + size > most:
             raise DataQuotaError(
                 f"the files of {code} use {used // MiB} of {most // MiB} MiB, and this one has {-(-size // MiB)} MiB; "
@@ -387,19 +416,34 @@ def start_upload(
 
 def get_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> DataUploadView:
     """Return an upload of a challenge that the actor organises. Raises NotFoundError."""
+    with platform.transaction() as session:
+        found = _uploads(platform, session, DataUpload.id == upload_id, _organised_rows(actor))
+    if not found:
+        raise NotFoundError(f"there is no upload {upload_id} of a data file, or it is complete")
+    return found[0]
+
+
+def _uploads(platform: Platform, session: Session, *which: ColumnElement[bool]) -> tuple[DataUploadView, ...]:
+    """Return uploads that are arriving, the newest first."""
     statement = (
         select(DataUpload, Challenge.code)
         .join(DataFile, DataUpload.file_id == DataFile.id)
         .join(Challenge, DataFile.challenge_id == Challenge.id)
-        .where(DataUpload.id == upload_id, _organised_rows(actor))
+        .where(*which)
+        .order_by(DataUpload.started_at.desc())
     )
-    with platform.transaction() as session:
-        found = session.execute(statement).one_or_none()
-    if found is None:
-        raise NotFoundError(f"there is no upload {upload_id} of a data file, or it is complete")
-    row, code = found
-    received = platform.files.length(upload_id)
-    return DataUploadView(row.id, row.file_id, code, row.size, received, row.expected_sha256, row.started_at)
+    return tuple(
+        DataUploadView(
+            row.id,
+            row.file_id,
+            code,
+            row.size,
+            platform.files.length(row.id),
+            row.expected_sha256,
+            row.started_at,
+        )
+        for row, code in session.execute(statement)
+    )
 
 
 def _organised_rows(actor: Actor) -> ColumnElement[bool]:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.challenges import challenges, terms
 from app.challenges.availability import DATES, FROM, UNTIL, Availability, Stage
+from app.challenges.challenges import PhaseView
 from app.challenges.terms import TermsView, terms_refusals
 from app.core.access import Actor
 from app.core.errors import (
@@ -39,6 +40,8 @@ from app.models import (
 from app.people import teams
 from app.people.teams import TeamStatus
 from app.platform import Platform
+from app.storage import digest_of
+from app.web.transfers import StoredFile
 
 LINK_LIFETIME: Final = timedelta(minutes=15)  # of an address in a bucket
 LOG_PAGE: Final = 100  # downloads
@@ -105,17 +108,6 @@ class OfferedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Download:
-    """What is sent: content of the store, or the address of a bucket that has it."""
-
-    key: str
-    name: str
-    size: int
-    sha256: str
-    address: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class LoggedDownload:
     """A person's downloads of one version of a file under one version of the terms.
 
@@ -151,11 +143,40 @@ def refusal(reader: Reader, file: OfferedFile) -> DomainError | RefusedError | N
         return None
     if withheld := _withheld(file):
         return withheld
-    if row.audience is Audience.EVERYBODY:
+    return _refusal_of_audience(reader, row.audience, row.name)
+
+
+def refusal_of_images(session: Session, actor: Actor, phase: PhaseView) -> DomainError | RefusedError | None:
+    """Return why a reader may not see the images of a phase now, or None if they may.
+
+    They have to be public, and are then for whom and when the files are that offer them. This decides for the gallery, the
+    viewer, their API and the archive of all images.
+    """
+    if phase.has_images and (phase.shows_images or actor.organises_challenge(phase.challenge_id)):
         return None
-    if not actor.is_logged_in:
-        return LoginRequiredError(f"Log in to download {row.name}")
-    refusals = (*terms_refusals(actor, reader.terms), *_team_refusals(row, reader.team))
+    if not (phase.has_images and phase.publishes_images):
+        return NotFoundError(f"{phase.challenge} {phase.image_set} has no images, or they are not public")
+    images = f"the images of {phase.image_set}"
+    if not phase.images_available:
+        return WithheldError(
+            f"{images} are not available now; /challenges/{phase.challenge}/data says when they are"
+        )
+    reader = reader_of(session, actor, session.get_one(Challenge, phase.challenge_id))
+    return _refusal_of_audience(reader, phase.images_for, images)
+
+
+def _refusal_of_audience(
+    reader: Reader, audience: Audience, what: str
+) -> LoginRequiredError | RefusedError | None:
+    """Return why something for an audience is not for this reader; what: its name in a sentence."""
+    if audience is Audience.EVERYBODY:
+        return None
+    if not reader.actor.is_logged_in:
+        return LoginRequiredError(f"Log in to see or download {what}")
+    refusals = (
+        *terms_refusals(reader.actor, reader.terms),
+        *(_team_refusals(reader.team, what) if audience is Audience.TEAMS else ()),
+    )
     return RefusedError(refusals) if refusals else None
 
 
@@ -198,18 +219,16 @@ def _minute(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M UTC}" if moment else ""
 
 
-def _team_refusals(file: DataFile, team: TeamStatus | None) -> Iterator[Refusal]:
-    if file.audience is not Audience.TEAMS:
-        return
+def _team_refusals(team: TeamStatus | None, what: str) -> Iterator[Refusal]:
     if team is None:
         yield TeamNotApproved(
-            f"{file.name} is for members of teams of this challenge; join or create one at /teams"
+            f"only members of teams of this challenge may have {what}; join or create a team at /teams"
         )
     elif team.is_suspended:
         yield TeamSuspended(f"the team {team.name} is suspended: {team.suspension_reason}")
     elif team.needs_approval and team.approval is not Approval.APPROVED:
         yield TeamNotApproved(
-            f"an organiser has to approve the team {team.name} before it downloads {file.name}"
+            f"an organiser has to approve the team {team.name} before its members may have {what}"
         )
 
 
@@ -324,18 +343,7 @@ def offered(session: Session, reader: Reader, challenge: Challenge) -> tuple[Fil
     return tuple(view_of(reader, each) for each in found)
 
 
-def checksums(platform: Platform, actor: Actor, code: str) -> str:
-    """Return the SHA-256 of every file that the reader may download, as `sha256sum -c` reads it.
-
-    Raises NotFoundError.
-    """
-    with platform.snapshot() as session:
-        challenge = find_challenge(session, code)
-        files = offered(session, reader_of(session, actor, challenge), challenge)
-    return "".join(f"{each.sha256}  {each.name}\n" for each in files if each.sha256)
-
-
-def start_download(platform: Platform, actor: Actor, code: str, file_id: int) -> Download:
+def start_download(platform: Platform, actor: Actor, code: str, file_id: int) -> StoredFile:
     """Record that a person downloads a file, and return what to send.
 
     Raises what `refusal` returns, and NotFoundError.
@@ -349,12 +357,15 @@ def start_download(platform: Platform, actor: Actor, code: str, file_id: int) ->
         row = file.row
         assert row.key is not None
         assert row.size is not None
-        assert row.sha256 is not None
         _record(session, reader, row)
-    address = None
-    if platform.settings.s3_redirects:
-        address = platform.files.presigned(row.key, row.name, LINK_LIFETIME)
-    return Download(row.key, row.name, row.size, row.sha256, address)
+    return download_of(platform, row.key, row.name, row.size)
+
+
+def download_of(platform: Platform, key: str, name: str, size: int) -> StoredFile:
+    """Return a content of the store of files as a download."""
+    has_address = platform.settings.s3_redirects
+    address = platform.files.presigned(key, name, LINK_LIFETIME) if has_address else None
+    return StoredFile(platform.files, key, size, name, digest_of(key), address)
 
 
 def _record(session: Session, reader: Reader, file: DataFile) -> None:

@@ -22,11 +22,13 @@ from app.challenges.challenges import (
     offered_competitions,
 )
 from app.challenges.examples import has_sizes
-from app.challenges.files import OfferedFile
+from app.challenges.files import OfferedFile, refusal_of_images
 from app.challenges.snippets import snippet
+from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.models import Disclosure, FileKind, Picture
+from app.models import Disclosure, FileKind, Picture, PictureSource
 from app.platform import Platform
+from app.storage import digest_of
 from scoring import CompetitionInfo, Description, Limits
 from scoring.data.description import UNKNOWN_SIDE, PublicCounts
 
@@ -50,10 +52,21 @@ class Snippet:
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseFiles:
-    """What the server makes for a phase, and the limits of its archives.
+class ImageArchive:
+    """All images of a phase in one file. sha256 and address: for those who may see the images now; reason: why not."""
 
-    gallery: the page of its images, if everyone may see them; largest: bytes of an archive.
+    name: str
+    size: int
+    sha256: str | None = None
+    address: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseFiles:
+    """What the server makes for a phase, and the limits of what is sent to it.
+
+    gallery: the page of its images, if the reader may see them; largest: bytes of an archive of predictions.
     """
 
     image_set: str
@@ -63,6 +76,7 @@ class PhaseFiles:
     gallery: str | None
     largest: int
     limits: Limits
+    archive: ImageArchive | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +101,9 @@ class StatisticsTable:
     totals: tuple[ObjectCount | None, ...]
 
 
-def files_of(platform: Platform, phase: PhaseView) -> PhaseFiles:
-    """Return what the server makes for a phase."""
+def files_of(platform: Platform, session: Session, actor: Actor, phase: PhaseView) -> PhaseFiles:
+    """Return what the server makes for a phase, as a reader may have it."""
+    refused = refusal_of_images(session, actor, phase)
     description = description_of(platform.descriptions, phase.description_key)
     base = f"/challenges/{quote(phase.challenge)}/{quote(phase.image_set)}"
     twin = f"/api/v1{base}/description"
@@ -115,12 +130,33 @@ def files_of(platform: Platform, phase: PhaseView) -> PhaseFiles:
         images=len(description.images),
         files=tuple(files),
         snippets=snippets_of(description, offered, f"{platform.settings.address}{twin}"),
-        gallery=f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
-        if phase.shows_images
-        else None,
+        gallery=None if refused else f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}",
         largest=largest_archive(phase, platform.settings.max_upload),
         limits=description.limits,
+        archive=_archive_of(session, phase, refused),
     )
+
+
+def _archive_of(session: Session, phase: PhaseView, refused: Exception | None) -> ImageArchive | None:
+    """Return the archive of a phase's images if it has one that is not only for organisers. refused: why the reader has none."""
+    source = session.get(PictureSource, phase.id)
+    if (
+        source is None
+        or not (source.offers_archive and phase.publishes_images)
+        or source.archive_key is None
+        or source.archive_size is None
+    ):
+        return None
+    archive = ImageArchive(archive_name(phase), source.archive_size, reason=str(refused) if refused else "")
+    if refused:
+        return archive
+    address = f"/challenges/{quote(phase.challenge)}/{quote(phase.image_set)}/images.tar"
+    return replace(archive, sha256=digest_of(source.archive_key), address=address)
+
+
+def archive_name(phase: PhaseView) -> str:
+    """Return the name under which the archive of a phase's images is saved."""
+    return f"{phase.challenge}-{phase.image_set}-images.tar"
 
 
 def snippets_of(
@@ -238,12 +274,14 @@ def public_counts(session: Session, code: str) -> PublicCounts | None:
 
 
 def annotation_is_public(phase: PhaseView, files: Sequence[OfferedFile]) -> bool:
-    """Whether everybody may know the annotation of a phase: it is not held out, the phase has opened, its files are out."""
-    stages = {
-        each.availability.stage(each.now)
-        for each in files
-        if each.image_set == phase.image_set and each.row.kind in (FileKind.ANNOTATION, FileKind.BOTH)
-    }
+    """Whether everybody may know the annotation of a phase: it is not held out, the phase has opened, its files are out.
+
+    A file for all phases counts where none is for the phase alone.
+    """
+    with_annotation = [each for each in files if each.row.kind in (FileKind.ANNOTATION, FileKind.BOTH)]
+    own = [each for each in with_annotation if each.image_set == phase.image_set]
+    for_all = [each for each in with_annotation if each.image_set is None]
+    stages = {each.availability.stage(each.now) for each in own or for_all}
     is_out = not stages or Stage.AVAILABLE in stages
     return phase.disclosure is Disclosure.FULL and phase.state is not PhaseState.UPCOMING and is_out
 

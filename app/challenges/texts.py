@@ -1,6 +1,7 @@
 """What organisers write about their challenge: tagline, overview, rules, organisers, contact and citation."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
@@ -107,6 +108,12 @@ def texts_of(session: Session, challenge_id: int) -> ChallengeTexts:
     return ChallengeTexts(
         page.tagline, page.overview, page.rules, page.organisers, page.citation, bool(page.contact)
     )
+
+
+def taglines(session: Session) -> Mapping[str, str]:
+    """Return the taglines of all challenges that have one, by the code of the challenge."""
+    statement = select(Challenge.code, ChallengePage.tagline).join(Challenge)
+    return dict(session.execute(statement.where(ChallengePage.tagline != "")).all())
 
 
 def contact(platform: Platform, code: str) -> tuple[str, str]:

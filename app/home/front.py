@@ -1,20 +1,20 @@
 """The front page, and the lists of challenges and of leaderboards."""
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import Final
 
-from app.challenges import challenges, news
+from app.challenges import challenges, news, texts
 from app.challenges.challenges import PhaseState, PhaseView, offered_competitions
 from app.challenges.news import AnnouncementView
-from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
 from app.figures import published
 from app.figures.published import PublishedLine
-from app.home.home import ChallengeSummary, Representative, representative_images, shown_phase, summaries
+from app.home.home import ChallengeSummary, shown_phase, summaries
+from app.images import covers
+from app.images.covers import Cover
 from app.platform import Platform
 from app.results import leaders, standings
 from app.results.leaders import BoardSummary, Counts
@@ -22,9 +22,7 @@ from app.results.standings import RecentSubmission
 
 ARRIVALS: Final = 8  # submissions on the front page
 ANNOUNCED: Final = 3  # announcements on it
-MOST_PICTURED: Final = 12  # challenges that are shown with pictures, the newest
-PICTURES: Final = 3  # of a challenge
-PICTURES_FRESH: Final = 60.0  # seconds for which the choice of pictures is cached
+MOST_PICTURED: Final = 12  # challenges that are shown with images, the newest
 MAIN_TASK: Final = "detection"  # whose board stands for a challenge that has one
 
 
@@ -40,8 +38,8 @@ class ChallengeState(enum.StrEnum):
 class ChallengeCard(ChallengeSummary):
     """A challenge as a card.
 
-    deadline: when the first of its open phases closes, None for never; main_board: the board that stands for it, None if none
-    has a public result; pictures: of its public images.
+    tagline: of its organisers, empty if there is none; deadline: when the first of its open phases closes, None for never;
+    main_board: the board that stands for it, None if none has a public result.
     """
 
     state: ChallengeState = ChallengeState.CLOSED
@@ -50,7 +48,8 @@ class ChallengeCard(ChallengeSummary):
     methods: int = 0
     last_result: datetime | None = None
     main_board: BoardSummary | None = None
-    pictures: tuple[Representative, ...] = ()
+    cover: Cover = field(default_factory=Cover)
+    tagline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +73,6 @@ class ChallengeBoards:
 
 
 @dataclass(frozen=True, slots=True)
-class PhasePictures:
-    """An image for each task of a phase."""
-
-    phase: PhaseView
-    pictures: tuple[Representative, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class HomeView:
     """The front page."""
 
@@ -91,7 +82,6 @@ class HomeView:
     deadline: PhaseView | None  # the open phase that closes first
     newest: tuple[RecentSubmission, ...]
     published: tuple[PublishedLine, ...] = ()  # historical challenges, not scored here
-    pictures: PhasePictures | None = None  # of an open phase with public images
     main_board: BoardSummary | None = None  # of the challenges that are open, the one with most methods
     news: tuple[AnnouncementView, ...] = ()  # the newest of all challenges
 
@@ -154,6 +144,8 @@ class _Loaded:
     newest: tuple[RecentSubmission, ...]
     counted: Counts
     announced: tuple[AnnouncementView, ...]
+    covers: Mapping[str, Cover]  # of their own, by challenge
+    taglines: Mapping[str, str]
 
 
 def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
@@ -164,7 +156,8 @@ def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
         boards = leaders.board_summaries(session, phases, counted)
         newest = standings.recent_submissions(session, phases, arrivals) if arrivals else ()
         announced = news.newest(session, None, ANNOUNCED).rows if arrivals else ()
-    return _Loaded(summaries(stored, phases), phases, boards, newest, counted, announced)
+        own, taglines = covers.own_covers(session), texts.taglines(session)
+    return _Loaded(summaries(stored, phases), phases, boards, newest, counted, announced, own, taglines)
 
 
 def home(platform: Platform) -> HomeView:
@@ -180,7 +173,6 @@ def home(platform: Platform) -> HomeView:
         newest=loaded.newest,
         news=loaded.announced,
         published=published.lines(platform),
-        pictures=_pictures_of_first(platform, open_),
         main_board=max(
             (each.main_board for each in cards if each.main_board),
             key=lambda board: (board.challenge in {phase.challenge for phase in open_}, board.methods),
@@ -225,17 +217,22 @@ def all_boards(platform: Platform) -> tuple[ChallengeBoards, ...]:
 
 
 def board_of_challenge(platform: Platform, code: str) -> str:
-    """Return the address of the board that a challenge's tab leads to. Raises NotFoundError, also if it has no board."""
+    """Return the address of the board that a challenge's tab leads to, one with results if there is any.
+
+    Raises NotFoundError, also if it has no board.
+    """
+    counted = leaders.counts(platform)
     with platform.snapshot() as session:
-        phases = challenges.phases_of(session, code)
-        phase = shown_phase(phases, None)
-        boards = challenges.boards_of(session, [phase.id]) if phase else []
-    offered = {each.number: each for each in (offered_competitions(phase) if phase else ())}
-    known = [offered[board.competition] for board in boards if board.competition in offered]
-    if phase is None or not known:
+        phase = shown_phase(challenges.phases_of(session, code), None)
+        boards = leaders.board_summaries(session, [phase], counted, 1) if phase else ()
+    offered = {each.number for each in (offered_competitions(phase) if phase else ())}
+    known = [each for each in boards if each.competition in offered]
+    if not known:
         raise NotFoundError(f"{code} has no leaderboard yet")
-    main = max(known, key=lambda each: (each.task == MAIN_TASK, each.own_data, -each.number))
-    return f"/leaderboards/{code}/{phase.image_set}/{main.number}"
+    main = main_board(known) or max(
+        known, key=lambda each: (each.task == MAIN_TASK, each.own_data, -each.competition)
+    )
+    return f"/leaderboards/{code}/{main.image_set}/{main.competition}"
 
 
 def _cards(platform: Platform, loaded: _Loaded) -> tuple[ChallengeCard, ...]:
@@ -244,7 +241,10 @@ def _cards(platform: Platform, loaded: _Loaded) -> tuple[ChallengeCard, ...]:
             each,
             [board for board in loaded.boards if board.challenge == each.code],
             loaded.counted,
-            _pictures(platform, each.phases)[:PICTURES] if place < MOST_PICTURED else (),
+            covers.with_images(
+                platform, loaded.covers.get(each.code), each.phases if place < MOST_PICTURED else ()
+            ),
+            loaded.taglines.get(each.code, ""),
         )
         for place, each in enumerate(loaded.challenges)
     )
@@ -254,7 +254,8 @@ def _card(
     challenge: ChallengeSummary,
     boards: Sequence[BoardSummary],
     counted: Counts,
-    pictures: tuple[Representative, ...],
+    cover: Cover,
+    tagline: str,
 ) -> ChallengeCard:
     counts = (counted.challenges.get(phase.challenge_id) for phase in challenge.phases)
     count = next(filter(None, counts), None)
@@ -271,23 +272,6 @@ def _card(
         methods=max(count.methods if count else 0, len(shown)),
         last_result=max((each.last_result for each in boards if each.last_result), default=None),
         main_board=main_board(boards),
-        pictures=pictures,
+        cover=cover,
+        tagline=tagline,
     )
-
-
-def _pictures_of_first(platform: Platform, phases: Sequence[PhaseView]) -> PhasePictures | None:
-    """Return images of the first of these phases with public images."""
-    return next(
-        (PhasePictures(each, found) for each in phases if (found := _pictures(platform, (each,)))), None
-    )
-
-
-def _pictures(platform: Platform, phases: Sequence[PhaseView]) -> tuple[Representative, ...]:
-    """Return an image for each task, of the first of these phases whose images are public. The choice is cached, not the right."""
-    for phase in phases:
-        if phase.shows_images:
-            key = ("pictures of a challenge", phase.id, phase.description_key)
-            choose = partial(representative_images, platform, Actor(), phase)
-            if found := platform.cache.version(key, choose, PICTURES_FRESH):
-                return found
-    return ()

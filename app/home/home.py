@@ -27,7 +27,8 @@ from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.home.overview import Overview, overview
-from app.images.pictures import can_see_images, candidates, first_visible_picture, source_of
+from app.images.covers import Cover, own_covers, with_images
+from app.images.pictures import candidates, first_visible_picture
 from app.models import Challenge, Disclosure, Method
 from app.people.teams import is_public
 from app.platform import Platform
@@ -52,15 +53,14 @@ class Representative:
     height: int
 
 
-def representative_images(platform: Platform, actor: Actor, phase: PhaseView) -> tuple[Representative, ...]:
-    """Choose an image for each task that a phase offers. Empty if the reader may not see the images.
+def representative_images(platform: Platform, phase: PhaseView) -> tuple[Representative, ...]:
+    """Choose an image for each task that a phase offers. Empty unless everybody may see the images.
 
     The image is one of the first in the task's image set, which is public, so the choice reveals nothing about hidden annotation.
     """
+    if not phase.shows_images:
+        return ()
     with platform.transaction() as session:
-        source = source_of(session, phase.id)
-        if source is None or not can_see_images(actor, phase, source):
-            return ()
         description = description_of(platform.descriptions, phase.description_key)
         numbers = {each.task: each.number for each in reversed(offered_competitions(phase))}
         chosen = {
@@ -121,6 +121,7 @@ class ChallengeView:
     matrix: Matrix | None = None  # of one phase; None if the challenge has no phase
     has_terms: bool = False
     overview: Overview = field(default_factory=lambda: Overview(ChallengeTexts()))
+    cover: Cover = field(default_factory=Cover)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,14 +350,20 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         has_terms = terms.current_terms(session, code, None) is not None
         bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
         shown_overview = overview(session, challenge.id, phases, shown, counted)
+        own_cover = own_covers(session, code).get(code)
     cards = tuple(
-        PhaseCard(
-            phase, _competitions(phase), bits.get(phase.id), representative_images(platform, Actor(), phase)
-        )
+        PhaseCard(phase, _competitions(phase), bits.get(phase.id), representative_images(platform, phase))
         for phase in phases
     )
     return ChallengeView(
-        challenge.code, challenge.title, challenge.dataset, cards, matrix, has_terms, shown_overview
+        challenge.code,
+        challenge.title,
+        challenge.dataset,
+        cards,
+        matrix,
+        has_terms,
+        shown_overview,
+        with_images(platform, own_cover, phases),
     )
 
 

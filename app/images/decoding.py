@@ -6,10 +6,12 @@ This runs in child processes with limits. The output has no metadata, colour pro
 import io
 import json
 import os
+import re
 import stat
 import struct
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -26,10 +28,16 @@ THUMBNAIL: Final = (320, 240)  # largest width and height
 VIEW: Final = (1280, 1280)  # largest width and height
 QUALITY: Final = {"thumbnail": 80, "view": 88}
 FORMATS: Final = ("JPEG", "PNG")
+COVER_FORMATS: Final = (*FORMATS, "WebP")
+COVERS: Final = ((1280, 720), (640, 360))  # the sizes of a challenge's picture, the largest first
 RECIPE: Final = "2"  # increment to make all images again
 
 JPEG: Final = b"\xff\xd8\xff"
 PNG: Final = b"\x89PNG\r\n\x1a\n"
+_JPEG_MARKER: Final = re.compile(rb"\xff+([^\0\xff])")  # a byte of 255 in an image is followed by one of 0
+_JPEG_END: Final = 0xD9
+_WITHOUT_CONTENT: Final = range(0xD0, 0xD9)  # markers in an image, and at its beginning
+_FORMATS: Final = ((JPEG, "JPEG"), (PNG, "PNG"))
 _OTHER_FORMATS: Final = (
     (b"GIF8", "a GIF"),
     (b"BM", "a BMP"),
@@ -57,22 +65,63 @@ class MadeImages:
     problem: str | None = None
 
 
-def check_beginning(data: bytes) -> None:
-    """Raise PictureError if the first bytes of a file are neither JPEG nor PNG.
+def check_beginning(data: bytes, formats: Sequence[str] = FORMATS) -> str:
+    """Return the format of a file by its first bytes. Raises PictureError if it is none of these formats.
 
     >>> check_beginning(b"GIF89a")
     Traceback (most recent call last):
     app.images.decoding.PictureError: expected a JPEG or PNG image, found a GIF
     """
-    if data.startswith((JPEG, PNG)):
-        return
+    found = next((name for start, name in _FORMATS if data.startswith(start)), "")
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        found = "a WebP"
-    else:
-        found = next(
-            (name for start, name in _OTHER_FORMATS if data.lstrip().startswith(start)), "something else"
+        found = "WebP"
+    if found in formats:
+        return found
+    if not found:
+        others = (name for start, name in _OTHER_FORMATS if data.lstrip().startswith(start))
+        found = next(others, "something else" if data else "an empty file")
+    expected = f"{', '.join(formats[:-1])} or {formats[-1]}"
+    raise PictureError(f"expected a {expected} image, found {f'a {found}' if found == 'WebP' else found}")
+
+
+def check_end(data: bytes, kind: str) -> None:
+    """Raise PictureError if a file ends before its image does, or goes on after it.
+
+    What follows an image may make the file another one for other programs.
+    """
+    end = {"JPEG": _end_of_jpeg, "PNG": _end_of_png, "WebP": _end_of_webp}[kind](data)
+    if end > len(data):
+        raise PictureError("the file ends before the image does; it was not copied completely")
+    if end < len(data):
+        raise PictureError(
+            f"{len(data) - end} bytes follow the end of the image; open it in a program for images and save it again"
         )
-    raise PictureError(f"expected a JPEG or PNG image, found {found if data else 'an empty file'}")
+
+
+def _end_of_jpeg(data: bytes) -> int:
+    place = len(JPEG) - 1
+    while found := _JPEG_MARKER.search(data, place):
+        place, marker = found.end(), found[1][0]
+        if marker == _JPEG_END:
+            return place
+        if marker not in _WITHOUT_CONTENT:
+            place += int.from_bytes(data[place : place + 2])
+    return len(data) + 1
+
+
+def _end_of_png(data: bytes) -> int:
+    place = len(PNG)
+    while place < len(data):
+        length, kind = int.from_bytes(data[place : place + 4]), data[place + 4 : place + 8]
+        place += length + 12
+        if kind == b"IEND":
+            return place
+    return len(data) + 1
+
+
+def _end_of_webp(data: bytes) -> int:
+    length = int.from_bytes(data[4:8], "little")
+    return 8 + length + length % 2
 
 
 def read_file(path: Path, limit: int | None = None) -> bytes:
@@ -122,32 +171,58 @@ def make(data: bytes) -> MadeImages:
 
     The orientation in the metadata is ignored, because annotation refers to the pixels as stored. Raises PictureError.
     """
-    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - needed only to decode an image
-
     check_beginning(data[:16])
-    try:
-        size, view = _decoded(data)
-    except UnidentifiedImageError:
-        raise PictureError("this image cannot be decoded") from None
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise PictureError(f"the image has more than {MAX_PIXELS:,} pixels") from None
-    except (OSError, SyntaxError, EOFError, struct.error) as error:
-        raise PictureError(f"this image cannot be decoded: {error}") from None
+    with _decoded(data) as picture:
+        size, view = picture.size, _to_rgb(picture)
     view.thumbnail(VIEW, reducing_gap=2.0)
     thumbnail = view.copy()
     thumbnail.thumbnail(THUMBNAIL, reducing_gap=2.0)
     return MadeImages(_jpeg(thumbnail, QUALITY["thumbnail"]), _jpeg(view, QUALITY["view"]), *size)
 
 
-def _decoded(data: bytes) -> "tuple[tuple[int, int], Image.Image]":
-    """Return the size and the pixels of an image. Its header is checked first, so too many pixels are never decoded."""
-    from PIL import Image  # noqa: PLC0415
+def make_cover(data: bytes) -> bytes:
+    """Make the picture of a challenge from a JPEG, PNG or WebP file: a pack of it as JPEG in both sizes, cut to their shape.
+
+    Returns `!` followed by the problem if the file is not such an image or has something else in it.
+    """
+    from PIL import ImageOps  # noqa: PLC0415 - needed only to decode an image
+
+    least = COVERS[-1]
+    try:
+        check_end(data, check_beginning(data[:16], COVER_FORMATS))
+        with _decoded(data) as picture:
+            upright = ImageOps.exif_transpose(picture)
+            if upright.width < least[0] or upright.height < least[1]:
+                raise PictureError(  # noqa: TRY301 - as every other problem
+                    f"the image has {upright.width} x {upright.height} pixels; at least {least[0]} x {least[1]} are needed"
+                )
+            whole = _to_rgb(upright)
+    except PictureError as error:
+        return b"!" + str(error).encode()
+    return pack(_jpeg(ImageOps.fit(whole, size), QUALITY["view"]) for size in COVERS)
+
+
+@contextmanager
+def _decoded(data: bytes) -> "Iterator[Image.Image]":
+    """Open an image. Raises PictureError if it cannot be decoded, also in place of the block's errors.
+
+    Its header is checked first, so too many pixels are never decoded.
+    """
+    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - needed only to decode an image
 
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
-            return picture.size, _to_rgb(picture)
+    formats = [each.upper() for each in COVER_FORMATS]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data), formats=formats) as picture:
+                yield picture
+    except UnidentifiedImageError:
+        raise PictureError("this image cannot be decoded") from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise PictureError(f"the image has more than {MAX_PIXELS:,} pixels") from None
+    except (OSError, SyntaxError, EOFError, struct.error) as error:
+        raise PictureError(f"this image cannot be decoded: {error}") from None
 
 
 def _to_rgb(picture: "Image.Image") -> "Image.Image":

@@ -10,11 +10,12 @@ import scoring
 from app.boards.boards import Audience
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
+from app.challenges.files import refusal_of_images
 from app.core.access import Actor
 from app.core.errors import NotFoundError, WithheldError
 from app.images import overlays
 from app.images.drawing import ClassImages, ExampleView
-from app.images.pictures import PictureView, can_see_images, can_see_truth, pictures_of, source_of, withheld
+from app.images.pictures import PictureView, can_see_truth, pictures_of, source_of, withheld
 from app.platform import Platform
 from app.results import scored_runs
 
@@ -175,12 +176,14 @@ def hard_images(
 
 
 def _require_truth(session: Session, actor: Actor, phase: PhaseView) -> None:
-    """Raise NotFoundError if the phase has no images, WithheldError if the reader may not see annotation on them."""
+    """Raise what `refusal_of_images` returns, and WithheldError if the reader may not see annotation on the images."""
     source = source_of(session, phase.id)
     if source is None:
         raise NotFoundError(f"{phase.challenge} {phase.image_set} has no images")
-    if not (can_see_images(actor, phase, source) and can_see_truth(actor, phase, source)):
+    if not can_see_truth(actor, phase, source):
         raise WithheldError(withheld(phase))
+    if refused := refusal_of_images(session, actor, phase):
+        raise refused
 
 
 def _chosen(classes: Sequence[ClassImages], class_name: str | None) -> ClassImages | None:

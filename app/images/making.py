@@ -19,6 +19,7 @@ import scoring
 from app.challenges import challenges
 from app.challenges.challenges import description_of
 from app.core.errors import NotFoundError
+from app.images import archives
 from app.images.decoding import RECIPE, MadeImages, PictureError, check_beginning, make_all, read_file
 from app.images.packs import PACK, pack, parts_of, write_pack
 from app.images.pictures import BATCH, PICTURES, queue_job, source_of
@@ -106,11 +107,13 @@ def import_images(
         removed = [each for each in _batches(session, phase_id) if each.number not in unchanged]
         _remove_batches(session, phase_id, removed)
         _insert(session, phase_id, changed, copies)
+        outdated = archives.forget(session, phase_id) if changed or removed else set()
         queue_job(session, JobKind.PICTURES, phase_id)
         queue_job(session, JobKind.OVERLAYS, phase_id)
         unused = removable(session, "truth", _copies(removed))
     for key in unused:
         platform.truths.delete(key)
+    archives.remove(platform, outdated)
     problems = [f"{each.file or each.name}: {each.problem}" for each in files if each.problem]
     shown, more = tuple(problems[:SHOWN_PROBLEMS]), max(0, len(problems) - SHOWN_PROBLEMS)
     usable = sum(each.problem is None for each in files)
@@ -131,11 +134,13 @@ def remove(platform: Platform, phase_id: int) -> bool:
     with platform.transaction() as session:
         batches = _batches(session, phase_id)
         _remove_batches(session, phase_id, batches)
+        outdated = archives.forget(session, phase_id)
         statement = delete(PictureSource).where(PictureSource.phase_id == phase_id)
         found = session.scalar(statement.returning(PictureSource.phase_id)) is not None
         unused = removable(session, "truth", _copies(batches))
     for key in unused:
         platform.truths.delete(key)
+    archives.remove(platform, outdated)
     return found
 
 
@@ -291,7 +296,9 @@ class _Batch:
 
 
 def make_next(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Make the next batch of images of a phase. Finished batches are kept, so an interruption loses little.
+    """Make the next batch of images of a phase, or after the last one the archive of their files.
+
+    Finished batches are kept, so an interruption loses little.
 
     The batch after it is another job at the end of the queue, so that no score waits for all images of a phase. If the files are
     unreachable, this is recorded for organisers, who can import again or retry.
@@ -300,6 +307,7 @@ def make_next(platform: Platform, payload: Mapping[str, Any]) -> None:
     with platform.transaction() as session:
         batch = _next_batch(session, phase_id)
     if batch is None:
+        archives.make(platform, phase_id)
         return
     if problem := _unreachable(platform, batch):
         with platform.transaction() as session:

@@ -1,19 +1,25 @@
 """HTML pages: images and their overlays; the image files; the settings of organisers."""
 
+from collections.abc import Mapping
 from math import isfinite
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from app.core.access import Action
+from app.core.access import Action, Actor
+from app.core.errors import MalformedError
 from app.core.rate_limits import Limited
-from app.images import lists, pictures, viewer
+from app.images import archives, covers, lists, pictures, viewer
+from app.images.covers import NewPicture
 from app.images.pictures import PAGE, PageRange, PictureRules, Size, StoredPicture
 from app.images.viewer import Choice
+from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import FormWithFile, SentForm, field_errors, file_of, values_of
+from app.web.transfers import LARGEST_PICTURE, ByteRange, IfRange, content_response
 
 router = APIRouter()
 READ = requires(Action.READ_PUBLIC)
@@ -50,6 +56,20 @@ def of_phase(
     window = PageRange(after, before, PAGE)
     page = pictures.pictures_page(platform, actor, challenge, image_set, name.strip(), window)
     return render(request, "images/pictures.html", page=page, form={}, problems={})
+
+
+@router.get("/challenges/{challenge}/{image_set}/images.tar", dependencies=[READ, VIEW])
+def archive(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    image_set: str,
+    byte_range: ByteRange = None,
+    if_range: IfRange = None,
+) -> Response:
+    """Download the images of a phase as they were imported, in one archive, whole or a range of bytes."""
+    found = archives.start_download(platform, actor, challenge, image_set)
+    return content_response(found, byte_range, if_range)
 
 
 @router.get("/pictures/{challenge}/{image_set}/{name}/thumbnail.jpg", dependencies=[READ])
@@ -201,6 +221,75 @@ def try_again(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Resp
     """Try again to make the missing images."""
     pictures.try_again(platform, actor, phase_id)
     return _back(platform, actor, phase_id)
+
+
+@router.post("/organise/phases/{phase_id}/pictures/archive", dependencies=[ORGANISE])
+def offer_archive(platform: ThePlatform, actor: CurrentActor, phase_id: int, sent: SentForm) -> Response:
+    """Set whether everybody who sees the images can download them as one archive."""
+    archives.offer(platform, actor, phase_id, is_offered=bool(sent.get("is_offered")))
+    return _back(platform, actor, phase_id)
+
+
+@router.get("/challenges/{challenge}/picture.jpg", dependencies=[READ])
+def cover(request: Request, platform: ThePlatform, challenge: str, v: Version = "") -> Response:
+    """Return the picture of a challenge that its organisers chose, as JPEG of 1280 by 720 pixels."""
+    return _image_response(request, covers.stored_cover(platform, challenge, is_small=False), v)
+
+
+@router.get("/challenges/{challenge}/picture-small.jpg", dependencies=[READ])
+def small_cover(request: Request, platform: ThePlatform, challenge: str, v: Version = "") -> Response:
+    """Return the picture of a challenge in half the size."""
+    return _image_response(request, covers.stored_cover(platform, challenge, is_small=True), v)
+
+
+@router.get("/organise/challenges/{challenge}/picture", dependencies=[ORGANISE])
+def cover_form(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Show the picture of a challenge with the form that changes it."""
+    return _cover_form(request, platform, actor, challenge)
+
+
+@router.post("/organise/challenges/{challenge}/picture", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
+def set_cover(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: FormWithFile
+) -> Response:
+    """Set the picture of a challenge, or only what it shows."""
+    form, file = values_of(sent, NewPicture), file_of(sent, "picture")
+    try:
+        new = NewPicture.model_validate(form)
+        data = file.file.read(LARGEST_PICTURE + 1) if file else None
+        covers.set_picture(platform, actor, challenge, new, data)
+    except ValidationError as error:
+        return _cover_form(request, platform, actor, challenge, form, field_errors(error))
+    except MalformedError as error:
+        problems = {"picture": str(error).removeprefix("picture: ")}
+        return _cover_form(request, platform, actor, challenge, form, problems)
+    return RedirectResponse(f"/organise/challenges/{quote(challenge)}/picture", status_code=303)
+
+
+@router.post("/organise/challenges/{challenge}/picture/remove", dependencies=[ORGANISE])
+def remove_cover(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Remove the picture of a challenge."""
+    covers.remove_picture(platform, actor, challenge)
+    return RedirectResponse(f"/organise/challenges/{quote(challenge)}/picture", status_code=303)
+
+
+def _cover_form(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    form: Mapping[str, Any] | None = None,
+    problems: Mapping[str, str] | None = None,
+) -> Response:
+    page = covers.cover_page(platform, actor, challenge)
+    return render(
+        request,
+        "images/cover.html",
+        code=422 if problems else 200,
+        page=page,
+        form={"alt": page.cover.alt} if form is None else form,
+        problems=problems or {},
+    )
 
 
 def _back(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:

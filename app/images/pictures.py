@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, func, select, update
 from sqlalchemy.orm import Session
 
 from app.challenges.challenges import PhaseView, find_phase
+from app.challenges.files import refusal_of_images
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import NotFoundError
@@ -120,12 +121,6 @@ class PictureRules(BaseModel):
     reason: Annotated[str, Field(min_length=3, max_length=1000, description="recorded in the audit log")]
 
 
-def can_see_images(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
-    """Whether a reader may see the images of a phase, without annotation."""
-    is_public = phase.disclosure is Disclosure.FULL or source.is_public
-    return (is_public and phase.images_available) or actor.organises_challenge(phase.challenge_id)
-
-
 def draws_annotation(phase: PhaseView, source: PictureSource) -> bool:
     """Whether annotation and predictions are drawn at all.
 
@@ -136,7 +131,7 @@ def draws_annotation(phase: PhaseView, source: PictureSource) -> bool:
 
 
 def can_see_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
-    """Whether a reader may see annotation and predictions drawn over the images."""
+    """Whether somebody who may see the images of a phase may see annotation and predictions drawn over them."""
     if phase.disclosure is Disclosure.FULL:
         return phase.images_available or actor.organises_challenge(phase.challenge_id)
     return source.draws_truth and actor.organises_challenge(phase.challenge_id)
@@ -155,21 +150,16 @@ def source_of(session: Session, phase_id: int) -> PictureSource | None:
 
 
 def visible_source(session: Session, actor: Actor, phase: PhaseView) -> PictureSource:
-    """Load the source of a phase's images. Raises NotFoundError if there is none or the reader may not see them."""
-    source = source_of(session, phase.id)
-    if source is None or not can_see_images(actor, phase, source):
-        raise _no_images(phase.challenge, phase.image_set)
-    return source
-
-
-def _no_images(challenge: str, image_set: str) -> NotFoundError:
-    return NotFoundError(f"{challenge} {image_set} has no images, or they are not public")
+    """Load the source of a phase's images. Raises what `refusal_of_images` returns if the reader may not see them."""
+    if refused := refusal_of_images(session, actor, phase):
+        raise refused
+    return session.get_one(PictureSource, phase.id)
 
 
 def pictures_page(
     platform: Platform, actor: Actor, challenge: str, image_set: str, beginning: str, window: PageRange
 ) -> PicturesPage:
-    """Load some images of a phase. Raises NotFoundError if it has none or the reader may not see them."""
+    """Load some images of a phase. Raises NotFoundError, and what `refusal_of_images` returns."""
     with platform.snapshot() as session:
         phase = find_phase(session, challenge, image_set)
         source = visible_source(session, actor, phase)
@@ -186,7 +176,7 @@ def pictures_page(
         beginning=beginning,
         previous=previous,
         next=next_,
-        is_public=can_see_images(Actor(), phase, source),
+        is_public=phase.shows_images,
         source=source if actor.organises_challenge(phase.challenge_id) else None,
     )
 
@@ -265,18 +255,17 @@ def stored_picture(
 ) -> StoredPicture:
     """Load the bytes of an image by name.
 
-    Raises NotFoundError if it does not exist, is not made yet, or the reader may not see it.
+    Raises NotFoundError if it does not exist or is not made yet, and what `refusal_of_images` returns.
     """
 
-    def read() -> tuple[PhaseView, PictureSource | None]:
+    def read() -> PhaseView:
         with platform.transaction() as session:
-            phase = find_phase(session, challenge, image_set)
-            return phase, source_of(session, phase.id)
+            return find_phase(session, challenge, image_set)
 
-    phase, source = platform.cache.version(("pictures", challenge, image_set), read)
-    if source is None or not can_see_images(actor, phase, source):
-        raise _no_images(challenge, image_set)
+    phase = platform.cache.version(("pictures", challenge, image_set), read)
     with platform.transaction() as session:
+        if refused := refusal_of_images(session, actor, phase):
+            raise refused
         conditions = Picture.phase_id == phase.id, Picture.name == name, _can_be_shown()
         statement = select(Picture.position, Picture.batch, PictureBatch.made).join(
             PictureBatch, _is_its_batch()
@@ -286,7 +275,7 @@ def stored_picture(
     if row is None or made is None:
         raise NotFoundError(f"{challenge} {image_set} has no image {name!r}, or it is not made yet")
     content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)
-    return StoredPicture(content, row.made[:12], can_see_images(Actor(), phase, source))
+    return StoredPicture(content, row.made[:12], phase.shows_images)
 
 
 def first_visible_picture(session: Session, phase_id: int, names: Collection[str]) -> PictureView | None:
@@ -294,6 +283,12 @@ def first_visible_picture(session: Session, phase_id: int, names: Collection[str
     chosen = _pictures(phase_id, Picture.name.in_(names), _can_be_shown())
     row = session.execute(chosen.order_by(Picture.position).limit(1)).one_or_none()
     return _view(row) if row else None
+
+
+def first_pictures(session: Session, phase_id: int, most: int) -> tuple[PictureView, ...]:
+    """Return the first images of a phase that can be shown."""
+    chosen = _pictures(phase_id, _can_be_shown()).order_by(Picture.position).limit(most)
+    return tuple(map(_view, session.execute(chosen)))
 
 
 def candidates(description: Description, tasks: Iterable[str]) -> Mapping[str, list[str]]:
@@ -323,10 +318,11 @@ def _starting_at(names: list[str], place: int) -> list[str]:
 def organised(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
     """Load a phase with images that the actor organises. Raises NotFoundError."""
     with platform.transaction() as session:
-        return _organised(session, actor, phase_id)
+        return organised_images(session, actor, phase_id)
 
 
-def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
+def organised_images(session: Session, actor: Actor, phase_id: int) -> PhaseView:
+    """Load a phase with images that the actor organises. Raises NotFoundError."""
     phase = organised_phase(session, actor, phase_id)
     if source_of(session, phase_id) is None:
         raise NotFoundError(f"there is no phase {phase_id} with images")
@@ -336,8 +332,12 @@ def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
 def try_again(platform: Platform, actor: Actor, phase_id: int) -> None:
     """Try again to make the missing images. Raises NotFoundError if the phase has none or the actor does not organise it."""
     with platform.transaction() as session:
-        _organised(session, actor, phase_id)
-        session.execute(update(PictureSource).where(PictureSource.phase_id == phase_id).values(problem=None))
+        organised_images(session, actor, phase_id)
+        session.execute(
+            update(PictureSource)
+            .where(PictureSource.phase_id == phase_id)
+            .values(problem=None, archive_problem=None)
+        )
         queue_job(session, JobKind.PICTURES, phase_id)
 
 
@@ -349,13 +349,14 @@ def queue_job(session: Session, kind: JobKind, phase_id: int) -> None:
 def change(platform: Platform, actor: Actor, phase_id: int, rules: PictureRules) -> None:
     """Set who may see the images of a phase. Raises NotFoundError if it has none or the actor does not organise it."""
     with platform.transaction() as session:
-        challenge_id = _organised(session, actor, phase_id).challenge_id
+        challenge_id = organised_images(session, actor, phase_id).challenge_id
         source = session.get_one(PictureSource, phase_id, with_for_update=True, populate_existing=True)
         before = {"is_public": source.is_public, "draws_truth": source.draws_truth}
         after = {"is_public": rules.is_public, "draws_truth": rules.draws_truth}
         source.is_public, source.draws_truth = rules.is_public, rules.draws_truth
         if before != after:
             queue_job(session, JobKind.OVERLAYS, phase_id)
+            queue_job(session, JobKind.PICTURES, phase_id)  # which makes the archive
             audit.record(
                 session, actor.user_id, "pictures.change", f"phase {phase_id}",
                 challenge_id=challenge_id, reason=rules.reason, before=before, after=after,

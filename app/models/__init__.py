@@ -11,7 +11,7 @@ from app.models.challenges import (
     in_order,
 )
 from app.models.files import DataDownload, DataFile, DataUpload
-from app.models.images import Picture, PictureBatch, PictureSource
+from app.models.images import ChallengePicture, Picture, PictureBatch, PictureSource
 from app.models.notifications import Event, Notification
 from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
 from app.models.people import (
@@ -87,6 +87,7 @@ __all__ = [
     "Challenge",
     "ChallengeOrganiser",
     "ChallengePage",
+    "ChallengePicture",
     "ClassScore",
     "DamagedContent",
     "DataDownload",

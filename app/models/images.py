@@ -1,9 +1,9 @@
-"""Tables of the images of a phase."""
+"""Tables of the images of a phase, and of the picture of a challenge."""
 
-from sqlalchemy import CheckConstraint, ForeignKey, ForeignKeyConstraint, Index
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, ForeignKeyConstraint, Index, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Phase
+from app.models.challenges import Challenge, Phase
 from app.models.table import Base, ImageMode
 
 
@@ -19,6 +19,11 @@ class PictureSource(Base):
     # whether organisers see hidden annotation drawn over them
     draws_truth: Mapped[bool] = mapped_column(default=False)
     problem: Mapped[str | None]  # why the rest cannot be made, such as an unavailable folder
+    # whether everybody who sees the images can download them as one archive
+    offers_archive: Mapped[bool] = mapped_column(default=True, server_default=true())
+    archive_key: Mapped[str | None]  # of the archive in the store of files; None until it is made
+    archive_size: Mapped[int | None] = mapped_column(BigInteger)
+    archive_problem: Mapped[str | None]  # why it cannot be made
 
 
 class PictureBatch(Base):
@@ -54,3 +59,14 @@ class Picture(Base):
     height: Mapped[int | None]
     file: Mapped[str | None]  # path within the folder; None if there is no file
     problem: Mapped[str | None]  # why it cannot be shown
+
+
+class ChallengePicture(Base):
+    """The picture that organisers chose for their challenge, as JPEG in two sizes."""
+
+    __tablename__ = "challenge_picture"
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
+    alt: Mapped[str]  # what it shows
+    digest: Mapped[str]  # in its address
+    large: Mapped[bytes] = mapped_column(deferred=True)
+    small: Mapped[bytes] = mapped_column(deferred=True)

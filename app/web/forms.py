@@ -1,12 +1,14 @@
 """HTML forms: the submitted values of an API model's fields, and error messages for fields."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
+
+from app.storage import storage_errors
 
 Value = TypeVar("Value")
 
@@ -31,6 +33,25 @@ async def _sent(request: Request) -> FormData:
 
 
 SentForm = Annotated[FormData, Depends(_sent)]
+
+
+async def _sent_with_file(request: Request) -> AsyncIterator[FormData]:
+    with storage_errors():  # a file is written to the disk while the form is read
+        form = await request.form(max_files=1, max_fields=30)
+    try:
+        yield form
+    finally:
+        await form.close()
+
+
+FormWithFile = Annotated[FormData, Depends(_sent_with_file)]
+
+
+def file_of(sent: FormData, name: str) -> UploadFile | None:
+    """Return the file that was chosen for a field of a form, or None."""
+    found = sent.get(name)
+    return found if isinstance(found, UploadFile) and found.filename else None
+
 
 # an optional field: a form sends "" where a program sends null
 OrBlank = Annotated[Value | None, BeforeValidator(lambda value: None if value == "" else value)]

@@ -34,6 +34,7 @@ from app.platform import Platform
 from app.web.addresses import parts_of
 from app.web.dependencies import SESSION_COOKIE, client_of_request
 from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupted
+from app.web.transfers import LARGEST_PICTURE
 
 MOST_WAITING = 25  # requests of one client or account that may wait for each one being handled
 
@@ -67,7 +68,10 @@ BODY_SECONDS = 60  # timeout for the next chunk of a body
 FORM_OVERHEAD = 1 << 16  # bytes that a form may add to its file
 # the addresses to which organisers send files of a data set, and those where people download them
 ORGANISED_DATA = re.compile(r"(/api/v1)?/organise/(challenges/[^/]+/data|data-uploads)(/|$)")
-DATA_FILE = re.compile(r"/challenges/[^/]+/data/\d+|/api/v1/challenges/[^/]+/data/\d+/content")
+DATA_FILE = re.compile(
+    r"/challenges/[^/]+/(data/\d+|[^/]+/images\.tar)|/api/v1/challenges/[^/]+/data/\d+/content"
+)
+COVER = re.compile(r"/organise/challenges/[^/]+/picture")  # to which they send the picture of a challenge
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 HEALTH_PATHS = ("/health", "/ready", "/metrics")
@@ -216,6 +220,8 @@ def check_request(request: Request, actor: Actor, settings: Settings) -> int:
     limit = MAX_SMALL_BODY
     if ORGANISED_DATA.match(request.url.path) and actor.is_organiser:
         limit = settings.max_data + FORM_OVERHEAD
+    elif COVER.fullmatch(request.url.path) and actor.is_organiser:
+        limit = LARGEST_PICTURE + FORM_OVERHEAD
     elif takes_archives and actor.is_logged_in:
         limit = settings.max_upload + FORM_OVERHEAD
     if int(length) > limit:

@@ -55,12 +55,14 @@ def tex_text(text: str) -> str:
     return "".join(TEX.get(each, each) for each in line if each.isprintable())
 
 
-def tex_table(comments: Iterable[str], header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Format a LaTeX table with booktabs rules: first column left-aligned, the others right-aligned; cells are LaTeX already."""
+def tex_table(
+    comments: Iterable[str], alignment: str, header: Sequence[str], rows: Iterable[Sequence[str]]
+) -> str:
+    """Format a LaTeX table with booktabs rules. alignment: l or r for each column; cells are LaTeX already."""
     notes = [f"% {' '.join(comment.split())}" for comment in ("needs \\usepackage{booktabs}", *comments)]
     lines = [
         *notes,
-        f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+        f"\\begin{{tabular}}{{{alignment}}}",
         "\\toprule",
         _tex_row(header),
         "\\midrule",

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, BinaryIO, Final, cast
 
-from fastapi import Header, Response, UploadFile
-from fastapi.responses import StreamingResponse
+from fastapi import Header, Response
+from fastapi.responses import RedirectResponse, StreamingResponse
+from starlette.datastructures import UploadFile
 
 from app.core.errors import RangeError, TooLargeError
 from app.core.names import attachment
@@ -16,6 +17,7 @@ from app.storage import Storage, storage_errors
 
 MiB = 1 << 20
 
+LARGEST_PICTURE = 16 * MiB  # that organisers may send for a challenge
 IN_MEMORY = 2 * MiB  # for each request; larger pieces go to a temporary file
 
 ByteRange = Annotated[str | None, Header(alias="Range")]
@@ -27,13 +29,14 @@ CONTENT_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """Stored content with the name under which it is saved, and its sha256."""
+    """Stored content with the name under which it is saved, and its sha256. address: of a bucket that sends it in our place."""
 
     store: Storage
     key: str
     size: int
     filename: str
     sha256: str
+    address: str | None = None
 
 
 async def chunks_of(file: UploadFile) -> AsyncIterator[bytes]:
@@ -81,6 +84,8 @@ def content_response(file: StoredFile, byte_range: str | None, if_range: str | N
 
     Raises RangeError.
     """
+    if file.address is not None:
+        return RedirectResponse(file.address, 307, headers={"Cache-Control": "no-store"})
     etag = f'"{file.sha256}"'
     headers = {
         "Content-Disposition": attachment(file.filename),

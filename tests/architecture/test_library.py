@@ -12,6 +12,8 @@ import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import pytest
+
 import scoring
 from tests.scoring.builders import kit
 

@@ -1,10 +1,18 @@
 """The first organiser, and re-scoring from the browser."""
 
+import hashlib
+import io
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
-from playwright.sync_api import Page, expect
+from PIL import Image
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
+from tests.system.installations import DESCRIPTION
 from tests.system.servers import eventually
 
 pytestmark = pytest.mark.browser
@@ -71,6 +79,111 @@ def test_an_organiser_writes_an_overview_and_an_announcement(site: Site, visit: 
     reader.goto("/")
     reader.get_by_role("link", name="Workshop in October").click()
     expect(reader.get_by_role("article", name="Workshop in October")).to_be_in_viewport()
+
+
+def test_an_organiser_asks_for_the_runtime_which_becomes_a_column_and_a_filter(
+    site: Site, visit: Visit
+) -> None:
+    page, author, reader = visit("organiser"), visit("participant"), visit()
+    board = "/leaderboards/sample/val/3"
+    page.goto("/organise/challenges/sample/questions")
+    page.get_by_role("button", name="Ask for Runtime").click()
+    expect(page.get_by_role("heading", name="Runtime")).to_be_visible()
+
+    [row] = site.participant.http.get(f"/api/v1{board}").json()["rows"]
+    author.goto(f"/methods/{row['method_id']}")
+    author.get_by_role("link", name="Edit").click()
+    author.get_by_label("Runtime").fill("12.5")
+    author.get_by_label("Description").fill(DESCRIPTION)
+    author.get_by_role("button", name="Save").click()
+    reader.goto(board)
+    expect(reader.get_by_role("columnheader", name="Runtime")).to_be_visible()
+    expect(reader.get_by_role("row").filter(has_text=row["method"])).to_contain_text("12.5")
+    for most, is_listed in (("20", True), ("10", False)):
+        reader.goto(board)
+        reader.locator("summary").filter(has_text="Filter").click()
+        form = reader.get_by_role("search", name="Rows of this leaderboard")
+        form.get_by_label(re.compile("Runtime.*at most")).fill(most)
+        form.get_by_role("button", name="Show").click()
+        expect(reader.locator("table.board").get_by_text(row["method"])).to_have_count(int(is_listed))
+
+
+def test_an_organiser_chooses_a_picture_for_the_challenge(visit: Visit) -> None:
+    page, reader = visit("organiser"), visit()
+    page.goto("/organise/challenges/sample/page")
+    page.get_by_role("link", name="The picture of the challenge").click()
+    drawn = io.BytesIO()
+    Image.new("RGB", (1600, 1200), "teal").save(drawn, "PNG")
+
+    page.get_by_label("Picture", exact=True).set_input_files(
+        FilePayload(name="page.svg", mimeType="image/svg+xml", buffer=b"<svg/>")
+    )
+    page.get_by_label("What it shows").fill("A teal square")
+    page.get_by_role("button", name="Use this picture").click()
+    expect(page.get_by_role("alert")).to_contain_text("expected a JPEG, PNG or WebP image, found an SVG")
+    page.get_by_label("Picture", exact=True).set_input_files(
+        FilePayload(name="teal.png", mimeType="image/png", buffer=drawn.getvalue())
+    )
+    page.get_by_role("button", name="Use this picture").click()
+
+    expect(page.get_by_role("button", name="Remove the picture")).to_be_visible()
+    for address in ("/", "/challenges", "/challenges/sample"):
+        reader.goto(address)
+        shown = reader.get_by_role("img", name="A teal square")
+        shown.scroll_into_view_if_needed()
+        expect(shown).to_have_js_property("complete", value=True)
+        assert shown.evaluate("(image) => image.naturalWidth") > 0
+        assert shown.evaluate("(image) => 16 * image.height - 9 * image.width") == pytest.approx(0, abs=16)
+    page.get_by_role("button", name="Remove the picture").click()
+    expect(page.get_by_role("img", name="Images of Sample challenge")).to_be_visible()
+
+
+def test_an_organiser_offers_a_file_for_next_week_over_a_connection_that_breaks(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page, reader = visit("organiser"), visit()
+    content = hashlib.shake_256(b"scenes").digest(6 << 20)
+    (tmp_path / "extra scenes.zip").write_bytes(content)
+    next_week = datetime.now(UTC) + timedelta(days=7)
+    page.goto("/organise/challenges/sample/data")
+    page.get_by_label("File", exact=True).set_input_files(tmp_path / "extra scenes.zip")
+    page.get_by_label("Title").fill("More scenes")
+    page.get_by_label("Contents").select_option("other")
+    page.get_by_label("Available from").fill(f"{next_week:%Y-%m-%dT%H:%M}")
+
+    slow(page, bytes_per_second=2 << 20)
+    page.get_by_role("button", name="Add the file").click()
+    bar = page.locator("#upload-progress")
+    assert eventually(lambda: bar.evaluate("(bar) => bar.value") > 3_000_000)
+    page.goto("/organise/challenges/sample/data")  # in the middle of it
+    page.get_by_role("link", name="extra scenes.zip").click()
+    expect(page.get_by_text("of 6.0 MiB have arrived")).to_be_visible()
+    offsets: list[int] = []
+    page.on("request", lambda sent: offsets.append(int(sent.headers.get("upload-offset", -1))))
+    page.get_by_label("File", exact=True).set_input_files(tmp_path / "extra scenes.zip")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#upload-state")).to_contain_text("Paused")
+    page.get_by_role("button", name="Continue").click()
+
+    expect(page.get_by_text(hashlib.sha256(content).hexdigest())).to_be_visible()
+    assert max(offsets) > 0
+    assert 0 not in offsets  # nothing was sent again from the start
+    reader.goto("/challenges/sample/data")
+    row = reader.get_by_role("row").filter(has_text="extra scenes.zip")
+    expect(row).to_contain_text("coming")
+    expect(row).to_contain_text(f"{next_week:%Y-%m-%d %H:%M} UTC")
+    expect(row.get_by_role("link")).to_have_count(0)
+    page.get_by_label("Reason").fill("A test")
+    page.get_by_role("button", name="Delete", exact=True).click()
+
+
+def slow(page: Page, bytes_per_second: int) -> None:
+    """Let what a page sends take its time."""
+    page.context.new_cdp_session(page).send(
+        "Network.emulateNetworkConditions",
+        {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second},
+    )
 
 
 def become_organiser(page: Page, link: str) -> None:

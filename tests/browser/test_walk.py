@@ -1,6 +1,7 @@
 """The whole way from a visitor without an account to a row on the leaderboard."""
 
 import re
+import tarfile
 
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
@@ -9,6 +10,7 @@ from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.people import mailed_link
 from tests.system.installations import DESCRIPTION
+from tests.system.servers import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -67,6 +69,32 @@ def test_a_visitor_gets_a_result_onto_the_leaderboard_without_javascript(site: S
 
     expect(state(page)).to_have_text("scored")
     see_it_on_the_board(page, "Plain_net")
+
+
+def test_a_visitor_finds_a_challenge_its_data_and_its_best_method_in_three_clicks(
+    site: Site, visit: Visit
+) -> None:
+    page = visit()
+    best = site.participant.http.get("/api/v1/leaderboards/sample/test/3").json()["rows"][0]["method"]
+    archive = "sample-val-images.tar"
+    assert eventually(lambda: archive in site.participant.http.get("/challenges/sample/data").text)
+
+    follow(page, "Sample challenge")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sample challenge")
+    follow(page, "Sample challenge", "Data")
+    with page.expect_download() as downloaded:
+        page.get_by_role("link", name=archive).click()
+    with tarfile.open(downloaded.value.path()) as images:
+        assert len(images.getnames()) == 12
+    follow(page, "Sample challenge", best)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(best)
+
+
+def follow(page: Page, *links: str) -> None:
+    """Click these links, the first of them on the front page."""
+    page.goto("/")
+    for link in links:
+        page.get_by_role("link", name=link, exact=True).first.click()
 
 
 def register(page: Page, site: Site, name: str) -> None:

@@ -14,7 +14,6 @@ from app.home.front import (
     ChallengeList,
     ChallengeState,
     HomeView,
-    PhasePictures,
 )
 from app.home.home import (
     ChallengeSummary,
@@ -28,6 +27,7 @@ from app.home.home import (
     timeline_of,
 )
 from app.home.overview import Overview, OwnQuota, OwnView, PhaseNumbers, Progress, steps_of
+from app.images.covers import Cover
 from app.results.leaders import BoardSummary
 from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
@@ -40,6 +40,8 @@ CLOSED = replace(
 )
 UPCOMING = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING, opens_at=NOW + timedelta(days=2))
 
+OWN_COVER = Cover("/challenges/a/picture.jpg?v=1", "/challenges/a/picture-small.jpg?v=1", EVIL)
+MOSAIC = Cover(images=("/pictures/a/b/c/thumbnail.jpg", "/pictures/a/b/d/thumbnail.jpg"))
 HISTORICAL = PublishedLine("voc2007", EVIL, EVIL)
 
 
@@ -65,8 +67,8 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     nothing = replace(matrix(), rows=(), columns=(), next_page=None, has_more=False)
     for each in (
         challenge,
-        replace(without, matrix=last),
-        replace(without, matrix=nothing),
+        replace(without, matrix=last, cover=OWN_COVER),
+        replace(without, matrix=nothing, cover=MOSAIC),
         replace(without, matrix=replace(nothing, page=2)),
         replace(challenge, phases=(), matrix=None),
     ):
@@ -77,7 +79,6 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Home and the lists of challenges and leaderboards: empty, open, upcoming and past."""
-    stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
     leading = (replace(RESULT, mean=0.8, low=0.7, high=0.9), replace(RESULT, method_id=8, mean=0.8))
     board = BoardSummary(
         "VOC2007", EVIL, "test", 4, "detection", "Detection", True, 7, NOW, leading, hides_means=False
@@ -86,14 +87,16 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     nothing = replace(hidden, hides_means=False, methods=0, last_result=None)
     card = ChallengeCard(
         "VOC2007", EVIL, "VOC2007", phases, ChallengeState.OPEN, PHASE.closes_at, ("detection", EVIL), 7, NOW, board,
-        (stands_for,),
+        OWN_COVER, EVIL,
     )  # fmt: skip
-    bare = replace(card, phases=(), tasks=(), methods=0, last_result=None, main_board=None, pictures=())
+    bare = replace(
+        card, phases=(), tasks=(), methods=0, last_result=None, main_board=None, tagline="", cover=Cover()
+    )
     cards = (
         card,
         replace(card, phases=(UPCOMING,), state=ChallengeState.UPCOMING, main_board=None),
         replace(card, phases=(CLOSED,), state=ChallengeState.CLOSED),
-        replace(bare, phases=(VAL,), state=ChallengeState.OPEN),
+        replace(bare, phases=(VAL,), state=ChallengeState.OPEN, cover=MOSAIC, tasks=("detection",)),
         replace(bare, state=ChallengeState.CLOSED),
     )
     more = tuple(replace(RESULT, competition=number, mean=None) for number in (1, 3, 4, 5))
@@ -105,7 +108,6 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
         PHASE,
         newest,
         (HISTORICAL,),
-        PhasePictures(VAL, (stands_for,)),
         board,
         (WRITTEN,),
     )

@@ -1,5 +1,6 @@
 """Contexts for the data page of a challenge and its organisers' pages."""
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -7,9 +8,16 @@ from typing import Any
 
 from app.challenges.availability import Stage
 from app.challenges.data_page import DataPage
-from app.challenges.file_changes import OrganisedFile, OrganisedFiles
+from app.challenges.file_changes import DataUploadView, OrganisedFile, OrganisedFiles
 from app.challenges.files import DownloadLog, EarlierVersion, FileView, LoggedDownload
-from app.challenges.phase_files import GeneratedFile, ObjectCount, PhaseFiles, Snippet, StatisticsTable
+from app.challenges.phase_files import (
+    GeneratedFile,
+    ImageArchive,
+    ObjectCount,
+    PhaseFiles,
+    Snippet,
+    StatisticsTable,
+)
 from app.models import Audience, FileKind
 from scoring import Limits
 from tests.pages.drawn import EVIL
@@ -44,8 +52,10 @@ OVER = replace(COMING, id=5, stage=Stage.OVER, from_event="")
 
 PHASE_FILES = PhaseFiles(
     EVIL, 12, (GeneratedFile("images.txt", EVIL, "/x"),), (Snippet("detection", EVIL, EVIL),), "/pictures/a/b",
-    1024, Limits(),
+    1024, Limits(), ImageArchive(EVIL, 12345, "ab" * 32, "/x"),
 )  # fmt: skip
+WITHHELD = replace(PHASE_FILES, gallery=None, archive=ImageArchive(EVIL, 12345, reason=EVIL))
+BARE = replace(PHASE_FILES, archive=None)
 STATISTICS = StatisticsTable(
     ("val", EVIL), (10, 20), ((EVIL, (ObjectCount(3, 4, 5), None)),), (ObjectCount(3, 4, 4), None)
 )
@@ -57,7 +67,7 @@ def of_data() -> Iterator[tuple[str, dict[str, Any]]]:
         EVIL,
         has_terms=True,
         files=(FILE, COMING, OVER),
-        phases=(PHASE_FILES,),
+        phases=(PHASE_FILES, WITHHELD, BARE),
         statistics=STATISTICS,
         is_organiser=True,
     )
@@ -69,15 +79,21 @@ def of_data() -> Iterator[tuple[str, dict[str, Any]]]:
     choices = {"kinds": tuple(FileKind), "audiences": tuple(Audience)}
     unsent = replace(COMING, version=0, size=None)
     events, sets = ("opening of test", "closing of test"), ("test",)
-    files = OrganisedFiles("VOC2007", EVIL, (FILE, unsent), events, sets, 12345, 99999)
+    files = OrganisedFiles("VOC2007", EVIL, (FILE, unsent), events, sets, 12345, 678, 99999)
     form = {"name": EVIL, "kind": "code", "from_event": "opening of test"}
     problems = {"name": EVIL, "file": EVIL, "": EVIL, "kind": EVIL}
     yield "data/organise.html", {"page": files, "form": form, "problems": problems, **choices}
-    yield "data/organise.html", {"page": replace(files, files=()), "form": {}, "problems": {}, **choices}
+    yield (
+        "data/organise.html",
+        {"page": replace(files, files=(), in_archives=0), "form": {}, "problems": {}, **choices},
+    )
     seen = LoggedDownload(7, EVIL, 2, EVIL, 9, 1, 3, NOW, NOW)
     log = DownloadLog((seen, replace(seen, person=None, person_id=None, terms_version=None)), 6)
-    file = OrganisedFile("VOC2007", EVIL, FILE, is_deleted=False, events=events, image_sets=sets, log=log)
+    upload = DataUploadView(uuid.UUID(int=7), 3, "VOC2007", 12345, 678, None, NOW)
+    file = OrganisedFile(
+        "VOC2007", EVIL, FILE, is_deleted=False, events=events, image_sets=sets, log=log, uploads=(upload,)
+    )
     yield "data/file.html", {"page": file, "form": form, "problems": problems, **choices}
-    bare = replace(file, file=unsent, log=DownloadLog())
+    bare = replace(file, file=unsent, log=DownloadLog(), uploads=())
     yield "data/file.html", {"page": bare, "form": {}, "problems": {}, **choices}
     yield "data/file.html", {"page": replace(bare, is_deleted=True), "form": {}, "problems": {}, **choices}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from app.images.covers import Cover, CoverPage
 from app.images.drawing import ExampleView
 from app.images.lists import ExampleList, ExamplesPage, ShownExample
 from app.images.overlays import DrawnRun
@@ -18,7 +19,8 @@ from app.images.viewer import (
     ViewerPage,
     legend,
 )
-from app.models import ImageMode, PictureSource
+from app.models import Audience, ImageMode, PictureSource
+from tests.pages.challenge_samples import MOSAIC, OWN_COVER
 from tests.pages.drawn import EVIL
 from tests.pages.views import PHASE, VAL
 
@@ -27,8 +29,25 @@ Sample = tuple[str, dict[str, Any]]
 PICTURE = PictureView(3, "2008_000008", 500, 375, "0123456789ab", None)
 UNMADE = PictureView(4, EVIL, None, None, None, None)
 REFUSED = replace(UNMADE, problem=EVIL)
-SOURCE = PictureSource(mode=ImageMode.LINK, folder=EVIL, is_public=False, draws_truth=False, problem=EVIL)
-COPIED = PictureSource(mode=ImageMode.COPY, folder=EVIL, is_public=False, draws_truth=False)
+
+
+def source_of(**facts: Any) -> PictureSource:
+    facts = {
+        "mode": ImageMode.COPY,
+        "folder": EVIL,
+        "is_public": False,
+        "draws_truth": False,
+        "offers_archive": True,
+        **facts,
+    }
+    return PictureSource(**facts)
+
+
+SOURCE = source_of(mode=ImageMode.LINK, problem=EVIL)
+COPIED = source_of()
+STORED = source_of(archive_key="ab" * 32, archive_size=12345)
+UNSTORED = source_of(archive_problem=EVIL)
+UNOFFERED = source_of(offers_archive=False)
 RUN = DrawnRun(7, 3, EVIL, 4, 1, 0.5)
 
 
@@ -45,6 +64,18 @@ def of_pictures() -> Iterator[Sample]:
     )
     shown = replace(page, phase=PHASE, pictures=(), made=3, being_made=0, next=None)
     yield "images/pictures.html", {"page": shown, "form": {}, "problems": {}}
+    for source in (STORED, UNSTORED, UNOFFERED):
+        yield "images/pictures.html", {"page": replace(page, source=source), "form": {}, "problems": {}}
+    own = CoverPage("VOC2007", EVIL, OWN_COVER)
+    yield (
+        "images/cover.html",
+        {"page": own, "form": {"alt": EVIL}, "problems": {"picture": EVIL, "alt": EVIL}},
+    )
+    for cover in (MOSAIC, Cover()):
+        yield "images/cover.html", {"page": replace(own, cover=cover), "form": {}, "problems": {}}
+    for phase in (replace(VAL, images_available=False), replace(VAL, images_for=Audience.TERMS)):
+        closed = replace(page, phase=replace(phase, publishes_images=True), is_public=False)
+        yield "images/pictures.html", {"page": closed, "form": {}, "problems": {}}
     yield from _of_viewer()
     yield from _of_lists()
 

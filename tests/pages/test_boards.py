@@ -15,6 +15,7 @@ from app.boards.rows import FEW_CLASSES, shows_classes
 from app.boards.selections import BoardQuery
 from app.models import Disclosure, Phase
 from app.platform import Platform
+from app.web.tables import tex_text
 from tests.pages.boards import DIGITS, ScoredMethod, add_scored, board_of, group, publish_at, withdraw
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
@@ -239,13 +240,28 @@ def test_a_csv_has_each_interval_beside_its_score(reader: TestClient) -> None:
 def test_a_board_can_be_exported_as_latex(reader: TestClient) -> None:
     table = reader.get(f"{OPEN}?format=tex&class=cat&baselines=hide").text
 
-    assert "\\toprule" in table
-    assert "Method & mAP & cat \\\\" in table
-    assert "Beech\\_50\\% & \\textbf{60.0} & 60.0 \\\\" in table
-    assert "Half &  & \\textbf{90.0} \\\\" in table
+    assert "\\begin{tabular}{rllrr}\n\\toprule" in table
+    assert "Rank & Method & Team & mAP & cat \\\\" in table
+    for row in board(reader)["rows"]:
+        if not row["is_baseline"]:
+            rank = "--" if row["rank"] is None else row["rank"]
+            name, team = (tex_text(each) for each in (row["method"], row["team"]["name"]))
+            assert f"\n{rank} & {name} & {team} & " in table
+    assert "& Beech\\_50\\% & " in table
     assert "\\underline{80.0}" in reader.get(f"{OPEN}?format=tex").text
-    assert "Method & mAP \\\\" in reader.get(f"{OPEN}?format=tex&class_columns=hide").text
+    assert "Team & mAP \\\\" in reader.get(f"{OPEN}?format=tex&class_columns=hide").text
+    assert "mAP & median & cat & dog \\\\" in reader.get(f"{OPEN}?format=tex&sort=median").text
     assert "\\scriptsize [85.0, 95.0]" in reader.get(f"{OPEN}?format=tex&intervals=show").text
+
+
+def test_a_citation_of_a_method_says_its_team_and_rank(reader: TestClient) -> None:
+    entries = reader.get(f"{OPEN}?format=bib").text
+
+    for row in board(reader)["rows"]:
+        rank = "" if row["rank"] is None else f", rank {row['rank']}"
+        said = f"{row['method']} of {row['team']['name']}{rank}, open test: Detection, any data"
+        assert tex_text(said) in entries
+    assert f"mAP, protocol {board(reader)['protocol']}, version " in entries
 
 
 def test_exports_say_units_challenge_phase_protocol_and_version(reader: TestClient) -> None:

@@ -23,9 +23,7 @@ from starlette.testclient import TestClient
 
 from app.challenges.availability import Availability, Moment, Stage
 from app.challenges.challenges import phase_page
-from app.core.access import Actor
 from app.core.errors import StorageFullError
-from app.images.pictures import can_see_images, can_see_truth
 from app.main import create_app
 from app.models import (
     Approval,
@@ -45,8 +43,9 @@ from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_or_new_team
 from app.platform import Platform
 from app.storage import FolderStorage
+from tests.pages.picture_trees import deliver, tree_with_pictures
 from tests.pages.test_accounts import registered
-from tests.system.kits import small_kit
+from tests.system.kits import IMAGES, small_kit
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 CONTENT = bytes(range(256)) * 40
@@ -88,9 +87,10 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    tree = small_kit(tmp_path_factory.mktemp("data"))
+    tree = tree_with_pictures(tmp_path_factory.mktemp("data"))
     for challenge in ("oak", "elm"):
         import_tree(platform, TreeImport(tree, challenge, "test", disclosure=Disclosure.FULL))
+    deliver(platform)
     found = Place(platform)
     app = create_app(platform)
     for name in PEOPLE:
@@ -175,6 +175,77 @@ def test_each_role_downloads_by_every_route_what_dates_and_audience_allow(
             codes = {each.status_code for each in answers}
             assert codes <= {303, 401, 403}, (name, codes)
             assert all(CONTENT[5:50] not in each.content for each in answers)
+
+
+class Bucket(FolderStorage):
+    """A store with a server of its own."""
+
+    def presigned(self, key: str, filename: str, lifetime: timedelta) -> str:
+        return f"https://bucket.example/{key}?name={filename}&seconds={lifetime.total_seconds():.0f}"
+
+
+@contextmanager
+def with_bucket(platform: Platform) -> Iterator[TestClient]:
+    """The application where files are in a bucket."""
+    assert isinstance(platform.files, FolderStorage)
+    far = replace(platform, files=Bucket(platform.files.root))
+    with TestClient(create_app(far), follow_redirects=False) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("audience", "dates"),
+    [
+        *((each, "always") for each in AUDIENCES),
+        ("everybody", "before a date"),
+        ("approved teams", "after a date"),
+    ],
+)
+def test_each_role_sees_images_by_every_route_as_the_file_that_offers_them(
+    place: Place, audience: str, dates: str
+) -> None:
+    now = datetime.now(UTC)
+    facts, is_available = DATES[dates]
+    file_id = place.offer(kind="images", image_set="test", audience=audience, **facts(now))
+    place.platform.cache.expire_versions()  # what another process would do after a second
+    with place.platform.transaction() as session:
+        source = session.scalars(select(PictureSource)).first()
+    assert source is not None
+    assert source.archive_key is not None
+    shown, viewed = f"/pictures/oak/test/{IMAGES[0]}", f"/api/v1/challenges/oak/test/images/{IMAGES[0]}"
+    paths = (
+        "/pictures/oak/test", "/api/v1/challenges/oak/test/images", shown, viewed, f"{shown}/thumbnail.jpg",
+        f"{shown}/picture.jpg", "/leaderboards/oak/test/3/images", "/challenges/oak/test/images.tar",
+    )  # fmt: skip
+
+    with with_bucket(place.platform) as far:
+        for name, client in place.people.items():
+            far.cookies = client.cookies
+            may = name == "organiser" or (is_available and name in MAY[audience])
+            answers = [client.get(path) for path in paths]
+            part = client.get(paths[-1], headers={"Range": "bytes=512-"})
+            sent = [far.get(path) for path in (f"/challenges/oak/data/{file_id}", paths[-1])]
+            page, twin = (
+                client.get("/challenges/oak/data").text,
+                client.get("/api/v1/challenges/oak/data").json(),
+            )
+            [phase] = twin["phases"]
+
+            assert [each.status_code == 200 for each in answers] == [may] * len(paths), name
+            assert {each.status_code for each in answers} <= {200, 303, 401, 403}
+            assert [each.status_code == 307 for each in sent] == [may, may]
+            assert [source.archive_key in each.headers.get("location", "") for each in sent] == [False, may]
+            assert (part.status_code == 206) == may
+            assert bool(phase["gallery"]) == may
+            assert phase["archive"]["size"] == source.archive_size
+            assert (source.archive_key[:64] == phase["archive"]["sha256"]) == may
+            assert (source.archive_key[:64] in page) == may
+            assert (f'href="{paths[-1]}"' in page) == may
+            if may and (audience != "everybody" or not is_available):
+                assert all("public" not in each.headers.get("cache-control", "") for each in answers)
+    front = place.people["visitor"].get("/challenges").text
+    assert ("/pictures/oak/" in front) == (is_available and audience == "everybody")
+    place.organiser.delete(f"/api/v1/organise/challenges/oak/data/{file_id}?reason=test")
 
 
 def test_a_date_that_is_not_decided_is_in_the_future(place: Place) -> None:
@@ -328,6 +399,64 @@ def test_a_tus_upload_with_another_checksum_changes_nothing(place: Place) -> Non
     assert (refused.status_code, refused.json()["code"]) == (422, "checksum-mismatch")
     assert place.organiser.get(f"/challenges/oak/data/{file_id}").content == b"old"
     assert place.organiser.head(created.headers["location"]).status_code == 404
+
+
+def test_a_file_is_added_now_and_its_bytes_later_and_what_has_arrived_can_be_deleted(place: Place) -> None:
+    page = "/organise/challenges/oak/data"
+    form = {"name": "late.zip", "title": "Late", "kind": "other", "audience": "everybody", "later": "1"}
+    before = place.organiser.get(f"/api/v1{page}").json()["used"]
+
+    added = place.organiser.post(page, data=form)
+    again = place.organiser.post(page, data=form)
+    nameless = place.organiser.post(page, data={**form, "name": "", "title": ""})
+    here = added.headers["location"].removesuffix("#bytes")
+    start = place.organiser.post(f"/api/v1{here}/uploads", headers={**TUS, "Upload-Length": "1000"})
+    upload = start.headers["location"]
+    piece = {**TUS, "Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
+    place.organiser.patch(upload, content=bytes(300), headers=piece)
+    shown, reserved = place.organiser.get(here).text, place.organiser.get(f"/api/v1{page}").json()["used"]
+    delete = f"{upload.removeprefix('/api/v1')}/delete"
+    others = {place.people[name].post(delete).status_code for name in ("visitor", "approved", "elsewhere")}
+    deleted = place.organiser.post(delete)
+
+    assert (added.status_code, again.status_code, nameless.status_code) == (303, 409, 422)
+    assert "this challenge has a file &#39;late.zip&#39;" in again.text
+    assert "300 bytes of 1,000 bytes have arrived" in shown
+    assert "curl -T FILE" in shown
+    assert reserved == before + 1000
+    assert others <= {303, 403, 404}
+    assert (deleted.status_code, deleted.headers["location"]) == (303, here)
+    assert place.organiser.head(upload).status_code == 404
+    assert place.organiser.get(f"/api/v1{page}").json()["used"] == before
+    assert "late.zip" not in place.people["visitor"].get("/challenges/oak/data").text
+
+
+def test_a_download_that_has_begun_is_complete_although_the_file_is_replaced_and_deleted(
+    place: Place,
+) -> None:
+    content = hashlib.shake_256(b"begun").digest(3 << 20)
+    file_id = place.offer(b"first")
+    with place.platform.transaction() as session:
+        key = place.platform.files.put(content)
+        row = session.get_one(DataFile, file_id)
+        row.key, row.sha256, row.size = key, key[:64], len(content)
+
+    with (
+        served(place.platform) as address,
+        httpx2.stream("GET", f"{address}/challenges/oak/data/{file_id}") as response,
+    ):
+        blocks = response.iter_bytes(100_000)
+        arrived = [next(blocks)]
+        api = f"/api/v1/organise/challenges/oak/data/{file_id}"
+        place.organiser.put(f"{api}/content", content=b"second")
+        rest = {"Range": "bytes=100000-", "If-Range": response.headers["etag"]}
+        replaced = place.people["visitor"].get(f"/challenges/oak/data/{file_id}", headers=rest)
+        place.organiser.delete(f"{api}?reason=test")
+        arrived += blocks
+
+    assert b"".join(arrived) == content
+    assert (replaced.status_code, replaced.content) == (200, b"second")  # not the rest of another file
+    assert place.people["visitor"].get(f"/challenges/oak/data/{file_id}").status_code == 410
 
 
 def test_ranges_are_sent_or_refused_as_http_says(place: Place) -> None:
@@ -557,14 +686,8 @@ def test_a_full_disk_is_said_and_leaves_the_file_as_it_was(place: Place) -> None
 
 
 def test_a_store_with_a_server_of_its_own_is_where_people_are_sent(place: Place) -> None:
-    class Bucket(FolderStorage):
-        def presigned(self, key: str, filename: str, lifetime: timedelta) -> str:
-            return f"https://bucket.example/{key}?name={filename}&seconds={lifetime.total_seconds():.0f}"
-
     file_id = place.offer(b"far away", audience="terms accepted")
-    assert isinstance(place.platform.files, FolderStorage)
-    far = replace(place.platform, files=Bucket(place.platform.files.root))
-    with TestClient(create_app(far), follow_redirects=False) as client:
+    with with_bucket(place.platform) as client:
         refused = client.get(f"/api/v1/challenges/oak/data/{file_id}/content")
         client.cookies = place.people["accepted"].cookies
         sent = client.get(f"/challenges/oak/data/{file_id}")
@@ -577,30 +700,18 @@ def test_a_store_with_a_server_of_its_own_is_where_people_are_sent(place: Place)
         assert session.scalar(select(func.count()).where(DataDownload.file_id == file_id)) == 1
 
 
-def test_the_gallery_of_a_phase_opens_with_the_file_that_has_its_images(place: Place) -> None:
-    source = PictureSource(is_public=True)
-    organiser = Actor(
-        user_id=1, organises=frozenset({phase_page(place.platform, "oak", "test").challenge_id})
-    )
+def test_a_file_for_all_phases_decides_where_none_is_for_the_phase_alone(place: Place) -> None:
+    def is_shown() -> bool:
+        return phase_page(place.platform, "oak", "test").shows_images
 
-    def seen() -> tuple[bool, bool, bool, bool]:
-        phase = phase_page(place.platform, "oak", "test")
-        return (
-            can_see_images(Actor(), phase, source),
-            can_see_truth(Actor(), phase, source),
-            can_see_images(organiser, phase, source),
-            can_see_truth(organiser, phase, source),
-        )
+    of_all = place.offer(kind="images", available_from="2030-01-01T00:00:00Z")
+    hidden = is_shown()
+    of_phase = place.offer(kind="images", image_set="test")
+    shown = is_shown()
+    for file_id in (of_all, of_phase):
+        place.organiser.delete(f"/api/v1/organise/challenges/oak/data/{file_id}?reason=test")
 
-    without = seen()
-    file_id = place.offer(kind="images", image_set="test", available_from="2030-01-01T00:00:00Z")
-    before = seen()
-    facts = {"name": "now.zip", "title": "Images", "kind": "images", "image_set": "test"}
-    changed = place.organiser.put(f"/api/v1/organise/challenges/oak/data/{file_id}", json=facts)
-
-    assert changed.status_code == 200
-    assert before == (False, False, True, True)
-    assert without == seen() == (True, True, True, True)
+    assert (hidden, shown, is_shown()) == (False, True, True)
     assert phase_page(place.platform, "elm", "test").images_available
 
 

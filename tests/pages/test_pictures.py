@@ -3,8 +3,6 @@
 import io
 import struct
 import zlib
-from datetime import UTC, datetime, timedelta
-from html import unescape
 from pathlib import Path
 
 import pytest
@@ -228,23 +226,3 @@ def test_pages_of_pictures_link_to_each_other(platform: Platform, browser: Brows
     assert page(PageRange(limit=4), "00001") == ([IMAGES[9]], None, None)
     assert page(PageRange(limit=4), "none") == ([], None, None)
     assert "No image name begins" in browser().get("/pictures/paged/test?name=none").text
-
-
-def test_home_shows_images_of_an_open_phase_with_public_pictures(
-    platform: Platform, browser: Browser, tmp_path: Path
-) -> None:
-    soon = datetime.now(UTC) + timedelta(hours=1)
-    for challenge, disclosure, closes_at in (
-        ("hidden-first", Disclosure.CLASSES, soon),
-        ("seen-second", Disclosure.FULL, soon + timedelta(minutes=1)),
-    ):
-        tree = tree_with_pictures(tmp_path / challenge)
-        import_tree(platform, TreeImport(tree, challenge, "test", disclosure=disclosure, closes_at=closes_at))
-    deliver(platform)
-
-    page, twin = browser().get("/").text, browser().get("/api/v1/home").json()["pictures"]
-
-    assert twin["phase"]["challenge"] == "seen-second"
-    assert twin["pictures"]
-    assert all(each["thumbnail"] in unescape(page) for each in twin["pictures"])
-    assert "/pictures/hidden-first/" not in page

@@ -38,7 +38,7 @@ def test_latex_commands_in_text_are_escaped() -> None:
 
 
 def test_a_latex_table_uses_booktabs_and_has_one_line_per_note() -> None:
-    table = tex_table(["from\nhere"], ["Method", "car"], [["a", "1.0"]])
+    table = tex_table(["from\nhere"], "lr", ["Method", "car"], [["a", "1.0"]])
 
     assert table.splitlines() == [
         "% needs \\usepackage{booktabs}", "% from here", "\\begin{tabular}{lr}", "\\toprule", "Method & car \\\\", "\\midrule",

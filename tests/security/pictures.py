@@ -1,4 +1,4 @@
-"""A picture with stored annotation, made without a worker."""
+"""A picture with stored annotation and its archive, made without a worker."""
 
 import zlib
 
@@ -18,7 +18,11 @@ ENTRY = zlib.compress(b'{"image": "image", "has_labels": true, "objects": []}')
 
 def add_picture(session: Session, platform: Platform, phase_id: int, truth_id: int) -> None:
     """A phase's only picture, and its annotation with a label image."""
-    session.add(PictureSource(phase_id=phase_id, mode=ImageMode.LINK, folder="/nowhere"))
+    archive = platform.files.put(JPEG)
+    source = PictureSource(
+        phase_id=phase_id, mode=ImageMode.LINK, folder="/nowhere", archive_key=archive, archive_size=len(JPEG)
+    )
+    session.add(source)
     session.flush()
     session.add(PictureBatch(phase_id=phase_id, number=0, fingerprint="of nothing", made="of nothing"))
     session.flush()

@@ -18,7 +18,17 @@ from starlette.testclient import TestClient
 
 from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
-from app.models import Announcement, Challenge, ChallengePage, Disclosure, Phase, Site, Terms, User
+from app.models import (
+    Announcement,
+    Challenge,
+    ChallengePage,
+    ChallengePicture,
+    Disclosure,
+    Phase,
+    Site,
+    Terms,
+    User,
+)
 from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
@@ -174,6 +184,7 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
             )
         )
         session.add(ChallengePage(challenge_id=here.id, contact="organisers@example.org"))
+        session.add(ChallengePicture(challenge_id=here.id, alt="A scene", digest="x", large=b"x", small=b"x"))
         session.add(Announcement(id=1_000_000, challenge_id=here.id, title="News", text="Some"))
         template = session.query(Phase).filter_by(challenge_id=here.id).one()
         people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]

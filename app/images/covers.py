@@ -1,0 +1,177 @@
+"""The picture of a challenge: the one that its organisers chose, or else some of its public images."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from io import BytesIO
+from typing import Annotated, Final
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView
+from app.challenges.terms import locked_challenge, require_organiser
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import MalformedError, NotFoundError
+from app.core.names import Visible
+from app.images.decoding import make_cover
+from app.images.packs import parts_of
+from app.images.pictures import StoredPicture, first_pictures
+from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
+from app.models import Challenge, ChallengePicture
+from app.platform import Platform
+from app.web.transfers import LARGEST_PICTURE
+
+LIMITS: Final = ChildLimits(seconds=10, memory=2 << 30, nice=10)
+IMAGES: Final = 4
+FRESH: Final = 60.0  # seconds for which the choice of images is cached
+
+
+class NewPicture(BaseModel):
+    """What organisers say about the picture of their challenge."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    alt: Annotated[
+        str,
+        Field(min_length=1, max_length=200, description="what it shows, for people who do not see it"),
+        Visible,
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What stands for a challenge on its card and its page: a picture, or else up to four of its public images, or neither.
+
+    picture: the address of the picture, 1280 by 720 pixels; small: the same in half the size; alt: what it shows; images: the
+    addresses of thumbnails.
+    """
+
+    picture: str | None = None
+    small: str | None = None
+    alt: str = ""
+    images: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CoverPage:
+    """The picture of a challenge for its organisers."""
+
+    challenge: str
+    title: str
+    cover: Cover
+
+
+def own_covers(session: Session, code: str | None = None) -> Mapping[str, Cover]:
+    """Return the pictures that organisers chose, of one challenge or of all, by the code of the challenge."""
+    statement = select(Challenge.code, ChallengePicture.digest, ChallengePicture.alt).join(Challenge)
+    if code is not None:
+        statement = statement.where(Challenge.code == code)
+    return {name: _own(name, digest, alt) for name, digest, alt in session.execute(statement)}
+
+
+def _own(code: str, digest: str, alt: str) -> Cover:
+    address = f"/challenges/{quote(code)}/picture"
+    return Cover(f"{address}.jpg?v={digest}", f"{address}-small.jpg?v={digest}", alt)
+
+
+def with_images(platform: Platform, own: Cover | None, phases: Sequence[PhaseView]) -> Cover:
+    """Return the picture that organisers chose or, without one, images of the first phase whose images everybody may see now.
+
+    The choice of the images is cached, not whether they may be seen.
+    """
+    if own is not None:
+        return own
+    for phase in phases:
+        if phase.shows_images:
+            key = ("cover", phase.id, phase.description_key)
+            if images := platform.cache.version(key, partial(_images, platform, phase), FRESH):
+                return Cover(images=images)
+    return Cover()
+
+
+def _images(platform: Platform, phase: PhaseView) -> tuple[str, ...]:
+    with platform.transaction() as session:
+        found = first_pictures(session, phase.id, IMAGES)
+    base = f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
+    return tuple(f"{base}/{quote(each.name)}/thumbnail.jpg?v={each.version}" for each in found)
+
+
+def cover_page(platform: Platform, actor: Actor, code: str) -> CoverPage:
+    """Return the picture of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
+    with platform.snapshot() as session:
+        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        own, phases = own_covers(session, code).get(code), challenges.phases_of(session, code)
+    return CoverPage(challenge.code, challenge.title, with_images(platform, own, phases))
+
+
+def set_picture(platform: Platform, actor: Actor, code: str, new: NewPicture, data: bytes | None) -> None:
+    """Set the picture of a challenge, made anew from a file, or only what the present one shows.
+
+    Raises NotFoundError, ForbiddenError, and MalformedError if the file is not an image or there is no picture yet.
+    """
+    with platform.transaction() as session:
+        require_organiser(actor, challenges.challenge_of(session, code), code)
+    sizes = _sizes(data) if data is not None else None
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        row = session.get(ChallengePicture, challenge.id)
+        if row is None:
+            if sizes is None:
+                raise MalformedError("picture: choose one")
+            row = ChallengePicture(challenge_id=challenge.id)
+            session.add(row)
+        row.alt = new.alt
+        if sizes is not None:
+            row.large, row.small = sizes
+            row.digest = sha256(row.large).hexdigest()[:16]
+        _record(session, actor, challenge, {"alt": row.alt, "digest": row.digest})
+    platform.cache.expire_versions()
+
+
+def _sizes(data: bytes) -> tuple[bytes, bytes]:
+    """Make both sizes of a picture in a child process. Raises MalformedError."""
+    if len(data) > LARGEST_PICTURE:
+        raise MalformedError(f"picture: the file may have at most {LARGEST_PICTURE >> 20} MiB")
+    try:
+        made = run_in_subprocess(LIMITS, make_cover, data)
+    except ChildFileError:
+        raise
+    except ChildError as error:
+        raise MalformedError(f"picture: this image cannot be decoded: {error}") from error
+    if made.startswith(b"!"):
+        raise MalformedError(f"picture: {made[1:].decode()}")
+    large, small = parts_of(BytesIO(made))
+    return large, small
+
+
+def remove_picture(platform: Platform, actor: Actor, code: str) -> None:
+    """Remove the picture that organisers chose, if there is one. Raises NotFoundError, ForbiddenError."""
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        row = session.get(ChallengePicture, challenge.id)
+        if row is not None:
+            session.delete(row)
+            _record(session, actor, challenge, {})
+    platform.cache.expire_versions()
+
+
+def _record(session: Session, actor: Actor, challenge: Challenge, after: dict[str, str]) -> None:
+    subject = f"challenge {challenge.id}"
+    audit.record(session, actor.user_id, "picture.change", subject, challenge_id=challenge.id, after=after)
+
+
+def stored_cover(platform: Platform, code: str, *, is_small: bool) -> StoredPicture:
+    """Return the picture that organisers chose, as JPEG. Raises NotFoundError if there is none."""
+    column = ChallengePicture.small if is_small else ChallengePicture.large
+    statement = select(column, ChallengePicture.digest).join(Challenge).where(Challenge.code == code)
+    with platform.transaction() as session:
+        row = session.execute(statement).one_or_none()
+    if row is None:
+        raise NotFoundError(f"the organisers of {code!r} have not chosen a picture")
+    return StoredPicture(*row, is_public=True)
