@@ -159,8 +159,8 @@ class _Loaded:
 def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
     counted = leaders.counts(platform)
     with platform.snapshot() as session:
-        stored = challenges.all_challenges(session)
-        phases = challenges.all_phases(session)
+        stored = challenges.listed_challenges(session, Actor())
+        phases = challenges.listed_phases(session, Actor())
         boards = leaders.board_summaries(session, phases, counted)
         newest = standings.recent_submissions(session, phases, arrivals) if arrivals else ()
         announced = news.newest(session, None, ANNOUNCED).rows if arrivals else ()

@@ -99,9 +99,9 @@ def theme(request: Request, platform: ThePlatform, theme: Annotated[Theme, Form(
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
-def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
+def find(request: Request, platform: ThePlatform, actor: CurrentActor, q: Words = "") -> Response:
     """Find challenges and public methods by name."""
-    return render(request, "home/find.html", found=home_views.find(platform, q))
+    return render(request, "home/find.html", found=home_views.find(platform, actor, q))
 
 
 @router.get("/challenges/{challenge}", dependencies=[requires(Action.READ_PUBLIC)])

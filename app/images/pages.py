@@ -12,7 +12,7 @@ from app.core.rate_limits import Limited
 from app.images import lists, pictures, viewer
 from app.images.pictures import PAGE, PageRange, PictureRules, Size, StoredPicture
 from app.images.viewer import Choice
-from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
 from app.web.forms import SentForm, field_errors, values_of
 
 router = APIRouter()
@@ -158,6 +158,7 @@ def of_run(
 ) -> Response:
     """Show true positives, near misses, false positives and missed objects of a run."""
     page = lists.examples_of_run(platform, actor, run_id, class_name)
+    mark_as_of(request, page.phase.challenge)
     return render(request, "images/lists.html", page=page)
 
 

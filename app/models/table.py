@@ -34,6 +34,15 @@ class Disclosure(enum.StrEnum):
     AT_CLOSE = "at close"  # nothing
 
 
+class ChallengeVisibility(enum.StrEnum):
+    """Who can see a challenge and everything that belongs to it."""
+
+    DRAFT = "draft"  # its organisers and admins
+    LISTED = "listed"  # everybody
+    LINK = "by link"  # everybody who has its address; it is in no list, feed or search
+    INVITED = "invited"  # people with an invitation
+
+
 class QuestionKind(enum.StrEnum):
     """What a question about a method is answered with."""
 
@@ -220,6 +229,7 @@ TYPES: dict[Any, Any] = {
         )
     },
     JobKind: enum_type(JobKind, is_open=True),
+    ChallengeVisibility: enum_type(ChallengeVisibility, is_open=True),
     EventKind: enum_type(EventKind, length=40, is_open=True),
 }
 

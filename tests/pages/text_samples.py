@@ -8,8 +8,15 @@ from typing import Any
 from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
 from app.challenges.rules import PhaseRules, RulesView, rules_of
 from app.challenges.texts import FIELDS, NewTexts, TextSheet
+from app.challenges.visibility import (
+    CreatedCode,
+    InvitationView,
+    InvitedPersonView,
+    Offer,
+    VisibilityView,
+)
 from app.core.site import FooterLink
-from app.models import Quota
+from app.models import ChallengeVisibility, Quota
 from app.operations.site import FIELDS as SITE_FIELDS
 from app.operations.site import NewSite, SiteSheet, as_plain
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
@@ -80,3 +87,25 @@ def of_the_site() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "site/settings.html", page | {"problems": dict.fromkeys((*SITE_FIELDS, "logo"), EVIL)}
         yield "site/settings.html", page | {"refused": EVIL, "theirs": {"imprint": EVIL, "privacy": ""}}
         yield "site/settings.html", page | {"preview": NewSite(name="Oak", imprint=EVIL, privacy=EVIL)}
+
+
+def of_visibility() -> Iterator[tuple[str, dict[str, Any]]]:
+    invitations = (
+        InvitationView(1, "address", EVIL, None, 0, NOW),
+        InvitationView(2, "domain", EVIL, None, 0, NOW),
+        InvitationView(3, "code", EVIL, None, 3, NOW),
+        InvitationView(4, "code", EVIL, 1200, 0, NOW),
+    )
+    people = (InvitedPersonView(7, EVIL, EVIL, EVIL, NOW),)
+    page = "visibility/visibility.html"
+    choices = [each for each in ChallengeVisibility if each is not ChallengeVisibility.DRAFT]
+    empty: dict[str, Any] = {"choices": choices, "form": {}, "problems": {}, "created": None}
+    for each in ChallengeVisibility:
+        yield page, {"page": VisibilityView("VOC2007", EVIL, each, None, (), ()), **empty}
+    full = VisibilityView("VOC2007", EVIL, ChallengeVisibility.INVITED, NOW, invitations, people)
+    names = ("visibility", "people", "note", "uses")
+    wrong = {"form": dict.fromkeys(names, EVIL), "problems": dict.fromkeys(names, EVIL)}
+    yield page, {"page": full, **empty, **wrong}
+    yield page, {"page": full, **empty, "created": CreatedCode(7, EVIL, EVIL)}
+    yield "visibility/invited.html", {"offer": None, "secret": EVIL}
+    yield "visibility/invited.html", {"offer": Offer("VOC2007", EVIL), "secret": EVIL}
