@@ -42,6 +42,7 @@ from app.operations import (
     documentation_pages,
     health_api,
     metrics,
+    setup_pages,
     site_api,
     site_pages,
     storage_api,
@@ -169,6 +170,7 @@ PAGES = (
     phase_pages.calendars,
     administration_pages.router,
     site_pages.router,
+    setup_pages.router,
     audit_pages.router,
     documentation_pages.router,
 )

@@ -15,6 +15,7 @@ from app.core.errors import MalformedError, NotFoundError
 from app.figures import published
 from app.figures.published import PublishedLine
 from app.home.home import ChallengeSummary, Representative, representative_images, shown_phase, summaries
+from app.people import accounts
 from app.platform import Platform
 from app.results import leaders, standings
 from app.results.leaders import BoardSummary, Counts
@@ -94,6 +95,7 @@ class HomeView:
     pictures: PhasePictures | None = None  # of an open phase with public images
     main_board: BoardSummary | None = None  # of the challenges that are open, the one with most methods
     news: tuple[AnnouncementView, ...] = ()  # the newest of all challenges
+    is_set_up: bool = True  # there is an admin
 
 
 def next_deadline(phases: Sequence[PhaseView]) -> PhaseView | None:
@@ -154,6 +156,7 @@ class _Loaded:
     newest: tuple[RecentSubmission, ...]
     counted: Counts
     announced: tuple[AnnouncementView, ...]
+    is_set_up: bool
 
 
 def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
@@ -164,7 +167,14 @@ def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
         boards = leaders.board_summaries(session, phases, counted)
         newest = standings.recent_submissions(session, phases, arrivals) if arrivals else ()
         announced = news.newest(session, None, ANNOUNCED).rows if arrivals else ()
-    return _Loaded(summaries(stored, phases), phases, boards, newest, counted, announced)
+        is_set_up = not arrivals or accounts.has_admin(session, platform.settings)
+    return _Loaded(summaries(stored, phases), phases, boards, newest, counted, announced, is_set_up)
+
+
+def is_set_up(platform: Platform) -> bool:
+    """Whether this server has an admin."""
+    with platform.reading() as session:
+        return accounts.has_admin(session, platform.settings)
 
 
 def home(platform: Platform) -> HomeView:
@@ -179,6 +189,7 @@ def home(platform: Platform) -> HomeView:
         deadline=next_deadline(loaded.phases),
         newest=loaded.newest,
         news=loaded.announced,
+        is_set_up=loaded.is_set_up,
         published=published.lines(platform),
         pictures=_pictures_of_first(platform, open_),
         main_board=max(

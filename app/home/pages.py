@@ -16,6 +16,7 @@ from app.home.home import ChallengeView, competitions_of, timeline_of
 from app.home.overview import own_view
 from app.results.standings import MOST_PAGES
 from app.web.dependencies import (
+    SETUP_COOKIE,
     CurrentActor,
     ThePlatform,
     limited,
@@ -50,6 +51,8 @@ Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, b
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Show what this site is, what is open and what is new."""
+    if SETUP_COOKIE in request.cookies and not front.is_set_up(platform):
+        return RedirectResponse("/setup", status_code=303)
     is_admin = actor.is_admin  # an empty server tells them what to do
 
     def read() -> dict[str, Any]:

@@ -94,6 +94,8 @@ class OneTimeLink(Base):
     __tablename__ = "one_time_link"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
     challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))  # None: it makes an admin
+    # whether it is the code of /setup, which is void as soon as there is an admin
+    is_setup: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))

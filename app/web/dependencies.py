@@ -33,6 +33,7 @@ from app.web.theme import Theme, splices_of_theme, theme_of
 ROOT = Path(__file__).parents[2]
 
 SESSION_COOKIE = "heldout_session"
+SETUP_COOKIE = "heldout_setup"  # the code of whoever is setting up this server
 
 
 def platform_of_request(request: Request) -> Platform:

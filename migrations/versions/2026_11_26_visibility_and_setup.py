@@ -1,4 +1,4 @@
-"""Visibility of challenges and invitations to them."""
+"""Visibility of challenges and invitations to them; the code of the setup; the sentence of the site."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -85,3 +85,8 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_invited_person_invitation_id"), "invited_person", ["invitation_id"])
     op.create_index(op.f("ix_invited_person_user_id"), "invited_person", ["user_id"])
+    op.add_column(
+        "one_time_link",
+        sa.Column("is_setup", sa.Boolean(), server_default=sa.text("false"), nullable=False),
+    )
+    op.add_column("site", sa.Column("tagline", sa.String(), server_default=sa.text("''"), nullable=False))

@@ -46,7 +46,7 @@ from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
 from tests.pages.team_samples import of_teams
-from tests.pages.text_samples import of_texts, of_visibility
+from tests.pages.text_samples import of_setup, of_texts, of_visibility
 from tests.pages.views import (
     METHOD,
     NOW,
@@ -89,6 +89,7 @@ def samples() -> Iterator[Sample]:
     yield from of_teams()
     yield from of_texts()
     yield from of_visibility()
+    yield from of_setup()
     yield from of_the_rest()
 
 

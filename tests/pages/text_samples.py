@@ -16,9 +16,11 @@ from app.challenges.visibility import (
     VisibilityView,
 )
 from app.core.site import FooterLink
+from app.jobs.mail import MailLocation
 from app.models import ChallengeVisibility, Quota
 from app.operations.site import FIELDS as SITE_FIELDS
 from app.operations.site import NewSite, SiteSheet, as_plain
+from app.operations.trial_mail import TrialMail
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE, VAL
@@ -109,3 +111,28 @@ def of_visibility() -> Iterator[tuple[str, dict[str, Any]]]:
     yield page, {"page": full, **empty, "created": CreatedCode(7, EVIL, EVIL)}
     yield "visibility/invited.html", {"offer": None, "secret": EVIL}
     yield "visibility/invited.html", {"offer": Offer("VOC2007", EVIL), "secret": EVIL}
+
+
+def of_setup() -> Iterator[tuple[str, dict[str, Any]]]:
+    for form, problems in (({}, {}), (dict.fromkeys(BASICS, EVIL), dict.fromkeys(BASICS, EVIL))):
+        typed: dict[str, Any] = {"form": form, "problems": problems}
+        yield "setup/code.html", typed
+        yield "setup/account.html", typed
+        for trial in trials():
+            yield "setup/server.html", {**typed, "trial": trial}
+    yield "setup/over.html", {}
+    yield "setup/done.html", {"sample": None}
+    yield "setup/done.html", {"sample": "sample"}
+
+
+BASICS = ("name", "tagline", "contact", "code", "email", "password")
+
+
+def trials() -> Iterator[TrialMail]:
+    here = MailLocation(is_sent=False, folder=EVIL)
+    trial = TrialMail("ash@example.org", None, is_waiting=False, error=None, place=here, lacks=(EVIL,))
+    yield trial
+    yield replace(trial, asked_at=NOW)
+    yield replace(trial, asked_at=NOW, place=MailLocation(is_sent=True), lacks=())
+    yield replace(trial, asked_at=NOW, is_waiting=True)
+    yield replace(trial, asked_at=NOW, is_waiting=True, error=EVIL)
