@@ -142,6 +142,9 @@ class MailTemplate(StrEnum):
     NEW_BROWSER = "new-browser"
     ACCOUNT_DELETED = "account-deleted"
     TRIAL = "trial"
+    CREATION_ASKED = "creation-asked"
+    CREATION_APPROVED = "creation-approved"
+    CREATION_REFUSED = "creation-refused"
 
 
 @dataclass(frozen=True, slots=True)

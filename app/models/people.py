@@ -88,6 +88,33 @@ class InvitedPerson(Base):
     redeemed_at: Mapped[datetime] = now_column()
 
 
+class ChallengeCreator(Base):
+    """A person, other than admins, who may create challenges where the rule of the site lets named people do so."""
+
+    __tablename__ = "challenge_creator"
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), primary_key=True)
+    added_at: Mapped[datetime] = now_column()
+
+
+class CreationRequest(Base):
+    """A request to be allowed to create challenges; a person has one at most that is not decided."""
+
+    __tablename__ = "creation_request"
+    __table_args__ = (
+        Index(
+            "uq_creation_request_open", "user_id", unique=True, postgresql_where=text("decided_at IS NULL")
+        ),
+        CheckConstraint("(decided_at IS NULL) = (is_approved IS NULL)", name="decided_with_outcome"),
+    )
+    id: Mapped[int] = key_column()
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    sentence: Mapped[str]  # what the person wants to run
+    asked_at: Mapped[datetime] = now_column()
+    decided_at: Mapped[datetime | None]
+    is_approved: Mapped[bool | None]
+    reason: Mapped[str] = mapped_column(default="")  # of a refusal
+
+
 class OneTimeLink(Base):
     """A link that makes the first person who uses it an organiser of a challenge, or an admin."""
 

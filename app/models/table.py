@@ -43,6 +43,14 @@ class ChallengeVisibility(enum.StrEnum):
     INVITED = "invited"  # people with an invitation
 
 
+class CreationRule(enum.StrEnum):
+    """Who may create challenges."""
+
+    ADMINS = "admins"
+    NAMED = "named people"  # and admins
+    APPROVAL = "after approval"  # everybody whose request an admin has approved, named people, and admins
+
+
 class QuestionKind(enum.StrEnum):
     """What a question about a method is answered with."""
 
@@ -230,6 +238,7 @@ TYPES: dict[Any, Any] = {
     },
     JobKind: enum_type(JobKind, is_open=True),
     ChallengeVisibility: enum_type(ChallengeVisibility, is_open=True),
+    CreationRule: enum_type(CreationRule, is_open=True),
     EventKind: enum_type(EventKind, length=40, is_open=True),
 }
 

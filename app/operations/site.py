@@ -16,11 +16,11 @@ from app.core.access import Actor
 from app.core.errors import ConflictError, MalformedError, NotFoundError
 from app.core.names import Visible, folded, is_mail_address
 from app.core.site import NAME, FooterLink, accent_style, checked_accent
-from app.models import Site
+from app.models import CreationRule, Site
 from app.platform import Platform
 from app.web.markdown import LONGEST
 
-FIELDS: Final = ("name", "tagline", "accent", "contact", "links", "imprint", "privacy")
+FIELDS: Final = ("name", "tagline", "creation", "accent", "contact", "links", "imprint", "privacy")
 LARGEST_LOGO: Final = 512 << 10  # bytes
 MOST_PIXELS: Final = 4_000_000
 LOGO_SIZE: Final = (480, 96)  # at most, in pixels
@@ -53,6 +53,7 @@ class NewSite(BaseModel):
 
     name: Annotated[str, Field(min_length=2, max_length=40), Visible] = NAME
     tagline: Annotated[str, Field(max_length=300, description="a sentence on the home page")] = ""
+    creation: Annotated[CreationRule, Field(description="who may create challenges")] = CreationRule.ADMINS
     accent: Annotated[
         str,
         Field(description="a colour such as #2456d6; empty for the usual one"),
@@ -80,6 +81,7 @@ class SiteSheet:
     privacy: str = ""
     logo: str = ""
     tagline: str = ""
+    creation: CreationRule = CreationRule.ADMINS
 
 
 def sheet(platform: Platform) -> SiteSheet:
@@ -101,6 +103,7 @@ def _sheet(row: Site) -> SiteSheet:
         row.privacy,
         row.logo_digest,
         row.tagline,
+        row.creation,
     )
 
 
@@ -114,6 +117,7 @@ def _stored(session: Session) -> Site:
             version=0,
             name=NAME,
             tagline="",
+            creation=CreationRule.ADMINS,
             accent="",
             contact="",
             links=[],

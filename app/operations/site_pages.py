@@ -79,6 +79,7 @@ def change(request: Request, platform: ThePlatform, actor: CurrentActor, sent: S
     """Change the settings of the site, or show a preview of its legal texts."""
     form = values_of(sent, NewSite)
     stored = site.sheet(platform)
+    form["creation"] = form["creation"] or stored.creation.value
     try:
         new = NewSite.model_validate(form | {"links": _links(form["links"])})
         if sent.get("preview"):

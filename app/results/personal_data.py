@@ -28,6 +28,7 @@ from app.models import (
     Challenge,
     ChallengeInvitation,
     ChallengeOrganiser,
+    CreationRequest,
     DataDownload,
     DataFile,
     Identity,
@@ -323,6 +324,10 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
     ).join(InvitedPerson, InvitedPerson.challenge_id == Challenge.id).where(
         InvitedPerson.user_id == user_id
     )  # fmt: skip
+    yield "requests", select(
+        CreationRequest.id, CreationRequest.sentence, CreationRequest.asked_at, CreationRequest.decided_at,
+        CreationRequest.is_approved, CreationRequest.reason,
+    ).where(CreationRequest.user_id == user_id)  # fmt: skip
     yield "downloads", select(
         DataDownload.id, Challenge.code.label("challenge"), DataFile.name.label("file"), DataDownload.version,
         DataDownload.terms_version, DataDownload.requests, DataDownload.first_at, DataDownload.last_at,

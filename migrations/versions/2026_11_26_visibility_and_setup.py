@@ -1,4 +1,4 @@
-"""Visibility of challenges and invitations to them; the code of the setup; the sentence of the site."""
+"""Visibility of challenges and invitations to them; the code of the setup; who may create challenges."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -90,3 +90,42 @@ def upgrade() -> None:
         sa.Column("is_setup", sa.Boolean(), server_default=sa.text("false"), nullable=False),
     )
     op.add_column("site", sa.Column("tagline", sa.String(), server_default=sa.text("''"), nullable=False))
+    op.add_column(
+        "site",
+        sa.Column("creation", sa.String(length=20), server_default=sa.text("'admins'"), nullable=False),
+    )
+    op.create_table(
+        "challenge_creator",
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_challenge_creator_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("user_id", name=op.f("pk_challenge_creator")),
+    )
+    op.create_table(
+        "creation_request",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("sentence", sa.String(), nullable=False),
+        sa.Column("asked_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("decided_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("is_approved", sa.Boolean(), nullable=True),
+        sa.Column("reason", sa.String(), nullable=False),
+        sa.CheckConstraint(
+            "(decided_at IS NULL) = (is_approved IS NULL)",
+            name=op.f("ck_creation_request_decided_with_outcome"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_creation_request_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_creation_request")),
+    )
+    op.create_index(op.f("ix_creation_request_user_id"), "creation_request", ["user_id"])
+    op.create_index(
+        "uq_creation_request_open",
+        "creation_request",
+        ["user_id"],
+        unique=True,
+        postgresql_where=sa.text("decided_at IS NULL"),
+    )

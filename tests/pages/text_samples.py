@@ -17,10 +17,11 @@ from app.challenges.visibility import (
 )
 from app.core.site import FooterLink
 from app.jobs.mail import MailLocation
-from app.models import ChallengeVisibility, Quota
+from app.models import ChallengeVisibility, CreationRule, Quota
 from app.operations.site import FIELDS as SITE_FIELDS
 from app.operations.site import NewSite, SiteSheet, as_plain
 from app.operations.trial_mail import TrialMail
+from app.organising.creating import Creator, CreatorsView, OwnRequest, RequestView
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE, VAL
@@ -136,3 +137,24 @@ def trials() -> Iterator[TrialMail]:
     yield replace(trial, asked_at=NOW, place=MailLocation(is_sent=True), lacks=())
     yield replace(trial, asked_at=NOW, is_waiting=True)
     yield replace(trial, asked_at=NOW, is_waiting=True, error=EVIL)
+
+
+def of_creating() -> Iterator[tuple[str, dict[str, Any]]]:
+    asked = RequestView(7, 8, EVIL, EVIL, EVIL, NOW, None, None, "")
+    refused = replace(asked, decided_at=NOW, is_approved=False, reason=EVIL)
+    wrong = {"form": {"email": EVIL, "reason-7": EVIL}, "problems": {"email": EVIL, "reason-7": EVIL}}
+    for rule in CreationRule:
+        yield "creating/creators.html", {"page": CreatorsView(rule, (), (), ()), "form": {}, "problems": {}}
+    creators = (Creator(8, EVIL, EVIL, NOW),)
+    page = CreatorsView(
+        CreationRule.APPROVAL, creators, (asked,), (refused, replace(refused, is_approved=True))
+    )
+    yield "creating/creators.html", {"page": page, **wrong}
+    for own in (
+        OwnRequest(may_create=True, can_ask=False, last=None),
+        OwnRequest(may_create=False, can_ask=False, last=None),
+        OwnRequest(may_create=False, can_ask=False, last=asked),
+        OwnRequest(may_create=False, can_ask=True, last=refused),
+    ):
+        yield "creating/own.html", {"own": own, "form": {}, "problems": {}}
+        yield "creating/own.html", {"own": own, "form": {"sentence": EVIL}, "problems": {"sentence": EVIL}}
