@@ -46,7 +46,7 @@ from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
 from tests.pages.team_samples import of_teams
-from tests.pages.text_samples import of_creating, of_setup, of_texts, of_visibility
+from tests.pages.text_samples import of_creating, of_settings, of_setup, of_texts, of_visibility
 from tests.pages.views import (
     METHOD,
     NOW,
@@ -90,6 +90,7 @@ def samples() -> Iterator[Sample]:
     yield from of_texts()
     yield from of_visibility()
     yield from of_setup()
+    yield from of_settings()
     yield from of_creating()
     yield from of_the_rest()
 

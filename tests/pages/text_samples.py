@@ -18,6 +18,7 @@ from app.challenges.visibility import (
 from app.core.site import FooterLink
 from app.jobs.mail import MailLocation
 from app.models import ChallengeVisibility, CreationRule, Quota
+from app.operations.settings_view import SettingGroup, SettingsView, SettingView
 from app.operations.site import FIELDS as SITE_FIELDS
 from app.operations.site import NewSite, SiteSheet, as_plain
 from app.operations.trial_mail import TrialMail
@@ -158,3 +159,13 @@ def of_creating() -> Iterator[tuple[str, dict[str, Any]]]:
     ):
         yield "creating/own.html", {"own": own, "form": {}, "problems": {}}
         yield "creating/own.html", {"own": own, "form": {"sentence": EVIL}, "problems": {"sentence": EVIL}}
+
+
+def of_settings() -> Iterator[tuple[str, dict[str, Any]]]:
+    group = SettingGroup(
+        EVIL, (SettingView(EVIL, EVIL, EVIL, is_fixed=True), SettingView("A", "", "", is_fixed=False))
+    )
+    written = SiteSheet(1, EVIL, EVIL, EVIL, (), EVIL, EVIL, "x", EVIL, CreationRule.APPROVAL)
+    for trial in trials():
+        yield "site/all.html", {"view": SettingsView(SiteSheet(), (group,)), "trial": trial}
+    yield "site/all.html", {"view": SettingsView(written, (group,)), "trial": trial}
