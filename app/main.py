@@ -13,7 +13,16 @@ from app.boards import pages as boards_pages
 from app.boards import team_api as boards_team_api
 from app.boards import team_pages as boards_team_pages
 from app.challenges import api as challenges_api
-from app.challenges import data_api, data_pages, example_pages, news_pages, text_api, text_pages
+from app.challenges import (
+    data_api,
+    data_pages,
+    example_pages,
+    news_pages,
+    text_api,
+    text_pages,
+    visibility_api,
+    visibility_pages,
+)
 from app.challenges import pages as challenges_pages
 from app.core import logs
 from app.core.problems import problem_responses
@@ -33,6 +42,7 @@ from app.operations import (
     documentation_pages,
     health_api,
     metrics,
+    setup_pages,
     site_api,
     site_pages,
     storage_api,
@@ -44,6 +54,7 @@ from app.organising import (
     approval_pages,
     audit_api,
     audit_pages,
+    creating_pages,
     disclosure_pages,
     phase_api,
     phase_pages,
@@ -105,6 +116,7 @@ API = (
     home_api.router,
     challenges_api.router,
     text_api.router,
+    visibility_api.router,
     data_api.router,
     image_api.router,
     personal_data_api.router,
@@ -132,6 +144,7 @@ PAGES = (
     challenges_pages.router,
     text_pages.router,
     news_pages.router,
+    visibility_pages.router,
     login_pages.router,
     second_factor_pages.router,
     openid_pages.router,
@@ -158,6 +171,8 @@ PAGES = (
     phase_pages.calendars,
     administration_pages.router,
     site_pages.router,
+    creating_pages.router,
+    setup_pages.router,
     audit_pages.router,
     documentation_pages.router,
 )

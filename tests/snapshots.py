@@ -57,13 +57,13 @@ def main() -> None:
     options = parser.parse_args()
     printed = options.log.read_text()
     address = re.search(r"pages\s+(http://\S+?)/\s", printed)
-    links = dict(re.findall(r"(organiser|admin)\s+http://[^/]+(/role-links/\S+)", printed))
+    links = dict(re.findall(r"(organiser|set up)\s+http://[^/]+(/(?:role-links/|setup\?)\S+)", printed))
     if address is None or len(links) < 2:
         parser.error("the log has no address, or the links in it are missing")
     for role in ROLES:
         with httpx2.Client(base_url=address[1], timeout=60, headers={"Accept": "text/html,*/*"}) as client:
             if role != "visitor":
-                _register(client, role, links.get(role))
+                _register(client, role, links.get("set up" if role == "admin" else role))
             count = _walk(client, options.folder / role)
         print(f"{role}: {count} answers")  # noqa: T201
 
@@ -71,9 +71,11 @@ def main() -> None:
 def _register(client: httpx2.Client, role: str, link: str | None) -> None:
     email = f"{role}-{time.time_ns()}@example.org"
     _good(client.post("/register", data={"email": email, "name": role.title(), "password": PASSWORD}))
-    if link:
+    if link and role == "organiser":
         _good(client.post(link))
-    if role == "admin":
+    if link and role == "admin":
+        _good(client.get(link))
+        _good(client.post("/setup/promote"))
         page = _good(client.post("/account/second-factor/start", follow_redirects=True)).text
         secret = re.search(r"<code>([A-Z2-7 ]{16,})</code>", page)
         if secret is None:

@@ -22,6 +22,7 @@ from app.web.dependencies import (
     ThePlatform,
     actor_of_request,
     limited,
+    mark_as_of,
     platform_of_request,
     render,
     requires,
@@ -102,6 +103,7 @@ def _team(
         platform_of_request(request), actor_of_request(request), team_id, after, before
     )
     filled = {"name": page.name, "affiliation": page.affiliation, "uses": "1", "days": "7", **form}
+    mark_as_of(request, page.challenge)
     response = render(
         request, "teams/team.html", code=code, team=page, form=filled, problems=problems, new_link=new_link
     )

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_past_embargo
 from app.challenges.disclosure import visibility_for
-from app.core.access import Action, Actor, State, rows_for
+from app.core.access import Action, Actor, State, rows_for, visible_to
 from app.core.errors import NotFoundError
 from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team
 from app.people import invitations, teams
@@ -126,10 +126,12 @@ def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Ch
     return (row[0], row[1]) if row else None
 
 
-def challenges_without_team(session: Session, user_id: int | None) -> tuple[ChallengeChoice, ...]:
+def challenges_without_team(session: Session, actor: Actor) -> tuple[ChallengeChoice, ...]:
     """List the challenges in which a user has no team, newest first."""
-    theirs = select(Member.challenge_id).where(Member.user_id == user_id)
-    statement = select(Challenge.code, Challenge.title).where(Challenge.id.not_in(theirs))
+    theirs = select(Member.challenge_id).where(Member.user_id == actor.user_id)
+    statement = select(Challenge.code, Challenge.title).where(
+        Challenge.id.not_in(theirs), visible_to(actor, Challenge.id, in_lists=True)
+    )
     return tuple(ChallengeChoice(*row) for row in session.execute(statement.order_by(Challenge.id.desc())))
 
 
@@ -138,7 +140,7 @@ def my_teams(platform: Platform, actor: Actor) -> MyTeams:
     with platform.snapshot() as session:
         return MyTeams(
             teams.teams_of(session, actor.user_id),
-            challenges_without_team(session, actor.user_id),
+            challenges_without_team(session, actor),
         )
 
 

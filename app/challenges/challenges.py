@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, aliased
 
 import scoring
 from app.challenges.availability import audience_of_images, offers_of_images
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, rows_for, visible_to
 from app.core.errors import NotFoundError
 from app.models import (
     Audience,
@@ -246,6 +246,11 @@ def all_phases(session: Session) -> list[PhaseView]:
     return _phases(session, PHASES)
 
 
+def listed_phases(session: Session, actor: Actor) -> list[PhaseView]:
+    """Return the phases of all challenges that lists show this reader, the newest challenge first."""
+    return _phases(session, PHASES.where(visible_to(actor, Phase.challenge_id, in_lists=True)))
+
+
 def organised_by(actor: Actor) -> ColumnElement[bool]:
     """The phases that the reader organises, as a condition for statements with Phase."""
     return rows_for(actor, Action.ORGANISE, challenge=Phase.challenge_id)
@@ -269,6 +274,12 @@ def challenge_of(session: Session, code: str) -> Challenge | None:
 def all_challenges(session: Session) -> list[Challenge]:
     """Return every challenge, the newest first."""
     return list(session.scalars(select(Challenge).order_by(Challenge.id.desc())))
+
+
+def listed_challenges(session: Session, actor: Actor) -> list[Challenge]:
+    """Return every challenge that lists show this reader, the newest first."""
+    shown = select(Challenge).where(visible_to(actor, Challenge.id, in_lists=True))
+    return list(session.scalars(shown.order_by(Challenge.id.desc())))
 
 
 def boards_of(session: Session, phase_ids: Sequence[int]) -> list[Board]:

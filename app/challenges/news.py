@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, Protocol, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import func, select, true
+from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
@@ -16,7 +16,7 @@ from app.challenges.rules import date_in_words
 from app.challenges.terms import require_organiser
 from app.challenges.texts import Lines
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, visible_to
 from app.core.audit import Facts
 from app.core.errors import ConflictError, NotFoundError
 from app.core.names import Visible
@@ -154,12 +154,12 @@ def announce_ground_truth(session: Session, challenge_id: int, image_set: str, v
 def newest(
     session: Session, code: str | None, limit: int, before: int | None = None
 ) -> RowPage[AnnouncementView]:
-    """Return announcements, newest first. code: of one challenge, None for all; before: those that are older than this one."""
+    """Return announcements, newest first. code: of one challenge, None for all listed ones; before: older than this one."""
     statement = (
         select(Announcement, Challenge.code, Challenge.title)
         .join(Challenge)
         .where(
-            Challenge.code == code if code is not None else true(),
+            _of_challenge(code),
             Announcement.id < before if before else true(),
         )
         .order_by(Announcement.id.desc())
@@ -167,6 +167,10 @@ def newest(
     )
     found = [_view(*row) for row in session.execute(statement)]
     return page_of(found, limit, number=lambda row: row.id)
+
+
+def _of_challenge(code: str | None) -> ColumnElement[bool]:
+    return Challenge.code == code if code is not None else visible_to(Actor(), Challenge.id, in_lists=True)
 
 
 def _view(row: Announcement, code: str, title: str) -> AnnouncementView:
@@ -293,11 +297,7 @@ def feed(platform: Platform, code: str | None) -> Feed:
         if code is not None and challenge is None:
             raise NotFoundError(f"there is no challenge {code!r}")
         rows = newest(session, code, FEED).rows
-        started = session.scalar(
-            select(func.max(Challenge.created_at)).where(
-                Challenge.code == code if code is not None else true()
-            )
-        )
+        started = session.scalar(select(func.max(Challenge.created_at)).where(_of_challenge(code)))
     updated = max((row.updated_at for row in rows), default=started or EPOCH)
     title = challenge.title if challenge else ""
     return Feed(title, f"/challenges/{code}/news" if challenge else "/", rows, updated)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sqlalchemy import ColumnElement, and_, false, or_, select, true
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.models import Member, Role
+from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, Member, Role
 
 
 class Action(enum.StrEnum):
@@ -270,17 +270,20 @@ def rows_for(
     """The condition for rows to which `actor` may do `action`; team membership is as of the query.
 
     team, challenge: the columns with the team and the challenge of a row, if it has them; states: the condition for each
-    state, needed if the permissions differ by state. A row can be in several states.
+    state, needed if the permissions differ by state. A row can be in several states. Rows of a challenge that the actor may
+    not see are never among them.
     """
     if not states:
         [relations] = set(PERMISSIONS[action].values())
-        return _relates(actor, relations, team, challenge)
-    return or_(
-        *(
-            and_(states[state], _relates(actor, relations, team, challenge))
-            for state, relations in PERMISSIONS[action].items()
+        related = _relates(actor, relations, team, challenge)
+    else:
+        related = or_(
+            *(
+                and_(states[state], _relates(actor, relations, team, challenge))
+                for state, relations in PERMISSIONS[action].items()
+            )
         )
-    )
+    return related if challenge is None else and_(related, visible_to(actor, challenge))
 
 
 def _relates(
@@ -299,3 +302,52 @@ def _relates(
     if Relation.ORGANISER in relations and challenge is not None and actor.is_organiser:
         found.append(challenge.in_(actor.organises))
     return or_(*found)
+
+
+def visible_to(actor: Actor, challenge: Number, *, in_lists: bool = False) -> ColumnElement[bool]:
+    """The condition for rows of challenges that the actor may see. challenge: the column with the id of the challenge.
+
+    in_lists: only challenges that a list, a feed or a search shows this actor: of those that are reached by their address
+    alone, the actor's own.
+    """
+    return true() if actor.is_admin else challenge.in_(_visible_challenges(actor, in_lists=in_lists))
+
+
+def _visible_challenges(actor: Actor, *, in_lists: bool) -> Select[int]:
+    shown = (
+        (ChallengeVisibility.LISTED,) if in_lists else (ChallengeVisibility.LISTED, ChallengeVisibility.LINK)
+    )
+    found: list[ColumnElement[bool]] = [Challenge.visibility.in_(shown)]
+    if actor.is_organiser:
+        found.append(Challenge.id.in_(actor.organises))
+    if actor.is_logged_in:
+        own = select(Member.challenge_id).where(Member.user_id == actor.user_id)
+        redeemed = select(InvitedPerson.challenge_id).where(InvitedPerson.user_id == actor.user_id)
+        invited = and_(
+            Challenge.visibility == ChallengeVisibility.INVITED,
+            or_(Challenge.id.in_(own), Challenge.id.in_(redeemed), Challenge.id.in_(_inviting(actor))),
+        )
+        found += [invited, and_(Challenge.visibility == ChallengeVisibility.LINK, Challenge.id.in_(own))]
+    return select(Challenge.id).where(or_(*found))
+
+
+def _inviting(actor: Actor) -> Select[int]:
+    """The challenges to which the actor's address or its domain is invited; it has to be confirmed."""
+    _, _, domain = actor.email.rpartition("@")
+    return select(ChallengeInvitation.challenge_id).where(
+        ChallengeInvitation.revoked_at.is_(None),
+        or_(ChallengeInvitation.address == actor.email, ChallengeInvitation.domain == domain)
+        if actor.is_verified
+        else false(),
+    )
+
+
+def visibility_of(session: Session, code: str) -> ChallengeVisibility | None:
+    """Return who can see the challenge with this code; None if there is none."""
+    return session.scalar(select(Challenge.visibility).where(Challenge.code == code))
+
+
+def can_see(session: Session, actor: Actor, code: str) -> bool:
+    """Whether there is a challenge with this code that the actor may see."""
+    statement = select(Challenge.id).where(Challenge.code == code, visible_to(actor, Challenge.id))
+    return session.scalar(statement) is not None

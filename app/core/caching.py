@@ -92,6 +92,12 @@ class Cache:
         result: Version = self._once(("version", epoch, key), read_and_keep, patience)
         return result
 
+    def known_version(self, key: Hashable) -> Any:
+        """Return the version for `key` if it need not be read again, without waiting for anything."""
+        with self._lock:
+            known = self._versions.get(key)
+        return known.value if known is not None else None
+
     def expire_versions(self, kind: str | None = None) -> None:
         """Expire all versions but `lasting` ones; the results of reads in progress are dropped.
 

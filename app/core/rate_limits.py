@@ -34,6 +34,7 @@ class Limited(enum.StrEnum):
     REGISTER = "register"  # by client address
     UPLOAD = "upload"  # by person: uploads, checks and submissions
     CHANGE = "change"  # by person
+    CODE = "code"  # by person or client address: codes of invitations and of the setup
     VIEW = "view"  # by person or client address: expensive pages
 
 
@@ -43,6 +44,7 @@ SUBJECTS = {
     Limited.REGISTER: "registrations from your address",
     Limited.UPLOAD: "uploads, checks and submissions",
     Limited.CHANGE: "changes of methods, teams, tokens and links",
+    Limited.CODE: "codes of invitations and of the setup",
     Limited.VIEW: "pages with images, curves, figures, comparisons or selections",
 }
 

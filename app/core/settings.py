@@ -214,6 +214,10 @@ class LoginSettings(BaseSettings):
         Rates,
         Field(description="changes of one person: methods, teams, invitations, tokens, links"),
     ] = "120/10 minutes;1000/day"
+    limit_code: Annotated[
+        Rates,
+        Field(description="codes of invitations to a challenge and of the setup, from one person or address"),
+    ] = "20/minute;100/hour"
     limit_view: Annotated[
         Rates,
         Field(

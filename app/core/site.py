@@ -37,20 +37,21 @@ class SiteView:
     has_imprint: bool = False
     has_privacy: bool = False
     logo: str = ""
+    tagline: str = ""
 
 
 def load_site(session: Session) -> SiteView:
     """Return the settings of the site, by default those of a new installation."""
     statement = select(
         Site.name, Site.version, Site.accent, Site.contact, Site.links, Site.imprint != "", Site.privacy != "",
-        Site.logo_digest,
+        Site.logo_digest, Site.tagline,
     )  # fmt: skip
     row = session.execute(statement).one_or_none()
     if row is None:
         return SiteView()
-    name, version, accent, contact, links, has_imprint, has_privacy, logo = row
+    name, version, accent, contact, links, has_imprint, has_privacy, logo, tagline = row
     footer = tuple(FooterLink(each["title"], each["address"]) for each in links)
-    return SiteView(name, version, accent, contact, footer, has_imprint, has_privacy, logo)
+    return SiteView(name, version, accent, contact, footer, has_imprint, has_privacy, logo, tagline)
 
 
 Colour = tuple[float, float, float]  # red, green and blue in [0, 1]

@@ -9,7 +9,7 @@ from app.home import home as home_views
 from app.home.front import ChallengeBoards, ChallengeCard, HomeView
 from app.home.home import ChallengeView, CompetitionView, SearchResult
 from app.home.pages import Page, Set, State, Task, Words
-from app.web.dependencies import ThePlatform, limited, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["challenges"], dependencies=[requires(Action.READ_PUBLIC)])
 
@@ -21,9 +21,9 @@ def home(platform: ThePlatform) -> HomeView:
 
 
 @router.get("/find", dependencies=[limited(Limited.VIEW)])
-def find(platform: ThePlatform, q: Words = "") -> SearchResult:
+def find(platform: ThePlatform, actor: CurrentActor, q: Words = "") -> SearchResult:
     """Find challenges and public methods by name, best match first."""
-    return home_views.find(platform, q)
+    return home_views.find(platform, actor, q)
 
 
 @router.get("/challenges")

@@ -9,12 +9,14 @@ from typing import Final
 from app.challenges import challenges, news, texts
 from app.challenges.challenges import PhaseState, PhaseView, offered_competitions
 from app.challenges.news import AnnouncementView
+from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
 from app.figures import published
 from app.figures.published import PublishedLine
 from app.home.home import ChallengeSummary, shown_phase, summaries
 from app.images import covers
 from app.images.covers import Cover
+from app.people import accounts
 from app.platform import Platform
 from app.results import leaders, standings
 from app.results.leaders import BoardSummary, Counts
@@ -84,6 +86,7 @@ class HomeView:
     published: tuple[PublishedLine, ...] = ()  # historical challenges, not scored here
     main_board: BoardSummary | None = None  # of the challenges that are open, the one with most methods
     news: tuple[AnnouncementView, ...] = ()  # the newest of all challenges
+    is_set_up: bool = True  # there is an admin
 
 
 def next_deadline(phases: Sequence[PhaseView]) -> PhaseView | None:
@@ -146,18 +149,28 @@ class _Loaded:
     announced: tuple[AnnouncementView, ...]
     covers: Mapping[str, Cover]  # of their own, by challenge
     taglines: Mapping[str, str]
+    is_set_up: bool
 
 
 def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
     counted = leaders.counts(platform)
     with platform.snapshot() as session:
-        stored = challenges.all_challenges(session)
-        phases = challenges.all_phases(session)
+        stored = challenges.listed_challenges(session, Actor())
+        phases = challenges.listed_phases(session, Actor())
         boards = leaders.board_summaries(session, phases, counted)
         newest = standings.recent_submissions(session, phases, arrivals) if arrivals else ()
         announced = news.newest(session, None, ANNOUNCED).rows if arrivals else ()
         own, taglines = covers.own_covers(session), texts.taglines(session)
-    return _Loaded(summaries(stored, phases), phases, boards, newest, counted, announced, own, taglines)
+        is_set_up = not arrivals or accounts.has_admin(session, platform.settings)
+    return _Loaded(
+        summaries(stored, phases), phases, boards, newest, counted, announced, own, taglines, is_set_up
+    )
+
+
+def is_set_up(platform: Platform) -> bool:
+    """Whether this server has an admin."""
+    with platform.reading() as session:
+        return accounts.has_admin(session, platform.settings)
 
 
 def home(platform: Platform) -> HomeView:
@@ -172,6 +185,7 @@ def home(platform: Platform) -> HomeView:
         deadline=next_deadline(loaded.phases),
         newest=loaded.newest,
         news=loaded.announced,
+        is_set_up=loaded.is_set_up,
         published=published.lines(platform),
         main_board=max(
             (each.main_board for each in cards if each.main_board),

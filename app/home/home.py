@@ -24,7 +24,7 @@ from app.challenges.challenges import (
 from app.challenges.disclosure import Use, disclosures_so_far, most_bits
 from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
 from app.challenges.texts import ChallengeTexts
-from app.core.access import Actor
+from app.core.access import Actor, visible_to
 from app.core.errors import NotFoundError
 from app.home.overview import Overview, overview
 from app.images.covers import Cover, own_covers, with_images
@@ -300,7 +300,7 @@ def likely_challenges(words: str, challenges: Sequence[ChallengeSummary]) -> tup
     return tuple(challenge for _, challenge in similar[:MOST_FOUND])
 
 
-def find_methods(session: Session, words: str, limit: int) -> tuple[FoundMethod, ...]:
+def find_methods(session: Session, actor: Actor, words: str, limit: int) -> tuple[FoundMethod, ...]:
     """Find the public methods whose normalised name equals the words or begins with them, newest challenge first."""
     key = name_key(words)
     if not key:
@@ -308,7 +308,11 @@ def find_methods(session: Session, words: str, limit: int) -> tuple[FoundMethod,
     statement = (
         select(Method.id, Method.name, Method.title, Challenge.title)
         .join(Challenge, Method.challenge_id == Challenge.id)
-        .where(Method.name_key.startswith(key, autoescape=True), is_public())
+        .where(
+            Method.name_key.startswith(key, autoescape=True),
+            is_public(),
+            visible_to(actor, Method.challenge_id, in_lists=True),
+        )
         .order_by(Challenge.id.desc(), Method.name_key)
         .limit(limit)
     )
@@ -397,12 +401,13 @@ def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:
     )
 
 
-def find(platform: Platform, words: str) -> SearchResult:
-    """Find challenges and public methods by name."""
+def find(platform: Platform, actor: Actor, words: str) -> SearchResult:
+    """Find challenges and public methods by name, of challenges that lists show this reader."""
     words = words.strip()
     with platform.snapshot() as session:
-        known = summaries(challenges.all_challenges(session), challenges.all_phases(session))
-        methods = find_methods(session, words, MOST_FOUND)
+        stored = challenges.listed_challenges(session, actor)
+        known = summaries(stored, challenges.listed_phases(session, actor))
+        methods = find_methods(session, actor, words, MOST_FOUND)
     return SearchResult(words, likely_challenges(words, known), methods)
 
 

@@ -16,6 +16,7 @@ from app.home.home import ChallengeView, competitions_of, timeline_of
 from app.home.overview import own_view
 from app.results.standings import MOST_PAGES
 from app.web.dependencies import (
+    SETUP_COOKIE,
     CurrentActor,
     ThePlatform,
     limited,
@@ -50,6 +51,8 @@ Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, b
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Show what this site is, what is open and what is new."""
+    if SETUP_COOKIE in request.cookies and not front.is_set_up(platform):
+        return RedirectResponse("/setup", status_code=303)
     is_admin = actor.is_admin  # an empty server tells them what to do
 
     def read() -> dict[str, Any]:
@@ -99,9 +102,9 @@ def theme(request: Request, platform: ThePlatform, theme: Annotated[Theme, Form(
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
-def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
+def find(request: Request, platform: ThePlatform, actor: CurrentActor, q: Words = "") -> Response:
     """Find challenges and public methods by name."""
-    return render(request, "home/find.html", found=home_views.find(platform, q))
+    return render(request, "home/find.html", found=home_views.find(platform, actor, q))
 
 
 @router.get("/challenges/{challenge}", dependencies=[requires(Action.READ_PUBLIC)])

@@ -17,7 +17,7 @@ from app.images.covers import NewPicture
 from app.images.pictures import PAGE, PageRange, PictureRules, Size, StoredPicture
 from app.images.viewer import Choice
 from app.platform import Platform
-from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
 from app.web.forms import FormWithFile, SentForm, field_errors, file_of, values_of
 from app.web.transfers import LARGEST_PICTURE, ByteRange, IfRange, content_response
 
@@ -178,6 +178,7 @@ def of_run(
 ) -> Response:
     """Show true positives, near misses, false positives and missed objects of a run."""
     page = lists.examples_of_run(platform, actor, run_id, class_name)
+    mark_as_of(request, page.phase.challenge)
     return render(request, "images/lists.html", page=page)
 
 

@@ -141,6 +141,10 @@ class MailTemplate(StrEnum):
     PROVIDER_UNLINKED = "provider-unlinked"
     NEW_BROWSER = "new-browser"
     ACCOUNT_DELETED = "account-deleted"
+    TRIAL = "trial"
+    CREATION_ASKED = "creation-asked"
+    CREATION_APPROVED = "creation-approved"
+    CREATION_REFUSED = "creation-refused"
 
 
 @dataclass(frozen=True, slots=True)

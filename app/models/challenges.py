@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.table import Base, Disclosure, key_column, now_column
+from app.models.table import Base, ChallengeVisibility, Disclosure, key_column, now_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,10 @@ class Challenge(Base):
     # characters that the description of a public method needs
     shortest_description: Mapped[int] = mapped_column(default=500, server_default=text("500"))
     created_at: Mapped[datetime] = now_column()
+    visibility: Mapped[ChallengeVisibility] = mapped_column(
+        default=ChallengeVisibility.LISTED, server_default=text("'listed'")
+    )
+    opened_at: Mapped[datetime | None]  # when it stopped being a draft; None also if it never was one
 
 
 class Phase(Base):

@@ -52,12 +52,77 @@ class ChallengeOrganiser(Base):
     added_at: Mapped[datetime] = now_column()
 
 
+class ChallengeInvitation(Base):
+    """Who may see a challenge that is open to invited people: an address, all addresses of a domain, or a code's holders."""
+
+    __tablename__ = "challenge_invitation"
+    __table_args__ = (
+        CheckConstraint("num_nonnulls(address, domain, code_hash) = 1", name="of_one_kind"),
+        CheckConstraint("uses_left >= 0", name="uses_left_not_negative"),
+        Index("ix_challenge_invitation_address", "address", postgresql_where=text("address IS NOT NULL")),
+        Index("ix_challenge_invitation_domain", "domain", postgresql_where=text("domain IS NOT NULL")),
+    )
+    id: Mapped[int] = key_column()
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), index=True)
+    address: Mapped[str | None]  # NFKC, case folded
+    domain: Mapped[str | None]  # the same, after the @
+    code_hash: Mapped[bytes | None] = mapped_column(unique=True)
+    uses_left: Mapped[int | None]  # of a code; None without a limit
+    note: Mapped[str] = mapped_column(default="")  # for organisers: whom it is for
+    created_by: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))
+    created_at: Mapped[datetime] = now_column()
+    revoked_at: Mapped[datetime | None]
+
+
+class InvitedPerson(Base):
+    """A person who has redeemed a code; revoking the code later does not change this."""
+
+    __tablename__ = "invited_person"
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
+    )
+    invitation_id: Mapped[int] = mapped_column(
+        ForeignKey(ChallengeInvitation.id, ondelete="CASCADE"), index=True
+    )
+    redeemed_at: Mapped[datetime] = now_column()
+
+
+class ChallengeCreator(Base):
+    """A person, other than admins, who may create challenges where the rule of the site lets named people do so."""
+
+    __tablename__ = "challenge_creator"
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), primary_key=True)
+    added_at: Mapped[datetime] = now_column()
+
+
+class CreationRequest(Base):
+    """A request to be allowed to create challenges; a person has one at most that is not decided."""
+
+    __tablename__ = "creation_request"
+    __table_args__ = (
+        Index(
+            "uq_creation_request_open", "user_id", unique=True, postgresql_where=text("decided_at IS NULL")
+        ),
+        CheckConstraint("(decided_at IS NULL) = (is_approved IS NULL)", name="decided_with_outcome"),
+    )
+    id: Mapped[int] = key_column()
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    sentence: Mapped[str]  # what the person wants to run
+    asked_at: Mapped[datetime] = now_column()
+    decided_at: Mapped[datetime | None]
+    is_approved: Mapped[bool | None]
+    reason: Mapped[str] = mapped_column(default="")  # of a refusal
+
+
 class OneTimeLink(Base):
     """A link that makes the first person who uses it an organiser of a challenge, or an admin."""
 
     __tablename__ = "one_time_link"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
     challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))  # None: it makes an admin
+    # whether it is the code of /setup, which is void as soon as there is an admin
+    is_setup: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))

@@ -34,6 +34,23 @@ class Disclosure(enum.StrEnum):
     AT_CLOSE = "at close"  # nothing
 
 
+class ChallengeVisibility(enum.StrEnum):
+    """Who can see a challenge and everything that belongs to it."""
+
+    DRAFT = "draft"  # its organisers and admins
+    LISTED = "listed"  # everybody
+    LINK = "by link"  # everybody who has its address; it is in no list, feed or search
+    INVITED = "invited"  # people with an invitation
+
+
+class CreationRule(enum.StrEnum):
+    """Who may create challenges."""
+
+    ADMINS = "admins"
+    NAMED = "named people"  # and admins
+    APPROVAL = "after approval"  # everybody whose request an admin has approved, named people, and admins
+
+
 class QuestionKind(enum.StrEnum):
     """What a question about a method is answered with."""
 
@@ -220,6 +237,8 @@ TYPES: dict[Any, Any] = {
         )
     },
     JobKind: enum_type(JobKind, is_open=True),
+    ChallengeVisibility: enum_type(ChallengeVisibility, is_open=True),
+    CreationRule: enum_type(CreationRule, is_open=True),
     EventKind: enum_type(EventKind, length=40, is_open=True),
 }
 

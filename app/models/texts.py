@@ -4,12 +4,12 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index
+from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Challenge
 from app.models.people import User
-from app.models.table import Base, key_column, now_column
+from app.models.table import Base, CreationRule, key_column, now_column
 
 
 class ChallengePage(Base):
@@ -59,6 +59,10 @@ class Site(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, default=1)
     version: Mapped[int] = mapped_column(default=1)  # incremented with every change
     name: Mapped[str]
+    tagline: Mapped[str] = mapped_column(default="", server_default=text("''"))  # a sentence on the home page
+    creation: Mapped[CreationRule] = mapped_column(
+        default=CreationRule.ADMINS, server_default=text("'admins'")
+    )
     accent: Mapped[str] = mapped_column(default="")  # "#1f6feb"; empty for the style sheet's own
     contact: Mapped[str] = mapped_column(default="")
     links: Mapped[list[dict[str, Any]]] = mapped_column(default=list)  # of the footer: title and address

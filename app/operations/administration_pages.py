@@ -14,7 +14,7 @@ from app.jobs import attempts
 from app.models import Role
 from app.operations import administration
 from app.operations.administration import AccountChange, Person, Search
-from app.organising import roles
+from app.organising import creating, roles
 from app.web.dependencies import (
     CurrentActor,
     ThePlatform,
@@ -42,6 +42,7 @@ def overview(request: Request, platform: ThePlatform, before: Before = None) -> 
         challenges=roles.challenges_with_organisers(platform),
         workers=administration.alive_workers(platform),
         damaged=administration.damaged_contents(platform),
+        requests=creating.count_open(platform),
         dead=page.rows,
         older=f"/admin?before={page.next}#messages" if page.next else None,
     )

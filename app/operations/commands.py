@@ -28,7 +28,7 @@ from app.operations.migrating import require_schema, write_migration
 from app.organising import roles
 from app.organising.roles import Grant
 from app.people import second_factor
-from app.platform import platform_of
+from app.platform import Platform, platform_of
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 console = Console()
@@ -73,6 +73,7 @@ def serve() -> None:
 
     settings = require_servers(Settings.read())
     require_schema(settings)
+    _print_setup_code(platform_of(settings))
     serve_web(settings, console)
 
 
@@ -195,6 +196,23 @@ def admin_link() -> None:
     console.print(
         f"{platform.settings.address}/role-links/{roles.create_admin_link(platform)}", soft_wrap=True
     )
+
+
+@app.command()
+def setup_code() -> None:
+    """Print the address at which a server without an admin is set up."""
+    if not _print_setup_code(platform_of_installation()):
+        problems.print("this server is set up: it has an admin")
+        raise typer.Exit(1)
+
+
+def _print_setup_code(platform: Platform) -> bool:
+    """Print it unless there is an admin; return whether it was printed."""
+    code = roles.create_setup_code(platform)
+    if code is not None:
+        console.print(f"set up this server: {platform.settings.address}/setup?code={code}", soft_wrap=True)
+    platform.engine.dispose()
+    return code is not None
 
 
 @app.command()

@@ -12,6 +12,7 @@ from app.boards.rows import BoardKey
 from app.challenges import challenges
 from app.challenges.challenges import PhaseState, PhaseView
 from app.challenges.examples import first_file, line_grammar, protocol_named
+from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.models import Disclosure
 from app.platform import Platform
@@ -273,9 +274,9 @@ def known_protocol(code: str) -> ProtocolDescription:
 
 
 def phases_with_examples(platform: Platform) -> tuple[PhaseView, ...]:
-    """Return all phases, the newest challenge first; their pages have examples to download."""
+    """Return the phases of all listed challenges, the newest first; their pages have examples to download."""
     with platform.snapshot() as session:
-        return tuple(challenges.all_phases(session))
+        return tuple(challenges.listed_phases(session, Actor()))
 
 
 def board_to_try(platform: Platform) -> BoardKey | None:

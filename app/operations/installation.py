@@ -154,5 +154,5 @@ def _report_addresses(platform: Platform, report: Report, seconds: float) -> Non
         report(
             f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, CHALLENGE)}  (works once)"
         )
-    if not roles.admin_exists(platform):
-        report(f"  admin         {address}/role-links/{roles.create_admin_link(platform)}  (works once)")
+    if (code := roles.create_setup_code(platform)) is not None:
+        report(f"  set up        {address}/setup?code={code}  (works once)")

@@ -128,11 +128,14 @@ def serve(settings: Settings, console: Console) -> None:
 
 
 def environment_of(settings: Settings, *, without: set[str]) -> dict[str, str]:
-    """Return the inherited environment, with our own variables replaced by the given settings."""
+    """Return the inherited environment, with our own variables replaced by the given settings.
+
+    Defaults are left out, so that a process knows which settings somebody has set.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, COUNTERS))}
     ours = {
         variable(name): value if isinstance(value, str) else json.dumps(value)
-        for name, value in settings.model_dump(mode="json", exclude_none=True).items()
+        for name, value in settings.model_dump(mode="json", exclude_none=True, exclude_unset=True).items()
         if name not in without
     }
     return inherited | {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"} | ours

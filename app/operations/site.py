@@ -16,11 +16,11 @@ from app.core.access import Actor
 from app.core.errors import ConflictError, MalformedError, NotFoundError
 from app.core.names import Visible, folded, is_mail_address
 from app.core.site import NAME, FooterLink, accent_style, checked_accent
-from app.models import Site
+from app.models import CreationRule, Site
 from app.platform import Platform
 from app.web.markdown import LONGEST
 
-FIELDS: Final = ("name", "accent", "contact", "links", "imprint", "privacy")
+FIELDS: Final = ("name", "tagline", "creation", "accent", "contact", "links", "imprint", "privacy")
 LARGEST_LOGO: Final = 512 << 10  # bytes
 MOST_PIXELS: Final = 4_000_000
 LOGO_SIZE: Final = (480, 96)  # at most, in pixels
@@ -32,6 +32,9 @@ def _address_or_none(text: str) -> str:
     if text and not is_mail_address(folded(text)):
         raise ValueError("is not an e-mail address, such as name@example.org")
     return text
+
+
+ContactAddress = Annotated[str, Field(max_length=254), AfterValidator(_address_or_none)]
 
 
 class NewLink(BaseModel):
@@ -49,12 +52,14 @@ class NewSite(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
     name: Annotated[str, Field(min_length=2, max_length=40), Visible] = NAME
+    tagline: Annotated[str, Field(max_length=300, description="a sentence on the home page")] = ""
+    creation: Annotated[CreationRule, Field(description="who may create challenges")] = CreationRule.ADMINS
     accent: Annotated[
         str,
         Field(description="a colour such as #2456d6; empty for the usual one"),
         AfterValidator(checked_accent),
     ] = ""
-    contact: Annotated[str, Field(max_length=254), AfterValidator(_address_or_none)] = ""
+    contact: ContactAddress = ""
     links: Annotated[tuple[NewLink, ...], Field(max_length=8, description="in the footer")] = ()
     imprint: Annotated[Lines, Field(max_length=LONGEST, description="Markdown")] = ""
     privacy: Annotated[Lines, Field(max_length=LONGEST, description="Markdown")] = ""
@@ -75,6 +80,8 @@ class SiteSheet:
     imprint: str = ""
     privacy: str = ""
     logo: str = ""
+    tagline: str = ""
+    creation: CreationRule = CreationRule.ADMINS
 
 
 def sheet(platform: Platform) -> SiteSheet:
@@ -87,7 +94,16 @@ def sheet(platform: Platform) -> SiteSheet:
 def _sheet(row: Site) -> SiteSheet:
     links = tuple(FooterLink(each["title"], each["address"]) for each in row.links)
     return SiteSheet(
-        row.version, row.name, row.accent, row.contact, links, row.imprint, row.privacy, row.logo_digest
+        row.version,
+        row.name,
+        row.accent,
+        row.contact,
+        links,
+        row.imprint,
+        row.privacy,
+        row.logo_digest,
+        row.tagline,
+        row.creation,
     )
 
 
@@ -100,6 +116,8 @@ def _stored(session: Session) -> Site:
             id=1,
             version=0,
             name=NAME,
+            tagline="",
+            creation=CreationRule.ADMINS,
             accent="",
             contact="",
             links=[],

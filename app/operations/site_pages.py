@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from app.core.access import Action
 from app.core.errors import ConflictError, MalformedError, NotFoundError
 from app.core.rate_limits import Limited
-from app.operations import site
+from app.operations import settings_view, site, trial_mail
 from app.operations.site import NewSite, SiteSheet
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
@@ -79,6 +79,7 @@ def change(request: Request, platform: ThePlatform, actor: CurrentActor, sent: S
     """Change the settings of the site, or show a preview of its legal texts."""
     form = values_of(sent, NewSite)
     stored = site.sheet(platform)
+    form["creation"] = form["creation"] or stored.creation.value
     try:
         new = NewSite.model_validate(form | {"links": _links(form["links"])})
         if sent.get("preview"):
@@ -103,6 +104,22 @@ def _links(text: str) -> list[dict[str, str]]:
     """Split lines into titles and addresses, which are their last words."""
     parts = [line.strip().rpartition(" ") for line in text.splitlines() if line.strip()]
     return [{"title": title, "address": address} for title, _, address in parts]
+
+
+@router.get("/admin/settings", dependencies=[MANAGE])
+def all_settings(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Show every setting, where it is changed, and whether mail works."""
+    view = settings_view.settings_view(platform)
+    response = render(request, "site/all.html", view=view, trial=trial_mail.view(platform, actor))
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.post("/admin/settings/mail", dependencies=[MANAGE])
+def try_mail(platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Send the reader a message."""
+    trial_mail.send(platform, actor)
+    return RedirectResponse("/admin/settings#mail", status_code=303)
 
 
 @router.post("/admin/site/logo", dependencies=[MANAGE])

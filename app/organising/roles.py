@@ -18,10 +18,10 @@ from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError
 from app.core.names import folded
 from app.core.secret_hashes import hash_of_token
-from app.core.settings import LoginSettings
 from app.models import Challenge, ChallengeOrganiser, OneTimeLink, Role, User
 from app.people import sessions
-from app.people.sessions import can_log_in, is_person
+from app.people.accounts import has_admin
+from app.people.sessions import is_person
 from app.platform import Platform
 
 
@@ -67,24 +67,19 @@ class LinkView:
     challenge: str | None  # title of the challenge to organise; None if the link makes an admin
 
 
-def lock_usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
+def lock_usable_link(session: Session, token_hash: bytes, *, is_setup: bool = False) -> OneTimeLink | None:
     """Lock an unused and unexpired one-time link until the end of the transaction; None if there is none."""
     statement = (
         select(OneTimeLink)
         .where(
             OneTimeLink.token_hash == token_hash,
+            OneTimeLink.is_setup.is_(is_setup),
             OneTimeLink.used_by.is_(None),
             OneTimeLink.expires_at > func.now(),
         )
         .with_for_update()
     )
     return session.scalar(statement)
-
-
-def has_admin(session: Session, settings: LoginSettings) -> bool:
-    """Return whether there is an admin who can log in."""
-    statement = select(User.id).where(User.role == Role.ADMIN, can_log_in(settings))
-    return session.scalar(statement.limit(1)) is not None
 
 
 def has_organiser(session: Session, challenge_id: int) -> bool:
@@ -141,6 +136,14 @@ def create_admin_link(platform: Platform, lifetime: timedelta = LIFETIME) -> str
         return _create_link(session, None, lifetime)
 
 
+def create_setup_code(platform: Platform, lifetime: timedelta = LIFETIME) -> str | None:
+    """Create a code with which the first admin sets up this server; None if there is an admin already."""
+    with platform.transaction() as session:
+        if has_admin(session, platform.settings):
+            return None
+        return _create_link(session, None, lifetime, is_setup=True)
+
+
 def create_organiser_link(platform: Platform, code: str | None = None, lifetime: timedelta = LIFETIME) -> str:
     """Create a link that makes the first person who uses it an organiser; return its token.
 
@@ -166,12 +169,15 @@ def _challenge(session: Session, code: str | None) -> Challenge:
     return known[0]
 
 
-def _create_link(session: Session, challenge: Challenge | None, lifetime: timedelta) -> str:
+def _create_link(
+    session: Session, challenge: Challenge | None, lifetime: timedelta, *, is_setup: bool = False
+) -> str:
     token = secrets.token_urlsafe(24)
     link = OneTimeLink(
         token_hash=hash_of_token(token),
         challenge_id=challenge.id if challenge else None,
         expires_at=func.now() + lifetime,
+        is_setup=is_setup,
     )
     session.add(link)
     session.flush()
@@ -212,11 +218,16 @@ def use_link(platform: Platform, token: str, user_id: int) -> bool:
         user = lock_person(session, user_id)
         if link is None or user is None:
             return False
-        link.used_by = user_id
-        details = {"link": _name_of_link(link)}
-        with _recorded(session, user_id, "link.use", user, challenge_id=link.challenge_id, details=details):
-            _grant_role(session, user, link.challenge_id)
+        grant_by_link(session, link, user)
         return True
+
+
+def grant_by_link(session: Session, link: OneTimeLink, user: User) -> None:
+    """Give a person the role of a link, which is used up. Both are locked."""
+    link.used_by = user.id
+    details = {"link": _name_of_link(link)}
+    with _recorded(session, user.id, "link.use", user, challenge_id=link.challenge_id, details=details):
+        _grant_role(session, user, link.challenge_id)
 
 
 def grant(platform: Platform, email: str, granted: Grant, code: str | None = None) -> bool:

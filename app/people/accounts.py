@@ -16,12 +16,13 @@ from app.core.database import violated_constraint
 from app.core.errors import LoginRequiredError
 from app.core.names import MailAddress, Visible, folded
 from app.core.secret_hashes import hash_of_token
+from app.core.settings import LoginSettings
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import MailLink, Queue, User
+from app.models import MailLink, Queue, Role, User
 from app.people import tokens
 from app.people.passwords import accepted_password, hash_password, is_password
-from app.people.sessions import Browser, check_owner, start_session, user_of_email
+from app.people.sessions import Browser, can_log_in, check_owner, start_session, user_of_email
 from app.people.tokens import NewToken, add_token
 from app.platform import Platform
 
@@ -77,6 +78,12 @@ def create_person(
     session.add(user)
     session.flush()
     return user
+
+
+def has_admin(session: Session, settings: LoginSettings) -> bool:
+    """Return whether there is an admin who can log in; a server without one is not set up yet."""
+    statement = select(User.id).where(User.role == Role.ADMIN, can_log_in(settings))
+    return session.scalar(statement.limit(1)) is not None
 
 
 def create_program_token(platform: Platform, email: str, name: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
-from app.core.access import Actor
+from app.core.access import Actor, visible_to
 from app.core.errors import (
     ConflictError,
     InvitationEnded,
@@ -88,9 +88,11 @@ def is_usable() -> ColumnElement[bool]:
     )
 
 
-def find_usable(session: Session, token_hash: bytes) -> Invitation | None:
-    """Return an invitation that can be used."""
-    return session.scalar(select(Invitation).where(Invitation.token_hash == token_hash, is_usable()))
+def find_usable(session: Session, actor: Actor, token_hash: bytes) -> Invitation | None:
+    """Return an invitation that the reader can use."""
+    seen = select(Team.id).where(visible_to(actor, Team.challenge_id))
+    statement = select(Invitation).where(Invitation.token_hash == token_hash, is_usable())
+    return session.scalar(statement.where(Invitation.team_id.in_(seen)))
 
 
 def lock_usable(session: Session, token_hash: bytes) -> Invitation | None:
@@ -188,7 +190,7 @@ def revoke(platform: Platform, actor: Actor, team_id: int, invitation_id: int) -
 def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
     """Return what a link offers this reader, or None if it can no longer be used."""
     with platform.snapshot() as session:
-        invitation = find_usable(session, hash_of_token(token))
+        invitation = find_usable(session, actor, hash_of_token(token))
         if invitation is None:
             return None
         team = session.get_one(Team, invitation.team_id)
@@ -222,7 +224,7 @@ def accept(platform: Platform, actor: Actor, token: str) -> int:
     assert actor.user_id is not None
     with platform.transaction() as session:
         teams.lock_person(session, actor.user_id)
-        invitation, team = _locked(session, actor.user_id, hash_of_token(token))
+        invitation, team = _locked(session, actor, hash_of_token(token))
         raise_if_refused(
             _refusals(session, team, teams.membership_in(session, actor.user_id, team.challenge_id))
         )
@@ -233,15 +235,15 @@ def accept(platform: Platform, actor: Actor, token: str) -> int:
         return team.id
 
 
-def _locked(session: Session, user_id: int, token_hash: bytes) -> tuple[Invitation, Team]:
+def _locked(session: Session, actor: Actor, token_hash: bytes) -> tuple[Invitation, Team]:
     """Lock an invitation and its team, after the teams that joining changes, in the usual order.
 
     Raises RefusedError if the invitation cannot be used.
     """
-    found = find_usable(session, token_hash)
+    found = find_usable(session, actor, token_hash)
     if found is not None:
         team = session.get_one(Team, found.team_id)
-        present = teams.team_in(session, user_id, team.challenge_id)
+        present = teams.team_in(session, actor.user_id, team.challenge_id)
         teams.lock_teams(session, {team.id, present or team.id})
         invitation = lock_usable(session, token_hash)
         if invitation is not None:

@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, visible_to
 from app.core.errors import (
     ConflictError,
     ForbiddenError,
@@ -472,7 +472,9 @@ def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) 
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        found = session.scalar(select(Challenge).where(Challenge.code == challenge))
+        found = session.scalar(
+            select(Challenge).where(Challenge.code == challenge, visible_to(actor, Challenge.id))
+        )
         if found is None:
             raise NotFoundError(f"there is no challenge {challenge!r}")
         lock_person(session, actor.user_id)

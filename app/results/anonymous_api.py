@@ -14,9 +14,11 @@ router = APIRouter(prefix="/api/v1", tags=["anonymous links"])
 
 
 @router.get("/anonymous/{token}", response_model=AnonymousResult, dependencies=[requires(Action.READ_PUBLIC)])
-def anonymous(platform: ThePlatform, token: str, response: Response) -> AnonymousResult | Response:
+def anonymous(
+    platform: ThePlatform, actor: CurrentActor, token: str, response: Response
+) -> AnonymousResult | Response:
     """The result that an anonymous link shows. Once revealed, it redirects to the submission."""
-    found = anonymous_links.anonymous_result(platform, token)
+    found = anonymous_links.anonymous_result(platform, actor, token)
     if isinstance(found, int):
         return RedirectResponse(f"/api/v1/submissions/{found}", status_code=302, headers=HEADERS)
     response.headers.update(HEADERS)

@@ -13,7 +13,7 @@ import scoring
 from app.challenges import challenges
 from app.challenges.challenges import is_past_embargo
 from app.challenges.disclosure import public_visibility, withheld
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, rows_for, visible_to
 from app.core.audit import record
 from app.core.errors import NoLink, NotFoundError, Refusal, RefusedError
 from app.jobs import places
@@ -148,7 +148,7 @@ def _linkable(actor: Actor, which: ColumnElement[bool]) -> Select[Result, Method
         select(Result, Method, Phase)
         .join(Method, Result.method_id == Method.id)
         .join(Phase, Result.phase_id == Phase.id)
-        .where(which, rows_for(actor, Action.LINK, team=Method.team_id))
+        .where(which, rows_for(actor, Action.LINK, team=Method.team_id, challenge=Phase.challenge_id))
     )
 
 
@@ -163,7 +163,9 @@ def links_of(session: Session, result_id: int) -> list[AnonymousLink]:
     return list(session.scalars(statement.order_by(AnonymousLink.id.desc())))
 
 
-def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Result, Phase, Method] | None:
+def linked_run(
+    session: Session, actor: Actor, token: str
+) -> tuple[AnonymousLink, Run, Result, Phase, Method] | None:
     """Return what a link shows; None if it is revoked, under an embargo, or of a suspended team with hidden results."""
     statement: Select[AnonymousLink, Run, Result, Phase, Method] = (
         select(AnonymousLink, Run, Result, Phase, Method)
@@ -176,6 +178,7 @@ def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Result
             AnonymousLink.revoked_at.is_(None),
             is_past_embargo(Phase.id),
             is_shown(Method.team_id),
+            visible_to(actor, Phase.challenge_id),
         )
     )
     row = session.execute(statement).one_or_none()
@@ -304,13 +307,15 @@ def _record(session: Session, actor: Actor, linked: LinkedResult, link: Anonymou
     )
 
 
-def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, tuple[ExhibitView, ...]] | int:
+def anonymous_result(
+    platform: Platform, actor: Actor, token: str
+) -> tuple[AnonymousResult, tuple[ExhibitView, ...]] | int:
     """Return the public view of a link, with its curves and further tables; of a revealed one, its submission.
 
     Values are disclosed as on a board, even to organisers. Raises NotFoundError.
     """
     with platform.snapshot() as session:
-        found = linked_run(session, token)
+        found = linked_run(session, actor, token)
         if found is None:
             raise NotFoundError("there is no such link, or it was revoked")
         link, run, result, stored_phase, method = found

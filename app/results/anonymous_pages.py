@@ -15,9 +15,9 @@ HEADERS = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer"
 
 
 @router.get("/anonymous/{token}", dependencies=[requires(Action.READ_PUBLIC)])
-def anonymous(request: Request, platform: ThePlatform, token: str) -> Response:
+def anonymous(request: Request, platform: ThePlatform, actor: CurrentActor, token: str) -> Response:
     """Show a result without its team, or redirect to the submission once the link is revealed."""
-    found = anonymous_links.anonymous_result(platform, token)
+    found = anonymous_links.anonymous_result(platform, actor, token)
     if isinstance(found, int):
         return RedirectResponse(f"/submissions/{found}", status_code=302, headers=HEADERS)
     result, exhibits = found

@@ -34,7 +34,7 @@ def cancel(platform: Platform, actor: Actor, submission_id: int) -> None:
 
 def _own_results(session: Session, actor: Actor, submission_id: int) -> list[int]:
     """Return the results of a submission of the reader's team, in a fixed order, so that two cancellations do not block each other."""
-    theirs = rows_for(actor, Action.SUBMIT, team=Method.team_id)
+    theirs = rows_for(actor, Action.SUBMIT, team=Method.team_id, challenge=Method.challenge_id)
     statement = (
         select(Result.id)
         .join(Method, Result.method_id == Method.id)

@@ -16,7 +16,7 @@ from app.results.methods import MethodPage
 from app.submissions import methods
 from app.submissions.methods import MethodEdit
 from app.submissions.questions import FIELD, answers_sent
-from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
 from app.web.forms import SentForm, field_errors, values_of
 from app.web.tables import bibtex
 
@@ -31,6 +31,7 @@ def method(
 ) -> Response:
     """Show a method, its results, and its earlier descriptions; or its citation, once it is public."""
     page = views.method_page(platform, actor, method_id)
+    mark_as_of(request, page.challenge)
     citation = _citation(page, platform.settings.address)
     if kind == "bib":
         if citation is None:

@@ -26,10 +26,13 @@ from app.models import (
     AuditRecord,
     Base,
     Challenge,
+    ChallengeInvitation,
     ChallengeOrganiser,
+    CreationRequest,
     DataDownload,
     DataFile,
     Identity,
+    InvitedPerson,
     LoginSession,
     MailRequest,
     Member,
@@ -263,6 +266,7 @@ def erase_person(session: Session, user: User) -> None:
     """Delete a person's data and access. The id remains, for the records that refer to it."""
     for column in _owned():
         session.execute(delete(column.table).where(column == user.id))
+    session.execute(delete(ChallengeInvitation).where(ChallengeInvitation.address == user.email))
     user.email, user.name = "", "Deleted account"
     user.affiliation = user.homepage = user.orcid = ""
     user.password_hash = user.new_email = user.verified_at = None
@@ -315,6 +319,15 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
     ).join(TermsAcceptance, TermsAcceptance.terms_id == Terms.id).join(Challenge, Challenge.id == Terms.challenge_id).where(
         TermsAcceptance.user_id == user_id
     )  # fmt: skip
+    yield "invitations", select(
+        Challenge.id, Challenge.code.label("challenge"), InvitedPerson.redeemed_at
+    ).join(InvitedPerson, InvitedPerson.challenge_id == Challenge.id).where(
+        InvitedPerson.user_id == user_id
+    )  # fmt: skip
+    yield "requests", select(
+        CreationRequest.id, CreationRequest.sentence, CreationRequest.asked_at, CreationRequest.decided_at,
+        CreationRequest.is_approved, CreationRequest.reason,
+    ).where(CreationRequest.user_id == user_id)  # fmt: skip
     yield "downloads", select(
         DataDownload.id, Challenge.code.label("challenge"), DataFile.name.label("file"), DataDownload.version,
         DataDownload.terms_version, DataDownload.requests, DataDownload.first_at, DataDownload.last_at,

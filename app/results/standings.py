@@ -283,8 +283,8 @@ def rank_column(visibility: Visibility) -> InstrumentedAttribute[int | None] | N
     return Result.ladder_rank_key if visibility.by_ladder else Result.rank_key
 
 
-def newest(session: Session, limit: int) -> list[StoredResult]:
-    """Return the newest public results, for each phase among its last `LOOKED_AT` results."""
+def newest(session: Session, phases: Sequence[PhaseView], limit: int) -> list[StoredResult]:
+    """Return the newest public results of these phases, for each among its last `LOOKED_AT` results."""
     recent = (
         select(ANY_RESULT.id)
         .where(ANY_RESULT.phase_id == Phase.id, ANY_RESULT.state == ResultState.SCORED)
@@ -304,7 +304,14 @@ def newest(session: Session, limit: int) -> list[StoredResult]:
         .limit(limit)
         .lateral()
     )
-    ids = select(shown.c.id).select_from(Phase).join(shown, true()).order_by(shown.c.id.desc()).limit(limit)
+    ids = (
+        select(shown.c.id)
+        .select_from(Phase)
+        .join(shown, true())
+        .where(Phase.id.in_([phase.id for phase in phases]))
+        .order_by(shown.c.id.desc())
+        .limit(limit)
+    )
     statement = _results().where(Result.id.in_(ids.scalar_subquery())).order_by(Result.id.desc())
     return [StoredResult(*row) for row in session.execute(statement)]
 
@@ -373,7 +380,7 @@ def recent_submissions(
     session: Session, phases: Sequence[PhaseView], limit: int
 ) -> tuple[RecentSubmission, ...]:
     """Return the newest submissions with public results."""
-    found = newest(session, limit * RESULTS_EACH)
+    found = newest(session, phases, limit * RESULTS_EACH)
     return submissions_of(views(session, found, public_visibilities(phases)), limit)
 
 

@@ -17,7 +17,7 @@ from app.results import progress, submissions
 from app.results.details import DetailRequest, ResultDetail
 from app.results.exhibits import ExhibitView
 from app.results.submissions import RunView, SubmissionView
-from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
 
 router = APIRouter()
 
@@ -54,6 +54,7 @@ def submission(
     """Show a submission: its progress and scores, and one result in detail."""
     asked = DetailRequest(competition, tuple(class_name))
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
+    mark_as_of(request, view.challenge)
     return render(request, "submissions/submission.html", **context(view, detail, asked))
 
 
@@ -107,6 +108,7 @@ def status(
         return Response(status_code=304, headers={"ETag": etag})
     asked = DetailRequest(competition, tuple(class_name))
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
+    mark_as_of(request, view.challenge)
     response = render(request, "submissions/status.html", **context(view, detail, asked, etag))
     if etag is not None:
         response.headers["ETag"] = etag

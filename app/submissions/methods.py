@@ -433,7 +433,9 @@ def method_of(session: Session, viewer: Actor, method_id: int) -> tuple[Method, 
 
 def lock_method(session: Session, actor: Actor, action: Action, method_id: int) -> Method | None:
     """Return a method on which the reader may do this, locked until the end of the transaction."""
-    statement = select(Method).where(Method.id == method_id, rows_for(actor, action, team=Method.team_id))
+    statement = select(Method).where(
+        Method.id == method_id, rows_for(actor, action, team=Method.team_id, challenge=Method.challenge_id)
+    )
     return session.scalar(statement.with_for_update().execution_options(populate_existing=True))
 
 

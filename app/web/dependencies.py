@@ -9,18 +9,21 @@ from fastapi import Depends, Request
 from fastapi.params import Depends as Dependency
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
 
-from app.core.access import Action, Actor, allowed, in_scope, only_for_admins
+from app.core.access import Action, Actor, allowed, can_see, in_scope, only_for_admins, visibility_of
 from app.core.caching import Rendered, Splice, conditional_response
 from app.core.errors import (
     ForbiddenError,
     LoginRequiredError,
+    NotFoundError,
     PasswordsOffError,
     RecentLoginRequiredError,
     SecondFactorRequiredError,
 )
 from app.core.rate_limits import Limited, client_of
 from app.core.site import SiteView
+from app.models import ChallengeVisibility
 from app.platform import Platform
 from app.web import formats
 from app.web.addresses import address_of
@@ -30,6 +33,7 @@ from app.web.theme import Theme, splices_of_theme, theme_of
 ROOT = Path(__file__).parents[2]
 
 SESSION_COOKIE = "heldout_session"
+SETUP_COOKIE = "heldout_setup"  # the code of whoever is setting up this server
 
 
 def platform_of_request(request: Request) -> Platform:
@@ -57,9 +61,9 @@ CurrentActor = Annotated[Actor, Depends(_actor)]
 
 
 def requires(action: Action) -> Dependency:
-    """Require the permission for `action` on a route."""
+    """Require the permission for `action` on a route, and that the challenge in its address is one that the actor may see."""
 
-    async def check(actor: CurrentActor) -> None:
+    async def check(request: Request, actor: CurrentActor, platform: ThePlatform) -> None:
         if not allowed(actor, action):
             if not actor.is_logged_in:
                 raise LoginRequiredError("Log in first, or send an API token")
@@ -70,10 +74,60 @@ def requires(action: Action) -> Dependency:
                 raise SecondFactorRequiredError("Admins need a second factor; set it up first")
             allowed_role = "admins" if only_for_admins(action) else "organisers"
             raise ForbiddenError(f"Only {allowed_role} may do this")
+        if (code := request.path_params.get("challenge")) is not None:
+            await _check_visibility(request, platform, actor, code)
 
     check.action = action  # type: ignore[attr-defined]  # read by the API page and by tests/architecture
     permission: Dependency = Depends(check)
     return permission
+
+
+async def _check_visibility(request: Request, platform: Platform, actor: Actor, code: str) -> None:
+    """Check this before any cached page is served: rendered pages are the same for everybody.
+
+    Raises NotFoundError with the same message for a challenge that the actor may not see and for one that does not exist.
+    """
+    key = _visibility_key(code)
+    visibility = platform.cache.known_version(key)
+    if visibility is None:
+        visibility = await run_in_threadpool(platform.cache.version, key, lambda: _visibility(platform, code))
+    if visibility in (ChallengeVisibility.DRAFT, ChallengeVisibility.INVITED) and not actor.is_admin:
+        await run_in_threadpool(_check_actor, platform, actor, code)
+    _mark(request, visibility)
+
+
+def _visibility_key(code: str) -> Hashable:
+    return ("visibility", code)
+
+
+def _visibility(platform: Platform, code: str) -> ChallengeVisibility:
+    with platform.reading() as session:
+        visibility = visibility_of(session, code)
+    if visibility is None:
+        raise _no_challenge(code)
+    return visibility
+
+
+def _check_actor(platform: Platform, actor: Actor, code: str) -> None:
+    with platform.reading() as session:
+        if not can_see(session, actor, code):
+            raise _no_challenge(code)
+
+
+def _no_challenge(code: str) -> NotFoundError:
+    return NotFoundError(f"there is no challenge {code!r}")
+
+
+def _mark(request: Request, visibility: ChallengeVisibility) -> None:
+    """Tell the middleware to keep a response out of search engines, and out of shared caches if not everybody may read it."""
+    request.state.is_unlisted = visibility is not ChallengeVisibility.LISTED
+    request.state.is_restricted = visibility in (ChallengeVisibility.DRAFT, ChallengeVisibility.INVITED)
+
+
+def mark_as_of(request: Request, code: str) -> None:
+    """Mark the response to a page of a challenge whose address does not name it, such as that of a method."""
+    platform = platform_of_request(request)
+    _mark(request, platform.cache.version(_visibility_key(code), lambda: _visibility(platform, code)))
 
 
 def recently_logged_in() -> Dependency:

@@ -113,6 +113,7 @@ class RequestMiddleware:
         state["reference"] = uuid.uuid4().hex[:12]
         state["actor"] = Actor()
         state["awaits_code"] = False
+        state["is_unlisted"] = state["is_restricted"] = False
         state["is_tus"] = "tus-resumable" in Headers(scope=scope)
         state["started"] = time.monotonic()
         request = Request(scope)
@@ -192,6 +193,10 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
             # pages for one user must not stay in any cache, not even after logout
             if state["actor"].is_logged_in:
                 headers.setdefault("Cache-Control", "no-store")
+            if state["is_unlisted"]:
+                headers["X-Robots-Tag"] = "noindex, nofollow"
+            if state["is_restricted"] and headers.get("Cache-Control") != "no-store":
+                headers["Cache-Control"] = "private, no-cache"
             headers["X-Request-Id"] = state["reference"]
             if state["is_tus"]:  # tus requires it in every response, including errors
                 headers["Tus-Resumable"] = TUS_VERSION

@@ -23,13 +23,13 @@ PUBLIC = (
     "/leaderboards/sample/test/3?sort=nothing",
     "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
     "/challenges/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",
-    "/methods/1", "/runs/4/images", "/problems",
+    "/methods/1", "/runs/4/images", "/problems", "/setup", "/invited/used",
     "/docs", "/docs/take-part", "/docs/organise", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/api",
     "/docs/library", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
 )  # fmt: skip
 PARTICIPANTS = (
     "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
-    "/account/address", "/account/password", "/account/profile", "/account/delete",
+    "/account/address", "/account/creating", "/account/password", "/account/profile", "/account/delete",
     "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
@@ -43,6 +43,7 @@ ORGANISERS = (
     "/organise/challenges/sample/news",
     "/organise/challenges/sample/teams",
     "/organise/challenges/sample/organisers",
+    "/organise/challenges/sample/visibility",
     "/organise/phases/2",
     "/organise/phases/2/disclosure",
     "/organise/phases/2/exposure",
@@ -51,6 +52,10 @@ ORGANISERS = (
     "/admin/people",
     "/admin/storage",
     "/admin/site",
+    "/admin/settings",
+    "/admin/creators",
+    "/setup/server",
+    "/setup/done",
     "/audit",
     "/submissions/{test3}",
 )

@@ -46,7 +46,7 @@ from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
 from tests.pages.team_samples import of_teams
-from tests.pages.text_samples import of_texts
+from tests.pages.text_samples import of_creating, of_settings, of_setup, of_texts, of_visibility
 from tests.pages.views import (
     METHOD,
     NOW,
@@ -90,6 +90,10 @@ def samples() -> Iterator[Sample]:
     yield from of_figures()
     yield from of_teams()
     yield from of_texts()
+    yield from of_visibility()
+    yield from of_setup()
+    yield from of_settings()
+    yield from of_creating()
     yield from of_the_rest()
 
 
@@ -335,11 +339,18 @@ def of_the_rest() -> Iterator[Sample]:
     challenge = OrganisedChallenge(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
     yield (
         "administration/overview.html",
-        {"dead": (message,), "older": "/x", "challenges": (challenge, challenge), "workers": 1, "damaged": 2},
+        {
+            "dead": (message,),
+            "older": "/x",
+            "challenges": (challenge, challenge),
+            "workers": 1,
+            "damaged": 2,
+            "requests": 2,
+        },
     )
     yield (
         "administration/overview.html",
-        {"dead": (), "older": None, "challenges": (), "workers": 0, "damaged": 0},
+        {"dead": (), "older": None, "challenges": (), "workers": 0, "damaged": 0, "requests": 0},
     )
     yield from of_admins(challenge)
     yield "organisers/overview.html", {"phases": (), "following": None, "lacks_worker": False}

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -24,6 +25,7 @@ from tests.pages.test_teams import new_challenge
 
 Visitor = Callable[[str], TestClient]
 OFFICE, HOME, STRANGERS = "192.0.2.1", "198.51.100.7", "203.0.113.9"
+ADDRESSES = (f"203.0.113.{number}" for number in count(10))
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,23 @@ def test_after_five_wrong_passwords_the_next_is_refused_without_hashing(visitor:
     assert refused.status_code == 429
     assert 50 < int(refused.headers["retry-after"]) <= 60
     assert "Too many attempts to log in to this account. Please try again in " in refused.text
+
+
+@pytest.mark.parametrize(
+    "guess",
+    [
+        lambda thief: thief.post("/setup", data={"code": "x" * 22}),
+        lambda thief: thief.get("/setup", params={"code": "x" * 22}),
+        lambda thief: thief.get(f"/invited/{'x' * 22}"),
+    ],
+)
+def test_codes_cannot_be_guessed(visitor: Visitor, guess: Callable[[TestClient], httpx2.Response]) -> None:
+    thief = visitor(next(ADDRESSES))
+
+    answers = [guess(thief).status_code for _ in range(21)]
+
+    assert set(answers[:20]) <= {410, 422}
+    assert answers[20] == 429
 
 
 def test_attempts_on_an_unknown_account_are_limited_in_the_same_way(visitor: Visitor) -> None:

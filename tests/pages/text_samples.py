@@ -8,10 +8,21 @@ from typing import Any
 from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
 from app.challenges.rules import PhaseRules, RulesView, rules_of
 from app.challenges.texts import FIELDS, NewTexts, TextSheet
+from app.challenges.visibility import (
+    CreatedCode,
+    InvitationView,
+    InvitedPersonView,
+    Offer,
+    VisibilityView,
+)
 from app.core.site import FooterLink
-from app.models import Quota
+from app.jobs.mail import MailLocation
+from app.models import ChallengeVisibility, CreationRule, Quota
+from app.operations.settings_view import SettingGroup, SettingsView, SettingView
 from app.operations.site import FIELDS as SITE_FIELDS
 from app.operations.site import NewSite, SiteSheet, as_plain
+from app.operations.trial_mail import TrialMail
+from app.organising.creating import Creator, CreatorsView, OwnRequest, RequestView
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
 from scoring import Limits
 from tests.pages.drawn import EVIL
@@ -83,3 +94,81 @@ def of_the_site() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "site/settings.html", page | {"problems": dict.fromkeys((*SITE_FIELDS, "logo"), EVIL)}
         yield "site/settings.html", page | {"refused": EVIL, "theirs": {"imprint": EVIL, "privacy": ""}}
         yield "site/settings.html", page | {"preview": NewSite(name="Oak", imprint=EVIL, privacy=EVIL)}
+
+
+def of_visibility() -> Iterator[tuple[str, dict[str, Any]]]:
+    invitations = (
+        InvitationView(1, "address", EVIL, None, 0, NOW),
+        InvitationView(2, "domain", EVIL, None, 0, NOW),
+        InvitationView(3, "code", EVIL, None, 3, NOW),
+        InvitationView(4, "code", EVIL, 1200, 0, NOW),
+    )
+    people = (InvitedPersonView(7, EVIL, EVIL, EVIL, NOW),)
+    page = "visibility/visibility.html"
+    choices = [each for each in ChallengeVisibility if each is not ChallengeVisibility.DRAFT]
+    empty: dict[str, Any] = {"choices": choices, "form": {}, "problems": {}, "created": None}
+    for each in ChallengeVisibility:
+        yield page, {"page": VisibilityView("VOC2007", EVIL, each, None, (), ()), **empty}
+    full = VisibilityView("VOC2007", EVIL, ChallengeVisibility.INVITED, NOW, invitations, people)
+    names = ("visibility", "people", "note", "uses")
+    wrong = {"form": dict.fromkeys(names, EVIL), "problems": dict.fromkeys(names, EVIL)}
+    yield page, {"page": full, **empty, **wrong}
+    yield page, {"page": full, **empty, "created": CreatedCode(7, EVIL, EVIL)}
+    yield "visibility/invited.html", {"offer": None, "secret": EVIL}
+    yield "visibility/invited.html", {"offer": Offer("VOC2007", EVIL), "secret": EVIL}
+
+
+def of_setup() -> Iterator[tuple[str, dict[str, Any]]]:
+    for form, problems in (({}, {}), (dict.fromkeys(BASICS, EVIL), dict.fromkeys(BASICS, EVIL))):
+        typed: dict[str, Any] = {"form": form, "problems": problems}
+        yield "setup/code.html", typed
+        yield "setup/account.html", typed
+        for trial in trials():
+            yield "setup/server.html", {**typed, "trial": trial}
+    yield "setup/over.html", {}
+    yield "setup/done.html", {"sample": None}
+    yield "setup/done.html", {"sample": "sample"}
+
+
+BASICS = ("name", "tagline", "contact", "code", "email", "password")
+
+
+def trials() -> Iterator[TrialMail]:
+    here = MailLocation(is_sent=False, folder=EVIL)
+    trial = TrialMail("ash@example.org", None, is_waiting=False, error=None, place=here, lacks=(EVIL,))
+    yield trial
+    yield replace(trial, asked_at=NOW)
+    yield replace(trial, asked_at=NOW, place=MailLocation(is_sent=True), lacks=())
+    yield replace(trial, asked_at=NOW, is_waiting=True)
+    yield replace(trial, asked_at=NOW, is_waiting=True, error=EVIL)
+
+
+def of_creating() -> Iterator[tuple[str, dict[str, Any]]]:
+    asked = RequestView(7, 8, EVIL, EVIL, EVIL, NOW, None, None, "")
+    refused = replace(asked, decided_at=NOW, is_approved=False, reason=EVIL)
+    wrong = {"form": {"email": EVIL, "reason-7": EVIL}, "problems": {"email": EVIL, "reason-7": EVIL}}
+    for rule in CreationRule:
+        yield "creating/creators.html", {"page": CreatorsView(rule, (), (), ()), "form": {}, "problems": {}}
+    creators = (Creator(8, EVIL, EVIL, NOW),)
+    page = CreatorsView(
+        CreationRule.APPROVAL, creators, (asked,), (refused, replace(refused, is_approved=True))
+    )
+    yield "creating/creators.html", {"page": page, **wrong}
+    for own in (
+        OwnRequest(may_create=True, can_ask=False, last=None),
+        OwnRequest(may_create=False, can_ask=False, last=None),
+        OwnRequest(may_create=False, can_ask=False, last=asked),
+        OwnRequest(may_create=False, can_ask=True, last=refused),
+    ):
+        yield "creating/own.html", {"own": own, "form": {}, "problems": {}}
+        yield "creating/own.html", {"own": own, "form": {"sentence": EVIL}, "problems": {"sentence": EVIL}}
+
+
+def of_settings() -> Iterator[tuple[str, dict[str, Any]]]:
+    group = SettingGroup(
+        EVIL, (SettingView(EVIL, EVIL, EVIL, is_fixed=True), SettingView("A", "", "", is_fixed=False))
+    )
+    written = SiteSheet(1, EVIL, EVIL, EVIL, (), EVIL, EVIL, "x", EVIL, CreationRule.APPROVAL)
+    for trial in trials():
+        yield "site/all.html", {"view": SettingsView(SiteSheet(), (group,)), "trial": trial}
+    yield "site/all.html", {"view": SettingsView(written, (group,)), "trial": trial}

@@ -33,6 +33,8 @@ FIELDS = {
     "days": "90",
     "tokens": "2",
     "browser": "Firefox on Linux",
+    "sentence": "A challenge on oaks",
+    "reason": "Tell us more",
 }
 
 

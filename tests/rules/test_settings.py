@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from app.core.settings import SECRETS, Settings, SettingsError, variable
+from app.operations.processes import environment_of
+from app.operations.settings_view import LEFT_OUT, groups_of
 from app.storage import key_store, private_store, public_store
 
 
@@ -180,3 +182,31 @@ def test_every_store_has_its_own_location(tmp_path: Path) -> None:
         public = [public_store(settings, name) for name in ("archives", "descriptions", "artefacts", "files")]
         assert len({private_store(settings), key_store(settings), *public}) == 6
     assert private_store(Settings.read()) is None
+
+
+def test_admins_see_every_setting_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = '[{"id": "uni", "name": "Our University", "issuer": "https://id.example.org", "client_id": "a", "client_secret": "hush"}]'
+    monkeypatch.setenv("HELDOUT_LOGIN_PROVIDERS", provider)
+    monkeypatch.setenv("HELDOUT_DATABASE_URL", "postgresql://heldout:hush@localhost/heldout")
+    monkeypatch.setenv("HELDOUT_BROKER_URL", "redis://:hush@localhost:6379/0")
+    monkeypatch.setenv("HELDOUT_METRICS_TOKEN", "hush" * 8)
+    monkeypatch.setenv("HELDOUT_S3_ACCESS_KEY", "hush")
+    monkeypatch.setenv("HELDOUT_S3_SECRET_KEY", "hush")
+    monkeypatch.setenv("HELDOUT_MAX_UPLOAD", str(64 << 20))
+
+    shown = {each.variable: each for group in groups_of(Settings.read()) for each in group.settings}
+
+    assert shown.keys() == {variable(name) for name in set(Settings.model_fields) - LEFT_OUT}
+    assert not any("hush" in each.value for each in shown.values())
+    assert shown["HELDOUT_LOGIN_PROVIDERS"].value == "Our University"
+    assert (shown["HELDOUT_MAX_UPLOAD"].value, shown["HELDOUT_MAX_UPLOAD"].is_fixed) == ("64 MiB", True)
+    assert not shown["HELDOUT_REGISTRATION"].is_fixed
+    assert shown["HELDOUT_DATABASE_URL"].value == "set, not shown"
+
+
+def test_a_process_knows_which_settings_somebody_has_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HELDOUT_WORKERS", "3")
+
+    passed_on = environment_of(Settings.read(), without=set())
+
+    assert {name for name in passed_on if name.startswith("HELDOUT_")} == {"HELDOUT_WORKERS"}

@@ -15,12 +15,16 @@ from app.models import (
     Audience,
     Board,
     Challenge,
+    ChallengeCreator,
+    ChallengeInvitation,
     ChallengeOrganiser,
+    CreationRequest,
     DataFile,
     DataUpload,
     ExtraSlot,
     FileKind,
     GroundTruth,
+    InvitedPerson,
     Job,
     JobKind,
     Member,
@@ -167,6 +171,16 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         run_id=scored.id,
         revoked_at=func.now() if state == "private" else None,
     )
+    creation = CreationRequest(user_id=person.id, sentence="A challenge on oaks")
+    session.add_all((ChallengeCreator(user_id=person.id), creation))
+    invitation = ChallengeInvitation(
+        challenge_id=phase.challenge_id, code_hash=phase.image_set.encode(), note="A course"
+    )
+    session.add(invitation)
+    session.flush()
+    session.add(
+        InvitedPerson(challenge_id=phase.challenge_id, user_id=person.id, invitation_id=invitation.id)
+    )
     question = Question(challenge_id=phase.challenge_id, text="Runtime", kind=QuestionKind.NUMBER)
     slot = ExtraSlot(phase_id=phase.id, team_id=world.team_id, task="detection", reason="none")
     twin = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
@@ -187,6 +201,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
         "slot_id": str(slot.id), "question_id": str(question.id), "pair_id": str(pair.id),
+        "challenge_invitation_id": str(invitation.id), "request_id": str(creation.id),
         "file_id": str(file.id), "data_upload_id": str(data_upload.id),
         "truth_id": str(rescore.ground_truth_id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),

@@ -1,0 +1,364 @@
+"""Who can see a challenge: opening a draft, changes by organisers, and invitations; `core/access.py` has the condition."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Final, Literal, Unpack
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.challenges.terms import locked_challenge, require_organiser
+from app.core import audit
+from app.core.access import Actor
+from app.core.audit import Facts
+from app.core.errors import (
+    ConflictError,
+    InvitationEnded,
+    NotFoundError,
+    Refusal,
+    RefusedError,
+    raise_if_refused,
+)
+from app.core.names import LABEL, Visible, folded, is_mail_address
+from app.core.secret_hashes import hash_of_token
+from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, User
+from app.platform import Platform
+
+MOST_INVITATIONS: Final = 2000  # of a challenge that are not revoked
+MOST_SHOWN: Final = 500  # people who redeemed a code, the last ones
+DOMAIN: Final = re.compile(rf"(?=.{{3,254}}\Z){LABEL}(?:\.{LABEL})+")
+
+
+def _invited(text: str) -> str:
+    """Normalise an address, or a domain such as "@example.org"."""
+    found = folded(text)
+    if not (DOMAIN.fullmatch(found[1:]) if found.startswith("@") else is_mail_address(found)):
+        raise ValueError(
+            f"{text!r} is neither an address, such as name@example.org, nor a domain, such as @example.org"
+        )
+    return found
+
+
+class NewVisibility(BaseModel):
+    """Who can see a challenge that was opened."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    visibility: Literal[ChallengeVisibility.LISTED, ChallengeVisibility.LINK, ChallengeVisibility.INVITED]
+
+
+class NewInvitations(BaseModel):
+    """People to invite."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    people: Annotated[
+        tuple[Annotated[str, AfterValidator(_invited)], ...],
+        Field(
+            min_length=1,
+            max_length=MOST_INVITATIONS,
+            description="e-mail addresses, and domains such as @example.org, of confirmed addresses",
+        ),
+    ]
+
+
+class NewCode(BaseModel):
+    """A code with which people invite themselves."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    note: Annotated[str, Field(min_length=1, max_length=100, description="whom it is for"), Visible]
+    uses: Annotated[
+        int | None, Field(ge=1, le=100_000, description="how many people may redeem it; null for any number")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvitationView:
+    """An invitation that was not revoked. who: an address, a domain such as @example.org, or the note of a code."""
+
+    id: int
+    kind: Literal["address", "domain", "code"]
+    who: str
+    uses_left: int | None  # of a code; None without a limit
+    redeemed: int  # people who have redeemed the code
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class InvitedPersonView:
+    """A person who has redeemed a code."""
+
+    id: int
+    name: str
+    email: str
+    code: str  # its note
+    redeemed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class VisibilityView:
+    """Who can see a challenge, for its organisers."""
+
+    code: str
+    title: str
+    visibility: ChallengeVisibility
+    opened_at: datetime | None
+    invitations: tuple[InvitationView, ...]
+    people: tuple[InvitedPersonView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedCode:
+    """A code that was just created; it is shown only once."""
+
+    id: int
+    code: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The challenge that a code opens."""
+
+    code: str
+    title: str
+
+
+def open_challenge(
+    session: Session,
+    actor: Actor,
+    challenge: Challenge,
+    at: datetime,
+    visibility: ChallengeVisibility = ChallengeVisibility.LISTED,
+    reasons: Sequence[Refusal] = (),
+) -> None:
+    """Open a draft, locked by the caller, for the people whom `visibility` names; nothing else opens one.
+
+    reasons: what the caller's checks found against it. Raises RefusedError with all of them, and ConflictError if it is open.
+    """
+    raise_if_refused(reasons)
+    if challenge.visibility is not ChallengeVisibility.DRAFT:
+        raise ConflictError(f"{challenge.code} is open already")
+    challenge.visibility, challenge.opened_at = visibility, at
+    _record(session, actor, challenge, "challenge.open", after={"visibility": visibility})
+
+
+def visibility_page(platform: Platform, actor: Actor, code: str) -> VisibilityView:
+    """Return who can see a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
+    with platform.snapshot() as session:
+        challenge = require_organiser(
+            actor, session.scalar(select(Challenge).where(Challenge.code == code)), code
+        )
+        return VisibilityView(
+            challenge.code,
+            challenge.title,
+            challenge.visibility,
+            challenge.opened_at,
+            _invitations(session, challenge.id),
+            _people(session, challenge.id),
+        )
+
+
+def _is_live(challenge_id: int) -> ColumnElement[bool]:
+    return and_(ChallengeInvitation.challenge_id == challenge_id, ChallengeInvitation.revoked_at.is_(None))
+
+
+def _invitations(session: Session, challenge_id: int) -> tuple[InvitationView, ...]:
+    redeemed = (
+        select(func.count())
+        .where(InvitedPerson.invitation_id == ChallengeInvitation.id)
+        .correlate(ChallengeInvitation)
+        .scalar_subquery()
+    )
+    statement = select(ChallengeInvitation, redeemed).where(_is_live(challenge_id))
+    return tuple(
+        _invitation_view(*row) for row in session.execute(statement.order_by(ChallengeInvitation.id.desc()))
+    )
+
+
+def _invitation_view(row: ChallengeInvitation, redeemed: int) -> InvitationView:
+    kind: Literal["address", "domain", "code"] = (
+        "address" if row.address is not None else "domain" if row.domain is not None else "code"
+    )
+    who = row.address or (f"@{row.domain}" if row.domain else row.note)
+    return InvitationView(row.id, kind, who, row.uses_left, redeemed, row.created_at)
+
+
+def _people(session: Session, challenge_id: int) -> tuple[InvitedPersonView, ...]:
+    statement = (
+        select(User.id, User.name, User.email, ChallengeInvitation.note, InvitedPerson.redeemed_at)
+        .join(InvitedPerson, InvitedPerson.user_id == User.id)
+        .join(ChallengeInvitation, InvitedPerson.invitation_id == ChallengeInvitation.id)
+        .where(InvitedPerson.challenge_id == challenge_id)
+        .order_by(InvitedPerson.redeemed_at.desc(), User.id)
+        .limit(MOST_SHOWN)
+    )
+    return tuple(InvitedPersonView(*row) for row in session.execute(statement))
+
+
+def change(platform: Platform, actor: Actor, code: str, new: NewVisibility) -> None:
+    """Change who can see a challenge; the same visibility changes nothing.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError for a draft, which `open_challenge` opens.
+    """
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        before = challenge.visibility
+        if before is ChallengeVisibility.DRAFT:
+            raise ConflictError("This challenge is a draft; it has to be opened first")
+        if before is new.visibility:
+            return
+        challenge.visibility = new.visibility
+        _record(
+            session, actor, challenge, "challenge.visibility",
+            before={"visibility": before}, after={"visibility": new.visibility},
+        )  # fmt: skip
+    platform.cache.expire_versions()
+
+
+def invite(platform: Platform, actor: Actor, code: str, new: NewInvitations) -> None:
+    """Invite addresses and domains; those that are invited already stay so.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError if these are too many.
+    """
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        known = {each.who for each in _invitations(session, challenge.id) if each.kind != "code"}
+        added = [each for each in dict.fromkeys(new.people) if each not in known]
+        _check_number(session, challenge.id, len(added))
+        for each in added:
+            is_domain = each.startswith("@")
+            session.add(
+                ChallengeInvitation(
+                    challenge_id=challenge.id,
+                    address=None if is_domain else each,
+                    domain=each[1:] if is_domain else None,
+                    created_by=actor.user_id,
+                )
+            )
+        domains = [each for each in added if each.startswith("@")]
+        if added:  # addresses of people are not kept in the audit log, which is never changed
+            details = {"addresses": len(added) - len(domains), "domains": domains}
+            _record(session, actor, challenge, "invitation.add", details=details)
+
+
+def _check_number(session: Session, challenge_id: int, added: int) -> None:
+    count = select(func.count()).select_from(ChallengeInvitation).where(_is_live(challenge_id))
+    if session.scalars(count).one() + added > MOST_INVITATIONS:
+        raise ConflictError(
+            f"A challenge can have at most {MOST_INVITATIONS:,} invitations; invite a domain, or use a code"
+        )
+
+
+def create_code(platform: Platform, actor: Actor, code: str, new: NewCode) -> CreatedCode:
+    """Create a code with which people invite themselves. Only its hash is stored.
+
+    Raises NotFoundError, ForbiddenError, ConflictError.
+    """
+    secret = secrets.token_urlsafe(16)
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        _check_number(session, challenge.id, 1)
+        row = ChallengeInvitation(
+            challenge_id=challenge.id,
+            code_hash=hash_of_token(secret),
+            uses_left=new.uses,
+            note=new.note,
+            created_by=actor.user_id,
+        )
+        session.add(row)
+        session.flush()
+        _record(
+            session, actor, challenge, "invitation.code", details={"invitation": row.id, "uses": new.uses}
+        )
+        return CreatedCode(row.id, secret, f"{platform.settings.address}/invited/{secret}")
+
+
+def revoke(platform: Platform, actor: Actor, code: str, invitation_id: int) -> None:
+    """Revoke an invitation. People who have redeemed a code stay invited. Raises NotFoundError, ForbiddenError."""
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        row = session.scalar(
+            select(ChallengeInvitation).where(ChallengeInvitation.id == invitation_id, _is_live(challenge.id))
+        )
+        if row is None:
+            raise NotFoundError(f"{code} has no invitation {invitation_id}")
+        row.revoked_at = func.clock_timestamp()
+        _record(session, actor, challenge, "invitation.revoke", details={"invitation": invitation_id})
+
+
+def remove_person(platform: Platform, actor: Actor, code: str, user_id: int) -> None:
+    """Remove a person who has redeemed a code. Raises NotFoundError, ForbiddenError."""
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        row = session.get(InvitedPerson, (challenge.id, user_id))
+        if row is None:
+            raise NotFoundError(f"person {user_id} has redeemed no code of {code}")
+        session.delete(row)
+        _record(session, actor, challenge, "invitation.remove", details={"person": user_id})
+
+
+def _is_code(secret: str) -> ColumnElement[bool]:
+    return and_(
+        ChallengeInvitation.code_hash == hash_of_token(secret),
+        Challenge.visibility != ChallengeVisibility.DRAFT,
+    )
+
+
+def _usable(secret: str) -> ColumnElement[bool]:
+    return and_(
+        _is_code(secret),
+        ChallengeInvitation.revoked_at.is_(None),
+        or_(ChallengeInvitation.uses_left.is_(None), ChallengeInvitation.uses_left > 0),
+    )
+
+
+def offer(platform: Platform, secret: str) -> Offer | None:
+    """Return the challenge that a code opens; None if it cannot be redeemed."""
+    statement = select(Challenge.code, Challenge.title).join(
+        ChallengeInvitation, ChallengeInvitation.challenge_id == Challenge.id
+    )
+    with platform.reading() as session:
+        row = session.execute(statement.where(_usable(secret))).one_or_none()
+    return Offer(*row) if row else None
+
+
+def redeem(platform: Platform, actor: Actor, secret: str) -> str:
+    """Invite this person by a code, and return the challenge's code. Who is invited by it already uses nothing up.
+
+    Raises RefusedError if the code cannot be redeemed.
+    """
+    redeemed = select(InvitedPerson.invitation_id).where(InvitedPerson.user_id == actor.user_id)
+    statement = (
+        select(ChallengeInvitation, Challenge)
+        .join(Challenge, ChallengeInvitation.challenge_id == Challenge.id)
+        .where(or_(_usable(secret), and_(_is_code(secret), ChallengeInvitation.id.in_(redeemed))))
+        .with_for_update(of=ChallengeInvitation)  # of two who redeem the last use, the second finds none left
+    )
+    with platform.transaction() as session:
+        row = session.execute(statement).one_or_none()
+        if row is None:
+            raise RefusedError([InvitationEnded("this code was used up or revoked, or is mistyped")])
+        invitation, challenge = row
+        person = insert(InvitedPerson).values(
+            challenge_id=challenge.id, user_id=actor.user_id, invitation_id=invitation.id
+        )
+        added = session.execute(person.on_conflict_do_nothing().returning(InvitedPerson.user_id)).all()
+        if added:
+            if invitation.uses_left is not None:
+                invitation.uses_left -= 1
+            _record(session, actor, challenge, "invitation.redeem", details={"invitation": invitation.id})
+        return challenge.code
+
+
+def _record(
+    session: Session, actor: Actor, challenge: Challenge, action: str, **facts: Unpack[Facts]
+) -> None:
+    facts["challenge_id"] = challenge.id
+    audit.record(session, actor.user_id, action, f"challenge {challenge.id}", **facts)
