@@ -24,7 +24,6 @@ from app.challenges.challenges import (
 from app.challenges.disclosure import Use, disclosures_so_far, most_bits
 from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
 from app.challenges.texts import ChallengeTexts
-from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.home.overview import Overview, overview
 from app.images.covers import Cover, own_covers, with_images
