@@ -25,6 +25,7 @@ from app.home import api as home_api
 from app.home import pages as home_pages
 from app.images import api as image_api
 from app.images import pages as image_pages
+from app.intake import api as intake_api
 from app.jobs.sandbox import warm_up
 from app.operations import (
     administration_api,
@@ -106,6 +107,7 @@ API = (
     challenges_api.router,
     text_api.router,
     data_api.router,
+    intake_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,

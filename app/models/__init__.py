@@ -12,6 +12,7 @@ from app.models.challenges import (
 )
 from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import ChallengePicture, Picture, PictureBatch, PictureSource
+from app.models.intake import Intake, IntakeFile, IntakeKey, IntakeSegment
 from app.models.notifications import Event, Notification
 from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
 from app.models.people import (
@@ -59,6 +60,8 @@ from app.models.table import (
     EventKind,
     FileKind,
     ImageMode,
+    IntakeRole,
+    IntakeState,
     JobKind,
     PhaseMoment,
     QuestionKind,
@@ -104,6 +107,12 @@ __all__ = [
     "Heartbeat",
     "Identity",
     "ImageMode",
+    "Intake",
+    "IntakeFile",
+    "IntakeKey",
+    "IntakeRole",
+    "IntakeSegment",
+    "IntakeState",
     "Invitation",
     "Job",
     "JobKind",

@@ -61,6 +61,7 @@ CASES = (
 FIXED = {
     "challenge": HERE,
     "competition": "3",
+    "role": "images",
     "code": "quota",
     "path": "style.css",
     "name": "image",
@@ -75,6 +76,8 @@ NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "pha
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
     "data_upload_id": str(uuid.UUID(int=7)),
+    "intake_id": str(uuid.UUID(int=7)),
+    "intake_file_id": str(uuid.UUID(int=7)),
     "file_id": "999999999",
     "image_set": "nowhere",
 }  # fmt: skip
