@@ -21,7 +21,7 @@ from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
 from app.images import archives
-from app.intake import intakes, keys
+from app.intake import intakes, keys, reading
 from app.jobs import attempts, heartbeats, mail
 from app.models import Service
 from app.people import sessions
@@ -50,6 +50,7 @@ STEPS = (
     similarity.delete_pairs_of_withdrawn,
     intakes.remove_untouched,
     keys.delete_unused,
+    reading.remove_leftovers,
 )
 
 

@@ -10,7 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from app.core.access import Action
 from app.core.errors import BadRequestError, LengthRequiredError, MalformedError, UnsupportedTypeError
 from app.core.rate_limits import Limited
-from app.intake import intakes, receiving
+from app.intake import applying, intakes, receiving
+from app.intake.applying import Application
 from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
 from app.models import IntakeRole
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
@@ -86,6 +87,15 @@ def read(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> In
 def cancel(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> IntakeView:
     """Stop the worker that reads a data set. Its files stay."""
     intakes.cancel(platform, actor, intake_id)
+    return intakes.get_intake(platform, actor, intake_id)
+
+
+@router.post("/data-sets/{intake_id}/apply", status_code=202, dependencies=[ORGANISE])
+def apply(
+    platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, application: Application
+) -> IntakeView:
+    """Make an image set of a data set a phase, or the next version of a phase's ground truth."""
+    applying.request_application(platform, actor, intake_id, application)
     return intakes.get_intake(platform, actor, intake_id)
 
 

@@ -140,7 +140,7 @@ def organised(session: Session, actor: Actor, code: str) -> Challenge:
 def get_intake(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> IntakeView:
     """Return a data set. Raises NotFoundError."""
     with platform.snapshot() as session:
-        _of_organiser(session, actor, intake_id)
+        of_organiser(session, actor, intake_id)
         [found] = _views(session, Intake.id == intake_id)
         return found
 
@@ -163,7 +163,7 @@ def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
             state=intake.state,
             files=files.get(intake.id, ()),
             progress=intake.progress,
-            report=from_plain(Report, intake.report) if intake.report else None,
+            report=report_of(intake),
             message=intake.message,
             created_at=intake.created_at,
             changed_at=intake.changed_at,
@@ -173,6 +173,11 @@ def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
         )
         for row in rows
     )
+
+
+def report_of(intake: Intake) -> Report | None:
+    """Return what a worker found in a data set; None before that."""
+    return from_plain(Report, intake.report) if intake.report else None
 
 
 def _files(session: Session, intake_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[IntakeFileView, ...]]:
@@ -188,7 +193,8 @@ def file_view(row: IntakeFile) -> IntakeFileView:
     return IntakeFileView(row.id, row.intake_id, row.role, row.name, row.size, row.received, row.path)
 
 
-def _of_organiser(session: Session, actor: Actor, intake_id: uuid.UUID, *, lock: bool = False) -> Intake:
+def of_organiser(session: Session, actor: Actor, intake_id: uuid.UUID, *, lock: bool = False) -> Intake:
+    """Return a data set of a challenge that the actor organises, locked if asked. Raises NotFoundError."""
     statement = select(Intake).where(
         Intake.id == intake_id, rows_for(actor, Action.ORGANISE, challenge=Intake.challenge_id)
     )
@@ -256,7 +262,7 @@ def add_file(
 
 def _editable(session: Session, actor: Actor, intake_id: uuid.UUID) -> Intake:
     """Lock a data set whose files are about to change; what was found in it no longer holds."""
-    intake = _of_organiser(session, actor, intake_id, lock=True)
+    intake = of_organiser(session, actor, intake_id, lock=True)
     if intake.state not in EDITABLE:
         raise ConflictError(_locked(intake.state))
     _change(intake, IntakeState.RECEIVING)
@@ -337,7 +343,7 @@ def _delete_objects(platform: Platform, objects: set[str]) -> None:
 def read(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
     """Have a worker read a data set whose files have arrived. Raises NotFoundError, ConflictError."""
     with platform.transaction() as session:
-        intake = _of_organiser(session, actor, intake_id, lock=True)
+        intake = of_organiser(session, actor, intake_id, lock=True)
         if intake.state not in EDITABLE:
             raise ConflictError(_locked(intake.state))
         files = _files(session, [intake.id]).get(intake.id, ())
@@ -359,7 +365,7 @@ def add_job(session: Session, intake_id: uuid.UUID) -> None:
 def cancel(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
     """Stop the worker that is at a data set; nothing of it is used. Raises NotFoundError, ConflictError."""
     with platform.transaction() as session:
-        intake = _of_organiser(session, actor, intake_id, lock=True)
+        intake = of_organiser(session, actor, intake_id, lock=True)
         if intake.state not in (IntakeState.RECEIVED, IntakeState.READING):
             raise ConflictError("no worker is reading this data set")
         _change(intake, IntakeState.CANCELLED)
@@ -369,7 +375,7 @@ def cancel(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
 def delete_intake(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> str:
     """Delete a data set and its bytes; what was applied stays. Return its challenge. Raises NotFoundError, ConflictError."""
     with platform.transaction() as session:
-        intake = _of_organiser(session, actor, intake_id, lock=True)
+        intake = of_organiser(session, actor, intake_id, lock=True)
         if intake.state is IntakeState.APPLYING:
             raise ConflictError(_locked(intake.state))
         challenge = session.get_one(Challenge, intake.challenge_id)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from app.models import IntakeRole
-
+IMAGES, PUBLIC, HIDDEN = ROLES = ("images", "public", "hidden")
+"""What files contain, as `IntakeRole` has it; child processes do not import the tables."""
 MOST_OF_A_KIND: Final = 100  # problems listed; the rest is counted
 
 
@@ -51,7 +51,7 @@ class FoundSet:
     """An image set with its annotation. key: its name among those of the data set; missing: competitions that it lacks truth for."""
 
     key: str
-    role: IntakeRole
+    role: str
     name: str
     layout: str  # how it is written, such as "COCO JSON"
     dataset: str

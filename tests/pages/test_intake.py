@@ -16,10 +16,10 @@ from starlette.testclient import TestClient
 
 from app.core.errors import StorageFullError
 from app.intake import intakes, keys
+from app.intake.importing import TreeImport, import_tree
 from app.intake.segments import SEGMENT, in_order, unseal
 from app.models import Base, Event, EventKind, Intake, IntakeFile, IntakeKey, IntakeSegment
 from app.organising import roles
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from app.submissions import retention
 from tests.pages.test_accounts import registered

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 
 from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
+from app.intake.importing import TreeImport, import_tree
 from app.models import (
     Announcement,
     Challenge,
@@ -29,7 +30,6 @@ from app.models import (
     Terms,
     User,
 )
-from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
 from tests.security.undoing import UndonePlatform
