@@ -26,6 +26,7 @@ from app.home import pages as home_pages
 from app.images import api as image_api
 from app.images import pages as image_pages
 from app.intake import api as intake_api
+from app.intake import pages as intake_pages
 from app.jobs.sandbox import warm_up
 from app.operations import (
     administration_api,
@@ -142,6 +143,7 @@ PAGES = (
     upload_pages.router,
     example_pages.router,
     data_pages.router,
+    intake_pages.router,
     storage_pages.router,
     result_pages.router,
     cancelling_pages.router,

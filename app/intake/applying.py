@@ -272,6 +272,6 @@ def phases_to_replace(platform: Platform, code: str) -> tuple[PhaseCounts, ...]:
 
 
 def _counts(phase: Phase, truth: GroundTruth) -> PhaseCounts:
-    rows = tuple(ClassCount(**row) for row in truth.statistics["rows"])
-    images = int(truth.statistics["total"]["images"])
+    rows = tuple(ClassCount(**row) for row in truth.statistics.get("rows", ()))
+    images = int(truth.statistics.get("total", {}).get("images", 0))
     return PhaseCounts(phase.image_set, truth.version, phase.disclosure is Disclosure.FULL, images, rows)

@@ -18,6 +18,11 @@ class Finding:
     line: int | None = None
     place: str | None = None
 
+    @property
+    def source(self) -> str:
+        """The file, by which pages group findings; empty if there is none."""
+        return self.file or ""
+
     def __str__(self) -> str:
         """The place and the message, as compilers print them.
 
