@@ -450,7 +450,7 @@ def _are_label_images(reading: Reading, pictures: Sequence[Path]) -> bool:
     try:
         with Image.open(pictures[0], formats=["PNG"]) as first:
             return bool(first.mode == "P")
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return False
 
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -18,6 +19,7 @@ from scoring.errors import Problems
 PROGRESS: Final = "progress.json"
 _EVERY: Final = 0.5  # seconds between two notes of progress
 _LARGEST_FILE: Final = 1 << 30
+TOO_MANY_PIXELS: Final = f"the picture has too many pixels; at most {MAX_PIXELS // 10**6} million are allowed"
 _ORIENTATION: Final = 0x0112  # of EXIF
 
 
@@ -192,20 +194,20 @@ def _look_at(path: Path, name: str, problems: Problems) -> Picture:
     """Read the header of a picture; nothing is decoded."""
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - needed only here
 
-    Image.MAX_IMAGE_PIXELS = None  # we look at the size ourselves
     try:
         with path.open("rb") as file:
             check_beginning(file.read(16))
-        with Image.open(path, formats=("JPEG", "PNG")) as image:
+        with warnings.catch_warnings(action="ignore"), Image.open(path, formats=("JPEG", "PNG")) as image:
             size = image.size
             rotation = image.getexif().get(_ORIENTATION, 1) if image.format == "JPEG" else 1
     except PictureError as error:
         problems.add(Problem("bad-picture", str(error), name))
+    except Image.DecompressionBombError:
+        problems.add(Problem("too-many-pixels", TOO_MANY_PIXELS, name))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
         problems.add(Problem("bad-picture", "this picture cannot be read", name))
     else:
         if size[0] * size[1] <= MAX_PIXELS:
             return Picture(path, size, is_rotated=rotation != 1)
-        message = f"{size[0]} x {size[1]} pixels; at most {MAX_PIXELS // 10**6} million are allowed"
-        problems.add(Problem("too-many-pixels", message, name))
+        problems.add(Problem("too-many-pixels", TOO_MANY_PIXELS, name))
     return Picture(path, None)

@@ -238,7 +238,7 @@ def test_forty_mistakes_are_all_told_at_once(place: Place) -> None:
         "annotations[12], id 1009: expected polygons", "categories[1], id 4: 'name' is 'cat' like one before",
         "categories[3], id 9: 'name' is missing", "images[2], id 2: 'id' is 2 like one before", "images[3]: 'id' is missing",
         "a.jpg: expected a JPEG or PNG image, found a GIF", "b.png: this picture cannot be read",
-        "two/b.jpg: two pictures have this name", "big.png: 30000 x 30000 pixels; at most 64 million are allowed",
+        "two/b.jpg: two pictures have this name", "big.png: the picture has too many pixels; at most 64 million are allowed",
         "val.csv: 2: expected four numbers", "val.csv: 3: the box ends before it begins", "val.csv: 4: expected 6 fields, found 4",
         "val.csv: 5: expected the name of an image", "val.csv: 6: expected the name of an image", "val.csv: 7: expected the name of a class",
         "val.csv: 8: expected coordinates", "val.csv: 9: expected coordinates",
