@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.intake.reading import scratch_root
 from app.intake.segments import SEGMENT
 from app.models import Challenge
 from tests.pages.data_sets import TABLE, jpeg, zipped
@@ -71,7 +72,7 @@ def test_a_worker_killed_while_it_reads_leaves_nothing_half_done(scene: Scene) -
     found = scene.settled(intake)
     assert found["state"] == "read", found
     assert found["report"]["images"]["count"] == 2_000
-    assert not any((scene.running.settings.private_storage / "intake-scratch").iterdir())
+    assert not any(scratch_root(scene.running.platform).iterdir())
 
 
 def test_an_upload_goes_on_after_the_web_server_was_restarted(scene: Scene) -> None:
