@@ -34,6 +34,8 @@ from app.home import api as home_api
 from app.home import pages as home_pages
 from app.images import api as image_api
 from app.images import pages as image_pages
+from app.intake import api as intake_api
+from app.intake import pages as intake_pages
 from app.jobs.sandbox import warm_up
 from app.operations import (
     administration_api,
@@ -118,6 +120,7 @@ API = (
     text_api.router,
     visibility_api.router,
     data_api.router,
+    intake_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,
@@ -153,6 +156,7 @@ PAGES = (
     upload_pages.router,
     example_pages.router,
     data_pages.router,
+    intake_pages.router,
     storage_pages.router,
     result_pages.router,
     cancelling_pages.router,

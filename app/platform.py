@@ -19,7 +19,17 @@ from app.core.notifier import Notifier, celery_of
 from app.core.rate_limits import RateLimiter, limiter_of
 from app.core.settings import Settings, SettingsError
 from app.core.site import SiteView, load_site
-from app.models import Artefact, DamagedContent, DataFile, GroundTruth, Phase, PictureSource, Run, Upload
+from app.models import (
+    Artefact,
+    DamagedContent,
+    DataFile,
+    GroundTruth,
+    IntakeSegment,
+    Phase,
+    PictureSource,
+    Run,
+    Upload,
+)
 from app.models import TruthKey as TruthKeyRow
 from app.storage import Catalogue, Storage, key_store, private_store, public_store
 from app.storage.truth_key import TruthKey
@@ -74,6 +84,7 @@ class Platform:
     descriptions: Storage  # what participants may know of a phase
     artefacts: Storage  # what workers make for pages to show
     files: Storage  # what organisers offer for download
+    intake: Storage  # encrypted segments of data sets, which only workers can open
     private: Storage | None
     truth_key: TruthKey | None
     notifier: Notifier
@@ -127,6 +138,7 @@ class Platform:
             "descriptions": self.descriptions,
             "artefacts": self.artefacts,
             "files": self.files,
+            "intake": self.intake,
         }
         keys = {"keys": self.truth_key.store} if self.truth_key else {}
         return public | keys | ({"truth": self.private} if self.private else {})
@@ -197,6 +209,7 @@ def _description_of(session: Session, store: str, key: str) -> str:
             "archives": "stored archive",
             "descriptions": "public description",
             "files": "file of a data set",
+            "intake": "segment of a data set",
             "keys": "key of ground truth",
         }
         return names.get(store, "artefact")
@@ -247,6 +260,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
             settings, "artefacts", _catalogue(engine, "artefacts", Artefact.id.is_not(None))
         ),
         files=public_store(settings, "files", _catalogue(engine, "files", STORED_FILE)),
+        intake=public_store(settings, "intake", _catalogue(engine, "intake", IntakeSegment.key.is_not(None))),
         private=private_store(settings, truths) if truths else None,
         truth_key=truth_key,
         notifier=Notifier(celery_of(settings)),

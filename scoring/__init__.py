@@ -14,6 +14,7 @@ from scoring.competitions import (
 
 if TYPE_CHECKING:
     from scoring.analysis.object_counts import Statistics, count_objects
+    from scoring.archives.png import labels_to_png
     from scoring.codec import from_plain, to_plain
     from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
     from scoring.data.boxes import BoxConvention
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
     from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
     from scoring.files import PathError
-    from scoring.intake.png import labels_to_png
     from scoring.metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
     from scoring.painting import create_segmentations_from_detections
     from scoring.parallel import use_threads
@@ -183,7 +183,7 @@ _NAMES: Final = {
     "evaluation": ("SCORER", "columns", "evaluate", "is_scorable", "missing_truth"),
     "exhibits": ("EXHIBITS", "ConfusionMatrix", "Curve", "Exhibit", "RocCurve", "ScoreTable"),
     "files": ("PathError",),
-    "intake.png": ("labels_to_png",),
+    "archives.png": ("labels_to_png",),
     "metrics.shorthand": ("ApRule", "average_precision", "confusion_matrix", "iou_matrix"),
     "painting": ("create_segmentations_from_detections",),
     "parallel": ("use_threads",),

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from scoring.archives.result_files import competition_files
 from scoring.competitions import CHALLENGES, CompetitionInfo, competition_of, competitions
 from scoring.data.checking import DataError, as_list, assert_is
 from scoring.data.confidences import Confidences
@@ -22,7 +23,6 @@ from scoring.data.layouts import Layouts
 from scoring.data.limits import Limits
 from scoring.errors import Problem
 from scoring.files import as_path
-from scoring.intake.result_files import competition_files
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS, default_protocol, protocol_of
 from scoring.readers.image_index import ImageIndex

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from scoring.archives.file_names import no_results
+from scoring.archives.png import labels_to_png
+from scoring.archives.result_files import competition_files
 from scoring.competitions import CompetitionInfo, competition_of, competitions, expected_files
 from scoring.data.arrays import Bytes, Floats, Integers
 from scoring.data.description import Description, Image
 from scoring.errors import Problems, SubmissionError
 from scoring.files import as_path, named
-from scoring.intake.file_names import no_results
-from scoring.intake.png import labels_to_png
-from scoring.intake.result_files import competition_files
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.detection.reader import read_detections
 

@@ -8,17 +8,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Self
 
-from scoring.competitions import CompetitionInfo, expected_files, offered
-from scoring.data.checking import assert_is
-from scoring.data.description import Description
-from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
-from scoring.errors import Problem, Problems
-from scoring.files import as_path
-from scoring.intake.archive import Meter
-from scoring.intake.checking import Checked, Inspection, add_warnings
-from scoring.intake.file_names import missing_files, no_results
-from scoring.intake.fingerprints import fingerprint
-from scoring.intake.result_files import (
+from scoring.archives.archive import Meter
+from scoring.archives.checking import Checked, Inspection, add_warnings
+from scoring.archives.file_names import missing_files, no_results
+from scoring.archives.fingerprints import fingerprint
+from scoring.archives.result_files import (
     Content,
     ResultFile,
     batches,
@@ -28,6 +22,12 @@ from scoring.intake.result_files import (
     result_files,
     severity_of_strays,
 )
+from scoring.competitions import CompetitionInfo, expected_files, offered
+from scoring.data.checking import assert_is
+from scoring.data.description import Description
+from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
+from scoring.errors import Problem, Problems
+from scoring.files import as_path
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS
 from scoring.readers.image_index import ImageIndex
@@ -41,7 +41,7 @@ class FoundCompetition:
 
     lines: the number of predictions; present and missing: classes (actions, images) in the order of the description.
     is_complete: whether there are all files, and at least as many predictions as the task asks for. fingerprint: equal for
-    equal predictions, see `scoring.intake.fingerprints`; "" in reports written before it was added. constant: classes whose
+    equal predictions, see `scoring.archives.fingerprints`; "" in reports written before it was added. constant: classes whose
     predictions, two or more, all have one confidence; partial: those with fewer predictions than there are images or persons, in
     COCO's files with a single one, of segmentation those in a single image of several.
     """
@@ -63,7 +63,7 @@ class Validation:
     """The outcome of a validation.
 
     unlisted: how many more problems and notes of a code there are than are listed; warnings: signs that valid results are not
-    what is meant, see `scoring.intake.plausibility`, none in reports written before they were added; members and unpacked: the files and
+    what is meant, see `scoring.archives.plausibility`, none in reports written before they were added; members and unpacked: the files and
     bytes read of the archive, without folders.
     """
 

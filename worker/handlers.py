@@ -3,6 +3,7 @@
 from app.evaluation import intervals, scoring, similarity
 from app.figures import board_figures
 from app.images import making, overlays
+from app.intake import reading
 from app.jobs import attempts, mail
 from app.jobs.attempts import Handlers, on_payload
 from app.models import JobKind, Queue
@@ -20,6 +21,7 @@ HANDLERS: Handlers = {
     JobKind.OVERLAYS: on_payload(overlays.draw_next),
     JobKind.PICTURES: on_payload(making.make_next),
     JobKind.NOTIFY: on_payload(dispatch.dispatch),
+    JobKind.INTAKE: reading.HANDLER,
 }
 
 

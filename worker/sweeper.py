@@ -16,10 +16,12 @@ from sqlalchemy.exc import SQLAlchemyError
 import scoring
 from app.core import logs
 from app.core.database import OutageLog, is_unavailable
+from app.core.errors import StorageUnavailableError
 from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
 from app.images import archives
+from app.intake import intakes, keys, reading
 from app.jobs import attempts, heartbeats, mail
 from app.models import Service
 from app.people import sessions
@@ -46,6 +48,9 @@ STEPS = (
     mail.delete_expired_requests,
     personal_data.delete_unconfirmed_accounts,
     similarity.delete_pairs_of_withdrawn,
+    intakes.remove_untouched,
+    keys.delete_unused,
+    reading.remove_leftovers,
 )
 
 
@@ -70,6 +75,7 @@ def main() -> None:
 def run(platform: Platform, worker: str | None, slots: int) -> None:
     """Send heartbeats for a worker, if there is one, and sweep when it is due, until a stop signal arrives."""
     was_away = True  # unknown before this process started
+    has_checked_keys = platform.truth_key is None  # without private storage there is nothing to check
     outages = OutageLog()
     while True:
         try:
@@ -77,6 +83,7 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
                 if worker:
                     _report(platform, worker, slots)
                 was_away = check_recovery(platform, was_away=was_away)
+                has_checked_keys = has_checked_keys or _check_keys(platform)
                 attempts.check_damaged(platform)
                 sweep(platform)
         except SQLAlchemyError:
@@ -93,6 +100,15 @@ def _report(platform: Platform, worker: str, slots: int) -> None:
     """Write the heartbeat of a worker with this scorer version."""
     with platform.transaction() as session:
         heartbeats.write_heartbeat(session, worker, Service.WORKER, scorer=scoring.SCORER, slots=slots)
+
+
+def _check_keys(platform: Platform) -> bool:
+    """Check the keys of data sets once; return whether that was possible."""
+    try:
+        keys.check(platform)
+    except StorageUnavailableError:
+        return False
+    return True
 
 
 def _acquire_sweep(platform: Platform) -> bool:

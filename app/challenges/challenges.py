@@ -341,6 +341,11 @@ def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str
     return sorted(session.scalars(statement))
 
 
+def has_phases(session: Session, challenge_id: int) -> bool:
+    """Whether a challenge has a phase."""
+    return session.scalar(select(Phase.id).where(Phase.challenge_id == challenge_id).limit(1)) is not None
+
+
 def stored_phase(session: Session, challenge_id: int, image_set: str) -> Phase | None:
     """Return a phase's row, locked until the end of the transaction."""
     statement = select(Phase).where(Phase.challenge_id == challenge_id, Phase.image_set == image_set)

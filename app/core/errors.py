@@ -252,6 +252,22 @@ class DataQuotaError(DomainError):
     title = "Content too large"
 
 
+class IntakeTooLargeError(DomainError):
+    """A data set may have so many bytes on this server. Leave out what is not needed, or ask an admin for more."""
+
+    code = "data-set-too-large"
+    status = 413
+    title = "Content too large"
+
+
+class NoWorkerError(DomainError):
+    """Data sets are encrypted for the workers of this server, and no worker has started yet. Nothing was stored."""
+
+    code = "no-worker"
+    status = 503
+    title = "No worker has started yet"
+
+
 class StoredBytesError(DomainError):
     """Your unconfirmed uploads use all the space that one person has. Delete or confirm some of them."""
 

@@ -393,6 +393,32 @@ class Settings(LoginSettings):
     max_data: Annotated[
         int, Field(description="bytes that the data files of one challenge may use", gt=0)
     ] = 51200 * MiB
+    max_intake: Annotated[
+        int, Field(description="bytes that one data set of an organiser may have as it is sent", gt=0)
+    ] = 20480 * MiB
+    max_intake_unpacked: Annotated[int, Field(description="bytes that it may have unpacked", gt=0)] = (
+        204800 * MiB
+    )
+    max_intake_images: Annotated[int, Field(description="images that it may have", gt=0)] = 1_000_000
+    max_intake_boxes: Annotated[int, Field(description="objects that may be annotated in it", gt=0)] = (
+        10_000_000
+    )
+    intake_memory: Annotated[
+        int, Field(description="address space of the process that reads it, in bytes", gt=0)
+    ] = 2048 * MiB
+    intake_seconds: Annotated[
+        int,
+        Field(
+            description="time limit for reading it; workers end any job after twice the time for scoring",
+            gt=0,
+        ),
+    ] = 1500
+    import_folder: Annotated[
+        AbsolutePath | None,
+        Field(
+            description="folder of the workers from which admins may take data sets; without it, nobody may"
+        ),
+    ] = None
     keep_unconfirmed_days: Annotated[
         int, Field(description="how long a valid, unconfirmed archive is kept", gt=0)
     ] = 7

@@ -30,6 +30,7 @@ from scoring.analysis.hard_images import (
     labels_of_persons,
 )
 from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections
+from scoring.archives.result_files import competition_files
 from scoring.competitions import competition_of
 from scoring.data.arrays import Bytes, Floats, Labels
 from scoring.data.boxes import BoxConvention, convert_boxes
@@ -37,7 +38,6 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import ImageCounts, RankedPredictions
 from scoring.data.tables import PARTS
 from scoring.errors import Problems
-from scoring.intake.result_files import competition_files
 from scoring.protocols import TASKS, protocol_of
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.voc.label_images import LABEL_COLOURS

@@ -1,13 +1,12 @@
 """Import the images of a data set tree, and make the thumbnails and larger images that pages show."""
 
 import json
-import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from io import BytesIO
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 import structlog
@@ -21,6 +20,7 @@ from app.challenges.challenges import description_of
 from app.core.errors import NotFoundError
 from app.images import archives
 from app.images.decoding import RECIPE, MadeImages, PictureError, check_beginning, make_all, read_file
+from app.images.matching import FOLDERS, files_by_image, size_problem
 from app.images.packs import PACK, pack, parts_of, write_pack
 from app.images.pictures import BATCH, PICTURES, queue_job, source_of
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
@@ -32,14 +32,10 @@ from scoring.data.description import UNKNOWN_SIDE
 
 log = structlog.get_logger()
 
-FOLDERS: Final = ("JPEGImages", "PNGImages", "")  # of a tree; VOC2006 has PNG
-SUFFIXES: Final = (".jpg", ".jpeg", ".png")
 SHOWN_PROBLEMS: Final = 5
 BATCH_SECONDS: Final = 60
 IMAGE_SECONDS: Final = 2  # per image, if a batch was stopped and its images are made one by one
 MEMORY: Final = 2 << 30  # bytes per child process, even if scoring may use more
-
-_NUMBER: Final = re.compile(r"\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,33 +228,6 @@ def _picture_file(root: Path, image: scoring.Image, file: str | None) -> Picture
     return PictureFile(image.id, width, height, file, found.st_size, found.st_mtime_ns)
 
 
-def files_by_image(listings: Iterable[tuple[str, Sequence[str]]], *, numbered: bool) -> Mapping[str, str]:
-    """Map images to files. If an image has several, the first folder wins, then the first name.
-
-    listings: folders below the root, with the names of their files.
-
-    >>> files_by_image([("JPEGImages", ["a.jpg", "a.png", "b.txt"]), ("", ["a.jpg"])], numbered=False)
-    {'a': 'JPEGImages/a.jpg'}
-    """
-    found: dict[str, str] = {}
-    for folder, names in listings:
-        for name in sorted(names):
-            if PurePosixPath(name).suffix.lower() in SUFFIXES:
-                found.setdefault(image_of(name, numbered=numbered), f"{folder}/{name}" if folder else name)
-    return found
-
-
-def image_of(file: str, *, numbered: bool) -> str:
-    """Return the image that a file shows: its name without suffix, or the number at its end if images are numbered (COCO).
-
-    >>> image_of("2008_000008.jpg", numbered=False), image_of("COCO_val2014_000000000139.jpg", numbered=True)
-    ('2008_000008', '139')
-    """
-    stem = PurePosixPath(file).stem
-    number = _NUMBER.search(stem) if numbered else None
-    return str(int(number[0])) if number else stem
-
-
 def filled_batches(files: Sequence[PictureFile], mode: ImageMode, recipe: str) -> Iterator[PlannedBatch]:
     """Split images into batches, each with a fingerprint that changes with its files and with the recipe."""
     for number, first in enumerate(range(0, len(files), BATCH)):
@@ -391,17 +360,6 @@ def _checked(file: Picture, made: MadeImages) -> MadeImages:
         file.problem or made.problem or size_problem((file.width, file.height), (made.width, made.height))
     )
     return MadeImages(width=made.width, height=made.height, problem=problem) if problem else made
-
-
-def size_problem(expected: tuple[int | None, int | None], found: tuple[int, int]) -> str | None:
-    """Return the problem if an image does not have its annotated size, since boxes would be misplaced; None otherwise.
-
-    >>> size_problem((500, 375), (375, 500))
-    'the image is 375 x 500, but its annotation says 500 x 375'
-    """
-    if None in expected or expected == found:
-        return None
-    return "the image is {} x {}, but its annotation says {} x {}".format(*found, *expected)
 
 
 def _record_made(session: Session, batch: _Batch, made: Sequence[MadeImages]) -> None:

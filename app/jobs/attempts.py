@@ -146,8 +146,8 @@ def _settle(platform: Platform, claim: Claim, handler: Handler, settle: Settle) 
 
 
 def _error_text(job: Job, error: Exception) -> str:
-    """The text of an error for admins. For runs only its type: the message may reveal hidden annotation."""
-    if job.kind is JobKind.RUN:
+    """The text of an error for admins. Of runs and data sets only its type: the message may reveal hidden annotation."""
+    if job.kind in (JobKind.RUN, JobKind.INTAKE):
         return type(error).__name__
     cause = error.cause if isinstance(error, StorageUnavailableError) else error
     return f"{type(error).__name__}: {cause}"[:LONGEST_ERROR]

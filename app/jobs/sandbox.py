@@ -162,6 +162,7 @@ def likeness(one: Path, other: Path, description: Path, competition: int) -> byt
     return json.dumps(asdict(compare_archives(one, other, public, competition))).encode()
 
 
+WATCH_SECONDS = 1.0
 FORK_SERVER_PAUSE = 0.2  # seconds until a fork server that has closed its connections has exited, too
 CRASHED, OUT_OF_MEMORY, FILE_ERROR = 1, 77, 78  # exit codes of children
 
@@ -198,11 +199,17 @@ def warm_up() -> None:
     forkserver.ensure_running()
 
 
-def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *arguments: object) -> bytes:
+def run_in_subprocess(
+    limits: ChildLimits,
+    work: Callable[..., bytes],
+    *arguments: object,
+    watch: Callable[[], None] | None = None,
+) -> bytes:
     """Return `work(*arguments)`, computed in a child process with limits.
 
     `work` must be a module-level function, its arguments picklable. It returns only bytes, so that a compromised child
-    cannot send pickles. The child's log events include the logging context of the caller.
+    cannot send pickles. The child's log events include the logging context of the caller. watch: called every second; what it
+    raises ends the child.
     Raises LimitExceededError if a limit is exceeded, ChildFileError if a file cannot be read or written, ChildError if the
     child dies in another way.
     """
@@ -210,8 +217,7 @@ def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *argument
     child = _started((sender, limits, get_contextvars(), work, arguments))
     sender.close()
     try:
-        if not receiver.poll(limits.seconds):
-            raise LimitExceededError(f"it took more than {limits.seconds} seconds")
+        _wait(receiver, limits.seconds, watch)
         result = receiver.recv_bytes()
     except EOFError:
         child.join(5)
@@ -222,6 +228,16 @@ def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *argument
         child.close()
         receiver.close()
     return result
+
+
+def _wait(receiver: Connection, seconds: int, watch: Callable[[], None] | None) -> None:
+    """Wait for the result, or for the end, of a child. Raises LimitExceededError, and what `watch` raises."""
+    end = time.monotonic() + seconds
+    while not receiver.poll(min(WATCH_SECONDS if watch else seconds, max(0.0, end - time.monotonic()))):
+        if time.monotonic() >= end:
+            raise LimitExceededError(f"it took more than {seconds} seconds")
+        if watch:
+            watch()
 
 
 def _started(inherited: tuple[object, ...]) -> ForkServerProcess:

@@ -12,6 +12,7 @@ from app.models.challenges import (
 )
 from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import ChallengePicture, Picture, PictureBatch, PictureSource
+from app.models.intake import Intake, IntakeFile, IntakeKey, IntakeSegment
 from app.models.notifications import Event, Notification
 from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
 from app.models.people import (
@@ -65,6 +66,8 @@ from app.models.table import (
     EventKind,
     FileKind,
     ImageMode,
+    IntakeRole,
+    IntakeState,
     JobKind,
     PhaseMoment,
     QuestionKind,
@@ -115,6 +118,12 @@ __all__ = [
     "Heartbeat",
     "Identity",
     "ImageMode",
+    "Intake",
+    "IntakeFile",
+    "IntakeKey",
+    "IntakeRole",
+    "IntakeSegment",
+    "IntakeState",
     "Invitation",
     "InvitedPerson",
     "Job",

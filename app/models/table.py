@@ -125,6 +125,28 @@ class Audience(enum.StrEnum):
     TEAMS = "approved teams"  # of these, the members of teams that are approved and not suspended
 
 
+class IntakeState(enum.StrEnum):
+    """The state of a data set that an organiser sends."""
+
+    RECEIVING = "receiving"
+    RECEIVED = "received"  # a worker will read it
+    READING = "reading"
+    READ = "read"  # and can be applied
+    INVALID = "invalid"  # the report says why
+    FAILED = "failed"  # for another reason than what is in it
+    CANCELLED = "cancelled"
+    APPLYING = "applying"
+    APPLIED = "applied"
+
+
+class IntakeRole(enum.StrEnum):
+    """What a file of a data set contains."""
+
+    IMAGES = "images"
+    PUBLIC = "public"  # annotation that anyone may see
+    HIDDEN = "hidden"  # annotation that stays with the workers
+
+
 class PhaseMoment(enum.StrEnum):
     """A date of a phase that a file's availability follows."""
 
@@ -152,6 +174,7 @@ class JobKind(enum.StrEnum):
     PICTURES = "pictures"
     OVERLAYS = "overlays"
     NOTIFY = "notify"  # people, of recorded events
+    INTAKE = "intake"  # read a data set, or apply it
 
 
 class EventKind(enum.StrEnum):
@@ -181,10 +204,12 @@ class EventKind(enum.StrEnum):
     RUNS_FAILED = "runs failed"
     TEAM_WAITS = "team waits for approval"
     TRUTH_READY = "ground truth ready"
+    DATA_SET_EXPIRES = "data set expires"
     OUTAGE = "outage near a deadline"
     STORAGE_LOW = "storage low"  # from here on for admins
     BACKUP_OLD = "backup old"
     WORKER_AWAY = "no worker"
+    INTAKE_KEY = "key of data sets"  # the one in the database is none of the workers'
     MAIL_FAILS = "mail fails"
 
 

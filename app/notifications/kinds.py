@@ -53,9 +53,11 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
     ),
     EventKind.TEAM_WAITS: Kind("A team waits for approval", Recipients.ORGANISERS),
     EventKind.TRUTH_READY: Kind("Ground truth is ready", Recipients.ORGANISERS),
+    EventKind.DATA_SET_EXPIRES: Kind("A data set will be removed soon", Recipients.ORGANISERS),
     EventKind.OUTAGE: Kind("The service was unavailable near a deadline", Recipients.ORGANISERS),
     EventKind.STORAGE_LOW: Kind("Storage is low", Recipients.ADMINS),
     EventKind.BACKUP_OLD: Kind("The last backup is old", Recipients.ADMINS),
     EventKind.WORKER_AWAY: Kind("No worker is alive", Recipients.ADMINS),
+    EventKind.INTAKE_KEY: Kind("Data sets are encrypted for a key that no worker has", Recipients.ADMINS),
     EventKind.MAIL_FAILS: Kind("Mail cannot be sent", Recipients.ADMINS, by_mail=False),
 }

@@ -18,7 +18,7 @@ from sqlalchemy import URL, Connection, NullPool, create_engine, func, inspect, 
 
 from app.core import database
 from app.core.errors import StorageDamagedError
-from app.models import Base, ImageMode, PictureSource, Run, RunState, TruthKey, Upload
+from app.models import Base, ImageMode, IntakeKey, PictureSource, Run, RunState, TruthKey, Upload
 from app.operations.data_folder import InstallationError
 from app.operations.embedded import CLEAN_ENVIRONMENT, program_of
 from app.operations.migrating import migrate
@@ -163,7 +163,7 @@ def referenced_files(connection: Connection) -> set[Path]:
     arrived = Upload.state.in_(WITH_CONTENT) & Upload.sha256.is_not(None)
     uploads = connection.execute(select(Upload.id, Upload.sha256).where(arrived))
     keys = {("archives", content_key(str(sha256), upload_id)) for upload_id, sha256 in uploads}
-    for store, column in (*NAMING, ("keys", TruthKey.name)):
+    for store, column in (*NAMING, ("keys", TruthKey.name), ("keys", IntakeKey.name)):
         keys.update((store, key) for key in connection.scalars(select(column).distinct()) if key)
     return {Path(store, key[:2], key) for store, key in keys}
 

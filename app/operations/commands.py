@@ -17,6 +17,7 @@ from app.core.errors import ConflictError, NotFoundError
 from app.core.settings import Settings
 from app.evaluation import rescoring
 from app.figures import published
+from app.intake import keys
 from app.operations import health, processes
 from app.operations.backup_commands import backup, restore
 from app.operations.command_settings import platform_of_installation, require_servers
@@ -174,6 +175,13 @@ def rescore(
         console.print(f"result {result} is queued; it appears on its board once it is scored")
     else:
         console.print(f"re-scoring {rescore_id} is queued; all boards switch at once when it is complete")
+
+
+@app.command()
+def rotate_intake_key() -> None:
+    """Add a key with which data sets are encrypted from now on; older ones go once nothing needs them."""
+    platform = platform_of_installation()
+    console.print(f"data sets are encrypted for {keys.rotate(platform)} from now on", soft_wrap=True)
 
 
 @app.command()

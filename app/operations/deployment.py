@@ -132,7 +132,7 @@ def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Che
     settings = platform.settings
     yield from _database(platform)
     yield broker(str(settings.broker_url))
-    for name in ("archives", "descriptions", "artefacts", "files"):
+    for name in ("archives", "descriptions", "artefacts", "files", "intake"):
         yield _store(f"store of {name}", getattr(platform, name))
     yield stored_files(platform)
     if part is Part.WORKER:

@@ -12,10 +12,10 @@ from rich.table import Table
 
 import scoring
 from app.images.making import ImportedImages
+from app.intake import importing
+from app.intake.importing import NONE, Imported, NoImages, TreeImport, parse_date, parse_quota
 from app.models import Disclosure, ImageMode, Quota
 from app.operations.command_settings import platform_of_installation
-from app.organising import importing
-from app.organising.importing import NONE, Imported, NoImages, TreeImport, parse_date, parse_quota
 
 console = Console(soft_wrap=True)
 problems = Console(stderr=True, soft_wrap=True)

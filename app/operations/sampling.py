@@ -10,9 +10,9 @@ from rich.progress import Progress, track
 
 import sample
 from app.figures import published
+from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure
 from app.organising import roles
-from app.organising.importing import TreeImport, import_tree
 from app.organising.roles import Grant
 from app.people import accounts
 from app.platform import Platform

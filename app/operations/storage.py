@@ -39,7 +39,7 @@ class DamagedContentView:
     """A stored file whose bytes have changed."""
 
     what: str  # e.g. "stored archive"
-    store: str  # "archives", "descriptions", "artefacts", "files" or "truth", as backups name them
+    store: str  # "archives", "descriptions", "artefacts", "files", "intake" or "truth", as backups name them
     key: str
     found_at: datetime
     checked_at: datetime  # when it was last found damaged

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from app.core.access import Action
 from app.core.errors import MalformedError, RefusedError
 from app.core.paging import Before
+from app.intake.importing import parse_quota
 from app.organising import phases
-from app.organising.importing import parse_quota
 from app.organising.phases import NewQuota, NewRules, PhaseSheet
 from app.submissions import quotas
 from app.submissions.quotas import NewSlots

@@ -19,9 +19,9 @@ from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
 from app.core.settings import Settings
+from app.intake.importing import format_rule
 from app.jobs import queue
 from app.models import Disclosure, Phase, Publication, Quota, Result, in_order
-from app.organising.importing import format_rule
 from app.platform import Platform
 from app.submissions import quotas
 from app.submissions.quotas import SlotView, organised_phase

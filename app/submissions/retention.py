@@ -32,6 +32,7 @@ from app.models import (
     DataFile,
     DataUpload,
     GroundTruth,
+    IntakeSegment,
     Phase,
     PictureBatch,
     PictureSource,
@@ -50,12 +51,14 @@ Item = TypeVar("Item")
 
 ARCHIVES: Final = "archives"
 FILES: Final = "files"
+INTAKE: Final = "intake"
 # the columns that reference the contents of each store; archives are referenced by their uploads
 NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
     ("descriptions", Phase.description_key),
     ("artefacts", Artefact.key),
     (FILES, DataFile.key),
     (FILES, PictureSource.archive_key),
+    (INTAKE, IntakeSegment.key),
     ("truth", GroundTruth.key),
     ("truth", Run.statistics_key),
     ("truth", PictureBatch.copy_key),
@@ -65,6 +68,7 @@ SWEPT: Final = (
     "descriptions",
     "artefacts",
     FILES,
+    INTAKE,
     "truth",
 )  # not "keys": a lost key cannot be recreated
 WITH_CONTENT: Final = (UploadState.RECEIVED, UploadState.CHECKED)

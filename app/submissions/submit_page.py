@@ -36,7 +36,7 @@ from app.submissions.quotas import QuotaLine
 from app.submissions.submitting import prior_results
 from app.submissions.uploads import UploadView
 from scoring import CompetitionInfo, Limits
-from scoring.intake.json_results import has_any_name
+from scoring.archives.json_results import has_any_name
 
 LONGEST_NAME: Final = 40
 MOST_COMPETITIONS: Final = 20

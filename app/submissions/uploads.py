@@ -20,8 +20,8 @@ from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
 from app.web.tus import parse_metadata, parse_sha256, parse_size
 from scoring import competitions
+from scoring.archives.json_results import JSON, PACKED, has_any_name, is_json_name
 from scoring.competitions import file_name_as_regex
-from scoring.intake.json_results import JSON, PACKED, has_any_name, is_json_name
 
 PLAIN_FILES = (".txt", ".xml", JSON)
 SINGLE_FILES = (*PLAIN_FILES, *PACKED)

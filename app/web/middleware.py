@@ -72,6 +72,7 @@ DATA_FILE = re.compile(
     r"/challenges/[^/]+/(data/\d+|[^/]+/images\.tar)|/api/v1/challenges/[^/]+/data/\d+/content"
 )
 COVER = re.compile(r"/organise/challenges/[^/]+/picture")  # to which they send the picture of a challenge
+DATA_SET_FILE = re.compile(r"/api/v1/organise/(data-sets/[^/]+/files|data-set-files)(/|$)")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 HEALTH_PATHS = ("/health", "/ready", "/metrics")
@@ -227,6 +228,8 @@ def check_request(request: Request, actor: Actor, settings: Settings) -> int:
         limit = settings.max_data + FORM_OVERHEAD
     elif COVER.fullmatch(request.url.path) and actor.is_organiser:
         limit = LARGEST_PICTURE + FORM_OVERHEAD
+    elif DATA_SET_FILE.match(request.url.path) and actor.is_organiser:
+        limit = settings.max_intake
     elif takes_archives and actor.is_logged_in:
         limit = settings.max_upload + FORM_OVERHEAD
     if int(length) > limit:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from scoring.analysis.ranked_detections import RankedDetections
 from scoring.analysis.similarity import VOID, centred_ranks, common_boxes, pixel_agreement, rank_correlation
+from scoring.archives.result_files import competition_files
 from scoring.competitions import CompetitionInfo, competition_of
 from scoring.data.arrays import Bytes, Flags, Floats
 from scoring.data.confidences import ClassConfidences
@@ -25,7 +26,6 @@ from scoring.data.layouts import UNLISTED, LayoutTable
 from scoring.data.limits import Limits
 from scoring.data.matches import RankedPredictions
 from scoring.errors import Problems
-from scoring.intake.result_files import competition_files
 from scoring.protocols import TASKS
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.readers.image_index import ImageIndex

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from scoring.archives.result_files import competition_files
 from scoring.data.arrays import Flags, Floats, Integers
 from scoring.data.boxes import BoxConvention
 from scoring.data.detections import ClassDetections, Detections
@@ -13,7 +14,6 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import Limits
 from scoring.data.matches import RankedPredictions
 from scoring.errors import Problems
-from scoring.intake.result_files import competition_files
 from scoring.metrics.matching import ClassObjects
 from scoring.metrics.ranking import rank
 from scoring.readers.image_index import ImageIndex

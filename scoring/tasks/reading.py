@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scoring.archives.file_names import missing_files, no_results
+from scoring.archives.result_files import Content, ResultFile, batches, contents_of, is_large
 from scoring.competitions import CompetitionInfo, expected_files
 from scoring.errors import Problem, Problems, SubmissionError
-from scoring.intake.file_names import missing_files, no_results
-from scoring.intake.result_files import Content, ResultFile, batches, contents_of, is_large
 from scoring.parallel import parallel_map
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.task import Keyed, ReadFile, ReadFiles

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from scoring.archives.checking import Checked, Inspection
+from scoring.archives.result_files import ResultFile
 from scoring.competitions import CompetitionInfo, expected_files
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import AllMatches
 from scoring.errors import Problems
 from scoring.exhibits import Exhibit
-from scoring.intake.checking import Checked, Inspection
-from scoring.intake.result_files import ResultFile
 from scoring.readers.image_index import ImageIndex
 from scoring.results import ClassResult, Details
 from scoring.tasks.resampling import Sample

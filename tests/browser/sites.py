@@ -8,9 +8,9 @@ from pathlib import Path
 
 import sample
 from app.figures import published
+from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure, Quota
 from app.organising import roles
-from app.organising.importing import TreeImport, import_tree
 from app.web.dependencies import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
 from tests.people import confirm_address

@@ -53,12 +53,13 @@ def last_remains(site: Site) -> Remains:
 def _remains(site: Site) -> Remains:
     ask, platform = site.running.ask, site.running.platform
     confirmed = ask("SELECT u.sha256, u.id FROM upload u WHERE id IN (SELECT upload_id FROM submission)")
-    keys = _column(ask("SELECT name FROM truth_key"))
+    keys = _column(ask("SELECT name FROM truth_key UNION SELECT name FROM intake_key"))
     known: dict[str, tuple[Storage, set[str]]] = {
         "archives": (platform.archives, {content_key(*one) for one in confirmed}),
         "artefacts": (platform.artefacts, _column(ask("SELECT key FROM artefact"))),
         "descriptions": (platform.descriptions, _column(ask("SELECT description_key FROM phase"))),
         "files": (platform.files, _column(ask("SELECT key FROM data_file WHERE key IS NOT NULL"))),
+        "intake": (platform.intake, _column(ask("SELECT key FROM intake_segment"))),
         "ground truth": (
             platform.truths,
             _column(

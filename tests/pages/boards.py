@@ -8,6 +8,7 @@ import psycopg
 from sqlalchemy import func, select, update
 
 import scoring
+from app.intake.importing import TreeImport, import_tree
 from app.models import (
     ClassScore,
     Disclosure,
@@ -23,7 +24,6 @@ from app.models import (
     Submission,
     User,
 )
-from app.organising.importing import TreeImport, import_tree
 from app.people import teams
 from app.platform import Platform
 from app.results import groups, recording

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from app.intake.importing import Imported, TreeImport, import_tree
 from app.models import Disclosure, ImageMode
-from app.organising.importing import Imported, TreeImport, import_tree
 from app.platform import Platform
 from tests.system.kits import IMAGES, small_kit
 from tests.working import do_all

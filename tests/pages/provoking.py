@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from app.core.errors import StorageFullError
 from app.core.rate_limits import Limited
 from app.core.settings import Registration
+from app.intake.importing import TreeImport, import_tree
 from app.main import create_app
 from app.models import Disclosure, Quota
-from app.organising.importing import TreeImport, import_tree
 from app.people import accounts
 from app.people.passwords import MAX_WAITING, THREADS, pool
 from app.platform import Platform

@@ -40,6 +40,7 @@ from tests.pages.data_samples import of_data
 from tests.pages.documentation_samples import of_documentation
 from tests.pages.drawn import EVIL
 from tests.pages.figure_samples import of_figures
+from tests.pages.intake_samples import of_intakes
 from tests.pages.login_samples import of_logins
 from tests.pages.method_views import method_page
 from tests.pages.people_samples import of_people
@@ -75,6 +76,7 @@ def samples() -> Iterator[Sample]:
     """Each page with contexts that cover its branches."""
     yield from of_challenges()
     yield from of_data()
+    yield from of_intakes()
     yield from of_documentation()
     yield from of_accounts()
     yield from of_people()

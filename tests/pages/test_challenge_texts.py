@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from app.intake.importing import TreeImport, import_tree
 from app.models import AuditRecord
 from app.organising import roles
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered

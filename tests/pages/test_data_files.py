@@ -24,6 +24,7 @@ from starlette.testclient import TestClient
 from app.challenges.availability import Availability, Moment, Stage
 from app.challenges.challenges import phase_page
 from app.core.errors import StorageFullError
+from app.intake.importing import TreeImport, import_tree
 from app.main import create_app
 from app.models import (
     Approval,
@@ -39,7 +40,6 @@ from app.models import (
     User,
 )
 from app.organising import roles
-from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_or_new_team
 from app.platform import Platform
 from app.storage import FolderStorage

@@ -6,10 +6,10 @@ from sqlalchemy import select
 from app.challenges import news
 from app.challenges.news import NewAnnouncement
 from app.core.access import Actor
+from app.intake.importing import TreeImport, import_tree
 from app.jobs import events
 from app.models import Challenge, Event, EventKind, Member, Notification, Role, Team, User
 from app.notifications.kinds import KINDS
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from tests.system.kits import small_kit
 from tests.working import do_all

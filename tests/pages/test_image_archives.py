@@ -14,8 +14,8 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from app.images import archives
+from app.intake.importing import NoImages, TreeImport, import_tree
 from app.models import Disclosure, ImageMode, PictureSource
-from app.organising.importing import NoImages, TreeImport, import_tree
 from app.platform import Platform
 from app.storage import FolderStorage
 from tests.pages.conftest import Browser

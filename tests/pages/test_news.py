@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from app.challenges.rules import date_in_words
 from app.core.access import Actor
 from app.evaluation import rescoring
+from app.intake.importing import TreeImport, import_tree
 from app.models import (
     Announcement,
     AuditRecord,
@@ -25,7 +26,6 @@ from app.models import (
     User,
 )
 from app.organising import phases
-from app.organising.importing import TreeImport, import_tree
 from app.organising.phases import NewRules
 from app.platform import Platform
 from tests.pages.conftest import Browser

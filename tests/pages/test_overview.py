@@ -6,8 +6,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.home.overview import Progress, steps_of
+from app.intake.importing import TreeImport, import_tree
 from app.models import Challenge, Disclosure, Phase, Quota
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered

@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 
 from app.core.access import Actor
 from app.images.pictures import PageRange, pictures_page
+from app.intake.importing import NoImages, TreeImport, import_tree
 from app.models import Artefact, AuditRecord, Disclosure, ImageMode, Picture, PictureBatch
 from app.organising import roles
-from app.organising.importing import NoImages, TreeImport, import_tree
 from app.organising.roles import Grant
 from app.platform import Platform
 from tests.pages.conftest import Browser

@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from app.core.errors import NotFoundError
 from app.images import making
+from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure, ImageMode, PictureBatch, PictureSource
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver, picture_file, tree_with_pictures

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from app.intake.importing import TreeImport, import_tree
 from app.organising import roles
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from app.results import personal_data
 from app.results.personal_data import delete_unconfirmed_accounts

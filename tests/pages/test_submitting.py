@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
+from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure, Phase
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from app.web.formats import size
 from tests.pages.conftest import Browser

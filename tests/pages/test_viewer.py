@@ -29,10 +29,10 @@ from app.images.overlays import (
     run_overlay,
 )
 from app.images.viewer import BEING_DRAWN, NOT_DRAWN
+from app.intake.importing import TreeImport, import_tree
 from app.jobs import queue
 from app.models import Artefact, Disclosure, GroundTruth, Method, Queue, Result, Run
 from app.operations.sampling import submit
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver

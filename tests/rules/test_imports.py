@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.models import Disclosure, Quota
-from app.organising.importing import (
+from app.intake.importing import (
     NONE,
     RuleChange,
     TreeImport,
@@ -20,6 +19,7 @@ from app.organising.importing import (
     parse_quota,
     warnings,
 )
+from app.models import Disclosure, Quota
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -19,7 +19,8 @@ from app.images.drawing import (
     read_overlay,
 )
 from app.images.lists import OF_RUN, lists_of
-from app.images.making import PictureFile, files_by_image, filled_batches, image_of, size_problem
+from app.images.making import PictureFile, filled_batches
+from app.images.matching import files_by_image, image_of, size_problem
 from app.images.overlays import DrawnRun, version_of
 from app.images.pictures import (
     BATCH,

@@ -179,8 +179,9 @@ def test_every_store_has_its_own_location(tmp_path: Path) -> None:
     in_buckets = in_folders.model_copy(update={"s3_bucket": "public", "s3_private_bucket": "truth"})
 
     for settings in (in_folders, in_buckets):
-        public = [public_store(settings, name) for name in ("archives", "descriptions", "artefacts", "files")]
-        assert len({private_store(settings), key_store(settings), *public}) == 6
+        names = ("archives", "descriptions", "artefacts", "files", "intake")
+        public = [public_store(settings, name) for name in names]
+        assert len({private_store(settings), key_store(settings), *public}) == 7
     assert private_store(Settings.read()) is None
 
 

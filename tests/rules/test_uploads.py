@@ -6,9 +6,9 @@ import pytest
 
 from app.submissions.uploads import mismatch, result_path
 from app.web.transfers import parse_range
+from scoring.archives.archive.names import Names
 from scoring.data.limits import Limits
 from scoring.errors import Problems
-from scoring.intake.archive.names import Names
 from tests.rules.test_submissions import phase
 
 

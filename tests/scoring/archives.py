@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scoring.archives.archive import Meter, walk
 from scoring.data.description import Description, Image
 from scoring.data.limits import Limits
 from scoring.errors import Problem, Problems, SubmissionError
-from scoring.intake.archive import Meter, walk
 
 CLASSES = ("bird", "boat", "car")
 ACTIONS = ("reading", "running")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from scoring.archives.archive import Meter
+from scoring.archives.archive.folders import members
+from scoring.archives.archive.names import Names
 from scoring.data.limits import Limits
 from scoring.errors import Problems
-from scoring.intake.archive import Meter
-from scoring.intake.archive.folders import members
-from scoring.intake.archive.names import Names
 from tests.scoring.archives import detections, gz, tar, walked, written, xz, zip_of
 
 FILES = detections()

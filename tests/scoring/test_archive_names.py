@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from scoring.archives.archive.names import Names
 from scoring.data.limits import Limits
 from scoring.errors import Problems
-from scoring.intake.archive.names import Names
 from tests.scoring.archives import special, tar, walked, written
 
 

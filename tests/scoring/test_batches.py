@@ -1,7 +1,7 @@
 import pytest
 
+from scoring.archives.result_files import Content, ResultFile, batches, is_large
 from scoring.competitions import competition_of
-from scoring.intake.result_files import Content, ResultFile, batches, is_large
 
 KIB = 1 << 10
 

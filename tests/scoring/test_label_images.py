@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from scoring import Validation, validate
+from scoring.archives.png import labels_to_png
 from scoring.data.arrays import Bytes
 from scoring.data.description import Description, Image
 from scoring.data.label_maps import LabelMap
 from scoring.errors import Problem, Problems
-from scoring.intake.png import labels_to_png
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.voc.label_images import LABEL_COLOURS, label_colours
 from scoring.tasks.segmentation.reader import read_label_image

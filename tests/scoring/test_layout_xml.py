@@ -254,14 +254,14 @@ def test_invalid_bytes_are_reported_as_not_well_formed() -> None:
 
 
 def test_long_files_are_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scoring.intake.xml_records.MOST_ELEMENTS", 30)
+    monkeypatch.setattr("scoring.archives.xml_records.MOST_ELEMENTS", 30)
     assert "too many elements; at most 30 are read" in problems(results(*[layout()] * 9))[-1]
-    monkeypatch.setattr("scoring.intake.xml_records.MAX_FILE_PROBLEMS", 3)
+    monkeypatch.setattr("scoring.archives.xml_records.MAX_FILE_PROBLEMS", 3)
     assert (
         "stopped after 3 problems in this file; what follows line 4 was not read"
         in problems(results(*["<a/>"] * 9))[-1]
     )
-    monkeypatch.setattr("scoring.intake.xml_records.MOST_BYTES", 100)
+    monkeypatch.setattr("scoring.archives.xml_records.MOST_BYTES", 100)
     assert "the file has 4 bytes" not in problems("<a/>")[0]
     assert problems(" " * 101) == [
         "comp7_layout_val.xml: the file has 101 bytes, too large; at most 100 are read as XML"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from scoring.archives.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
 from scoring.data.checking import DataError
-from scoring.intake.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
 from scoring.readers.voc.label_images import LABEL_COLOURS
 from tests.scoring.pngs import SIGNATURE, Parts, chunk, picture, saved
 

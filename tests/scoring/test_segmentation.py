@@ -20,11 +20,11 @@ from scoring import (
     evaluate,
     read_tree,
 )
+from scoring.archives.png import labels_to_png
 from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelMap, LabelRuns
 from scoring.data.matches import ImageCounts
 from scoring.exhibits import ScoreTable
-from scoring.intake.png import labels_to_png
 from scoring.results import ClassResult
 from scoring.saved_matches import open_matches
 from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 
 from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
+from app.intake.importing import TreeImport, import_tree
 from app.models import (
     Announcement,
     Challenge,
@@ -29,7 +30,6 @@ from app.models import (
     Terms,
     User,
 )
-from app.organising.importing import TreeImport, import_tree
 from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
 from tests.security.undoing import UndonePlatform
@@ -61,6 +61,7 @@ CASES = (
 FIXED = {
     "challenge": HERE,
     "competition": "3",
+    "role": "images",
     "code": "quota",
     "path": "style.css",
     "name": "image",
@@ -75,6 +76,8 @@ NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "pha
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
     "data_upload_id": str(uuid.UUID(int=7)),
+    "intake_id": str(uuid.UUID(int=7)),
+    "intake_file_id": str(uuid.UUID(int=7)),
     "file_id": "999999999",
     "image_set": "nowhere",
 }  # fmt: skip

@@ -24,6 +24,9 @@ from app.models import (
     ExtraSlot,
     FileKind,
     GroundTruth,
+    Intake,
+    IntakeFile,
+    IntakeRole,
     InvitedPerson,
     Job,
     JobKind,
@@ -190,6 +193,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.add(pair)
     session.flush()
     file, data_upload = _data_file(session, world, phase, author)
+    intake_file = _intake_file(session, phase, author)
     result.state, result.published_run_id, result.published_generation = ResultState.SCORED, scored.id, 1
     if state == "withdrawn":
         result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.now()
@@ -203,6 +207,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "slot_id": str(slot.id), "question_id": str(question.id), "pair_id": str(pair.id),
         "challenge_invitation_id": str(invitation.id), "request_id": str(creation.id),
         "file_id": str(file.id), "data_upload_id": str(data_upload.id),
+        "intake_id": str(intake_file.intake_id), "intake_file_id": str(intake_file.id),
         "truth_id": str(rescore.ground_truth_id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
@@ -240,6 +245,17 @@ def _data_file(session: Session, world: World, phase: Phase, author: int) -> tup
     session.add(upload)
     session.flush()
     return file, upload
+
+
+def _intake_file(session: Session, phase: Phase, author: int) -> IntakeFile:
+    """A file of a data set, of which nothing has arrived."""
+    intake = Intake(challenge_id=phase.challenge_id, user_id=author)
+    session.add(intake)
+    session.flush()
+    file = IntakeFile(intake_id=intake.id, role=IntakeRole.IMAGES, name="images.zip", size=10, received=0)
+    session.add(file)
+    session.flush()
+    return file
 
 
 def _add_phase(session: Session, world: World, *, is_open: bool) -> tuple[Phase, GroundTruth]:

@@ -18,12 +18,12 @@ from psycopg.pq import ExecStatus
 from sqlalchemy import make_url
 
 from app.core.settings import Settings
+from app.intake.importing import Imported, TreeImport, import_tree
 from app.models import Quota
 from app.operations.migrating import migrate
 from app.operations.processes import environment_of, web_child, worker_child
 from app.operations.serving import listen
 from app.operations.supervisor import Child, Supervisor, supervised
-from app.organising.importing import Imported, TreeImport, import_tree
 from app.platform import Platform, platform_of
 from app.storage import FolderStorage, Storage, content_key
 from app.web.error_responses import TUS_VERSION

@@ -14,9 +14,9 @@ import httpx2
 import pytest
 
 import sample
+from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure
 from app.operations.data_folder import lock_data_folder, published_settings
-from app.organising.importing import TreeImport, import_tree
 from tests.documents import DOCUMENTS, NOT_RUN, blocks
 from tests.people import confirm_address
 from tests.scoring.archives import gz, tar

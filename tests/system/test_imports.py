@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.challenges import challenges
-from app.organising.importing import TreeImport, import_tree
+from app.intake.importing import TreeImport, import_tree
 from app.storage import Storage
 from tests.scoring.builders import Kit
 from tests.system.conftest import SharedSite

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from scoring.archives.plausibility import foreign_images, mostly_foreign, renumbered, renumbered_categories
 from scoring.data.arrays import Floats, Integers, Places
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.data.masks import Masks, join_masks, take_masks
 from scoring.errors import Problem, Problems
-from scoring.intake.plausibility import foreign_images, mostly_foreign, renumbered, renumbered_categories
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.parallel import parallel_map
 from scoring.readers.coco_json.fields import CocoNumbers, Entries, numbers_of

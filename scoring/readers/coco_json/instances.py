@@ -42,8 +42,12 @@ class CocoInstances:
     difficult: Flags | None = None
 
 
-def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = False) -> CocoInstances:
+def read_instances(
+    data: bytes, *, file: str = "instances.json", masks: bool = False, problems: Problems | None = None
+) -> CocoInstances:
     """Read `images`, `categories` and `annotations`; with `masks` also their segmentations.
+
+    problems: where they are collected, too, with the number of those that are not listed.
 
     `area` is the one annotated. `iscrowd` is 0 if it is left out. Raises SubmissionError with every problem: what is not
     JSON, missing fields, numbers that are none, identifiers that are not unique or that nothing has.
@@ -54,7 +58,7 @@ def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = F
     >>> found.classes, found.boxes.tolist(), found.objects.area.tolist()
     (('car',), [[15.0, 9.0, 20.0, 10.0]], [150.5])
     """
-    problems = Problems()
+    problems = Problems() if problems is None else problems
     root, blocks = _read(data, file)
     images = _entries(root, "images", file, problems)
     categories = _entries(root, "categories", file, problems)

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scoring.archives.checking import Checked, Inspection
+from scoring.archives.fingerprints import digest_of
+from scoring.archives.plausibility import Crowd, Example, Signs, far_beyond, highest_is_missing, like_corners
+from scoring.archives.result_files import ResultFile
 from scoring.data.arrays import Integers
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, shown
-from scoring.intake.checking import Checked, Inspection
-from scoring.intake.fingerprints import digest_of
-from scoring.intake.plausibility import Crowd, Example, Signs, far_beyond, highest_is_missing, like_corners
-from scoring.intake.result_files import ResultFile
 from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES, CocoDetections
 from scoring.readers.coco_json.detections import CocoResults, take_results
 from scoring.tasks.coco.reader import read_boxes, read_segmentations

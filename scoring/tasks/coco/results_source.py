@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Final
 
+from scoring.archives.archive import is_archive
+from scoring.archives.file_names import no_results
+from scoring.archives.result_files import competition_files
 from scoring.competitions import competition_of
 from scoring.data.description import Description
 from scoring.data.limits import UNLIMITED
 from scoring.errors import Problems, SubmissionError
 from scoring.files import as_path
-from scoring.intake.archive import is_archive
-from scoring.intake.file_names import no_results
-from scoring.intake.result_files import competition_files
 from scoring.readers.coco_json.to_data import Source, read_source
 
 _BOXES, _MASKS = 1, 2  # the numbers of the competitions

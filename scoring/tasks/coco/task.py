@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from scoring.intake.checking import nothing_to_add
+from scoring.archives.checking import nothing_to_add
 from scoring.tasks.coco.checks import check_boxes, check_segmentations
 from scoring.tasks.coco.reader import (
     accepts_boxes,

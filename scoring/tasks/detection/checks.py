@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from scoring.archives.checking import Checked, Inspection, is_blank
+from scoring.archives.fingerprints import digest_of
+from scoring.archives.plausibility import Signs, like_sides, line_at
+from scoring.archives.result_files import ResultFile
 from scoring.data.detections import ClassDetections
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Severity
-from scoring.intake.checking import Checked, Inspection, is_blank
-from scoring.intake.fingerprints import digest_of
-from scoring.intake.plausibility import Signs, like_sides, line_at
-from scoring.intake.result_files import ResultFile
 from scoring.metrics.ranking import rank
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import INVERTED_BOX, UNKNOWN_IMAGE

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from scoring.archives.checking import Checked, Inspection
+from scoring.archives.fingerprints import digest_of
+from scoring.archives.result_files import ResultFile
 from scoring.data.layouts import UNLISTED
 from scoring.errors import Problem
-from scoring.intake.checking import Checked, Inspection
-from scoring.intake.fingerprints import digest_of
-from scoring.intake.result_files import ResultFile
 from scoring.tasks.layout.reader import read_layouts
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
+from scoring.archives.xml_records import Element, Grammar
 from scoring.data.description import Image
 from scoring.data.layouts import SIDES, UNLISTED, WHOLE_IMAGE, LayoutSet
 from scoring.data.tables import PARTS
 from scoring.errors import Problem, Problems, Severity, shown
-from scoring.intake.xml_records import Element, Grammar
 from scoring.readers.lines.grammar import FURTHEST, QUOTED, Box, Invalid, check_box, number_in, unknown_image
 
 _BELOW: Final = {"": ("results",), "results": ("layout",), "part": ("class", "bndbox"), "bndbox": SIDES}

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from scoring.archives.xml_records import Element, read_records
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.layouts import UNLISTED, Layouts, LayoutTable
 from scoring.errors import Problem, Problems, Severity
-from scoring.intake.xml_records import Element, read_records
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.layout.grammar import LayoutReader, Row, grammar_of
 from scoring.tasks.layout.usual_form import read_usual_form

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from scoring.intake.checking import nothing_to_add
+from scoring.archives.checking import nothing_to_add
 from scoring.tasks.layout.checks import check_layouts
 from scoring.tasks.layout.reader import accepts, read_layouts, split
 from scoring.tasks.layout.scoring import columns, load, match, missing_truth, resample, score, select

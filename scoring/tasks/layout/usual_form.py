@@ -5,9 +5,9 @@ from typing import Final
 
 import numpy as np
 
+from scoring.archives.xml_records import LONGEST_TEXT, MOST_BYTES, MOST_ELEMENTS, MOST_IN_A_RECORD
 from scoring.data.layouts import SIDES, LayoutSet, LayoutTable
 from scoring.data.tables import PARTS
-from scoring.intake.xml_records import LONGEST_TEXT, MOST_BYTES, MOST_ELEMENTS, MOST_IN_A_RECORD
 from scoring.readers.lines.grammar import FURTHEST
 
 _BLANK: Final = r"[ \t\n]*+"

@@ -4,11 +4,11 @@ from itertools import islice
 
 import numpy as np
 
+from scoring.archives.checking import Checked, Inspection, is_blank
+from scoring.archives.fingerprints import digest_of
+from scoring.archives.result_files import ResultFile
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Severity
-from scoring.intake.checking import Checked, Inspection, is_blank
-from scoring.intake.fingerprints import digest_of
-from scoring.intake.result_files import ResultFile
 from scoring.readers.lines.grammar import UNKNOWN_IMAGE
 from scoring.readers.lines.subjects import Subjects
 from scoring.tasks.ranking.reader import read_confidences, repetitions

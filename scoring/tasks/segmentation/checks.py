@@ -1,9 +1,9 @@
 """Checks of label images."""
 
+from scoring.archives.checking import Checked, Inspection
+from scoring.archives.fingerprints import digest_of
+from scoring.archives.result_files import ResultFile
 from scoring.errors import Problem
-from scoring.intake.checking import Checked, Inspection
-from scoring.intake.fingerprints import digest_of
-from scoring.intake.result_files import ResultFile
 from scoring.tasks.segmentation.reader import read_label_image
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from scoring.archives.pixels import labels_of
+from scoring.archives.png import GREY, PngError, open_png
 from scoring.data.arrays import Bytes
 from scoring.data.checking import DataError, some_of
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import VOID, LabelMap, LabelMaps
 from scoring.errors import Problem, Problems
-from scoring.intake.pixels import labels_of
-from scoring.intake.png import GREY, PngError, open_png
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.voc.label_images import LABEL_COLOURS
 from scoring.tasks.task import Keyed

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from scoring.archives.archive import Member, Meter, walk
+from scoring.archives.file_names import ELSEWHERE, HARMLESS, MACOS_FILE, NOT_OFFERED, explain
+from scoring.archives.json_results import FoundJson, JsonFinder, has_any_name, is_json_name, takes_json
 from scoring.competitions import CompetitionInfo, expected_files, offered
 from scoring.data.description import Description
 from scoring.data.limits import UNLIMITED, Limits
 from scoring.errors import Problem, Problems, Severity, SubmissionError, shown
 from scoring.files import as_path
-from scoring.intake.archive import Member, Meter, walk
-from scoring.intake.file_names import ELSEWHERE, HARMLESS, MACOS_FILE, NOT_OFFERED, explain
-from scoring.intake.json_results import FoundJson, JsonFinder, has_any_name, is_json_name, takes_json
 
 MAX_SUGGESTIONS: Final = 100
 """Files of an archive for which a similar valid name is looked up."""

@@ -25,6 +25,10 @@ from app.results import exposure, ladder
 from app.storage import digest_of, owner_of
 
 
+class PublicCopyError(ValueError):
+    """An import would publish what another phase keeps hidden; the message names that phase."""
+
+
 class NoLimit(Enum):
     """An option that removes a rule: a phase without a closing date."""
 
@@ -65,6 +69,7 @@ class TreeImport:
     images: ImageMode | NoImages | None = None  # what to do with the images; by default link them
     image_folder: Path | None = None  # where the images are, by default in the tree
     allow_public_copy: bool = False  # of an annotation that another phase keeps hidden
+    user_id: int | None = None  # who asked for it; None: the command line
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,9 +315,21 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
     a failure leaves nothing visible. Images come last, and problems with them do not stop the import.
     Raises scoring.TreeError with every file that is wrong, ValueError for options that are not possible.
     """
+    check_names(request)
+    return with_pictures(platform, request, import_truth(platform, request, _read(request)))
+
+
+def check_names(request: TreeImport) -> None:
+    """Raise ValueError unless the names of the challenge and the image set can be used in URLs."""
     check_name(request.challenge, "challenge code")
     check_name(request.image_set, "image set")
-    truth = _read(request)
+
+
+def import_truth(platform: Platform, request: TreeImport, truth: scoring.GroundTruth) -> Imported:
+    """Load annotation into a phase as `import_tree` does, but no images.
+
+    Raises ValueError for options that are not possible.
+    """
     protocol = _protocol(request, truth.description)
     _require_any_competition(truth)
     public_id = uuid.uuid4()
@@ -323,10 +340,10 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
         pass  # another import was faster and changed the phase: start from its state
     if not imported.is_new:
         platform.truths.delete(key)
-    return _with_pictures(platform, request, imported)
+    return imported
 
 
-def _with_pictures(platform: Platform, request: TreeImport, imported: Imported) -> Imported:
+def with_pictures(platform: Platform, request: TreeImport, imported: Imported) -> Imported:
     """Import the images of the tree, or remove those of the phase, after the annotation is loaded."""
     if isinstance(request.images, NoImages):
         return replace(imported, pictures_removed=making.remove(platform, imported.phase_id))
@@ -421,6 +438,8 @@ def _challenge(
         session.add(challenge)
         session.flush()
         return challenge, ()
+    if challenge.dataset != dataset and not challenges.has_phases(session, challenge.id):
+        challenge.dataset = dataset  # which was unknown when the challenge was created
     if challenge.dataset != dataset:
         raise ValueError(f"challenge {request.challenge} is {challenge.dataset}, this tree is {dataset}")
     if request.title in (None, challenge.title):
@@ -538,12 +557,12 @@ def _store_truth(
 
 
 def _phases_hiding(session: Session, request: TreeImport, phase: Phase, fingerprint: str) -> list[str]:
-    """Return the phases that hide what this import makes public. Raises ValueError unless that is allowed."""
+    """Return the phases that hide what this import makes public. Raises PublicCopyError unless that is allowed."""
     if phase.disclosure is not Disclosure.FULL:
         return []
     hiding = challenges.phases_hiding(session, phase.id, fingerprint)
     if hiding and not request.allow_public_copy:
-        raise ValueError(
+        raise PublicCopyError(
             f"the annotation of {request.challenge} {request.image_set} would be public, but {', '.join(hiding)} keeps the same"
             " annotation hidden: anyone could see it and score against it without a quota; nothing was loaded."
             " --allow-public-copy loads it anyway, and is recorded in the audit log"
@@ -577,6 +596,9 @@ def _audit_record(
     hiding: list[str],
 ) -> AuditRecord:
     return AuditRecord(
+        user_id=request.user_id,
+        # what other phases hide is for admins alone
+        challenge_id=stored.phase.challenge_id if request.user_id and not hiding else None,
         action="phase.create" if stored.is_new else "phase.import",
         subject=f"phase {stored.phase.id}",
         details={

@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from scoring.archives.archive.limits import Member, Meter
+from scoring.archives.archive.streams import GZIP, XZ, Codec, Stream, Unpacked
 from scoring.competitions import CompetitionInfo, offered
 from scoring.data.description import Description
 from scoring.errors import Problem, Problems, Severity, SubmissionError, shown
-from scoring.intake.archive.limits import Member, Meter
-from scoring.intake.archive.streams import GZIP, XZ, Codec, Stream, Unpacked
 from scoring.readers.coco_json.records import JsonError, first_record
 
 JSON: Final = ".json"

@@ -104,7 +104,7 @@ def open_png(data: bytes, size: tuple[int, int] | None) -> Png:
     >>> import numpy as np
     >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 3))
     Traceback (most recent call last):
-    scoring.intake.png.PngError: the size is wrong: 3 x 2 pixels (width x height); expected 3 x 3
+    scoring.archives.png.PngError: the size is wrong: 3 x 2 pixels (width x height); expected 3 x 3
     """
     if not data.startswith(SIGNATURE):
         found = next((kind for magic, kind in _OTHERS.items() if data.startswith(magic)), "something else")

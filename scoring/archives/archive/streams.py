@@ -7,8 +7,8 @@ from typing import BinaryIO, Final, Protocol
 
 from isal import igzip_lib
 
+from scoring.archives.archive.limits import Meter
 from scoring.errors import Problem, SubmissionError
-from scoring.intake.archive.limits import Meter
 
 _PACKED: Final = 256 << 10  # bytes read at once
 _UNPACKED: Final = 1 << 20  # bytes made of them at most at once

@@ -24,10 +24,10 @@ from tarfile import (
 )
 from typing import Final
 
+from scoring.archives.archive.limits import Member, Meter
+from scoring.archives.archive.names import Names
+from scoring.archives.archive.streams import Stream
 from scoring.errors import Problem, SubmissionError, shown
-from scoring.intake.archive.limits import Member, Meter
-from scoring.intake.archive.names import Names
-from scoring.intake.archive.streams import Stream
 
 _EXTENSIONS: Final = {GNUTYPE_LONGNAME, GNUTYPE_LONGLINK, XHDTYPE, XGLTYPE}
 _MOST_EXTENSIONS: Final = 6  # before one member; GNU tar writes two, pax two

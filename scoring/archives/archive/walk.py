@@ -7,12 +7,12 @@ from pathlib import Path
 from tarfile import BLOCKSIZE
 from typing import BinaryIO, Final
 
+from scoring.archives.archive import folders, tarballs, zips
+from scoring.archives.archive.limits import Member, Meter
+from scoring.archives.archive.names import Names
+from scoring.archives.archive.streams import GZIP, XZ, Codec, Plain, Stream, Unpacked
 from scoring.errors import Problem, Problems, SubmissionError, shown
 from scoring.files import named
-from scoring.intake.archive import folders, tarballs, zips
-from scoring.intake.archive.limits import Member, Meter
-from scoring.intake.archive.names import Names
-from scoring.intake.archive.streams import GZIP, XZ, Codec, Plain, Stream, Unpacked
 
 _CODECS: Final[Mapping[str, Codec]] = {".tar.gz": GZIP, ".tar.xz": XZ}
 _MAGIC: Final[Mapping[bytes, str]] = {

@@ -5,11 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from scoring.competitions import CompetitionInfo
-from scoring.data.arrays import Floats
-from scoring.errors import Problem, Problems, Severity
-from scoring.intake.json_results import has_any_name
-from scoring.intake.plausibility import (
+from scoring.archives.json_results import has_any_name
+from scoring.archives.plausibility import (
     Signs,
     box_form,
     foreign_images,
@@ -17,6 +14,9 @@ from scoring.intake.plausibility import (
     unlike_public_set,
     warnings_of,
 )
+from scoring.competitions import CompetitionInfo
+from scoring.data.arrays import Floats
+from scoring.errors import Problem, Problems, Severity
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import INVERTED_BOX, UNKNOWN_IMAGE
 

@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+from scoring.archives.archive.limits import Member, Meter
+from scoring.archives.archive.names import Names
 from scoring.errors import Problem, shown
 from scoring.files import named
-from scoring.intake.archive.limits import Member, Meter
-from scoring.intake.archive.names import Names
 
 
 def members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 from isal import isal_zlib
 
+from scoring.archives.png import Header, Png, PngError, as_png
 from scoring.data.arrays import Bytes
-from scoring.intake.png import Header, Png, PngError, as_png
 
 _NONE, _LEFT, _ABOVE, _MEAN, _PAETH = range(5)
 """The PNG row filters, which predict a byte from its neighbours."""
@@ -21,7 +21,7 @@ def labels_of(png: Png) -> Bytes:
 
     Decompresses no more bytes than the image's size needs. Raises PngError if the stream is shorter or longer.
 
-    >>> from scoring.intake.png import labels_to_png, open_png
+    >>> from scoring.archives.png import labels_to_png, open_png
     >>> labels_of(open_png(labels_to_png(np.array([[0, 1, 2]], np.uint8)), (3, 1))).tolist()
     [[0, 1, 2]]
     """

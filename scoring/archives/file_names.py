@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from scoring.archives.json_results import has_any_name
 from scoring.competitions import (
     CompetitionInfo,
     competitions,
@@ -15,7 +16,6 @@ from scoring.competitions import (
 )
 from scoring.data.description import Description
 from scoring.errors import Problem, Severity, shown
-from scoring.intake.json_results import has_any_name
 from scoring.similar_names import MAX_COMPARED, similar_word
 
 MACOS_FILE: Final = "macos-file"

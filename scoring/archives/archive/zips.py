@@ -16,10 +16,10 @@ from zlib import crc32
 
 from isal import igzip_lib
 
+from scoring.archives.archive.limits import Member, Meter
+from scoring.archives.archive.names import Names
+from scoring.archives.archive.streams import DAMAGED
 from scoring.errors import Problem, SubmissionError, shown
-from scoring.intake.archive.limits import Member, Meter
-from scoring.intake.archive.names import Names
-from scoring.intake.archive.streams import DAMAGED
 
 _END: Final = struct.Struct("<4s4H2LH")
 _END_MAGIC: Final = b"PK\x05\x06"

@@ -1,0 +1,277 @@
+"""Applying a data set: one of its image sets becomes a phase, or the next version of a phase's ground truth."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, Field
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+import scoring
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import ConflictError, ForbiddenError, MalformedError
+from app.intake import importing, intakes
+from app.intake.importing import PublicCopyError, TreeImport, check_name, new_rules, parse_quota
+from app.intake.inspecting import CHOSEN, TRUTHS
+from app.intake.reports import ClassCount, FoundSet, Report
+from app.jobs import events
+from app.models import (
+    Challenge,
+    Disclosure,
+    EventKind,
+    GroundTruth,
+    ImageMode,
+    Intake,
+    IntakeRole,
+    IntakeState,
+    Phase,
+    Queue,
+    Quota,
+)
+from app.platform import Platform
+from scoring import to_plain
+from scoring.competitions import CHALLENGES
+
+OTHER_PROTOCOL: Final = "voc2012"  # of data sets that are no known challenge
+
+
+class ApplyError(Exception):
+    """A data set cannot be applied as asked; nothing was changed. The message is for organisers."""
+
+
+class Application(BaseModel):
+    """How to apply a data set.
+
+    The rules are those of a new phase; a phase that exists keeps its own, and gets the next version of its ground truth.
+    """
+
+    set: Annotated[str, Field(max_length=40, description="the key of an image set in the report")]
+    phase: Annotated[str, Field(max_length=100, description="the phase, new or not, e.g. test")]
+    disclosure: Disclosure | None = None
+    quotas: Annotated[str, Field(max_length=200, description="e.g. 2/7, 30/365")] = ""
+    opens_at: AwareDatetime | None = None
+    closes_at: AwareDatetime | None = None
+    protocol: Annotated[str, Field(max_length=40)] = ""
+    allow_public_copy: Annotated[
+        bool, Field(description="load as public what another phase keeps hidden; for admins, and audited")
+    ] = False
+
+    @property
+    def parsed_quotas(self) -> tuple[Quota, ...] | None:
+        """The quotas; None if none are given. Raises ValueError."""
+        parts = [part for part in self.quotas.split(",") if part.strip()]
+        return tuple(map(parse_quota, parts)) or None
+
+    def tree_import(
+        self, challenge: str, folder: Path, found: FoundSet, phase: PhaseView | None
+    ) -> TreeImport:
+        """The import that the command line would do, with pictures from a folder; phase: the one that exists already."""
+        usual = None if found.dataset in CHALLENGES else OTHER_PROTOCOL
+        request = TreeImport(
+            tree=folder,
+            challenge=challenge,
+            image_set=self.phase,
+            protocol=phase.protocol if phase else self.protocol or usual,
+            images=ImageMode.COPY,
+            allow_public_copy=self.allow_public_copy,
+        )
+        if phase is not None:
+            return request
+        return replace(
+            request,
+            disclosure=disclosure_of(found.role, self.disclosure),
+            quotas=self.parsed_quotas,
+            opens_at=self.opens_at,
+            closes_at=self.closes_at,
+        )
+
+
+class RequestedApplication(Application):
+    """An application with the person who asked for it."""
+
+    user_id: int
+
+
+def disclosure_of(role: str, chosen: Disclosure | None) -> Disclosure:
+    """The disclosure of a new phase: public annotation is public, hidden annotation is held out."""
+    return Disclosure.FULL if role == IntakeRole.PUBLIC else chosen or Disclosure.CLASSES
+
+
+def problems_of(application: Application, found: FoundSet | None, phase: Phase | None) -> Mapping[str, str]:
+    """Return the problems of an application by field. found: the image set; phase: the one that exists already."""
+    problems: dict[str, str] = {}
+    if found is None:
+        return {"set": "choose an image set of the report"}
+    try:
+        check_name(application.phase, "image set")
+    except ValueError as error:
+        problems["phase"] = str(error)
+    if phase is not None:
+        given = application.disclosure, application.quotas, application.opens_at, application.closes_at
+        if any(given):
+            problems["phase"] = "this phase exists and keeps its rules; change them on its page"
+        elif found.role == IntakeRole.HIDDEN and phase.disclosure is Disclosure.FULL:
+            problems["phase"] = (
+                "the annotation of this phase is public, so hidden annotation cannot become its ground truth"
+            )
+        return problems
+    if found.role == IntakeRole.HIDDEN and application.disclosure is Disclosure.FULL:
+        problems["disclosure"] = (
+            "this annotation was sent as hidden; send it as public annotation to publish it"
+        )
+    if found.role == IntakeRole.PUBLIC and application.disclosure not in (None, Disclosure.FULL):
+        problems["disclosure"] = (
+            "this annotation was sent as public; send it as hidden annotation to hold it out"
+        )
+    try:
+        application.parsed_quotas  # noqa: B018 - raises for what is no quota
+    except ValueError as error:
+        problems["quotas"] = str(error)
+    return problems
+
+
+class ApplicationError(MalformedError):
+    """Fields of an application are wrong."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"{field}: {message}" for field, message in problems.items()))
+        self.problems = problems
+
+
+def request_application(platform: Platform, actor: Actor, intake_id: UUID, application: Application) -> None:
+    """Have a worker apply an image set of a data set.
+
+    Raises NotFoundError, ForbiddenError, ConflictError, and ApplicationError with the problem of each field.
+    """
+    if application.allow_public_copy and not actor.is_admin:
+        raise ForbiddenError("Only admins may publish annotation that another phase keeps hidden")
+    with platform.transaction() as session:
+        intake = intakes.of_organiser(session, actor, intake_id, lock=True)
+        if intake.state is not IntakeState.READ:
+            raise ConflictError("only a data set that was read without problems can be applied, and once")
+        report = intakes.report_of(intake)
+        sets = report.sets if report else ()
+        found = next((each for each in sets if each.key == application.set), None)
+        phase = challenges.stored_phase(session, intake.challenge_id, application.phase)
+        problems = dict(problems_of(application, found, phase))
+        if not problems and found is not None and phase is None:
+            problems |= _contradiction(session, application, found)
+        if problems:
+            raise ApplicationError(problems)
+        intake.state, intake.message, intake.progress = IntakeState.APPLYING, "", {}
+        intake.changed_at = func.clock_timestamp()
+        intake.request = {**application.model_dump(mode="json"), "user_id": actor.user_id}
+        audit.record(
+            session, actor.user_id, "data-set.apply", f"data set {intake.id}",
+            challenge_id=intake.challenge_id, details=application.model_dump(mode="json"),
+        )  # fmt: skip
+        intakes.add_job(session, intake.id)
+    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+
+
+def _contradiction(session: Session, application: Application, found: FoundSet) -> Mapping[str, str]:
+    """The problem of rules that contradict each other; such as a phase that closes before it opens."""
+    request = application.tree_import("x", Path(), found, None)
+    try:
+        new_rules(request, challenges.now(session))
+    except ValueError as error:
+        return {"closes_at": str(error)}
+    return {}
+
+
+def report_values(report: Report) -> dict[str, Any]:
+    """The columns of a data set that was read."""
+    state = IntakeState.READ if report.is_valid else IntakeState.INVALID
+    return {"state": state, "report": to_plain(report)}
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What is recorded of a data set that was applied, in one transaction."""
+
+    values: dict[str, Any]
+    tell: Callable[[Session, Intake], None]
+
+
+def apply(
+    platform: Platform, challenge: str, application: RequestedApplication, report: Report, folder: Path
+) -> Applied:
+    """Import the chosen image set as the command line would. May be repeated. Raises ApplyError."""
+    found = next((each for each in report.sets if each.key == application.set), None)
+    if found is None or not report.is_valid:
+        raise ApplyError("The data set could no longer be read as it was; read it again")
+    with platform.transaction() as session:
+        phase = challenges.phase_of(session, challenge, application.phase)
+    pictures = folder / CHOSEN
+    request = replace(application.tree_import(challenge, pictures, found, phase), user_id=application.user_id)
+    truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
+    truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)
+    try:
+        importing.check_names(request)
+        imported = importing.import_truth(platform, request, truth)
+    except PublicCopyError as error:
+        raise ApplyError(
+            "This annotation would be public, but another phase of this server keeps the same annotation hidden: anyone could "
+            "see it and score against it without a quota. Only an admin may publish it."
+        ) from error
+    except ValueError as error:
+        raise ApplyError(str(error)) from error
+    if any(pictures.iterdir()):
+        importing.with_pictures(platform, request, imported)
+    note = "" if imported.is_new else f"The phase had this annotation already, as version {imported.version}."
+
+    def tell(session: Session, intake: Intake) -> None:
+        events.record(
+            session, EventKind.TRUTH_READY,
+            challenge_id=intake.challenge_id, phase_id=imported.phase_id, version=imported.version,
+        )  # fmt: skip
+
+    values = {
+        "state": IntakeState.APPLIED,
+        "phase_id": imported.phase_id,
+        "version": imported.version,
+        "message": note,
+    }
+    return Applied(values, tell)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseCounts:
+    """What the newest ground truth of a phase has; before it is replaced, organisers compare."""
+
+    image_set: str
+    version: int
+    is_public: bool
+    images: int
+    classes: tuple[ClassCount, ...]
+
+
+def phases_to_replace(platform: Platform, code: str) -> tuple[PhaseCounts, ...]:
+    """Return the phases of a challenge with the counts of their newest ground truth."""
+    newest = (
+        select(GroundTruth.phase_id, func.max(GroundTruth.version).label("version"))
+        .group_by(GroundTruth.phase_id)
+        .subquery()
+    )
+    statement = (
+        select(Phase, GroundTruth)
+        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .join(GroundTruth, GroundTruth.phase_id == Phase.id)
+        .join(newest, (newest.c.phase_id == Phase.id) & (newest.c.version == GroundTruth.version))
+        .where(Challenge.code == code)
+        .order_by(Phase.image_set)
+    )
+    with platform.transaction() as session:
+        return tuple(_counts(phase, truth) for phase, truth in session.execute(statement))
+
+
+def _counts(phase: Phase, truth: GroundTruth) -> PhaseCounts:
+    rows = tuple(ClassCount(**row) for row in truth.statistics.get("rows", ()))
+    images = int(truth.statistics.get("total", {}).get("images", 0))
+    return PhaseCounts(phase.image_set, truth.version, phase.disclosure is Disclosure.FULL, images, rows)

@@ -1,0 +1,285 @@
+"""Inspecting a decrypted data set in a child process: everything that is wrong with it, at once, and its ground truth.
+
+Of hidden annotation the report says file, line, rule and counts; it never quotes what stands there.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+import scoring
+from app.intake.layouts import (
+    CLASS_FOLDERS,
+    AnnotatedSet,
+    Reading,
+    check_pictures,
+    layout_of,
+    pictures_of,
+    read_annotation,
+)
+from app.intake.reports import (
+    HIDDEN,
+    MOST_OF_A_KIND,
+    PUBLIC,
+    ClassCount,
+    Finding,
+    FoundSet,
+    ImageFacts,
+    KindCount,
+    Report,
+)
+from app.intake.unpacking import Progress, ReadingLimits, SentFile, Unpacked, unpack
+from scoring import Problem, SubmissionError, to_plain
+from scoring.errors import Problems
+
+log = structlog.get_logger()
+
+TRUTHS: Final = "truths"  # folder of the ground truth of each set
+CHOSEN: Final = "chosen"  # folder of the pictures of the chosen set, each called by its image
+
+_PLACE: Final = re.compile(r"(?P<place>\w+\[\d+\])(?: \((?:id (?P<id>-?\w{1,40}))?[^)]*\))?: ")
+# what is said of hidden annotation, by the code of the problem
+RULES: Final[Mapping[str, str]] = {
+    "annotation": "this annotation file is invalid: a field is missing, or a number or a box is invalid",
+    "bad-area": "expected a number as 'area'",
+    "bad-bbox": "expected left, top, width and height as 'bbox', neither of the last two below 0",
+    "bad-category-id": "expected a whole number as 'category_id'",
+    "bad-entry": "expected an object",
+    "bad-id": "expected a whole number as 'id'",
+    "bad-image-id": "expected a whole number as 'image_id'",
+    "bad-iscrowd": "expected 0 or 1 as 'iscrowd'",
+    "bad-json": "this is not JSON as it is expected, or it is cut off",
+    "bad-number": "expected numbers in pixels as left, top, right, bottom",
+    "bad-row": "this line is not part of a table",
+    "bad-segmentation": "expected polygons of three or more points, or run lengths that cover the image, as 'segmentation'",
+    "bad-size": "the size of a mask or image is not that of the image",
+    "category-gaps": "category ids have gaps; predictions have to use them as they are",
+    "class": "a class that has no label file",
+    "class-name": "expected a name of a class, different from the others and without blanks",
+    "columns": "expected other columns",
+    "duplicate": "this file is there twice",
+    "duplicate-id": "an 'id' like one before",
+    "duplicate-name": "a 'name' like one before",
+    "duplicate-picture": "two pictures have this name",
+    "exif-rotation": "rotated by its EXIF data, which is ignored: annotation has to be of the pixels as they are stored",
+    "field-count": "expected 6 fields",
+    "folder-in-name": "the file name has folders, which are left out",
+    "file-and-folder": "a name is given both to a file and to a folder",
+    "image-name": "expected the name of an image without blanks",
+    "inverted-box": "the box ends before it begins",
+    "label": "a label is neither 1 nor 0 nor -1, or contradicts another line",
+    "label-images": "expected the images of the set in their order",
+    "mask": "this is not a label image: expected an indexed PNG of 8 bits, whose name is not used twice",
+    "mask-label": "a label that has no class",
+    "mask-size": "the label image has another size than its annotation says",
+    "missing-field": "a field is missing",
+    "missing-iscrowd": "'iscrowd' is missing; taken for 0",
+    "missing-list": "expected lists called 'images', 'categories' and 'annotations'",
+    "no-annotation": "no annotation was recognised",
+    "no-class": "this picture is in no folder of a class",
+    "no-class-names": "there is no classes.txt with the name of a class in each line; classes are called class1, class2, …",
+    "no-file": "this file cannot be read",
+    "no-image": "the table has no image",
+    "no-image-set": "the image set has no image",
+    "object": "a listed object is not annotated",
+    "part": "a part is neither a head nor a hand nor a foot",
+    "short-polygon": "a polygon has fewer than three points",
+    "too-many-boxes": "too many objects",
+    "unknown-category": "a 'category_id' that no category has",
+    "unknown-image": "an 'image_id' that no image has",
+}
+# codes whose messages are about archives, pictures and numbers of images, and quote nothing of annotation
+HARMLESS: Final = frozenset({
+    "annotation-without-picture", "bad-picture", "compression-method", "damaged", "empty", "encrypted",
+    "file-too-large", "link", "malformed", "name-character", "name-encoding", "name-too-long", "nested-archive",
+    "no-competition", "not-looked-into", "not-tar", "path-too-deep", "picture-size", "picture-without-annotation", "ratio",
+    "special-file", "too-large", "too-many-images", "too-many-members", "too-many-pixels", "trailing-data", "truncated",
+    "unsafe-path", "unsupported-type", "wrong-extension",
+})  # fmt: skip
+_OTHERWISE: Final = "this breaks a rule of its format"
+
+
+def inspect(
+    folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, chosen: str | None
+) -> bytes:
+    """Return the report on a data set as JSON, and write the ground truth of each set below the folder.
+
+    dataset: of the challenge; chosen: the key of the set whose pictures are put into a folder of their own. An error of ours
+    is logged without its message, which might quote annotation.
+    """
+    try:
+        return json.dumps(to_plain(_inspected(folder, files, dataset, limits, chosen))).encode()
+    except (MemoryError, OSError):
+        raise  # which the parent knows how to tell
+    except Exception as error:  # noqa: BLE001 - what it says may quote annotation
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+        log.error("inspection failed", error=type(error).__name__, where=where)  # noqa: TRY400 - no message
+        raise SystemExit(1) from None
+
+
+def _inspected(
+    folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, chosen: str | None
+) -> Report:
+    progress = Progress(folder)
+    (folder / CHOSEN).mkdir()
+    unpacked = unpack(files, folder, dataset, limits, progress)
+    sets: dict[str, list[AnnotatedSet]] = {}
+    found_layouts: dict[str, str | None] = {}
+    for role in (PUBLIC, HIDDEN):
+        progress.note(f"reading the {role} annotation", 0)
+        reading = Reading(unpacked, role, limits)
+        layout = found_layouts[role] = layout_of(reading)
+        try:
+            sets[role] = read_annotation(reading, layout)
+        except SubmissionError as error:
+            reading.problems.extend(error.problems)
+            sets[role] = []
+    check_pictures(unpacked, sets)
+    found = []
+    (folder / TRUTHS).mkdir()
+    for role, some in sets.items():
+        for number, each in enumerate(some):
+            view = _view(f"{role}-{number}", role, each)
+            _check_view(view, unpacked.problems[role], limits)
+            each.truth.save(folder / TRUTHS / view.key)
+            found.append(view)
+            if view.key == chosen:
+                _link_pictures(folder / CHOSEN, unpacked, each)
+    return _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] in (CLASS_FOLDERS, None))
+
+
+def _view(key: str, role: str, found: AnnotatedSet) -> FoundSet:
+    truth = found.truth
+    counts = scoring.count_objects(truth)
+    missing = scoring.missing_truth(truth)
+    classes = counts.rows
+    if not truth.lists.main:  # segmentation alone: classes without counts
+        classes = tuple(type(counts.total)(name, 0, 0, 0) for name in truth.lists.classes)
+    return FoundSet(
+        key=key,
+        role=role,
+        name=found.name,
+        layout=found.layout,
+        dataset=truth.lists.dataset,
+        source=found.source,
+        images=len(truth.description.images) + len(truth.description.further),
+        objects=len(truth.tables.objects.image),
+        classes=tuple(ClassCount(row.name, row.images, row.objects, row.difficult) for row in classes),
+        competitions=tuple(
+            info.number for info in scoring.competitions(truth.lists.dataset) if info.number not in missing
+        ),
+        missing=tuple(missing.items()),
+    )
+
+
+def _check_view(view: FoundSet, problems: Problems, limits: ReadingLimits) -> None:
+    if not view.competitions:
+        message = f"the annotation of {view.name} has no ground truth for any competition"
+        problems.add(Problem("no-competition", message, view.source))
+    if view.objects > limits.boxes:
+        problems.add(Problem("too-many-boxes", f"at most {limits.boxes:,} objects are allowed", view.source))
+    if view.images > limits.images:
+        problems.add(Problem("too-many-images", f"at most {limits.images:,} images are allowed", view.source))
+
+
+def _link_pictures(folder: Path, unpacked: Unpacked, found: AnnotatedSet) -> None:
+    for image, picture in pictures_of(unpacked, found).items():
+        target = folder / f"{image}{picture.path.suffix}"
+        if picture.size is not None and not target.exists():
+            target.hardlink_to(picture.path)
+
+
+# the report
+
+
+@dataclass(slots=True)
+class _Findings:
+    """Findings of all roles, at most a hundred of a kind."""
+
+    listed: list[Finding] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, finding: Finding) -> None:
+        if self.counts[finding.code] < MOST_OF_A_KIND:
+            self.listed.append(finding)
+        self.counts[finding.code] += 1
+
+
+def _report(unpacked: Unpacked, sets: Sequence[FoundSet], *, is_by_folder: bool) -> Report:
+    problems, warnings = _Findings(), _Findings()
+    unlisted: Counter[str] = Counter()
+    for role, found in unpacked.problems.items():
+        worded = _worder(role, is_by_folder=is_by_folder)
+        for each in found.listed:
+            problems.add(worded(each))
+        for each in found.warnings:
+            warnings.add(worded(each))
+        unlisted.update(found.unlisted)
+    if not sets and not problems.listed:
+        problems.add(Finding("no-annotation", "there is no annotation in what was sent"))
+    counts = problems.counts + warnings.counts + unlisted
+    sizes = [each.size for each in unpacked.pictures.values() if each.size]
+    facts = ImageFacts(
+        len(unpacked.pictures),
+        min(sizes, key=_area, default=None),
+        max(sizes, key=_area, default=None),
+    )
+    return Report(
+        problems=tuple(problems.listed),
+        warnings=tuple(warnings.listed),
+        counts=tuple(KindCount(code, count) for code, count in sorted(counts.items())),
+        sets=tuple(sets),
+        images=facts,
+    )
+
+
+def _area(size: tuple[int, int]) -> int:
+    return size[0] * size[1]
+
+
+def _worder(role: str, *, is_by_folder: bool) -> Callable[[Problem], Finding]:
+    def worded(problem: Problem) -> Finding:
+        return hidden_finding(problem, is_by_folder=is_by_folder) if role == HIDDEN else finding(problem)
+
+    return worded
+
+
+def finding(problem: Problem) -> Finding:
+    """A problem as it is told.
+
+    >>> finding(Problem("bad-bbox", "annotations[3] (id 887, a/b.jpg): found 'x'", "val.json")).place
+    'annotations[3], id 887'
+    """
+    place, message = _split(problem.message)
+    return Finding(problem.code, message, problem.file, problem.line, place)
+
+
+def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
+    """A problem of hidden annotation: where it is and which rule it breaks, but not what stands there.
+
+    is_by_folder: the folder of a file is the class of its picture, so that it is left out, too.
+
+    >>> print(hidden_finding(Problem("bad-bbox", "annotations[3] (id 887, a/b.jpg): found 'x'", "test.json")))
+    test.json: annotations[3], id 887: expected left, top, width and height as 'bbox', neither of the last two below 0
+    """
+    place, _ = _split(problem.message)
+    message = problem.message if problem.code in HARMLESS else RULES.get(problem.code, _OTHERWISE)
+    file = problem.file and (problem.file.rsplit("/", 1)[-1] if is_by_folder else problem.file)
+    return Finding(problem.code, message, file, problem.line, place)
+
+
+def _split(message: str) -> tuple[str | None, str]:
+    found = _PLACE.match(message)
+    if found is None:
+        return None, message
+    place = found["place"] + (f", id {found['id']}" if found["id"] else "")
+    return place, message[found.end() :]

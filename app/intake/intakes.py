@@ -1,0 +1,417 @@
+"""Data sets that organisers send: starting one, its files, reading, cancelling, deleting, and the removal of old ones."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.core import audit
+from app.core.access import Action, Actor, rows_for
+from app.core.errors import (
+    ConflictError,
+    ForbiddenError,
+    IntakeTooLargeError,
+    MalformedError,
+    NotFoundError,
+)
+from app.core.names import shown_name
+from app.intake import keys
+from app.intake.reports import Report
+from app.jobs import events, queue
+from app.models import (
+    Challenge,
+    EventKind,
+    Intake,
+    IntakeFile,
+    IntakeRole,
+    IntakeSegment,
+    IntakeState,
+    JobKind,
+    Phase,
+    Queue,
+)
+from app.platform import Platform
+from app.submissions.retention import INTAKE, removable
+from scoring import from_plain
+
+MiB: Final = 1 << 20
+MOST_FILES: Final = 50
+MOST_OPEN: Final = 10  # data sets of a challenge that are not applied
+UNTOUCHED: Final = timedelta(days=30)  # after which a data set that was not applied is removed
+WARNING: Final = timedelta(days=7)  # before that
+# states in which files may be added and removed; then it has to be read again
+EDITABLE: Final = (
+    IntakeState.RECEIVING, IntakeState.READ, IntakeState.INVALID, IntakeState.FAILED, IntakeState.CANCELLED
+)  # fmt: skip
+WITH_WORKER: Final = (IntakeState.RECEIVED, IntakeState.READING, IntakeState.APPLYING)
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeFileView:
+    """A file of a data set. received: bytes that have arrived; path: below the import folder, if it is there."""
+
+    id: uuid.UUID
+    intake_id: uuid.UUID
+    role: IntakeRole
+    name: str
+    size: int
+    received: int
+    path: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of it has arrived."""
+        return self.path is not None or self.received == self.size
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeView:
+    """A data set for organisers. progress: what a worker does, with numbers `done` and `total`."""
+
+    id: uuid.UUID
+    challenge: str
+    challenge_title: str
+    state: IntakeState
+    files: tuple[IntakeFileView, ...]
+    progress: dict[str, Any]
+    report: Report | None
+    message: str
+    created_at: datetime
+    changed_at: datetime
+    removed_at: datetime | None  # when it will be removed if nobody touches it
+    image_set: str | None  # of the phase that it became
+    version: int | None
+
+    @property
+    def is_editable(self) -> bool:
+        """Whether files may be added and removed."""
+        return self.state in EDITABLE
+
+    @property
+    def is_with_worker(self) -> bool:
+        """Whether a worker has it, or will have it soon."""
+        return self.state in WITH_WORKER
+
+    @property
+    def has_annotation(self) -> bool:
+        """Whether any file is annotation."""
+        return any(each.role is not IntakeRole.IMAGES for each in self.files)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything has arrived."""
+        return bool(self.files) and all(each.is_complete for each in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeList:
+    """The data sets of a challenge, newest first. can_receive: whether workers have a key."""
+
+    challenge: str
+    title: str
+    intakes: tuple[IntakeView, ...]
+    can_receive: bool
+
+
+def intakes_of(platform: Platform, actor: Actor, code: str) -> IntakeList:
+    """Return the data sets of a challenge. Raises NotFoundError, ForbiddenError."""
+    with platform.snapshot() as session:
+        challenge = organised(session, actor, code)
+        found = _views(session, Intake.challenge_id == challenge.id)
+        return IntakeList(challenge.code, challenge.title, found, can_receive=keys.exists_any(session))
+
+
+def organised(session: Session, actor: Actor, code: str) -> Challenge:
+    """Return a challenge that the actor organises. Raises NotFoundError, ForbiddenError."""
+    challenge = challenges.challenge_of(session, code)
+    if challenge is None:
+        raise NotFoundError(f"there is no challenge {code!r}")
+    if not actor.organises_challenge(challenge.id):
+        raise ForbiddenError("Only organisers of this challenge may do this")
+    return challenge
+
+
+def get_intake(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> IntakeView:
+    """Return a data set. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        of_organiser(session, actor, intake_id)
+        [found] = _views(session, Intake.id == intake_id)
+        return found
+
+
+def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
+    statement = (
+        select(Intake, Challenge.code, Challenge.title, Phase.image_set)
+        .join(Challenge, Intake.challenge_id == Challenge.id)
+        .outerjoin(Phase, Intake.phase_id == Phase.id)
+        .where(condition)
+        .order_by(Intake.created_at.desc(), Intake.id)
+    )
+    rows = session.execute(statement).all()
+    files = _files(session, [row.Intake.id for row in rows])
+    return tuple(
+        IntakeView(
+            id=(intake := row.Intake).id,
+            challenge=row.code,
+            challenge_title=row.title,
+            state=intake.state,
+            files=files.get(intake.id, ()),
+            progress=intake.progress,
+            report=report_of(intake),
+            message=intake.message,
+            created_at=intake.created_at,
+            changed_at=intake.changed_at,
+            removed_at=None if intake.state is IntakeState.APPLIED else intake.changed_at + UNTOUCHED,
+            image_set=row.image_set,
+            version=intake.version,
+        )
+        for row in rows
+    )
+
+
+def report_of(intake: Intake) -> Report | None:
+    """Return what a worker found in a data set; None before that."""
+    return from_plain(Report, intake.report) if intake.report else None
+
+
+def _files(session: Session, intake_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[IntakeFileView, ...]]:
+    statement = select(IntakeFile).where(IntakeFile.intake_id.in_(intake_ids))
+    found: dict[uuid.UUID, tuple[IntakeFileView, ...]] = {}
+    for row in session.scalars(statement.order_by(IntakeFile.role, IntakeFile.name)):
+        found[row.intake_id] = (*found.get(row.intake_id, ()), file_view(row))
+    return found
+
+
+def file_view(row: IntakeFile) -> IntakeFileView:
+    """Return a file as organisers see it."""
+    return IntakeFileView(row.id, row.intake_id, row.role, row.name, row.size, row.received, row.path)
+
+
+def of_organiser(session: Session, actor: Actor, intake_id: uuid.UUID, *, lock: bool = False) -> Intake:
+    """Return a data set of a challenge that the actor organises, locked if asked. Raises NotFoundError."""
+    statement = select(Intake).where(
+        Intake.id == intake_id, rows_for(actor, Action.ORGANISE, challenge=Intake.challenge_id)
+    )
+    found = session.scalar(statement.with_for_update() if lock else statement)
+    if found is None:
+        raise NotFoundError(f"there is no data set {intake_id}")
+    return found
+
+
+def get_file(platform: Platform, actor: Actor, file_id: uuid.UUID) -> IntakeFileView:
+    """Return a file of a data set. Raises NotFoundError."""
+    with platform.transaction() as session:
+        return file_view(_file_of_organiser(session, actor, file_id))
+
+
+def _file_of_organiser(session: Session, actor: Actor, file_id: uuid.UUID) -> IntakeFile:
+    statement = (
+        select(IntakeFile)
+        .join(Intake, IntakeFile.intake_id == Intake.id)
+        .where(IntakeFile.id == file_id, rows_for(actor, Action.ORGANISE, challenge=Intake.challenge_id))
+    )
+    found = session.scalar(statement)
+    if found is None:
+        raise NotFoundError(f"there is no file {file_id} of a data set")
+    return found
+
+
+def start(platform: Platform, actor: Actor, code: str) -> IntakeView:
+    """Start a data set of a challenge. Raises NotFoundError, ForbiddenError, NoWorkerError, ConflictError."""
+    assert actor.user_id is not None
+    intake_id = uuid.uuid4()
+    with platform.transaction() as session:
+        challenge = organised(session, actor, code)
+        session.execute(select(Challenge.id).where(Challenge.id == challenge.id).with_for_update())
+        keys.newest(session)
+        is_open = Intake.challenge_id == challenge.id, Intake.state != IntakeState.APPLIED
+        if (session.scalar(select(func.count()).where(*is_open)) or 0) >= MOST_OPEN:
+            raise ConflictError(
+                f"this challenge has {MOST_OPEN} data sets that were not applied; delete some"
+            )
+        session.add(Intake(id=intake_id, challenge_id=challenge.id, user_id=actor.user_id))
+    return get_intake(platform, actor, intake_id)
+
+
+def add_file(
+    platform: Platform, actor: Actor, intake_id: uuid.UUID, role: IntakeRole, name: str, size: int
+) -> IntakeFileView:
+    """Add a file whose bytes will arrive; one with the same role and name is replaced.
+
+    Raises NotFoundError, NoWorkerError, MalformedError, IntakeTooLargeError, ConflictError.
+    """
+    if size == 0:
+        raise MalformedError("The file is empty")
+    with platform.transaction() as session:
+        intake = _editable(session, actor, intake_id)
+        keys.newest(session)
+        old = _remove_files(session, intake.id, IntakeFile.role == role, IntakeFile.name == shown_name(name))
+        _require_space(platform, session, intake.id, size)
+        row = IntakeFile(id=uuid.uuid4(), intake_id=intake.id, role=role, name=shown_name(name), size=size)
+        row.received = 0
+        session.add(row)
+    _delete_objects(platform, old)
+    return file_view(row)
+
+
+def _editable(session: Session, actor: Actor, intake_id: uuid.UUID) -> Intake:
+    """Lock a data set whose files are about to change; what was found in it no longer holds."""
+    intake = of_organiser(session, actor, intake_id, lock=True)
+    if intake.state not in EDITABLE:
+        raise ConflictError(_locked(intake.state))
+    _change(intake, IntakeState.RECEIVING)
+    intake.report, intake.message, intake.progress = None, "", {}
+    return intake
+
+
+def _locked(state: IntakeState) -> str:
+    if state is IntakeState.APPLIED:
+        return "this data set was applied; start another one"
+    return "a worker is at this data set; wait for it, or cancel it"
+
+
+def _change(intake: Intake, state: IntakeState) -> None:
+    intake.state, intake.changed_at, intake.warned_at = state, func.clock_timestamp(), None
+
+
+def _require_space(platform: Platform, session: Session, intake_id: uuid.UUID, size: int) -> None:
+    known = select(func.count(), func.coalesce(func.sum(IntakeFile.size), 0)).where(
+        IntakeFile.intake_id == intake_id
+    )
+    count, used = session.execute(known).one()
+    most = platform.settings.max_intake
+    if count >= MOST_FILES:
+        raise ConflictError(f"a data set may have at most {MOST_FILES} files; pack several into one archive")
+    if used + size > most:
+        raise IntakeTooLargeError(
+            f"a data set may have at most {most // MiB:,} MiB; with this file it would have {-(-(used + size) // MiB):,}"
+        )
+
+
+def add_from_folder(
+    platform: Platform, actor: Actor, intake_id: uuid.UUID, role: IntakeRole, path: str
+) -> None:
+    """Add an archive or a folder below the import folder of the workers, which only they read.
+
+    Raises NotFoundError, ForbiddenError, MalformedError, ConflictError.
+    """
+    if not actor.is_admin:
+        raise ForbiddenError("Only admins may take data sets from the import folder")
+    if platform.settings.import_folder is None:
+        raise ConflictError("This server has no import folder (HELDOUT_IMPORT_FOLDER)")
+    parts = PurePosixPath(path.strip())
+    if not path.strip() or parts.is_absolute() or ".." in parts.parts or "\0" in path:
+        raise MalformedError("path: expected a path below the import folder, such as birds/test.zip")
+    with platform.transaction() as session:
+        intake = _editable(session, actor, intake_id)
+        _remove_files(session, intake.id, IntakeFile.role == role, IntakeFile.name == parts.name)
+        _require_space(platform, session, intake.id, 0)
+        session.add(
+            IntakeFile(intake_id=intake.id, role=role, name=parts.name, size=0, received=0, path=str(parts))
+        )
+
+
+def remove_file(platform: Platform, actor: Actor, file_id: uuid.UUID) -> uuid.UUID:
+    """Remove a file and its bytes; return its data set. Raises NotFoundError, ConflictError."""
+    with platform.transaction() as session:
+        intake = _editable(session, actor, _file_of_organiser(session, actor, file_id).intake_id)
+        unused = _remove_files(session, intake.id, IntakeFile.id == file_id)
+        found = intake.id
+    _delete_objects(platform, unused)
+    return found
+
+
+def _remove_files(session: Session, intake_id: uuid.UUID, *which: Any) -> set[str]:
+    """Remove files and return the objects that can be deleted after this transaction."""
+    chosen = select(IntakeFile.id).where(IntakeFile.intake_id == intake_id, *which)
+    objects = set(session.scalars(select(IntakeSegment.key).where(IntakeSegment.file_id.in_(chosen))))
+    session.execute(delete(IntakeFile).where(IntakeFile.id.in_(chosen)))
+    return removable(session, INTAKE, objects)
+
+
+def _delete_objects(platform: Platform, objects: set[str]) -> None:
+    for key in objects:
+        platform.intake.delete(key)
+
+
+def read(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
+    """Have a worker read a data set whose files have arrived. Raises NotFoundError, ConflictError."""
+    with platform.transaction() as session:
+        intake = of_organiser(session, actor, intake_id, lock=True)
+        if intake.state not in EDITABLE:
+            raise ConflictError(_locked(intake.state))
+        files = _files(session, [intake.id]).get(intake.id, ())
+        if not any(each.role is not IntakeRole.IMAGES for each in files):
+            raise ConflictError("there is no annotation yet; add a file of annotation")
+        if waiting := [each.name for each in files if not each.is_complete]:
+            raise ConflictError(f"not all of {', '.join(waiting)} has arrived; send the rest, or remove it")
+        _change(intake, IntakeState.RECEIVED)
+        intake.report, intake.message, intake.progress, intake.request = None, "", {}, None
+        add_job(session, intake.id)
+    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+
+
+def add_job(session: Session, intake_id: uuid.UUID) -> None:
+    """Add the job that reads a data set, or applies it, as its row says."""
+    queue.add(session, JobKind.INTAKE, {"intake": str(intake_id)}, key=str(intake_id))
+
+
+def cancel(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
+    """Stop the worker that is at a data set; nothing of it is used. Raises NotFoundError, ConflictError."""
+    with platform.transaction() as session:
+        intake = of_organiser(session, actor, intake_id, lock=True)
+        if intake.state not in (IntakeState.RECEIVED, IntakeState.READING):
+            raise ConflictError("no worker is reading this data set")
+        _change(intake, IntakeState.CANCELLED)
+        intake.progress = {}
+
+
+def delete_intake(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> str:
+    """Delete a data set and its bytes; what was applied stays. Return its challenge. Raises NotFoundError, ConflictError."""
+    with platform.transaction() as session:
+        intake = of_organiser(session, actor, intake_id, lock=True)
+        if intake.state is IntakeState.APPLYING:
+            raise ConflictError(_locked(intake.state))
+        challenge = session.get_one(Challenge, intake.challenge_id)
+        audit.record(
+            session, actor.user_id, "data-set.delete", f"data set {intake.id}", challenge_id=challenge.id
+        )
+        unused = _delete(session, intake)
+        code = challenge.code
+    _delete_objects(platform, unused)
+    return code
+
+
+def _delete(session: Session, intake: Intake) -> set[str]:
+    unused = _remove_files(session, intake.id)
+    session.delete(intake)
+    return unused
+
+
+def remove_untouched(platform: Platform) -> None:
+    """Tell organisers of data sets that nobody has touched for long, and remove those that they were told of."""
+    now = func.clock_timestamp()
+    is_open = Intake.state.not_in((IntakeState.APPLIED, *WITH_WORKER))
+    due = (
+        update(Intake)
+        .where(is_open, Intake.warned_at.is_(None), Intake.changed_at < now - (UNTOUCHED - WARNING))
+        .values(warned_at=now)
+        .returning(Intake.challenge_id, Intake.id)
+    )
+    with platform.transaction() as session:
+        for challenge_id, intake_id in session.execute(due).all():
+            events.record(
+                session, EventKind.DATA_SET_EXPIRES, challenge_id=challenge_id, intake=str(intake_id)
+            )
+    old = select(Intake).where(is_open, Intake.changed_at < now - UNTOUCHED, Intake.warned_at < now - WARNING)
+    with platform.transaction() as session:
+        unused: set[str] = set()
+        for intake in session.scalars(old.with_for_update(skip_locked=True)).all():
+            unused |= _delete(session, intake)
+    _delete_objects(platform, unused)

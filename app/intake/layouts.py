@@ -1,0 +1,551 @@
+"""How annotation may be laid out: development kits, COCO's JSON, tables, folders of classes, label images.
+
+Each reader makes the ground truth of every image set that it finds. Problems are collected, all at once.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import numpy as np
+
+import scoring
+from app.images.matching import SUFFIXES, image_of, size_problem
+from app.intake.reports import HIDDEN, IMAGES, PUBLIC
+from app.intake.unpacking import Picture, ReadingLimits, Unpacked, keep_picture
+from scoring import GroundTruth, Problem, SubmissionError, TreeError
+from scoring.competitions import CHALLENGES
+from scoring.data.description import UNKNOWN_SIDE
+from scoring.errors import Problems, shown
+from scoring.readers.coco_json.instances import read_instances
+from scoring.readers.voc.label_images import MaskError, read_label_image
+
+VOC, COCO, TABLE, CLASS_FOLDERS, LABEL_IMAGES = (
+    "development kit (VOC)", "COCO JSON", "table (CSV)", "a folder for each class", "label images"
+)  # fmt: skip
+COLUMNS: Final = ("image", "class", "left", "top", "right", "bottom")
+EXPECTED: Final = (
+    "expected a development kit with Annotations and ImageSets, COCO's JSON, a table with the columns "
+    f"{', '.join(COLUMNS)}, a folder of pictures for each class, or label images"
+)
+CLASSES_FILE: Final = "classes.txt"
+SET_NAMES: Final[Mapping[str, str]] = {PUBLIC: "val", HIDDEN: "test"}
+USUAL_SETS: Final = ("trainval", "train", "val", "minival", "test-dev", "test")
+FEWEST_NUMBERS: Final = 6  # of a polygon
+LARGEST_LOOKED_INTO: Final = 200 << 20  # bytes of a JSON file that is parsed again for warnings
+MOST_NAMED: Final = 3  # names in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedSet:
+    """An image set with its annotation. files: the pictures' names where annotation gives them, by image."""
+
+    name: str
+    layout: str
+    source: str
+    truth: GroundTruth
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What readers share: the unpacked files, the role that is read, and its problems."""
+
+    unpacked: Unpacked
+    role: str
+    limits: ReadingLimits
+
+    @property
+    def root(self) -> Path:
+        """The folder of the role."""
+        return self.unpacked.root(self.role)
+
+    @property
+    def files(self) -> list[Path]:
+        """All files of the role."""
+        return sorted(path for path in self.root.rglob("*") if path.is_file())
+
+    def with_suffix(self, *suffixes: str) -> list[Path]:
+        """The files whose names end like this."""
+        return [path for path in self.files if path.suffix.lower() in suffixes]
+
+    @property
+    def problems(self) -> Problems:
+        """The problems of the role."""
+        return self.unpacked.problems[self.role]
+
+    @property
+    def set_name(self) -> str:
+        """What an image set without a name is called."""
+        return SET_NAMES[self.role]
+
+    def name(self, path: Path) -> str:
+        """The name of a file as it was sent."""
+        return path.relative_to(self.root).as_posix()
+
+    def own(self, truth: GroundTruth, image_set: str) -> GroundTruth:
+        """The same annotation of an image set of this challenge, whose images have names and not numbers."""
+        lists = replace(truth.lists, dataset=self.unpacked.dataset, image_set=image_set)
+        return GroundTruth.of(lists, truth.tables)
+
+
+def layout_of(reading: Reading) -> str | None:
+    """Recognise the layout of a role's annotation; None if it has none, or another."""
+    files = reading.files
+    if _kits(files):
+        return VOC
+    if any(path.suffix.lower() == ".json" for path in files):
+        return COCO
+    if any(path.suffix.lower() == ".csv" for path in files):
+        return TABLE
+    pictures = [path for path in files if path.suffix.lower() in SUFFIXES]
+    if _are_label_images(reading, pictures):
+        return LABEL_IMAGES
+    return CLASS_FOLDERS if any(path.parent != reading.root for path in pictures) else None
+
+
+def read_annotation(reading: Reading, layout: str | None) -> list[AnnotatedSet]:
+    """Read all annotation of a role in this layout; its pictures join the others."""
+    if layout is not None:
+        return list(READERS[layout](reading))
+    if reading.files:
+        reading.problems.add(Problem("no-annotation", f"no annotation was recognised; {EXPECTED}"))
+    return []
+
+
+# development kits
+
+
+def _kits(files: Sequence[Path]) -> list[Path]:
+    """The folders that hold Annotations or ImageSets."""
+    found = {
+        parent.parent
+        for path in files
+        for parent in path.parents
+        if parent.name in ("Annotations", "ImageSets")
+    }
+    return sorted(found)
+
+
+def _read_kits(reading: Reading) -> Iterator[AnnotatedSet]:
+    for kit in _kits(reading.files):
+        yield from _read_kit(reading, kit)
+
+
+def _read_kit(reading: Reading, kit: Path) -> Iterator[AnnotatedSet]:
+    for folder in ("JPEGImages", "PNGImages"):
+        for path in sorted((kit / folder).glob("*")):
+            keep_picture(reading.unpacked, reading.role, reading.name(path), path, reading.limits)
+            path.unlink()
+    listed = _sets_of_kit(kit)
+    if not listed:
+        _list_all(kit, reading.set_name)
+        listed = (reading.set_name,)
+    for image_set in listed:
+        try:
+            truth = scoring.read_tree(kit, image_set)
+        except TreeError as error:
+            _add_of_kit(reading, kit, error.problems)
+            continue
+        if truth.lists.dataset != reading.unpacked.dataset and truth.lists.dataset not in CHALLENGES:
+            truth = reading.own(truth, image_set)
+        source = kit.name if kit == reading.root else reading.name(kit)
+        yield AnnotatedSet(image_set, VOC, source, truth, {})
+
+
+def _add_of_kit(reading: Reading, kit: Path, problems: Sequence[Problem]) -> None:
+    """Add problems whose files are named from the folder that was sent; several sets may share a file, told once."""
+    known = {(each.file, each.line, each.message) for each in reading.problems.listed}
+    for problem in problems:
+        file = problem.file and reading.name(kit / problem.file)
+        if (file, problem.line, problem.message) not in known:
+            reading.problems.add(replace(problem, file=file))
+
+
+def _sets_of_kit(kit: Path) -> tuple[str, ...]:
+    """The image sets that a kit lists; `car_val` is the label file of a class in `val`."""
+    sets = kit / "ImageSets"
+    files = [path for folder in (sets / "Main", sets / "Segmentation", sets) for path in folder.glob("*.txt")]
+    stems = {path.stem for path in files}
+    plain = {stem for stem in stems if not any(stem != each and stem.endswith(f"_{each}") for each in stems)}
+    of_classes = {
+        stem.rpartition("_")[2] for stem in plain if "_" in stem and stem.rpartition("_")[2] in USUAL_SETS
+    }
+    return tuple(
+        sorted(
+            {stem for stem in plain if stem.rpartition("_")[2] not in of_classes or "_" not in stem}
+            | of_classes
+        )
+    )
+
+
+def _list_all(kit: Path, image_set: str) -> None:
+    """List every annotated image, for kits without image sets."""
+    main = kit / "ImageSets" / "Main"
+    main.mkdir(parents=True, exist_ok=True)
+    names = sorted(path.stem for path in (kit / "Annotations").glob("*.xml"))
+    (main / f"{image_set}.txt").write_text("".join(f"{name}\n" for name in names))
+
+
+# COCO
+
+
+def _read_json_files(reading: Reading) -> Iterator[AnnotatedSet]:
+    for path in reading.with_suffix(".json"):
+        yield from _read_coco(reading, path)
+
+
+def _read_coco(reading: Reading, path: Path) -> Iterator[AnnotatedSet]:
+    name, data = reading.name(path), path.read_bytes()
+    image_set = _set_of(path.stem, reading.set_name)
+    files = _look_into(reading, name, data)
+    try:
+        truth = GroundTruth.from_coco(data, image_set=image_set)
+    except SubmissionError as error:
+        _add_all_of_coco(reading, name, data, error)
+        return
+    yield AnnotatedSet(image_set, COCO, name, truth, files)
+
+
+def _add_all_of_coco(reading: Reading, name: str, data: bytes, error: SubmissionError) -> None:
+    """Add every problem of a file, also those of masks, which are read only where all else is right."""
+    found = Problems()
+    try:
+        read_instances(data, file=name, masks=b'"segmentation"' in data, problems=found)
+    except SubmissionError as all_of_it:
+        found.extend(() if found.listed else all_of_it.problems)
+    known = {str(each) for each in found.listed}
+    found.extend(
+        replace(each, file=name) for each in error.problems if str(replace(each, file=name)) not in known
+    )
+    reading.problems.join(found)
+
+
+def _set_of(stem: str, otherwise: str) -> str:
+    """The image set in the name of a file.
+
+    >>> _set_of("instances_val2017", "test"), _set_of("annotation", "test"), _set_of("image_info_test-dev2017", "x")
+    ('val', 'test', 'test-dev')
+    """
+    lowered = stem.lower()
+    return next((each for each in USUAL_SETS if each in lowered), otherwise)
+
+
+def _look_into(reading: Reading, name: str, data: bytes) -> Mapping[str, str]:
+    """Warn of what is valid and perhaps not meant; return the file of each image by its number."""
+    if len(data) > LARGEST_LOOKED_INTO:
+        message = (
+            f"more than {LARGEST_LOOKED_INTO >> 20} MiB: not looked at for gaps in category ids and the like"
+        )
+        reading.problems.warn(Problem("not-looked-into", message, name))
+        return {}
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(root, dict):
+        return {}
+    images, categories, annotations = (
+        _records(root.get(each)) for each in ("images", "categories", "annotations")
+    )
+    warn = partial(_warn, reading.problems, name)
+    _look_at_annotations(annotations, warn)
+    numbers = sorted(each["id"] for _, each in categories if type(each.get("id")) is int)
+    if numbers and numbers[-1] - numbers[0] + 1 != len(numbers):
+        message = (
+            f"ids from {numbers[0]} to {numbers[-1]} have gaps; predictions have to use them as they are"
+        )
+        warn("category-gaps", "categories", message)
+    files = {
+        str(each.get("id")): str(each["file_name"])
+        for _, each in images
+        if isinstance(each.get("file_name"), str)
+    }
+    for index, each in images:
+        if "/" in files.get(str(each.get("id")), ""):
+            warn("folder-in-name", f"images[{index}]", "the file name has folders, which are left out")
+    return files
+
+
+def _look_at_annotations(
+    annotations: Sequence[tuple[int, dict[str, Any]]], warn: Callable[[str, str, str], None]
+) -> None:
+    for index, each in annotations:
+        place = f"annotations[{index}] (id {shown(str(each.get('id')))})"
+        if "iscrowd" not in each:
+            warn("missing-iscrowd", place, "'iscrowd' is missing; taken for 0")
+        polygons = each.get("segmentation")
+        for polygon in polygons if isinstance(polygons, list) else ():
+            if isinstance(polygon, list) and len(polygon) < FEWEST_NUMBERS:
+                warn("short-polygon", place, "a polygon has fewer than three points")
+
+
+def _records(found: Any) -> list[tuple[int, dict[str, Any]]]:
+    return (
+        [(index, each) for index, each in enumerate(found) if isinstance(each, dict)]
+        if isinstance(found, list)
+        else []
+    )
+
+
+def _warn(problems: Problems, name: str, code: str, place: str, message: str) -> None:
+    problems.warn(Problem(code, f"{place}: {message}", name))
+
+
+# tables
+
+
+def _read_tables(reading: Reading) -> Iterator[AnnotatedSet]:
+    for path in reading.with_suffix(".csv"):
+        yield from _read_table(reading, path)
+
+
+def _read_table(reading: Reading, path: Path) -> Iterator[AnnotatedSet]:
+    """Boxes as image, class, left, top, right, bottom in pixels, counted from 1, the last ones included.
+
+    A row with an image alone is an image without an object. A picture is called by its name without extension.
+    """
+    name = reading.name(path)
+    rows: list[tuple[str, str, tuple[float, ...]]] = []
+    images: dict[str, None] = {}
+    say = partial(_say_of_row, reading.problems, name)
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        table = csv.reader(file)
+        try:
+            head = tuple(cell.strip().lower() for cell in next(table, ()))
+            if head[:6] != COLUMNS:
+                say(1, "columns", f"expected the columns {', '.join(COLUMNS)}")
+                return
+            for row in table:
+                _read_row(row, table.line_num, say, rows, images)
+                if len(rows) > reading.limits.boxes:
+                    say(
+                        table.line_num,
+                        "too-many-boxes",
+                        f"at most {reading.limits.boxes:,} objects are allowed",
+                    )
+                    return
+        except csv.Error:
+            say(table.line_num, "bad-row", "this line is not part of a table")
+            return
+    if not images:
+        say(1, "no-image", "the table has no image")
+        return
+    image_set = _set_of(path.stem, reading.set_name)
+    truth = GroundTruth.from_arrays(
+        [row[0] for row in rows], [row[1] for row in rows], np.array([row[2] for row in rows]).reshape(-1, 4),
+        convention="inclusive", images=tuple(images), classes=tuple(sorted({row[1] for row in rows})) or None,
+        sizes=_sizes(reading.unpacked, images),
+    )  # fmt: skip
+    yield AnnotatedSet(image_set, TABLE, name, reading.own(truth, image_set), {})
+
+
+def _say_of_row(problems: Problems, file: str, line: int, code: str, message: str) -> None:
+    problems.add(Problem(code, message, file, line))
+
+
+def _read_row(
+    row: Sequence[str],
+    line: int,
+    say: Any,
+    rows: list[tuple[str, str, tuple[float, ...]]],
+    images: dict[str, None],
+) -> None:
+    cells = [cell.strip() for cell in row]
+    if not any(cells):
+        return
+    image = PurePosixPath(cells[0])
+    stem = image.stem if image.suffix.lower() in SUFFIXES else image.name
+    if not _is_name(stem):
+        say(line, "image-name", "expected the name of an image without blanks")
+        return
+    if not any(cells[1:]):
+        images.setdefault(stem)
+        return
+    if len(cells) < 6:
+        say(line, "field-count", f"expected 6 fields, found {len(cells)}")
+        return
+    if not _is_name(cells[1]):
+        say(line, "class-name", "expected the name of a class without blanks")
+        return
+    try:
+        box = tuple(float(cell) for cell in cells[2:6])
+    except ValueError:
+        say(line, "bad-number", "expected four numbers as left, top, right, bottom")
+        return
+    if not all(abs(side) < 1e9 for side in box):
+        say(line, "bad-number", "expected coordinates in pixels")
+    elif box[2] < box[0] or box[3] < box[1]:
+        say(line, "inverted-box", "the box ends before it begins")
+    else:
+        images.setdefault(stem)
+        rows.append((stem, cells[1], box))
+
+
+def _is_name(text: str) -> bool:
+    return (
+        bool(text)
+        and text.isprintable()
+        and not any(letter.isspace() for letter in text)
+        and len(text) <= 200
+    )
+
+
+def _sizes(unpacked: Unpacked, images: Mapping[str, None]) -> Any:
+    """Width and height of each image where all pictures are there; else None."""
+    known = {PurePosixPath(name).stem: each.size for name, each in unpacked.pictures.items()}
+    sizes = [known.get(image) for image in images]
+    return None if None in sizes else np.array(sizes)
+
+
+# folders of classes
+
+
+def _read_class_folders(reading: Reading) -> list[AnnotatedSet]:
+    """The class of a picture is the name of its folder. Folders called train, val or test above are image sets."""
+    sets: dict[str, dict[str, str]] = {}
+    for path in reading.with_suffix(*SUFFIXES):
+        folders = path.relative_to(reading.root).parts[:-1]
+        if not folders:
+            reading.problems.add(Problem("no-class", "this picture is in no folder of a class", path.name))
+            continue
+        above = next((each for each in folders[:-1] if each.lower() in USUAL_SETS), None)
+        image_set = above.lower() if above else reading.set_name
+        if not (_is_name(folders[-1]) and _is_name(path.stem)):
+            message = "expected names of classes and images without blanks"
+            reading.problems.add(Problem("class-name", message, reading.name(path)))
+            continue
+        keep_picture(reading.unpacked, reading.role, reading.name(path), path, reading.limits)
+        path.unlink()
+        sets.setdefault(image_set, {})[path.stem] = folders[-1]
+    classes = sorted({name for labels in sets.values() for name in labels.values()})
+    return [_class_set(reading, image_set, labels, classes) for image_set, labels in sorted(sets.items())]
+
+
+def _class_set(
+    reading: Reading, image_set: str, labels: Mapping[str, str], classes: Sequence[str]
+) -> AnnotatedSet:
+    place = {name: number for number, name in enumerate(classes)}
+    y_true = np.zeros((len(labels), len(classes)), np.int8)
+    y_true[np.arange(len(labels)), [place[name] for name in labels.values()]] = 1
+    truth = GroundTruth.from_labels(y_true, images=tuple(labels), classes=classes)
+    return AnnotatedSet(image_set, CLASS_FOLDERS, reading.unpacked.dataset, reading.own(truth, image_set), {})
+
+
+# label images
+
+
+def _are_label_images(reading: Reading, pictures: Sequence[Path]) -> bool:
+    """Whether pictures are label images: all PNG, and with a list of classes, or with a palette."""
+    from PIL import Image  # noqa: PLC0415 - needed only here
+
+    if not pictures or any(path.suffix.lower() != ".png" for path in pictures):
+        return False
+    if any(reading.root.rglob(CLASSES_FILE)):
+        return True
+    try:
+        with Image.open(pictures[0], formats=["PNG"]) as first:
+            return bool(first.mode == "P")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return False
+
+
+def _read_label_images(reading: Reading) -> list[AnnotatedSet]:
+    """0 is the background, k the k-th class of `classes.txt`, 255 is not counted."""
+    masks: dict[str, Any] = {}
+    for path in reading.with_suffix(*SUFFIXES):
+        try:
+            if path.stem in masks:
+                raise MaskError("two label images have this name")  # noqa: TRY301 - told like every other
+            masks[path.stem] = read_label_image(path.read_bytes())
+        except MaskError as error:
+            reading.problems.add(Problem("mask", str(error), reading.name(path)))
+    classes = _listed_classes(reading)
+    most = max((int(mask[mask != 255].max(initial=0)) for mask in masks.values()), default=0)
+    names = classes or tuple(f"class{number}" for number in range(1, most + 1))
+    if classes is None:
+        message = f"there is no {CLASSES_FILE} with the name of a class in each line; classes are called class1, class2, …"
+        reading.problems.warn(Problem("no-class-names", message))
+    for name, mask in masks.items():
+        if (label := int(mask[mask != 255].max(initial=0))) > len(names):
+            message = f"expected labels up to {len(names)} and 255, found {label}"
+            reading.problems.add(Problem("mask-label", message, f"{name}.png"))
+    if reading.problems.listed or not names:
+        return []
+    images = tuple(masks)
+    truth = GroundTruth.from_label_maps([masks[image] for image in images], classes=names, images=images)
+    source = reading.unpacked.dataset
+    return [AnnotatedSet(reading.set_name, LABEL_IMAGES, source, reading.own(truth, reading.set_name), {})]
+
+
+def _listed_classes(reading: Reading) -> tuple[str, ...] | None:
+    found = sorted(reading.root.rglob(CLASSES_FILE))
+    if not found:
+        return None
+    lines = found[0].read_text("utf-8-sig", "replace").splitlines()
+    names = tuple(line.strip() for line in lines if line.strip())
+    if len(set(names)) < len(names) or not all(map(_is_name, names)):
+        message = "expected a different name without blanks in each line"
+        reading.problems.add(Problem("class-name", message, reading.name(found[0])))
+        return None
+    return names
+
+
+READERS: Final[Mapping[str, Callable[[Reading], Iterable[AnnotatedSet]]]] = {
+    VOC: _read_kits,
+    COCO: _read_json_files,
+    TABLE: _read_tables,
+    CLASS_FOLDERS: _read_class_folders,
+    LABEL_IMAGES: _read_label_images,
+}
+
+
+# pictures and annotation together
+
+
+def pictures_of(unpacked: Unpacked, found: AnnotatedSet) -> Mapping[str, Picture]:
+    """The picture of each image: that of the file that the annotation names, or else the one called like the image."""
+    description = found.truth.description
+    numbered = bool(description.class_numbers)
+    known = {image_of(name, numbered=numbered): each for name, each in unpacked.pictures.items()}
+    pictures = {}
+    for image in (*description.images, *description.further):
+        file = PurePosixPath(found.files.get(image.id, "")).name
+        picture = unpacked.pictures.get(file) or known.get(image.id)
+        if picture is not None:
+            pictures[image.id] = picture
+    return pictures
+
+
+def check_pictures(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]]) -> None:
+    """Add what does not fit between pictures and annotation: missing ones, and other sizes."""
+    if not unpacked.pictures or not any(sets.values()):
+        return
+    used: set[Path] = set()
+    for role, found in sets.items():
+        for each in found:
+            pictures = pictures_of(unpacked, each)
+            used.update(picture.path for picture in pictures.values())
+            _check_set(unpacked.problems[role], each, pictures)
+    unused = sorted(picture.path.name for picture in unpacked.pictures.values() if picture.path not in used)
+    if unused:
+        message = f"{len(unused):,} pictures have no annotation, such as {', '.join(unused[:MOST_NAMED])}"
+        unpacked.problems[IMAGES].warn(Problem("picture-without-annotation", message))
+
+
+def _check_set(problems: Problems, found: AnnotatedSet, pictures: Mapping[str, Picture]) -> None:
+    description = found.truth.description
+    images = (*description.images, *description.further)
+    for image in images:
+        picture = pictures.get(image.id)
+        if picture is None or picture.size is None or image.width == UNKNOWN_SIDE:
+            continue
+        if message := size_problem((image.width, image.height), picture.size):
+            problems.add(Problem("picture-size", message, picture.path.name))
+    if missing := len(images) - len(pictures):
+        message = f"{missing:,} of {len(images):,} images of {found.name} have no picture"
+        problems.warn(Problem("annotation-without-picture", message))

@@ -1,0 +1,139 @@
+"""HTML pages: the data sets that organisers send."""
+
+import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+import scoring
+from app.core.access import Action, Actor
+from app.core.errors import MalformedError
+from app.intake import applying, intakes
+from app.intake.applying import Application, ApplicationError
+from app.models import Disclosure, IntakeRole
+from app.platform import Platform
+from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+from app.web.forms import SentForm, field_errors, values_of
+
+router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@router.get("/challenges/{challenge}/data-sets")
+def data_sets(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """List the data sets that were sent for a challenge."""
+    return render(request, "data_sets/data_sets.html", page=intakes.intakes_of(platform, actor, challenge))
+
+
+@router.post("/challenges/{challenge}/data-sets")
+def start(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Start a data set."""
+    return _to(intakes.start(platform, actor, challenge).id)
+
+
+def _to(intake_id: uuid.UUID) -> Response:
+    return RedirectResponse(f"/organise/data-sets/{intake_id}", status_code=303)
+
+
+@router.get("/data-sets/{intake_id}")
+def data_set(request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
+    """Show a data set: its drop zones, files and report, and the form that applies it."""
+    return _page(request, platform, actor, intake_id, {}, NOTHING)
+
+
+def _page(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    intake_id: uuid.UUID,
+    form: Mapping[str, Any],
+    problems: Mapping[str, str],
+) -> Response:
+    intake = intakes.get_intake(platform, actor, intake_id)
+    return render(
+        request,
+        "data_sets/data_set.html",
+        code=422 if problems else 200,
+        intake=intake,
+        phases=applying.phases_to_replace(platform, intake.challenge),
+        form=form,
+        problems=problems,
+        disclosures=tuple(each for each in Disclosure if each is not Disclosure.FULL),
+        protocols=tuple(scoring.PROTOCOLS),
+    )
+
+
+@router.get("/data-sets/{intake_id}/status")
+def status(request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
+    """Return the state of a data set, which its page polls while a worker is at it; then the page is loaded again."""
+    intake = intakes.get_intake(platform, actor, intake_id)
+    response = render(request, "data_sets/status.html", intake=intake)
+    if not intake.is_with_worker:
+        response.headers["HX-Refresh"] = "true"
+    return response
+
+
+@router.post("/data-sets/{intake_id}/read")
+def read(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
+    """Have a worker read a data set."""
+    intakes.read(platform, actor, intake_id)
+    return _to(intake_id)
+
+
+@router.post("/data-sets/{intake_id}/cancel")
+def cancel(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
+    """Stop the worker that reads a data set."""
+    intakes.cancel(platform, actor, intake_id)
+    return _to(intake_id)
+
+
+@router.post("/data-sets/{intake_id}/apply")
+def apply(
+    request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, sent: SentForm
+) -> Response:
+    """Make an image set of a data set a phase, or the next version of a phase's ground truth."""
+    form = values_of(sent, Application)
+    times = {name: f"{form[name]}Z" if form[name] else None for name in ("opens_at", "closes_at")}
+    try:
+        application = Application.model_validate({**form, **times, "disclosure": form["disclosure"] or None})
+        applying.request_application(platform, actor, intake_id, application)
+    except ValidationError as error:
+        return _page(request, platform, actor, intake_id, form, field_errors(error))
+    except ApplicationError as error:
+        return _page(request, platform, actor, intake_id, form, error.problems)
+    return _to(intake_id)
+
+
+@router.post("/data-sets/{intake_id}/folder")
+def add_from_folder(
+    request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, sent: SentForm
+) -> Response:
+    """Add an archive or a folder of the workers' import folder; for admins."""
+    form = {"role": str(sent.get("role", "")), "path": str(sent.get("path", ""))}
+    try:
+        role = IntakeRole(form["role"])
+        intakes.add_from_folder(platform, actor, intake_id, role, form["path"])
+    except MalformedError as error:
+        return _page(request, platform, actor, intake_id, form, {"path": str(error).removeprefix("path: ")})
+    except ValueError:
+        return _page(request, platform, actor, intake_id, form, {"": "choose what the files contain"})
+    return _to(intake_id)
+
+
+@router.post("/data-sets/{intake_id}/delete")
+def delete(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
+    """Delete a data set and its bytes."""
+    code = intakes.delete_intake(platform, actor, intake_id)
+    return RedirectResponse(f"/organise/challenges/{quote(code)}/data-sets", status_code=303)
+
+
+@router.post("/data-set-files/{intake_file_id}/delete")
+def remove(platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID) -> Response:
+    """Remove a file of a data set and its bytes."""
+    return _to(intakes.remove_file(platform, actor, intake_file_id))

@@ -1,0 +1,304 @@
+"""Reading and applying data sets in a worker: decrypt their segments, inspect them in a child process, record the report.
+
+Nothing that was decrypted outlives the job: it lies in private storage while a worker is at it. Applying reads again.
+"""
+
+import json
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+from pyrage import x25519
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.intake import applying, intakes, keys
+from app.intake.applying import ApplyError, RequestedApplication
+from app.intake.inspecting import inspect
+from app.intake.intakes import IntakeFileView
+from app.intake.keys import KeyLostError
+from app.intake.reports import Report
+from app.intake.segments import Place, SegmentError, in_order, unseal
+from app.intake.unpacking import ReadingLimits, SentFile, noted_progress
+from app.jobs import events, queue
+from app.jobs.attempts import Handler
+from app.jobs.queue import Claim
+from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
+from app.models import Challenge, EventKind, Intake, IntakeFile, IntakeKey, IntakeSegment, IntakeState, Job
+from app.platform import Platform
+from scoring import from_plain
+
+log = structlog.get_logger()
+
+FAILURES: Final = 3  # crashes of the child until the data set has failed
+SCRATCH: Final = "intake-scratch"  # folder in private storage
+LEFTOVER: Final = 3600.0  # seconds after which a folder that no job uses is removed
+NICE: Final = 10
+KEY_LOST: Final = "The key that this data set was encrypted for is lost. Upload the annotation again, and all other files with it."
+CRASHED: Final = "A worker could not read this data set because of an error of the server, which admins can see in its log."
+
+
+class StoppedError(Exception):
+    """The data set was cancelled or deleted, or another worker has taken over."""
+
+
+class ImportFolderError(Exception):
+    """A file of the import folder cannot be used; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A data set to read or, with an application, to apply."""
+
+    intake_id: uuid.UUID
+    challenge: str
+    dataset: str
+    files: tuple[IntakeFileView, ...]
+    application: RequestedApplication | None
+
+    @property
+    def state(self) -> IntakeState:
+        """The state of the data set while a worker is at it."""
+        return IntakeState.APPLYING if self.application else IntakeState.READING
+
+
+def work(platform: Platform, claim: Claim) -> None:
+    """Read a data set and record the report, or apply it. May be done again at any time."""
+    task = _start(platform, claim)
+    if task is None:
+        return
+    try:
+        with _scratch(platform, task.intake_id) as folder:
+            watch = Watch(platform, claim, task, folder)
+            report = _inspected(platform, task, folder, watch)
+            _finish(platform, claim, task, report, folder)
+    except StoppedError:
+        log.info("data set no longer wanted", intake=str(task.intake_id))
+    except KeyLostError:
+        _fail(platform, claim, task, KEY_LOST)
+    except SegmentError as error:
+        _fail(platform, claim, task, f"{error}. Nothing of it was used; upload that file again.")
+    except ImportFolderError as error:
+        _fail(platform, claim, task, str(error))
+    except LimitExceededError as error:
+        _fail(platform, claim, task, f"Reading this data set was stopped: {error}.")
+
+
+def _give_up(session: Session, job: Job) -> None:
+    """Record that a data set could not be read because of an error of ours; the job is no longer needed."""
+    log.error("data set failed", job=job.id, error=job.error)
+    intake = session.get(Intake, uuid.UUID(job.payload["intake"]), with_for_update=True)
+    if intake is not None and intake.state in intakes.WITH_WORKER:
+        intake.state, intake.message, intake.progress = IntakeState.FAILED, CRASHED, {}
+        intake.changed_at = func.clock_timestamp()
+    session.delete(job)
+
+
+HANDLER: Final = Handler(work, failures=FAILURES, on_give_up=_give_up)
+
+
+def _start(platform: Platform, claim: Claim) -> Task | None:
+    """Take a data set; None if there is nothing to do with it any more."""
+    with platform.transaction() as session:
+        intake = _locked(session, claim)
+        if intake is None or intake.state not in intakes.WITH_WORKER:
+            return None
+        if intake.state is IntakeState.RECEIVED:
+            intake.state = IntakeState.READING
+        challenge = session.get_one(Challenge, intake.challenge_id)
+        files = session.scalars(
+            select(IntakeFile)
+            .where(IntakeFile.intake_id == intake.id)
+            .order_by(IntakeFile.role, IntakeFile.name)
+        )
+        application = None
+        if intake.state is IntakeState.APPLYING:
+            application = RequestedApplication.model_validate(intake.request)
+        return Task(
+            intake.id,
+            challenge.code,
+            challenge.dataset,
+            tuple(map(intakes.file_view, files)),
+            application,
+        )
+
+
+def _locked(session: Session, claim: Claim) -> Intake | None:
+    """Lock the data set of a claim that still holds."""
+    if queue.lock_claimed(session, claim) is None:
+        return None
+    return session.get(Intake, uuid.UUID(claim.payload["intake"]), with_for_update=True)
+
+
+@dataclass(slots=True)
+class Watch:
+    """Records progress about once a second, and raises StoppedError once the data set is no longer wanted."""
+
+    platform: Platform
+    claim: Claim
+    task: Task
+    folder: Path
+    _noted: float = field(default=0.0)
+
+    def of_child(self) -> None:
+        """Record what the child has noted."""
+        self.note(noted_progress(self.folder))
+
+    def note(self, progress: dict[str, Any] | None) -> None:
+        """Record progress if the last record is old enough."""
+        if time.monotonic() - self._noted < 1:
+            return
+        self._noted = time.monotonic()
+        with self.platform.transaction() as session:
+            intake = _locked(session, self.claim)
+            if intake is None or intake.state is not self.task.state:
+                raise StoppedError
+            if progress is not None:
+                intake.progress = progress
+
+
+def scratch_root(platform: Platform) -> Path:
+    """The folder in which data sets are decrypted: in private storage, or a temporary one where that is a bucket."""
+    return (platform.settings.private_storage or Path(tempfile.gettempdir())) / SCRATCH
+
+
+@contextmanager
+def _scratch(platform: Platform, intake_id: uuid.UUID) -> Iterator[Path]:
+    """Provide an empty folder that no other user can read; what a killed worker left there is removed first."""
+    folder = scratch_root(platform) / str(intake_id)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_leftovers(platform: Platform) -> None:
+    """Remove folders that killed workers have left, unless a worker is at their data sets."""
+    if platform.private is None:
+        return
+    for folder in scratch_root(platform).glob("*"):
+        if folder.stat().st_mtime > time.time() - LEFTOVER:
+            continue
+        with platform.transaction() as session:
+            row = session.get(Intake, uuid.UUID(folder.name))
+        if row is None or row.state not in intakes.WITH_WORKER:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _inspected(platform: Platform, task: Task, folder: Path, watch: Watch) -> Report:
+    """Decrypt a data set and have a child inspect it. Raises what both raise."""
+    settings = platform.settings
+    files = tuple(_decrypted(platform, task, folder, watch))
+    limits = ReadingLimits(
+        settings.max_intake_unpacked, settings.max_intake_images, settings.max_intake_boxes
+    )
+    child = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
+    chosen = task.application.set if task.application else None
+    output = run_in_subprocess(
+        child, inspect, folder, files, task.dataset, limits, chosen, watch=watch.of_child
+    )
+    return from_plain(Report, json.loads(output))
+
+
+def _decrypted(platform: Platform, task: Task, folder: Path, watch: Watch) -> Iterator[SentFile]:
+    """Decrypt every file into the folder. Raises SegmentError, KeyLostError, StoppedError, ImportFolderError."""
+    total, done = sum(file.size for file in task.files), 0
+    identities: dict[int, x25519.Identity] = {}
+    for number, file in enumerate(task.files):
+        if file.path is not None:
+            yield SentFile(file.role.value, file.name, _in_import_folder(platform, file.path))
+            continue
+        target = folder / f"received-{number}"
+        with target.open("xb") as stream:
+            for content in in_order(_segments(platform, file.id, identities), task.intake_id, file.id):
+                stream.write(content)
+                done += len(content)
+                watch.note({"step": "decrypting", "done": done, "total": total})
+        yield SentFile(file.role.value, file.name, target)
+
+
+def _in_import_folder(platform: Platform, path: str) -> Path:
+    """Return the place of a file or folder of the import folder; links must not lead out of it."""
+    root = platform.settings.import_folder
+    if root is None:
+        raise ImportFolderError("This worker has no import folder (HELDOUT_IMPORT_FOLDER).")
+    found = (root / path).resolve()
+    if not found.is_relative_to(root.resolve()):
+        raise ImportFolderError(f"{path} leads out of the import folder.")
+    if not (found.is_file() or found.is_dir()):
+        raise ImportFolderError(f"There is no file or folder {path} in the import folder of this worker.")
+    return found
+
+
+def _segments(
+    platform: Platform, file_id: uuid.UUID, identities: dict[int, x25519.Identity]
+) -> Iterator[tuple[Place, bytes]]:
+    """Decrypt the listed segments of a file, in their order."""
+    with platform.transaction() as session:
+        statement = (
+            select(IntakeSegment.key, IntakeKey)
+            .join(IntakeKey, IntakeSegment.key_id == IntakeKey.id)
+            .where(IntakeSegment.file_id == file_id)
+            .order_by(IntakeSegment.offset)
+        )
+        rows = session.execute(statement).all()
+    for name, key in rows:
+        if key.id not in identities:
+            identities[key.id] = keys.identity(platform.secret.store, key)
+        if not platform.intake.exists(name):
+            raise SegmentError("A part of the file is missing in storage")
+        with platform.intake.open(name) as stream:
+            yield unseal(stream.read(), identities[key.id])
+
+
+def _finish(platform: Platform, claim: Claim, task: Task, report: Report, folder: Path) -> None:
+    if task.application is None:
+        _record(platform, claim, task, applying.report_values(report), _tell_of_report(report))
+        return
+    try:
+        applied = applying.apply(platform, task.challenge, task.application, report, folder)
+    except ApplyError as error:
+        _record(platform, claim, task, {"state": IntakeState.READ, "message": str(error), "request": None})
+    else:
+        _record(platform, claim, task, applied.values, applied.tell)
+
+
+Tell = Callable[[Session, Intake], None]
+
+
+def _tell_of_report(report: Report) -> Tell:
+    def tell(session: Session, intake: Intake) -> None:
+        if report.is_valid:
+            events.record(
+                session, EventKind.TRUTH_READY, challenge_id=intake.challenge_id, intake=str(intake.id)
+            )
+
+    return tell
+
+
+def _fail(platform: Platform, claim: Claim, task: Task, message: str) -> None:
+    log.warning("data set failed", intake=str(task.intake_id), message=message)
+    _record(platform, claim, task, {"state": IntakeState.FAILED, "message": message, "request": None})
+
+
+def _record(
+    platform: Platform, claim: Claim, task: Task, values: dict[str, Any], tell: Tell | None = None
+) -> None:
+    """Write the outcome, unless the data set is no longer wanted or another worker has it."""
+    with platform.transaction() as session:
+        intake = _locked(session, claim)
+        if intake is None or intake.state is not task.state:
+            return
+        for name, value in {"progress": {}, "changed_at": func.clock_timestamp(), **values}.items():
+            setattr(intake, name, value)
+        if tell is not None:
+            tell(session, intake)

@@ -1,0 +1,99 @@
+"""What a worker found in a data set: problems, warnings, image sets and counts; nothing else of hidden annotation."""
+
+from dataclasses import dataclass
+from typing import Final
+
+IMAGES, PUBLIC, HIDDEN = ROLES = ("images", "public", "hidden")
+"""What files contain, as `IntakeRole` has it; child processes do not import the tables."""
+MOST_OF_A_KIND: Final = 100  # problems listed; the rest is counted
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem or a warning. line: from 1; place: within a JSON file, such as `annotations[1042]`."""
+
+    code: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    place: str | None = None
+
+    @property
+    def source(self) -> str:
+        """The file, by which pages group findings; empty if there is none."""
+        return self.file or ""
+
+    def __str__(self) -> str:
+        """The place and the message, as compilers print them.
+
+        >>> str(Finding("bad-bbox", "the box is invalid", "test.json", place="annotations[1042], id 887"))
+        'test.json: annotations[1042], id 887: the box is invalid'
+        """
+        file = self.file and (self.file if self.line is None else f"{self.file}:{self.line}")
+        return ": ".join(part for part in (file, self.place, self.message) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class KindCount:
+    """How many findings of a kind there are, listed or not."""
+
+    code: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCount:
+    """The images and objects of a class; difficult objects apart."""
+
+    name: str
+    images: int
+    objects: int
+    difficult: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSet:
+    """An image set with its annotation. key: its name among those of the data set; missing: competitions that it lacks truth for."""
+
+    key: str
+    role: str
+    name: str
+    layout: str  # how it is written, such as "COCO JSON"
+    dataset: str
+    source: str  # the file or folder
+    images: int
+    objects: int
+    classes: tuple[ClassCount, ...]
+    competitions: tuple[int, ...]
+    missing: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """The pictures of a data set: how many there are, and the smallest and largest width and height."""
+
+    count: int
+    smallest: tuple[int, int] | None = None
+    largest: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A data set as a worker found it; it can be applied if there are no problems."""
+
+    problems: tuple[Finding, ...]
+    warnings: tuple[Finding, ...]
+    counts: tuple[KindCount, ...]  # of all kinds of problems and warnings
+    sets: tuple[FoundSet, ...]
+    images: ImageFacts
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it can be applied."""
+        return not self.problems
+
+    @property
+    def total(self) -> int:
+        """How many problems there are, listed or not."""
+        codes = {each.code for each in self.problems}
+        return sum(each.count for each in self.counts if each.code in codes)

@@ -1,0 +1,80 @@
+"""Tables of data sets that organisers send: their files, encrypted in segments, and the keys of the workers."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.challenges import Challenge, Phase
+from app.models.people import User
+from app.models.table import Base, IntakeRole, IntakeState, enum_type, key_column, now_column
+
+
+class IntakeKey(Base):
+    """A key pair of the workers; the web process encrypts for the newest, and only private storage has the secret key."""
+
+    __tablename__ = "intake_key"
+    id: Mapped[int] = key_column()
+    name: Mapped[str] = mapped_column(unique=True)  # of the secret key in the store of keys
+    public_key: Mapped[str] = mapped_column(unique=True)  # as age writes it
+    created_at: Mapped[datetime] = now_column()
+
+
+class Intake(Base):
+    """A data set on its way into a challenge; nothing of it is used before it is applied."""
+
+    __tablename__ = "intake"
+    __table_args__ = (
+        Index("ix_intake_challenge", "challenge_id", "created_at"),
+        Index("ix_intake_changed_at", "changed_at"),
+    )
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id))
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id))  # who started it
+    state: Mapped[IntakeState] = mapped_column(
+        enum_type(IntakeState, is_open=True), default=IntakeState.RECEIVING
+    )
+    progress: Mapped[dict[str, Any]] = mapped_column(default=dict)  # of a worker: what it does, done, total
+    report: Mapped[dict[str, Any] | None]  # what was found, without anything of hidden annotation but counts
+    message: Mapped[str] = mapped_column(default="")  # why it failed, or was not applied
+    request: Mapped[dict[str, Any] | None]  # how to apply it
+    phase_id: Mapped[int | None] = mapped_column(ForeignKey(Phase.id, ondelete="SET NULL"), index=True)
+    version: Mapped[int | None]  # of the ground truth that it became
+    warned_at: Mapped[datetime | None]  # when people were told that it will be removed
+    created_at: Mapped[datetime] = now_column()
+    changed_at: Mapped[datetime] = now_column()
+
+
+class IntakeFile(Base):
+    """A file of a data set; its bytes are encrypted in segments, or lie in the import folder of the workers."""
+
+    __tablename__ = "intake_file"
+    __table_args__ = (
+        UniqueConstraint("intake_id", "role", "name"),
+        CheckConstraint("size >= 0 AND received BETWEEN 0 AND size", name="received_within_size"),
+    )
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
+    intake_id: Mapped[uuid.UUID] = mapped_column(ForeignKey(Intake.id, ondelete="CASCADE"))
+    role: Mapped[IntakeRole] = mapped_column(enum_type(IntakeRole, is_open=True))
+    name: Mapped[str]
+    size: Mapped[int] = mapped_column(BigInteger)  # as declared
+    received: Mapped[int] = mapped_column(BigInteger, default=0)  # the end of its last segment
+    writer: Mapped[uuid.UUID | None]  # the request that may add segments: the newest
+    path: Mapped[str | None]  # below the import folder, of files that are already there
+    created_at: Mapped[datetime] = now_column()
+
+
+class IntakeSegment(Base):
+    """A part of a file, encrypted for a key of the workers; objects without a row do not count."""
+
+    __tablename__ = "intake_segment"
+    __table_args__ = (Index("ix_intake_segment_key", "key"), Index("ix_intake_segment_key_id", "key_id"))
+    file_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey(IntakeFile.id, ondelete="CASCADE"), primary_key=True
+    )
+    offset: Mapped[int] = mapped_column("start", BigInteger, primary_key=True, autoincrement=False)
+    length: Mapped[int] = mapped_column(BigInteger)  # of the plaintext
+    key: Mapped[str]  # of the object in the store of data sets
+    key_id: Mapped[int] = mapped_column(ForeignKey(IntakeKey.id))

@@ -1,0 +1,84 @@
+"""Contexts for the pages of data sets."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from app.intake.applying import PhaseCounts
+from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
+from app.intake.reports import ClassCount, Finding, FoundSet, ImageFacts, KindCount, Report
+from app.models import Disclosure, IntakeRole, IntakeState
+from tests.pages.drawn import EVIL
+from tests.pages.views import NOW
+
+ID = uuid.UUID(int=7)
+FILES = (
+    IntakeFileView(ID, ID, IntakeRole.HIDDEN, EVIL, 12345, 12345),
+    IntakeFileView(ID, ID, IntakeRole.IMAGES, EVIL, 12345, 5),
+    IntakeFileView(ID, ID, IntakeRole.PUBLIC, "test.zip", 0, 0, path=EVIL),
+)
+CLASSES = (ClassCount(EVIL, 3, 4, 1), ClassCount("dog", 1, 1, 0))
+SETS = (
+    FoundSet("hidden-0", "hidden", EVIL, "COCO JSON", EVIL, EVIL, 3, 5, CLASSES, (1, 2), ((3, EVIL),)),
+    FoundSet("public-1", "public", "train", "table (CSV)", "birds", "train.csv", 3, 0, CLASSES, ()),
+    FoundSet("public-0", "public", "val", "table (CSV)", "birds", "val.csv", 3, 0, (), ()),
+)
+FOUND = (
+    Finding("bad-bbox", EVIL, EVIL, None, "annotations[1042], id 887"),
+    Finding("field-count", EVIL, EVIL, 1042),
+    Finding("no-annotation", EVIL),
+)
+REPORT = Report(
+    FOUND,
+    FOUND,
+    (KindCount("bad-bbox", 1042), KindCount("field-count", 1)),
+    SETS,
+    ImageFacts(3, (5, 6), (50, 60)),
+)
+INTAKE = IntakeView(
+    id=ID,
+    challenge="VOC2007",
+    challenge_title=EVIL,
+    state=IntakeState.RECEIVING,
+    files=FILES,
+    progress={},
+    report=None,
+    message="",
+    created_at=NOW,
+    changed_at=NOW,
+    removed_at=NOW,
+    image_set=None,
+    version=None,
+)
+WITHOUT_PROBLEMS = replace(REPORT, problems=(), warnings=())
+VIEWS = (
+    replace(INTAKE, files=()),
+    INTAKE,
+    replace(INTAKE, state=IntakeState.RECEIVED),
+    replace(INTAKE, state=IntakeState.READING, progress={"step": "unpacking", "done": 5, "total": None}),
+    replace(INTAKE, state=IntakeState.INVALID, report=REPORT),
+    replace(INTAKE, state=IntakeState.FAILED, message=EVIL),
+    replace(INTAKE, state=IntakeState.READ, report=WITHOUT_PROBLEMS, message=EVIL),
+    replace(INTAKE, state=IntakeState.APPLYING, progress={"step": "decrypting", "done": 5, "total": 10}),
+    replace(
+        INTAKE, state=IntakeState.APPLIED, report=WITHOUT_PROBLEMS, removed_at=None, image_set=EVIL, version=2
+    ),
+)
+
+
+def of_intakes() -> Iterator[tuple[str, dict[str, Any]]]:
+    for can_receive in (True, False):
+        yield "data_sets/data_sets.html", {"page": IntakeList("VOC2007", EVIL, VIEWS, can_receive)}
+    yield "data_sets/data_sets.html", {"page": IntakeList("VOC2007", EVIL, (), can_receive=True)}
+    phases = (
+        PhaseCounts("val", 3, True, 3, (ClassCount("gone", 1, 2, 3),)),
+        PhaseCounts(EVIL, 1, False, 3, CLASSES),
+    )
+    choices = {"disclosures": tuple(Disclosure), "protocols": ("voc2012", EVIL)}
+    form = {"set": "public-0", "phase": EVIL, "disclosure": "mean", "protocol": EVIL, "path": EVIL}
+    problems = dict.fromkeys(("set", "phase", "disclosure", "quotas", "path", ""), EVIL)
+    for intake in VIEWS:
+        page = {"intake": intake, "phases": phases, "form": {}, "problems": {}, **choices}
+        yield "data_sets/data_set.html", page
+    yield "data_sets/data_set.html", {**page, "intake": VIEWS[6], "form": form, "problems": problems}

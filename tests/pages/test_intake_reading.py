@@ -1,0 +1,436 @@
+"""Data sets are read by workers: in every layout, with every problem at once, and nothing hidden in a report."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import func, select, update
+from starlette.testclient import TestClient
+
+from app.intake import keys, reading
+from app.models import (
+    Challenge,
+    Event,
+    EventKind,
+    GroundTruth,
+    Intake,
+    IntakeFile,
+    IntakeSegment,
+    Job,
+    Phase,
+    Picture,
+)
+from app.organising import roles
+from app.platform import Platform
+from tests.pages import data_sets
+from tests.pages.data_sets import CLASS_FOLDERS, TABLE, coco_file, jpeg, kit, label_images, zipped
+from tests.pages.test_accounts import registered
+from tests.working import do_all
+
+ORGANISE = "/api/v1/organise"
+PICTURES = zipped({f"pictures/{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
+
+
+@dataclass
+class Place:
+    """Challenges without phases, and their organiser."""
+
+    platform: Platform
+    organiser: TestClient
+
+    def challenge(self) -> str:
+        """Create an empty challenge, as its organiser."""
+        code = f"c{uuid.uuid4().hex[:12]}"
+        with self.platform.transaction() as session:
+            session.add(Challenge(code=code, title=code, dataset=code))
+        self.organiser.post(f"/role-links/{roles.create_organiser_link(self.platform, code)}")
+        return code
+
+    def send(self, code: str, *files: tuple[str, str, bytes]) -> str:
+        """Send a data set of files, each given by role, name and content."""
+        started = self.organiser.post(f"{ORGANISE}/challenges/{code}/data-sets")
+        assert started.status_code == 201, started.text
+        intake = str(started.json()["id"])
+        for role, name, content in files:
+            sent = self.organiser.put(f"{ORGANISE}/data-sets/{intake}/files/{role}/{name}", content=content)
+            assert sent.status_code == 201, sent.text
+        return intake
+
+    def read(self, intake: str) -> dict[str, Any]:
+        asked = self.organiser.post(f"{ORGANISE}/data-sets/{intake}/read")
+        assert asked.status_code == 202, asked.text
+        do_all(self.platform)
+        return self.view(intake)
+
+    def apply(self, intake: str, **application: Any) -> dict[str, Any]:
+        asked = self.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json=application)
+        assert asked.status_code == 202, asked.text
+        do_all(self.platform)
+        return self.view(intake)
+
+    def view(self, intake: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.organiser.get(f"{ORGANISE}/data-sets/{intake}").json()
+        return found
+
+
+@pytest.fixture(scope="module")
+def place(app: FastAPI, platform: Platform) -> Iterator[Place]:
+    client = TestClient(app, headers={"Accept": "application/json"}, follow_redirects=False)
+    registered(client, "organiser@example.org")
+    keys.check(platform)
+    yield Place(platform, client)
+    client.close()
+
+
+def told(view: dict[str, Any], what: str = "problems") -> list[str]:
+    """The findings of a report as lines."""
+    assert view["report"] is not None, view
+    return [
+        ": ".join(str(each[part]) for part in ("file", "line", "place", "message") if each[part] is not None)
+        for each in view["report"][what]
+    ]
+
+
+LAYOUTS = {
+    "kit": ("test.zip", zipped(kit()), "development kit (VOC)", "test", [1, 2, 3, 4]),
+    "kit of an own name": ("k.zip", zipped(kit(folder="")), "development kit (VOC)", "test", [1, 2, 3, 4]),
+    "kit without sets": (
+        "k.zip",
+        zipped({name: content for name, content in kit().items() if "ImageSets" not in name}),
+        "development kit (VOC)",
+        "test",
+        [1, 2, 3, 4],
+    ),
+    "coco": ("instances_test.json", coco_file(), "COCO JSON", "test", [1]),
+    "coco, packed": ("annotation.zip", zipped({"x/test.json": coco_file()}), "COCO JSON", "test", [1]),
+    "table": ("boxes.csv", TABLE, "table (CSV)", "test", [1, 2, 3, 4]),
+    "folders": ("test.zip", zipped(CLASS_FOLDERS), "a folder for each class", "test", [1, 2]),
+    "label images": ("masks.zip", zipped(label_images()), "label images", "test", [5, 6]),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_becomes_a_phase(place: Place, layout: str) -> None:
+    name, content, words, image_set, competitions = LAYOUTS[layout]
+    code = place.challenge()
+    intake = place.send(code, ("hidden", name, content))
+
+    view = place.read(intake)
+    [found] = view["report"]["sets"]
+    assert told(view) == []
+    assert (view["state"], found["layout"], found["name"]) == ("read", words, image_set)
+    assert found["competitions"] == competitions
+    assert [row["name"] for row in found["classes"]] == ["cat", "dog"]
+    with place.platform.transaction() as session:
+        assert session.scalar(select(Phase.id).join(Challenge).where(Challenge.code == code)) is None
+
+    applied = place.apply(intake, set=found["key"], phase="final")
+    assert (applied["state"], applied["image_set"], applied["version"]) == ("applied", "final", 1), applied
+    with place.platform.transaction() as session:
+        phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code)).one()
+        assert (phase.disclosure.value, bool(phase.quotas)) == ("classes", True)
+    assert not any(reading.scratch_root(place.platform).iterdir())
+
+
+def test_pictures_are_those_of_the_images_and_public_annotation_opens_a_phase(place: Place) -> None:
+    code = place.challenge()
+    intake = place.send(
+        code,
+        ("public", "val.zip", zipped(kit("val"))),
+        ("hidden", "test.csv", TABLE),
+        ("images", "p.zip", PICTURES),
+    )
+    view = place.read(intake)
+
+    assert told(view) == []
+    assert view["report"]["images"] == {"count": 3, "smallest": [50, 40], "largest": [50, 40]}
+    assert [each["key"] for each in view["report"]["sets"]] == ["public-0", "hidden-0"]
+    applied = place.apply(intake, set="public-0", phase="val")
+
+    assert applied["state"] == "applied", applied
+    with place.platform.transaction() as session:
+        phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code)).one()
+        assert phase.disclosure.value == "full"
+        told_of = session.scalars(select(Event.phase_id).where(Event.kind == EventKind.TRUTH_READY)).all()
+        assert phase.id in told_of
+        shown = (
+            select(Picture.file, Picture.problem)
+            .where(Picture.phase_id == phase.id)
+            .order_by(Picture.position)
+        )
+        assert session.execute(shown).all() == [(f"{name}.jpg", None) for name in "abc"]
+
+
+MISTAKES = [
+    {"id": 3, "image_id": 1, "category_id": 1, "bbox": [1, 1, "SECRET", 10], "area": 1, "iscrowd": 0},
+    {"id": 4, "image_id": 1, "category_id": 77, "bbox": [1, 1, 5, 10], "area": 1, "iscrowd": 0},
+    {"id": 5, "image_id": 99, "category_id": 1, "bbox": [1, 1, 5, 10], "area": 1, "iscrowd": 0},
+    {"id": 6, "image_id": 1, "category_id": 1, "bbox": [1, 1, -5, 10], "area": 1, "iscrowd": 0},
+    {"id": 7, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 10], "iscrowd": 0},
+    {"id": 7, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 10], "area": 1, "iscrowd": 0},
+    {"id": 8, "image_id": 1, "category_id": 1, "area": 1, "iscrowd": 0},
+    "SECRET",
+    {"id": 9, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 10], "area": "SECRET", "iscrowd": 0},
+    {
+        "id": 10,
+        "image_id": 1,
+        "category_id": 1,
+        "bbox": [1, 1, 5, 10],
+        "area": 1,
+        "segmentation": [[1, 2, 3, 4]],
+    },
+]  # 10 of annotations
+
+
+def test_forty_mistakes_are_all_told_at_once(place: Place) -> None:
+    public = coco_file(
+        annotations=[
+            *data_sets.coco()["annotations"],
+            *(
+                {**each, "id": 1000 + number} if isinstance(each, dict) and number != 5 else each
+                for number, each in enumerate(MISTAKES)
+            ),
+        ],
+        categories=[{"id": 1, "name": "cat"}, {"id": 4, "name": "cat"}, {"id": 2, "name": "dog"}, {"id": 9}],
+        images=[*data_sets.coco()["images"], {"id": 2, "file_name": "sub/x.jpg"}, {"file_name": "y.jpg"}],
+    )
+    rows = [
+        "image,class,left,top,right,bottom",
+        "a,cat,1,1,x,5",
+        "a,cat,9,1,2,5",
+        "a,cat,1,2",
+        ",cat,1,1,2,2",
+        "a b,cat,1,1,2,2",
+    ]
+    rows += ["a,a cat,1,1,2,2", "a,cat,1e99,1,2,2", "a,cat,1,1,nan,2"]
+    kit_files = {
+        **kit(),
+        "VOC2012/Annotations/a.xml": b"<annotation><size><width>5</width></size></annotation>",
+        "VOC2012/Annotations/b.xml": b"<annotation><unclosed>",
+        "VOC2012/ImageSets/Main/cat_test.txt": b"a 7\nb -1\nc -1\n",
+        "VOC2012/ImageSets/Main/dog_test.txt": b"a 1\nc -1\n",
+        "VOC2012/Annotations/c.xml": b"",
+    }
+    pictures = {
+        "a.jpg": b"GIF89a", "b.jpg": jpeg(9, 9), "b.png": b"\x89PNG\r\n\x1a\nbroken", "two/b.jpg": jpeg(), "c.txt": b"x",
+        "one.jpg": jpeg(rotated=True), "two.jpg": jpeg(8, 8), "big.png": data_sets.bomb(),
+    }  # fmt: skip
+    code = place.challenge()
+    reports = [
+        place.read(place.send(code, ("public", "val.json", public), ("images", "p.zip", zipped(pictures)))),
+        place.read(place.send(code, ("public", "val.csv", "\n".join(rows).encode()))),
+        place.read(place.send(code, ("public", "kit.zip", zipped(kit_files)))),
+    ]
+    problems = [line for view in reports for line in told(view)]
+    warnings = [line for view in reports for line in told(view, "warnings")]
+
+    assert {view["state"] for view in reports} == {"invalid"}
+    expected = [
+        "val.json: annotations[3], id 1000: expected four numbers", "annotations[4], id 1001: 'category_id' is 77",
+        "annotations[5], id 1002: 'image_id' is 99", "annotations[6], id 1003: expected four numbers",
+        "annotations[7], id 1004: 'area' is missing", "annotations[9], id 1006: 'bbox' is missing",
+        "annotations[10]: expected an object", "annotations[11], id 1008: expected a number as 'area'",
+        "annotations[12], id 1009: expected polygons", "categories[1], id 4: 'name' is 'cat' like one before",
+        "categories[3], id 9: 'name' is missing", "images[2], id 2: 'id' is 2 like one before", "images[3]: 'id' is missing",
+        "a.jpg: expected a JPEG or PNG image, found a GIF", "b.png: this picture cannot be read",
+        "two/b.jpg: two pictures have this name", "big.png: the picture has too many pixels; at most 64 million are allowed",
+        "val.csv: 2: expected four numbers", "val.csv: 3: the box ends before it begins", "val.csv: 4: expected 6 fields, found 4",
+        "val.csv: 5: expected the name of an image", "val.csv: 6: expected the name of an image", "val.csv: 7: expected the name of a class",
+        "val.csv: 8: expected coordinates", "val.csv: 9: expected coordinates",
+        "VOC2012/Annotations/a.xml: the image's size has no <height>", "VOC2012/Annotations/b.xml: this is not plain XML",
+        "VOC2012/Annotations/c.xml: this is not plain XML", "cat_test.txt: a label is neither 1 nor 0 nor -1",
+        "dog_test.txt: expected the images of 'test' in their order",
+    ]  # fmt: skip
+    expected_warnings = [
+        "c.txt: neither JPEG nor PNG", "one.jpg: rotated by its EXIF data", "ids from 1 to 9 have gaps",
+        "images[2]: the file name has folders", "annotations[12], id 1009: 'iscrowd' is missing",
+        "annotations[12], id 1009: a polygon has fewer than three points",
+    ]  # fmt: skip
+    assert [each for each in expected if not any(each in line for line in problems)] == []
+    assert [each for each in expected_warnings if not any(each in line for line in warnings)] == []
+
+
+def test_a_report_on_hidden_annotation_names_the_rule_and_quotes_nothing(place: Place) -> None:
+    code = place.challenge()
+    content = coco_file(annotations=MISTAKES)
+    hidden_kit = {
+        **kit(),
+        "VOC2012/Annotations/a.xml": b"<annotation><size><width>SECRET</width></size></annotation>",
+    }
+    table = b"image,class,left,top,right,bottom\na,SECRET,9,1,SECRET,5\n"
+    folders = {"SECRET/a.jpg": b"GIF89a", "SECRET/../b.jpg": jpeg(), "other/c d.jpg": jpeg()}
+    views = [
+        place.read(place.send(code, ("hidden", name, sent)))
+        for name, sent in (
+            ("test.json", content), ("kit.zip", zipped(hidden_kit)), ("test.csv", table), ("f.zip", zipped(folders))
+        )
+    ]  # fmt: skip
+
+    assert {view["state"] for view in views} == {"invalid"}
+    found = [each for view in views for what in ("problems", "warnings") for each in view["report"][what]]
+    assert "SECRET" not in json.dumps(found)  # of classes, organisers see names and counts
+    assert not any(view["report"]["sets"] for view in views[:3])
+    assert (
+        "test.json: annotations[0], id 3: expected left, top, width and height as 'bbox', neither of the last two below 0"
+        in told(views[0])
+    )
+    assert any(
+        line.startswith("VOC2012/Annotations/a.xml: this annotation file is invalid")
+        for line in told(views[1])
+    )
+    assert told(views[2]) == [
+        "test.csv: 2: expected numbers in pixels as left, top, right, bottom",
+        "test.csv: 1: the table has no image",
+    ]
+
+
+def test_the_annotation_of_a_phase_is_replaced_and_its_boards_wait_for_a_rescoring(place: Place) -> None:
+    code = place.challenge()
+    first = place.send(code, ("hidden", "test.csv", TABLE))
+    place.read(first)
+    place.apply(first, set="hidden-0", phase="test", disclosure="mean")
+    second = place.send(code, ("hidden", "test.csv", TABLE.replace(b"b.jpg,dog,5", b"b.jpg,dog,7")))
+    place.read(second)
+
+    applied = place.apply(second, set="hidden-0", phase="test")
+    again = place.send(code, ("hidden", "test.csv", TABLE))
+    place.read(again)
+    repeated = place.apply(again, set="hidden-0", phase="test")
+
+    assert (applied["state"], applied["version"]) == ("applied", 2)
+    assert (repeated["version"], repeated["message"]) == (
+        1,
+        "The phase had this annotation already, as version 1.",
+    )
+    with place.platform.transaction() as session:
+        phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code)).one()
+        assert phase.disclosure.value == "mean"
+        versions = select(func.count()).where(GroundTruth.phase_id == phase.id)
+        assert session.scalar(versions) == 2
+
+
+def test_what_another_phase_hides_is_published_by_an_admin_alone(place: Place) -> None:
+    hiding, code = place.challenge(), place.challenge()
+    with place.platform.transaction() as session:  # the same data set, so that the annotation is the same
+        for each in session.scalars(select(Challenge).where(Challenge.code.in_((hiding, code)))):
+            each.dataset = "the same"
+    hidden = place.send(hiding, ("hidden", "test.csv", TABLE))
+    place.read(hidden)
+    place.apply(hidden, set="hidden-0", phase="test")
+    public = place.send(code, ("public", "test.csv", TABLE))
+    place.read(public)
+
+    refused = place.apply(public, set="public-0", phase="test")
+    asked = place.organiser.post(
+        f"{ORGANISE}/data-sets/{public}/apply",
+        json={"set": "public-0", "phase": "test", "allow_public_copy": True},
+    )
+
+    assert refused["state"] == "read"
+    assert "keeps the same annotation hidden" in refused["message"]
+    assert hiding not in refused["message"]
+    assert asked.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("application", "words"),
+    [
+        ({"set": "hidden-7", "phase": "test"}, "choose an image set"),
+        ({"set": "hidden-0", "phase": "a b"}, "cannot be used in URLs"),
+        ({"set": "hidden-0", "phase": "test", "disclosure": "full"}, "was sent as hidden"),
+        ({"set": "hidden-0", "phase": "test", "quotas": "many"}, "a quota is written as"),
+        ({"set": "hidden-0", "phase": "test", "closes_at": "2020-01-01T00:00Z"}, "before it opens"),
+    ],
+)
+def test_an_application_that_is_not_possible_is_refused(
+    place: Place, application: dict[str, str], words: str
+) -> None:
+    intake = place.send(place.challenge(), ("hidden", "test.csv", TABLE))
+    place.read(intake)
+
+    refused = place.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json=application)
+
+    assert refused.status_code == 422, refused.text
+    assert words in refused.text
+
+
+def test_lost_segments_and_keys_are_told_with_what_to_do(place: Place) -> None:
+    code = place.challenge()
+    lost, swapped = (place.send(code, ("hidden", "test.csv", TABLE)) for _ in range(2))
+    with place.platform.transaction() as session:
+        keys_of = {
+            str(intake): key
+            for intake, key in session.execute(
+                select(Intake.id, IntakeSegment.key)
+                .select_from(IntakeSegment)
+                .join(IntakeFile, IntakeFile.id == IntakeSegment.file_id)
+                .join(Intake, Intake.id == IntakeFile.intake_id)
+            )
+        }
+        row = session.scalars(select(IntakeSegment).where(IntakeSegment.key == keys_of[swapped])).one()
+        row.key = keys_of[lost]
+
+    found = place.read(swapped)
+    with place.platform.transaction() as session:
+        name = keys.newest(session).name
+    with place.platform.secret.store.open(name) as stream:
+        secret = stream.read()
+    place.platform.secret.store.delete(name)
+    without_key = place.read(lost)
+    place.platform.secret.store.put(secret)
+
+    assert (found["state"], without_key["state"]) == ("failed", "failed")
+    assert "belongs to another file" in found["message"]
+    assert "Upload the annotation again" in without_key["message"]
+    assert place.read(lost)["state"] == "read"
+
+
+def test_a_job_that_is_done_again_does_no_harm_and_a_cancelled_one_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = place.challenge()
+    intake, cancelled = (place.send(code, ("hidden", "test.csv", TABLE)) for _ in range(2))
+    place.read(intake)
+    place.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json={"set": "hidden-0", "phase": "test"})
+    with monkeypatch.context() as patched:  # the worker dies after the import, before it is recorded
+
+        def killed(*_: object) -> None:
+            raise OSError("killed")
+
+        patched.setattr(reading, "_record", killed)
+        do_all(place.platform)
+        assert place.view(intake)["state"] == "applying"
+    with place.platform.transaction() as session:
+        session.execute(update(Job).values(not_before=None))
+    do_all(place.platform)
+    place.organiser.post(f"{ORGANISE}/data-sets/{cancelled}/read")
+    stopped = place.organiser.post(f"{ORGANISE}/data-sets/{cancelled}/cancel")
+    do_all(place.platform)
+
+    assert (place.view(intake)["state"], place.view(intake)["version"]) == ("applied", 1)
+    assert (stopped.json()["state"], place.view(cancelled)["state"]) == ("cancelled", "cancelled")
+
+
+def test_the_import_folder_is_left_by_no_path_and_no_link(place: Place, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "import", tmp_path / "outside"
+    for each in (folder, outside):
+        each.mkdir()
+        (each / "test.csv").write_bytes(TABLE)
+    (folder / "link").symlink_to(outside)
+    platform = place.platform
+    object.__setattr__(platform, "settings", platform.settings.model_copy(update={"import_folder": folder}))
+
+    assert reading._in_import_folder(platform, "test.csv").read_bytes() == TABLE
+    for path in ("link/test.csv", "link", "../outside/test.csv", "nothing"):
+        with pytest.raises(reading.ImportFolderError):
+            reading._in_import_folder(platform, path)
+    refused = place.organiser.post(
+        f"{ORGANISE}/data-sets/{place.send(place.challenge())}/folder",
+        json={"role": "hidden", "path": "test.csv"},
+    )
+    assert refused.status_code == 403
