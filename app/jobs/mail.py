@@ -141,6 +141,7 @@ class MailTemplate(StrEnum):
     PROVIDER_UNLINKED = "provider-unlinked"
     NEW_BROWSER = "new-browser"
     ACCOUNT_DELETED = "account-deleted"
+    ROLE_INVITATION = "role-invitation"
 
 
 @dataclass(frozen=True, slots=True)

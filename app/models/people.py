@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Challenge
-from app.models.table import Base, Role, key_column, now_column
+from app.models.table import Base, ChallengeRole, Role, key_column, now_column
 
 
 class User(Base):
@@ -42,25 +42,29 @@ class User(Base):
 
 
 class ChallengeOrganiser(Base):
-    """An organiser of a challenge."""
+    """A person with a role in the organisation of a challenge."""
 
     __tablename__ = "challenge_organiser"
     challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
     user_id: Mapped[int] = mapped_column(
         ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
     )
+    role: Mapped[ChallengeRole] = mapped_column(server_default=ChallengeRole.OWNER)
     added_at: Mapped[datetime] = now_column()
 
 
 class OneTimeLink(Base):
-    """A link that makes the first person who uses it an organiser of a challenge, or an admin."""
+    """A link that gives the first person who uses it a role in a challenge, or makes them an admin."""
 
     __tablename__ = "one_time_link"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
     challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))  # None: it makes an admin
+    role: Mapped[ChallengeRole] = mapped_column(server_default=ChallengeRole.OWNER)  # in the challenge
+    email: Mapped[str | None]  # where it was mailed to; None: shown on the command line
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
+    revoked_at: Mapped[datetime | None]
 
 
 class LoginSession(Base):

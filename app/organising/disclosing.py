@@ -11,7 +11,7 @@ from app.challenges.challenges import PhaseView, quotas_of_new_phase
 from app.challenges.disclosure import Exposure, Terms, bits_so_far, change_refusal, disclosures_so_far
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, MalformedError
+from app.core.errors import ConflictError, ForbiddenError, MalformedError
 from app.jobs import queue
 from app.models import Disclosure, Phase, Result
 from app.organising.overview import _organised
@@ -103,6 +103,11 @@ def change_disclosure(
         stored = session.get_one(Phase, phase_id, with_for_update=True)
         before = Terms(stored.disclosure, stored.details_at_close, stored.only_complete)
         after = Terms(wanted.disclosure, wanted.details_at_close, wanted.only_complete)
+        releases = after.disclosure is Disclosure.FULL or after.details_at_close
+        if releases and after != before and not actor.owns_challenge(phase.challenge_id):
+            raise ForbiddenError(
+                "Only owners of the challenge show everything of a phase, because that makes its annotation known"
+            )
         refusal = change_refusal(
             before,
             after,

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
@@ -12,8 +12,10 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Interval,
+    Text,
     and_,
     bindparam,
+    cast,
     delete,
     exists,
     func,
@@ -33,7 +35,17 @@ from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginSettings
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import ApiToken, ChallengeOrganiser, Identity, LoginSession, Member, Queue, SecondFactor, User
+from app.models import (
+    ApiToken,
+    ChallengeOrganiser,
+    ChallengeRole,
+    Identity,
+    LoginSession,
+    Member,
+    Queue,
+    SecondFactor,
+    User,
+)
 from app.people import tokens
 from app.people.passwords import MAX_LENGTH, is_password
 from app.people.tokens import is_token
@@ -156,7 +168,7 @@ def _actor(
     person: Sequence[Any], *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
 ) -> Actor | None:
     """Return the actor for the columns of `_PERSON`; None if the person is suspended."""
-    user_id, teams, name, email, role, is_verified, organised, has_password, has_second_factor = person
+    user_id, teams, name, email, role, is_verified, roles, has_password, has_second_factor = person
     if user_id is None:
         return None
     return Actor(
@@ -166,12 +178,18 @@ def _actor(
         email=email,
         role=role,
         is_verified=is_verified,
-        organises=frozenset(organised),
+        organises=_with_role(roles, ChallengeRole.ORGANISER, ChallengeRole.OWNER),
+        owns=_with_role(roles, ChallengeRole.OWNER),
+        views=_with_role(roles, ChallengeRole.VIEWER),
         scopes=scopes,
         has_password=has_password,
         has_second_factor=has_second_factor,
         is_recent=is_recent,
     )
+
+
+def _with_role(roles: Mapping[str, str], *wanted: ChallengeRole) -> frozenset[int]:
+    return frozenset(int(challenge) for challenge, role in roles.items() if role in wanted)
 
 
 def _is_live(idle: timedelta | BindParameter[timedelta]) -> tuple[ColumnElement[bool], ...]:
@@ -207,9 +225,10 @@ def _teams() -> ColumnElement[list[int]]:
     return statement.where(Member.user_id == User.id).correlate(User).scalar_subquery()
 
 
-def _organised() -> ColumnElement[list[int]]:
-    """Return the challenges that a person organises, for statements about User."""
-    statement = select(func.coalesce(func.array_agg(ChallengeOrganiser.challenge_id), text("'{}'::bigint[]")))
+def _roles() -> ColumnElement[dict[str, str]]:
+    """Return a person's roles in challenges by their ids, for statements about User."""
+    by_challenge = func.jsonb_object_agg(cast(ChallengeOrganiser.challenge_id, Text), ChallengeOrganiser.role)
+    statement = select(func.coalesce(by_challenge, text("'{}'::jsonb")))
     return statement.where(ChallengeOrganiser.user_id == User.id).correlate(User).scalar_subquery()
 
 
@@ -226,7 +245,7 @@ _PERSON: Final = (
     User.email,
     User.role,
     User.verified_at.is_not(None),
-    _organised(),
+    _roles(),
     User.password_hash.is_not(None),
     _has_second_factor(),
 )

@@ -445,7 +445,11 @@ def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int
         Result.state.in_(SHOWN_STATES),
         is_past_embargo(Result.phase_id),
     )
-    sees_all = viewer.is_member(method.team_id) or viewer.organises_challenge(method.challenge_id)
+    sees_all = (
+        viewer.is_member(method.team_id)
+        or viewer.organises_challenge(method.challenge_id)
+        or viewer.views_challenge(method.challenge_id)
+    )
     statement = select(Submission.id).where(
         Submission.method_id == method.id, true() if sees_all else is_shown
     )

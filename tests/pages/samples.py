@@ -19,14 +19,24 @@ from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
 from app.home.home import ExpectedFiles
 from app.jobs.queue import DeadJob
-from app.models import Disclosure, JobKind, QuestionKind, Quota, ResultState, Role, RunState, UploadState
+from app.models import (
+    ChallengeRole,
+    Disclosure,
+    JobKind,
+    QuestionKind,
+    Quota,
+    ResultState,
+    Role,
+    RunState,
+    UploadState,
+)
 from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.disclosing import DisclosureView
 from app.organising.phases import PhaseSheet
 from app.organising.questions import OrganisedQuestion, QuestionsView
-from app.organising.roles import LinkView, OrganisedChallenge, Organiser
+from app.organising.roles import LinkView, OrganisedChallenge, Organiser, RoleInvitation
 from app.results.analyses import AnalysisView
 from app.results.submissions import QuotaEffect, SubmissionRow
 from app.submissions.questions import PRESETS
@@ -102,7 +112,7 @@ def of_accounts() -> Iterator[Sample]:
             page,
             {"form": typed, "problems": problems, "next": EVIL, "is_interrupted": True},
         )
-    for link in (LinkView(EVIL), LinkView(None), None):
+    for link in (LinkView(EVIL), LinkView(EVIL, ChallengeRole.VIEWER), LinkView(None), None):
         yield "roles/link.html", {"token": "t0ken", "link": link}
 
 
@@ -301,12 +311,11 @@ def of_boards() -> Iterator[Sample]:
 
 
 def of_admins(challenge: OrganisedChallenge) -> Iterator[Sample]:
-    form, problems = {"email": EVIL}, {"email": EVIL}
-    yield "roles/organisers.html", {"challenge": challenge, "form": form, "problems": problems}
-    yield (
-        "roles/organisers.html",
-        {"challenge": replace(challenge, organisers=()), "form": {}, "problems": {}},
-    )
+    page = {"challenge": challenge, "form": {"email": EVIL}, "link": None, "roles": list(ChallengeRole)}
+    yield "roles/organisers.html", {**page, "problems": {"email": EVIL}}
+    yield "roles/organisers.html", {**page, "problems": {}, "link": f"https://voc.example/{EVIL}"}
+    nobody = replace(challenge, organisers=(), invitations=())
+    yield "roles/organisers.html", {**page, "challenge": nobody, "form": {}, "problems": {}}
     person = Person(7, EVIL, EVIL, Role.PARTICIPANT, (EVIL,), NOW, NOW, is_program=True)
     active = replace(person, role=Role.ADMIN, suspended_at=None, organises=(), is_program=False)
     program = replace(person, suspended_at=None)
@@ -343,7 +352,13 @@ def of_alike_results() -> Iterator[Sample]:
 
 def of_the_rest() -> Iterator[Sample]:
     message = DeadJob(3, JobKind.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
-    challenge = OrganisedChallenge(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
+    challenge = OrganisedChallenge(
+        EVIL,
+        EVIL,
+        1,
+        tuple(Organiser(number, EVIL, EVIL, role, NOW) for number, role in enumerate(ChallengeRole)),
+        (RoleInvitation("ab" * 32, EVIL, ChallengeRole.VIEWER, NOW, NOW + timedelta(days=7)),),
+    )
     yield (
         "administration/overview.html",
         {"dead": (message,), "older": "/x", "challenges": (challenge, challenge), "workers": 1, "damaged": 2},
