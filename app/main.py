@@ -55,6 +55,8 @@ from app.organising import (
     similarity_pages,
 )
 from app.organising import pages as organising_pages
+from app.organising import submission_api as organising_submission_api
+from app.organising import submission_pages as organising_submission_pages
 from app.people import (
     account_pages,
     login_pages,
@@ -97,6 +99,7 @@ API = (
     anonymous_api.router,
     exhibit_api.router,
     boards_team_api.router,
+    approval_api.reading,
     approval_api.router,
     boards_api.router,
     comparison_api.router,
@@ -109,6 +112,7 @@ API = (
     image_api.router,
     personal_data_api.router,
     organising_api.router,
+    organising_submission_api.router,
     similarity_api.router,
     phase_api.router,
     administration_api.router,
@@ -144,6 +148,7 @@ PAGES = (
     result_pages.router,
     cancelling_pages.router,
     boards_team_pages.router,
+    approval_pages.reading,
     approval_pages.router,
     method_pages.router,
     anonymous_pages.router,
@@ -151,6 +156,8 @@ PAGES = (
     comparison_pages.router,
     figures_pages.router,
     published_pages.router,
+    organising_pages.reading,
+    organising_submission_pages.router,
     organising_pages.router,
     disclosure_pages.router,
     similarity_pages.router,

@@ -35,6 +35,8 @@ class Method(Base):
     code_url: Mapped[str] = mapped_column(default="")
     is_baseline: Mapped[bool] = mapped_column(default=False)
     public_at: Mapped[datetime | None]  # when it became visible to everyone on the boards
+    hidden_at: Mapped[datetime | None]  # by an organiser; it is private until one shows it again
+    hide_reason: Mapped[str | None]
     revision: Mapped[int] = mapped_column(default=0)  # incremented when what boards show of it changes
     created_at: Mapped[datetime] = now_column()
 

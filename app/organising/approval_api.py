@@ -1,6 +1,7 @@
 """JSON API: approval and suspension of teams."""
 
-from typing import Annotated
+from enum import Enum
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
@@ -9,10 +10,12 @@ from app.organising import approvals
 from app.organising.approvals import ApprovalRule, Suspension, TeamList, TeamRefusal, TeamSearch
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
-router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=[requires(Action.ORGANISE)])
+TAGS: Final[list[str | Enum]] = ["organisers"]
+reading = APIRouter(prefix="/api/v1/organise", tags=TAGS, dependencies=[requires(Action.READ_ORGANISING)])
+router = APIRouter(prefix="/api/v1/organise", tags=TAGS, dependencies=[requires(Action.ORGANISE)])
 
 
-@router.get("/challenges/{challenge}/teams")
+@reading.get("/challenges/{challenge}/teams")
 def teams(
     platform: ThePlatform, actor: CurrentActor, challenge: str, search: Annotated[TeamSearch, Query()]
 ) -> TeamList:

@@ -13,12 +13,13 @@ from app.organising import approvals
 from app.organising.approvals import ApprovalRule, Suspension, TeamRefusal, TeamSearch, TeamState
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 
+reading = APIRouter(prefix="/organise", dependencies=[requires(Action.READ_ORGANISING)])
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
 TextField = Annotated[str, Form()]
 
 
-@router.get("/challenges/{challenge}/teams")
+@reading.get("/challenges/{challenge}/teams")
 def teams(
     request: Request,
     platform: ThePlatform,

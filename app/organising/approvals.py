@@ -15,6 +15,7 @@ from app.core import audit
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import ConflictError, NotFoundError
 from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team
+from app.organising.submissions import read_challenge
 from app.people import teams as memberships
 from app.people.teams import record
 from app.platform import Platform
@@ -93,12 +94,7 @@ class TeamList:
     waiting: int  # teams waiting for an organiser's decision
     teams: tuple[TeamRow, ...]
     next: int | None
-
-
-def organised_challenge(session: Session, actor: Actor, code: str) -> Challenge | None:
-    """Return a challenge that the actor organises, or None."""
-    theirs = rows_for(actor, Action.ORGANISE, challenge=Challenge.id)
-    return session.scalar(select(Challenge).where(Challenge.code == code, theirs))
+    is_viewed: bool = False  # the reader may only read
 
 
 def organised_team(session: Session, actor: Actor, team_id: int) -> Team | None:
@@ -153,12 +149,12 @@ PAGE = 50  # teams
 
 
 def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) -> TeamList:
-    """Return a page of the teams of a challenge that the actor organises.
+    """Return a page of the teams of a challenge that the actor organises or views.
 
     Raises NotFoundError.
     """
     with platform.snapshot() as session:
-        found = _challenge(session, actor, challenge)
+        found = read_challenge(session, actor, challenge)
         rows = select_teams(session, found.id, search, PAGE + 1)
         return TeamList(
             challenge=found.code,
@@ -167,14 +163,8 @@ def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) 
             waiting=count_waiting(session, found.id),
             teams=tuple(rows[:PAGE]),
             next=rows[PAGE - 1].id if len(rows) > PAGE else None,
+            is_viewed=actor.views_challenge(found.id),
         )
-
-
-def _challenge(session: Session, actor: Actor, code: str) -> Challenge:
-    found = organised_challenge(session, actor, code)
-    if found is None:
-        raise NotFoundError(f"you are not an organiser of challenge {code!r}")
-    return found
 
 
 def set_approval_rule(platform: Platform, actor: Actor, challenge: str, rule: ApprovalRule) -> None:
@@ -183,7 +173,7 @@ def set_approval_rule(platform: Platform, actor: Actor, challenge: str, rule: Ap
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        found = _challenge(session, actor, challenge)
+        found = read_challenge(session, actor, challenge, Action.ORGANISE)
         before = {"approves_teams": found.approves_teams}
         found.approves_teams = rule.approves_teams
         audit.record(

@@ -466,7 +466,7 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunSco
     return found
 
 
-def _quota_effect() -> ColumnElement[str]:
+def quota_effect() -> ColumnElement[str]:
     """What a result costs its team's quota, for statements that join Method and Phase."""
     return case(
         (Result.cancelled_at.is_not(None), QuotaEffect.CANCELLED.value),
@@ -499,7 +499,7 @@ def rows_of_teams(
     statement = (
         select(
             Submission.id, Challenge.code, Phase.image_set, Result.competition, Method.name, Submission.created_at,
-            Result.state, Run.state, Run.id, null(), Run.failure_message, Method.public_at.is_not(None), _quota_effect(),
+            Result.state, Run.state, Run.id, null(), Run.failure_message, Method.public_at.is_not(None), quota_effect(),
             _is_waiting(), Run.ladder_run_id,
         )
         .select_from(Result)

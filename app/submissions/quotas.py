@@ -475,3 +475,9 @@ def organised_phase(session: Session, actor: Actor, phase_id: int) -> PhaseView:
     if phase is None or not actor.organises_challenge(phase.challenge_id):
         raise NotFoundError(f"there is no phase {phase_id}")
     return phase
+
+
+def phase_to_organise(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
+    """Return a phase that the reader organises. Raises NotFoundError."""
+    with platform.transaction() as session:
+        return organised_phase(session, actor, phase_id)

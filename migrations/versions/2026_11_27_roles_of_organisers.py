@@ -1,4 +1,4 @@
-"""Roles of the people who organise a challenge, invitations by mail, and extra slots that expire."""
+"""Roles of the people who organise a challenge, invitations by mail, hidden methods, extra slots that expire."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,9 +16,13 @@ def upgrade() -> None:
     op.add_column("one_time_link", sa.Column("role", sa.String(length=20), **owner))
     op.add_column("one_time_link", sa.Column("email", sa.String(), nullable=True))
     op.add_column("one_time_link", sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("method", sa.Column("hidden_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("method", sa.Column("hide_reason", sa.String(), nullable=True))
 
 
 def downgrade() -> None:
+    op.drop_column("method", "hide_reason")
+    op.drop_column("method", "hidden_at")
     op.drop_column("one_time_link", "revoked_at")
     op.drop_column("one_time_link", "email")
     op.drop_column("one_time_link", "role")

@@ -14,7 +14,6 @@ from app.challenges.terms import RequiredStep
 from app.core.audit import Record, RecordPage
 from app.core.problems import PROBLEMS
 from app.evaluation import similarity
-from app.evaluation.rescoring import UndecidedCursor
 from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
 from app.home.home import ExpectedFiles
@@ -52,6 +51,7 @@ from tests.pages.drawn import EVIL
 from tests.pages.figure_samples import of_figures
 from tests.pages.login_samples import of_logins
 from tests.pages.method_views import method_page
+from tests.pages.organiser_samples import of_organisers
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
@@ -368,7 +368,6 @@ def of_the_rest() -> Iterator[Sample]:
         {"dead": (), "older": None, "challenges": (), "workers": 0, "damaged": 0},
     )
     yield from of_admins(challenge)
-    yield "organisers/overview.html", {"phases": (), "following": None, "lacks_worker": False}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
     disclosed = {
@@ -405,14 +404,7 @@ def of_the_rest() -> Iterator[Sample]:
     upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
     damaged = organised(closed, rescore=None, damaged=(WaitingForRepair("ground truth", 2),))
-    yield (
-        "organisers/overview.html",
-        {
-            "phases": (organised(), damaged, untruthful),
-            "following": UndecidedCursor(1, 7),
-            "lacks_worker": True,
-        },
-    )
+    yield from of_organisers((organised(), damaged, untruthful))
     field = Field("id", "path", is_required=True, description=EVIL)
     paragraphs = (EVIL, f"`{EVIL}`")
     put = Operation("PUT", "/api/v1/x", paragraphs, "upload.create", (field,), "201 Created", EVIL, EVIL)

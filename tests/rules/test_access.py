@@ -99,4 +99,6 @@ def test_a_role_without_a_user_grants_nothing() -> None:
 
 
 def test_only_organisers_and_admins_see_the_details_of_a_held_out_phase() -> None:
-    assert "".join(letter for letter, actor in PEOPLE.items() if visibility_for(actor, PHASE).details) == "OWA"
+    assert (
+        "".join(letter for letter, actor in PEOPLE.items() if visibility_for(actor, PHASE).details) == "OWA"
+    )
