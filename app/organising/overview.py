@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
 
 from sqlalchemy import distinct, func, literal, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -380,10 +379,6 @@ def _oldest_queued(session: Session, phase_ids: Iterable[int]) -> timedelta | No
     return session.scalar(select(func.clock_timestamp() - oldest.where(*pending).scalar_subquery()))
 
 
-# where a problem is: the file and the line, or the path in it, as reports write it
-_PLACE: Final = "file", "line"
-
-
 def _frequent_problems(session: Session, phase_ids: Iterable[int]) -> tuple[FrequentProblem, ...]:
     """Return the most frequent problems in the latest invalid uploads of the last days, with the newest example."""
     recent = (
@@ -398,21 +393,28 @@ def _frequent_problems(session: Session, phase_ids: Iterable[int]) -> tuple[Freq
         .subquery()
     )
     problem = func.jsonb_array_elements(recent.c.report["problems"]).table_valued("value").render_derived()
-    value = problem.c.value
-    place = func.concat_ws(":", *(value.op("->>")(each) for each in _PLACE))
-    line = func.concat_ws(": ", func.nullif(place, ""), value.op("->>")("message"))
-    uploads = func.count(distinct(recent.c.id))
-    statement = (
+    field = problem.c.value.op("->>")
+    place = func.nullif(func.concat_ws(":", field("file"), field("line")), "")
+    listed = (
         select(
-            value.op("->>")("code"),
-            uploads,
-            func.count(distinct(recent.c.team_id)),
-            func.array_agg(aggregate_order_by(line, recent.c.started_at.desc()))[1],
-            func.array_agg(aggregate_order_by(recent.c.id, recent.c.started_at.desc()))[1],
+            field("code").label("code"), func.concat_ws(": ", place, field("message")).label("line"),
+            recent.c.id, recent.c.team_id, recent.c.started_at,
         )
         .select_from(recent.join(problem, literal(True)))
-        .group_by(value.op("->>")("code"))
-        .order_by(uploads.desc(), value.op("->>")("code"))
+        .subquery()
+    )  # fmt: skip
+    uploads = func.count(distinct(listed.c.id))
+    newest = listed.c.started_at.desc()
+    statement = (
+        select(
+            listed.c.code,
+            uploads,
+            func.count(distinct(listed.c.team_id)),
+            func.array_agg(aggregate_order_by(listed.c.line, newest))[1],
+            func.array_agg(aggregate_order_by(listed.c.id, newest))[1],
+        )
+        .group_by(listed.c.code)
+        .order_by(uploads.desc(), listed.c.code)
         .limit(MOST_PROBLEMS)
     )
     return tuple(

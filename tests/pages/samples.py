@@ -11,7 +11,6 @@ from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState
 from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns, Terms, Use
 from app.challenges.terms import RequiredStep
-from app.core.audit import Record, RecordPage
 from app.core.problems import PROBLEMS
 from app.evaluation import similarity
 from app.evaluation.scoring import WaitingForRepair
@@ -32,6 +31,7 @@ from app.models import (
 from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
+from app.organising.audit import TOPICS, AuditPage, Told
 from app.organising.disclosing import DisclosureView
 from app.organising.phases import PhaseSheet
 from app.organising.questions import OrganisedQuestion, QuestionsView
@@ -328,17 +328,20 @@ def of_admins(challenge: OrganisedChallenge) -> Iterator[Sample]:
     for each in (person, active, replace(person, id=1)):
         yield "administration/person.html", {"person": each, "form": {}, "problems": {"reason": EVIL}}
     change: dict[str, Any] = {"role": EVIL, "organises": [1, 2], "nothing": None}
-    record = Record(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, change, change, change)
+    record = Told(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, change, change, change, EVIL)
     rows = (
         record,
         replace(record, by=None, name=None, challenge=None, before=None, after=None),
         replace(record, name=None),
     )
+    context = {"here": "/audit", "words": "who=a", "topics": TOPICS}
     yield (
         "audit/audit.html",
-        {"page": RecordPage(rows, 2), "form": {"action": EVIL}, "older": "/audit?before=2"},
+        {**context, "page": AuditPage(rows, 2), "form": {"action": EVIL}, "older": "/audit?before=2"},
     )
-    yield "audit/audit.html", {"page": RecordPage((), None), "form": {}, "older": None}
+    of_one = AuditPage(rows, None, "VOC2007", EVIL, is_viewed=True)
+    yield "audit/audit.html", {**context, "page": of_one, "form": {"action": "team."}, "older": None}
+    yield "audit/audit.html", {**context, "page": AuditPage((), None), "form": {}, "older": None}
 
 
 def of_alike_results() -> Iterator[Sample]:

@@ -315,7 +315,7 @@ def test_the_audit_log_can_be_filtered_and_paged(
     assert found(subject="person 999999") == []
     assert "a &lt;reason&gt;" in admin.get("/audit", params={"subject": lime}).text
 
-    monkeypatch.setattr("app.organising.audit_pages.PAGE", 2)
+    monkeypatch.setattr("app.organising.audit.PAGE", 2)
     page = admin.get("/audit", params={"subject": lime}).text
     first = admin.get("/api/v1/audit", params={"subject": lime}).json()
     assert f"/audit?subject=person+{lime.split()[1]}&amp;before={first['next']}" in page
