@@ -145,6 +145,7 @@ class ExtraSlot(Base):
     reason: Mapped[str]
     granted_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
     granted_at: Mapped[datetime] = now_column()
+    expires_at: Mapped[datetime | None]  # it can be used until then
     taken_back_at: Mapped[datetime | None]
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 
 from app.core.access import Action
 from app.organising import approvals
-from app.organising.approvals import ApprovalRule, Suspension, TeamList, TeamRefusal, TeamSearch
+from app.organising.approvals import ApprovalRule, Suspension, TeamList, TeamRefusal, TeamSearch, TeamSheet
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
 TAGS: Final[list[str | Enum]] = ["organisers"]
@@ -21,6 +21,12 @@ def teams(
 ) -> TeamList:
     """List the teams of a challenge that you organise, newest first, 50 per page."""
     return approvals.teams(platform, actor, challenge, search)
+
+
+@reading.get("/teams/{team_id}")
+def team(platform: ThePlatform, actor: CurrentActor, team_id: int) -> TeamSheet:
+    """Get a team with its members, its use of quotas, and its extra slots."""
+    return approvals.team_sheet(platform, actor, team_id)
 
 
 @router.put("/challenges/{challenge}/approvals", status_code=204)

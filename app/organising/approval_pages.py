@@ -35,6 +35,13 @@ def teams(
     return render(request, "approvals/teams.html", list=found, form=form, older=older, states=list(TeamState))
 
 
+@reading.get("/teams/{team_id}")
+def team(request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
+    """Show a team with its members, its use of quotas, and its extra slots."""
+    sheet = approvals.team_sheet(platform, actor, team_id)
+    return render(request, "approvals/team.html", sheet=sheet, list=sheet)
+
+
 @router.post("/challenges/{challenge}/approvals")
 def set_rule(
     platform: ThePlatform, actor: CurrentActor, challenge: str, approves_teams: TextField = ""

@@ -16,6 +16,7 @@ def upgrade() -> None:
     op.add_column("one_time_link", sa.Column("role", sa.String(length=20), **owner))
     op.add_column("one_time_link", sa.Column("email", sa.String(), nullable=True))
     op.add_column("one_time_link", sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("extra_slot", sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("method", sa.Column("hidden_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("method", sa.Column("hide_reason", sa.String(), nullable=True))
 
@@ -23,6 +24,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_column("method", "hide_reason")
     op.drop_column("method", "hidden_at")
+    op.drop_column("extra_slot", "expires_at")
     op.drop_column("one_time_link", "revoked_at")
     op.drop_column("one_time_link", "email")
     op.drop_column("one_time_link", "role")

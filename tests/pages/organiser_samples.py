@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from app.evaluation.rescoring import UndecidedCursor
+from app.models import Approval
+from app.organising.approvals import QuotaUseOfPhase, TeamMember, TeamRow, TeamSheet
 from app.organising.bulk import Bulk, Plan, Skipped
 from app.organising.overview import (
     Card,
@@ -19,8 +21,9 @@ from app.organising.overview import (
     needs_of,
 )
 from app.organising.submissions import Column, RowState, Table, TableQuery, TableRow
+from app.submissions.quotas import SlotView, Usage, quota_lines
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW
+from tests.pages.views import NOW, PHASE
 
 Sample = tuple[str, dict[str, Any]]
 
@@ -102,3 +105,22 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
     done = {"reason": "", "problems": {}, "is_done": True}
     yield "organisers/bulk.html", {**done, "plan": plan}
     yield "organisers/bulk.html", {**done, "plan": replace(plan, rows=(), skipped=())}
+    yield from _of_teams()
+
+
+def _of_teams() -> Iterator[Sample]:
+    row = TeamRow(7, EVIL, EVIL, 2, 30, NOW, Approval.WAITING, EVIL, NOW, EVIL, hides_results=True)
+    member = TeamMember(7, EVIL, EVIL, is_owner=True, joined_at=NOW)
+    slot = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, NOW, False, None, None, "test")
+    slots = (
+        slot,
+        replace(slot, is_expired=True),
+        replace(slot, submission=3),
+        replace(slot, taken_back_at=NOW),
+    )
+    use = QuotaUseOfPhase(PHASE, quota_lines(NOW, PHASE.quotas, ("detection",), Usage()), ("detection",))
+    sheet = TeamSheet("VOC2007", EVIL, True, False, row, (member,), (use,), slots)
+    nobody = replace(sheet, is_viewed=True, members=(), quotas=(), slots=slots[:1])
+    calm = replace(row, suspended_at=None, approval=Approval.APPROVED)
+    for each in (sheet, replace(sheet, is_viewed=True), replace(nobody, team=calm, approves_teams=False)):
+        yield "approvals/team.html", {"sheet": each, "list": each}

@@ -122,7 +122,7 @@ QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSO
 
 
 def of_phases() -> Iterator[Sample]:
-    free = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, None, None)
+    free = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, NOW, False, None, None, "test")
     slots = (free, replace(free, submission=12), replace(free, taken_back_at=NOW, granted_by=None))
     sheet = PhaseSheet(PHASE, scoring.Limits(), True, slots, (EVIL,), ("classification", "detection"), 1, 2)
     form = {"task": "detection", "team": EVIL, "reason": EVIL}

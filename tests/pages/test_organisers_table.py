@@ -11,23 +11,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from sqlalchemy import event, func, select, text
+from sqlalchemy import event, func, select, text, update
 from starlette.testclient import TestClient
 
 from app.models import (
     AuditRecord,
     Challenge,
+    ExtraSlot,
     Method,
     Phase,
+    Quota,
     Result,
     ResultState,
     RunState,
+    Team,
     Upload,
     UploadState,
 )
 from app.organising import roles, submissions
 from app.platform import Platform
 from app.storage import digest_of
+from app.submissions import quotas
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.pages.views import report
@@ -305,6 +309,40 @@ def test_the_overview_says_what_needs_somebody_and_what_goes_wrong(scene: Scene)
     assert [each["code"] for each in scene.viewer.get(f"/api/v1{scene.here}").json()["problems"]]
 
 
+def test_extra_slots_are_granted_from_the_page_of_a_team_and_expire(scene: Scene) -> None:
+    rows = scene.rows
+    page = f"/organise/teams/{rows.team_id}"
+    with rows.platform.transaction() as session:
+        session.get_one(Phase, rows.phase_id).quotas = (Quota(1, 7),)
+        name = session.get_one(Team, rows.team_id).name
+    grant = {
+        "team": name,
+        "task": "detection",
+        "number": "2",
+        "slot_reason": "A broken worker",
+        "back_to_team": str(rows.team_id),
+    }
+
+    def free() -> int:
+        with rows.platform.transaction() as session:
+            return len(quotas.free_slots(session, rows.phase_id, rows.team_id).get("detection", ()))
+
+    def granted(day: str) -> Any:
+        return scene.owner.post(f"/organise/phases/{rows.phase_id}/slots", data={**grant, "expires_at": day})
+
+    assert granted("2099-12-31").headers["location"] == page
+    assert free() == 2
+    assert "2 extra slots" in scene.owner.get(page).text
+    assert "@" not in scene.viewer.get(page).text.partition("<main")[2]
+    with rows.platform.transaction() as session:
+        session.execute(
+            update(ExtraSlot).where(ExtraSlot.team_id == rows.team_id).values(expires_at=func.now())
+        )
+    assert free() == 0
+    assert "expired" in scene.owner.get(page).text
+    assert scene.owner.get(f"/organise/teams/{made(rows.platform).team_id}").status_code == 404
+
+
 @contextmanager
 def counted(platform: Platform) -> Iterator[list[str]]:
     """The statements that are executed inside."""
@@ -323,7 +361,7 @@ def counted(platform: Platform) -> Iterator[list[str]]:
 FILL = """
 WITH t AS (
     INSERT INTO team (challenge_id, name, name_key, affiliation, approval, approval_reason, suspension_reason, hides_results)
-    SELECT p.challenge_id, 'Team ' || n, 'team ' || n || p.id, '', 'waiting', '', '', false
+    SELECT p.challenge_id, 'Team ' || n, gen_random_uuid(), '', 'waiting', '', '', false
     FROM phase p, generate_series(1, :number) n WHERE p.id = :phase RETURNING id, challenge_id),
 m AS (
     INSERT INTO method (challenge_id, team_id, name, name_key, title, contributors, affiliation, description, paper_url, code_url,

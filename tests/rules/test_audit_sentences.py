@@ -33,10 +33,12 @@ def recorded_actions() -> Iterator[str]:
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             parts = list(node.args) if called in recording else []
             parts += [each.value for each in node.keywords if each.arg == "action"]
-        elif isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == ["action"]:
-            parts = [node.value]
-        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target).endswith("_ACTION") and node.value:
-            parts = [node.value]
+        elif (
+            isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == ["action"]
+        ) or (
+            isinstance(node, ast.AnnAssign) and ast.unparse(node.target).endswith("_ACTION") and node.value
+        ):
+            parts = [node]
         for each in (inner for part in parts for inner in ast.walk(part)):
             if (
                 isinstance(each, ast.Constant)
