@@ -53,6 +53,8 @@ from app.organising import (
     role_pages,
     similarity_api,
     similarity_pages,
+    view_pages,
+    viewing,
 )
 from app.organising import pages as organising_pages
 from app.organising import submission_api as organising_submission_api
@@ -157,6 +159,7 @@ PAGES = (
     figures_pages.router,
     published_pages.router,
     organising_pages.reading,
+    view_pages.router,
     organising_submission_pages.router,
     organising_pages.router,
     disclosure_pages.router,
@@ -189,6 +192,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
         RequestMiddleware,
         platform=app.state.platform,
         find_caller=partial(sessions.find_caller, app.state.platform),
+        check_view=partial(viewing.check, app.state.platform),
     )
     if settings.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)

@@ -165,7 +165,8 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
     mine = teams.member(session, team.id, actor.user_id)
     is_owner = mine is not None and mine.is_owner
     is_viewed = actor.views_challenge(challenge.id)
-    is_ours = mine is not None or is_viewed or actor.organises_challenge(challenge.id)
+    is_member = mine is not None or actor.viewed_team == team.id
+    is_ours = is_member or is_viewed or actor.organises_challenge(challenge.id)
     refusals = scoring_refusals(teams.team_status(session, team.id), is_held_out=True) if is_ours else ()
     people = teams.members_of(session, team.id, only_named=not is_ours, after=after)
     phases = challenges.phases_of(session, challenge.code)
@@ -177,7 +178,7 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
         challenge=challenge.code,
         challenge_title=challenge.title,
         is_suspended=team.suspended_at is not None,
-        is_member=mine is not None,
+        is_member=is_member,
         is_owner=is_owner,
         can_change=is_owner or actor.organises_challenge(challenge.id),
         is_viewed=is_viewed,
@@ -187,7 +188,7 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
         members=people.members,
         more_members=people.next,
         invitations=invitations.invitations_of(session, team.id) if is_owner else (),
-        quotas=_quotas(session, actor, phases) if mine is not None else (),
+        quotas=_quotas(session, actor, phases) if is_member else (),
         results=(),
         standings=standings.matrices_of_team(session, team.id, visibilities, only_public=not is_ours),
     )

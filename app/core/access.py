@@ -37,6 +37,7 @@ class Action(enum.StrEnum):
     ORGANISE = "challenge.organise"
     READ_PEOPLE = "challenge.people"  # who organises a challenge
     NAME_ORGANISERS = "challenge.organisers"
+    VIEW_AS = "challenge.view_as"  # see it with other eyes
     OWN = "challenge.own"  # name owners, remove people, release ground truth
     MANAGE_PEOPLE = "people.manage"
     MANAGE_ROLES = "roles.manage"
@@ -97,6 +98,9 @@ class Actor:
     has_password: bool = True  # otherwise they log in through a provider only
     has_second_factor: bool = False
     is_recent: bool = False  # authenticated within the last minutes
+    viewed_team: int | None = (
+        None  # an organiser sees this team's challenge with its eyes; the actor is no person then
+    )
 
     @property
     def by_token(self) -> bool:
@@ -190,6 +194,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.ORGANISE: _always(Relation.ORGANISER),
     Action.READ_PEOPLE: _always(Relation.VIEWER, Relation.ORGANISER),
     Action.NAME_ORGANISERS: _always(Relation.ORGANISER),
+    Action.VIEW_AS: _always(Relation.ORGANISER),
     Action.OWN: _always(Relation.OWNER),
     Action.MANAGE_PEOPLE: _always(Relation.ADMIN),
     Action.MANAGE_ROLES: _always(Relation.ADMIN),
@@ -305,12 +310,53 @@ def only_for_admins(action: Action) -> bool:
     return all(relations == {Relation.ADMIN} for relations in PERMISSIONS[action].values())
 
 
+NO_PERSON = (
+    0  # the user id of somebody who is logged in for an organiser's view only; nothing is stored about them
+)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A challenge that an organiser sees with other eyes, reading only."""
+
+    challenge_id: int
+    code: str
+    title: str
+    team_id: int | None
+    team: str
+    is_visitor: bool
+
+    @property
+    def eyes(self) -> str:
+        """Whose eyes, in words.
+
+        >>> View(1, "sample", "Sample", None, "", is_visitor=False).eyes
+        'a new participant'
+        """
+        if self.team_id is not None:
+            return f"the team {self.team}"
+        return "a visitor" if self.is_visitor else "a new participant"
+
+    @property
+    def actor(self) -> Actor:
+        """Who makes requests during the view: nobody who exists, with the rights of whom they stand for."""
+        if self.is_visitor:
+            return Actor()
+        teams = frozenset() if self.team_id is None else frozenset({self.team_id})
+        name = self.team or "A new participant"
+        return Actor(
+            user_id=NO_PERSON, teams=teams, name=name, is_verified=True, viewed_team=self.team_id or NO_PERSON
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The actor of a request, and whether a login is incomplete."""
 
     actor: Actor
     awaits_code: bool = False  # the password was correct; the second factor is still missing
+    view: View | None = None  # that the actor stands for
+    organiser: Actor | None = None  # who has it
 
 
 Number = InstrumentedAttribute[int] | InstrumentedAttribute[int | None]
@@ -352,7 +398,9 @@ def _relates(
         or (relations & {Relation.ADMIN, Relation.ORGANISER, Relation.OWNER} and actor.is_admin)
     ):
         return true()
-    if Relation.MEMBER in relations and team is not None and actor.is_logged_in:
+    if Relation.MEMBER in relations and team is not None and actor.viewed_team is not None:
+        found.append(team == actor.viewed_team)
+    elif Relation.MEMBER in relations and team is not None and actor.is_logged_in:
         found.append(team.in_(select(Member.team_id).where(Member.user_id == actor.user_id)))
     if challenge is not None:
         theirs = {

@@ -26,6 +26,7 @@ from app.models.people import (
     Terms,
     TermsAcceptance,
     User,
+    Viewing,
 )
 from app.models.runs import (
     AnonymousLink,
@@ -149,5 +150,6 @@ __all__ = [
     "Upload",
     "UploadState",
     "User",
+    "Viewing",
     "in_order",
 ]

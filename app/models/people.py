@@ -82,6 +82,19 @@ class LoginSession(Base):
     awaits_code: Mapped[bool] = mapped_column(default=False)
 
 
+class Viewing(Base):
+    """An organiser's session that sees a challenge with other eyes until a time; it ends with the session's token."""
+
+    __tablename__ = "viewing"
+    token_hash: Mapped[bytes] = mapped_column(
+        ForeignKey(LoginSession.token_hash, ondelete="CASCADE", onupdate="CASCADE"), primary_key=True
+    )
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), index=True)
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
+    is_visitor: Mapped[bool] = mapped_column(default=False)  # otherwise somebody who is logged in
+    until: Mapped[datetime]
+
+
 class SecondFactor(Base):
     """The secret that a person's authenticator app shares with the server."""
 

@@ -95,6 +95,7 @@ class Upload(Base):
         ),
         Index("ix_upload_due", "state", "started_at"),
         Index("ix_upload_team", "team_id", "started_at", "id"),
+        Index("ix_upload_phase", "phase_id", "started_at", "id"),
         Index("ix_upload_person", "user_id", "state"),
     )
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)

@@ -47,6 +47,7 @@ TOPICS: Final[Mapping[str, str]] = {
     "quota": "Quotas and extra slots",
     "role": "Roles of people",
     "link": "Invitations and links",
+    "view": "Views as somebody else",
     "page": "Texts",
     "news": "News",
     "terms": "Terms",
@@ -133,6 +134,8 @@ SENTENCES: Final[Mapping[str, str]] = {
     "token.create": "made an API token",
     "token.revoke": "revoked an API token",
     "token.revoke-all": "revoked all API tokens",
+    "view.end": "stopped viewing {subject} as {eyes}",
+    "view.start": "began to view {subject} as {eyes}",
 }
 
 # a change of these reads better as a sentence of its own

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from app.core import audit
-from app.core.access import Actor, Caller, Scope
+from app.core.access import Actor, Caller, Scope, View
 from app.core.errors import DomainError, RecentLoginRequiredError
 from app.core.names import folded
 from app.core.rate_limits import Limited
@@ -37,6 +37,7 @@ from app.jobs import mail
 from app.jobs.mail import MailTemplate
 from app.models import (
     ApiToken,
+    Challenge,
     ChallengeOrganiser,
     ChallengeRole,
     Identity,
@@ -44,7 +45,9 @@ from app.models import (
     Member,
     Queue,
     SecondFactor,
+    Team,
     User,
+    Viewing,
 )
 from app.people import tokens
 from app.people.passwords import MAX_LENGTH, is_password
@@ -76,6 +79,7 @@ class OpenSession:
 
     actor: Actor | None  # its owner; None if suspended
     awaits_code: bool
+    view: View | None = None  # of a challenge with other eyes
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +150,12 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
     found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
     if found is None:
         return None
-    is_recent, is_unseen, awaits_code, *person = found
+    is_recent, is_unseen, awaits_code, challenge_id, code, title, team_id, team, is_visitor, *person = found
     if is_unseen:
         is_this = LoginSession.token_hash == token_hash
         session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
-    return OpenSession(_actor(person, is_recent=is_recent), awaits_code)
+    view = View(challenge_id, code, title, team_id, team, is_visitor=is_visitor) if challenge_id else None
+    return OpenSession(_actor(person, is_recent=is_recent), awaits_code, view)
 
 
 def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
@@ -255,9 +260,20 @@ OF_COOKIE: Final = (
         LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval),
         LoginSession.last_seen_at < func.now() - MINUTE,
         LoginSession.awaits_code,
+        Challenge.id,
+        Challenge.code,
+        Challenge.title,
+        Viewing.team_id,
+        func.coalesce(Team.name, ""),
+        Viewing.is_visitor,
         *_PERSON,
     )
     .outerjoin(User, and_(User.id == LoginSession.user_id, User.suspended_at.is_(None)))
+    .outerjoin(
+        Viewing, and_(Viewing.token_hash == LoginSession.token_hash, Viewing.until > func.clock_timestamp())
+    )
+    .outerjoin(Challenge, Challenge.id == Viewing.challenge_id)
+    .outerjoin(Team, Team.id == Viewing.team_id)
     .where(LoginSession.token_hash == bindparam("token_hash"), *_is_live(bindparam("idle", type_=Interval)))
 )
 OF_TOKEN: Final = (
@@ -520,7 +536,10 @@ def find_caller(platform: Platform, cookie: str | None, bearer: str | None) -> C
         return Caller(Actor(), awaits_code=True)
     if found is None or found.actor is None:
         return Caller(Actor())
-    return Caller(found.actor if platform.settings.passwords else replace(found.actor, has_password=False))
+    actor = found.actor if platform.settings.passwords else replace(found.actor, has_password=False)
+    if found.view is not None and actor.organises_challenge(found.view.challenge_id):
+        return Caller(found.view.actor, view=found.view, organiser=actor)
+    return Caller(actor)
 
 
 def delete_expired_sessions(platform: Platform) -> int:

@@ -422,7 +422,7 @@ def lines(
     tasks = tasks_of(phase)
     numbers = [each.number for each in offered_competitions(phase)] if competitions is None else competitions
     wanted = dict.fromkeys(tasks[number] for number in numbers if number in tasks)
-    team_id = teams.team_in(session, actor.user_id, phase.challenge_id)
+    team_id = teams.team_of(session, actor, phase.challenge_id)
     used = usage(session, phase, team_id or 0, actor.user_id or 0)
     return quota_lines(challenges.now(session), phase.quotas, tuple(wanted), used)
 

@@ -1,4 +1,4 @@
-"""Roles of the people who organise a challenge, invitations by mail, hidden methods, extra slots that expire."""
+"""Roles of the people who organise a challenge, invitations by mail, hidden methods, extra slots that expire, views."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -19,9 +19,32 @@ def upgrade() -> None:
     op.add_column("extra_slot", sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("method", sa.Column("hidden_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("method", sa.Column("hide_reason", sa.String(), nullable=True))
+    op.create_table(
+        "viewing",
+        sa.Column("token_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("challenge_id", sa.BigInteger(), nullable=False),
+        sa.Column("team_id", sa.BigInteger(), nullable=True),
+        sa.Column("is_visitor", sa.Boolean(), nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["token_hash"],
+            ["login_session.token_hash"],
+            name=op.f("fk_viewing_token_hash"),
+            ondelete="CASCADE",
+            onupdate="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["challenge_id"], ["challenge.id"], name=op.f("fk_viewing_challenge_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_viewing_team_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("token_hash", name=op.f("pk_viewing")),
+    )
+    op.create_index(op.f("ix_viewing_challenge_id"), "viewing", ["challenge_id"], unique=False)
+    op.create_index(op.f("ix_viewing_team_id"), "viewing", ["team_id"], unique=False)
 
 
 def downgrade() -> None:
+    op.drop_table("viewing")
     op.drop_column("method", "hide_reason")
     op.drop_column("method", "hidden_at")
     op.drop_column("extra_slot", "expires_at")

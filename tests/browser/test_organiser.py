@@ -84,5 +84,5 @@ def become_organiser(page: Page, link: str) -> None:
     page.get_by_label("Name").fill("Founder")
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Register").click()
-    page.get_by_role("button", name="Make me an organiser").click()
+    page.get_by_role("button", name="Make me an owner").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Organise")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from app.core.access import View
 from app.evaluation.rescoring import UndecidedCursor
 from app.models import Approval
 from app.organising.approvals import QuotaUseOfPhase, TeamMember, TeamRow, TeamSheet
@@ -106,6 +107,7 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
     yield "organisers/bulk.html", {**done, "plan": plan}
     yield "organisers/bulk.html", {**done, "plan": replace(plan, rows=(), skipped=())}
     yield from _of_teams()
+    yield "view.html", {"view": View(1, "VOC2007", EVIL, 7, EVIL, is_visitor=False)}
 
 
 def _of_teams() -> Iterator[Sample]:

@@ -47,6 +47,7 @@ WHO_MAY = {
     Action.ORGANISE: ("OWA", "OWA"),
     Action.READ_PEOPLE: ("VOWA", "VOWA"),
     Action.NAME_ORGANISERS: ("OWA", "OWA"),
+    Action.VIEW_AS: ("OWA", "OWA"),
     Action.OWN: ("WA", "WA"),
     Action.MANAGE_PEOPLE: ("A", "A"),
     Action.MANAGE_ROLES: ("A", "A"),

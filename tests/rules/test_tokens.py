@@ -39,6 +39,7 @@ SCOPES_OF = {
     Action.READ_ORGANISING: {O, A},
     Action.READ_PEOPLE: NEVER,
     Action.NAME_ORGANISERS: NEVER,
+    Action.VIEW_AS: NEVER,
     Action.OWN: NEVER,
     Action.MANAGE_PEOPLE: NEVER,
     Action.MANAGE_ROLES: NEVER,
