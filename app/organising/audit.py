@@ -73,7 +73,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "link.create": "{linked}",
     "link.reveal": "revealed {subject}",
     "link.revoke": "revoked {subject}",
-    "link.use": "used {link} and got its role",
+    "link.use": "accepted a role by {link}",
     "method.hide": "hid the method {method}",
     "method.make_public": "made the method {method} public",
     "method.show": "showed the method {method} again",
