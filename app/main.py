@@ -66,8 +66,12 @@ from app.organising import (
     role_pages,
     similarity_api,
     similarity_pages,
+    view_pages,
+    viewing,
 )
 from app.organising import pages as organising_pages
+from app.organising import submission_api as organising_submission_api
+from app.organising import submission_pages as organising_submission_pages
 from app.people import (
     account_pages,
     login_pages,
@@ -110,6 +114,7 @@ API = (
     anonymous_api.router,
     exhibit_api.router,
     boards_team_api.router,
+    approval_api.reading,
     approval_api.router,
     boards_api.router,
     comparison_api.router,
@@ -124,6 +129,7 @@ API = (
     image_api.router,
     personal_data_api.router,
     organising_api.router,
+    organising_submission_api.router,
     similarity_api.router,
     phase_api.router,
     administration_api.router,
@@ -161,6 +167,7 @@ PAGES = (
     result_pages.router,
     cancelling_pages.router,
     boards_team_pages.router,
+    approval_pages.reading,
     approval_pages.router,
     method_pages.router,
     anonymous_pages.router,
@@ -168,6 +175,9 @@ PAGES = (
     comparison_pages.router,
     figures_pages.router,
     published_pages.router,
+    organising_pages.reading,
+    view_pages.router,
+    organising_submission_pages.router,
     organising_pages.router,
     disclosure_pages.router,
     similarity_pages.router,
@@ -201,6 +211,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
         RequestMiddleware,
         platform=app.state.platform,
         find_caller=partial(sessions.find_caller, app.state.platform),
+        check_view=partial(viewing.check, app.state.platform),
     )
     if settings.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)

@@ -54,6 +54,16 @@ function offerToCopy() {
   if (navigator.clipboard) document.querySelectorAll("pre[data-copy]:not(:has(.copy))").forEach(offerCopying);
 }
 
+// A box above the boxes of a table that ticks all of them.
+function offerSelectingAll(table) {
+  const boxes = table.querySelectorAll("tbody input[type=checkbox]");
+  const all = document.createElement("input");
+  all.type = "checkbox";
+  all.ariaLabel = "Select all on this page";
+  all.addEventListener("change", () => { for (const box of boxes) box.checked = all.checked; });
+  table.querySelector("thead th").append(all);
+}
+
 // The fragment is replaced whenever something has changed; a screen reader announces it only when its words change.
 function announce() {
   const region = document.getElementById("announcement");
@@ -77,6 +87,7 @@ addLocalTimes(document);
 addOwnTimes(document);
 announce();
 offerToCopy();
+document.querySelectorAll("table.selectable").forEach(offerSelectingAll);
 if (document.querySelector("[data-countdown]")) {
   countDown();
   setInterval(countDown, 1000);

@@ -15,7 +15,15 @@ from app.boards.selections import Format, PageParameters
 from app.core.access import Action, Actor
 from app.core.caching import Splice, conditional_response
 from app.core.site import SiteView
-from app.web.dependencies import ACCOUNT, CurrentActor, ThePlatform, rate_limit_key, render_template, requires
+from app.web.dependencies import (
+    ACCOUNT,
+    CurrentActor,
+    ThePlatform,
+    rate_limit_key,
+    render_template,
+    requires,
+    splices_of_view,
+)
 from app.web.theme import splices_of_theme
 
 router = APIRouter()
@@ -57,11 +65,19 @@ def board(
         )
         page = boards.rendered_board(platform, actor, address, query, anonymous, reader)
         return conditional_response(
-            request, page, "text/html", is_private=False, splices=splices_of_theme(request)
+            request,
+            page,
+            "text/html",
+            is_private=False,
+            splices=(*splices_of_theme(request), *splices_of_view(request)),
         )
     shared = boards.Document(BoardFormat.PAGE, lambda page: shared_page(page, platform.site()))
     page = boards.rendered_board(platform, actor, address, query, shared, reader)
-    splices = (*splices_of_theme(request), Splice(ACCOUNT.encode(), account_links(actor).encode()))
+    splices = (
+        *splices_of_theme(request),
+        *splices_of_view(request),
+        Splice(ACCOUNT.encode(), account_links(actor).encode()),
+    )
     return conditional_response(request, page, "text/html", is_private=True, splices=splices)
 
 

@@ -98,6 +98,7 @@ class TeamPage:
     is_member: bool
     is_owner: bool
     can_change: bool  # the reader owns the team or organises its challenge
+    is_viewed: bool  # the reader views its challenge
     user_id: int | None  # of the reader
     approval: Approval | None  # None if the challenge requires none, or the reader is an outsider
     refusals: tuple[str, ...]  # why its submissions are not scored on held-out phases
@@ -157,7 +158,7 @@ def team_page(
         if found is None:
             raise NotFoundError(f"there is no team {team_id}, or it has no public results")
         page = _page(session, actor, *found, after)
-    only_public = not (page.is_member or page.can_change)
+    only_public = not (page.is_member or page.can_change or page.is_viewed)
     listed = team_rows(platform, actor, (team_id,), only_public=only_public, before=before)
     return replace(page, results=listed.rows, more_results=listed.next)
 
@@ -165,7 +166,9 @@ def team_page(
 def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, after: int | None) -> TeamPage:
     mine = teams.member(session, team.id, actor.user_id)
     is_owner = mine is not None and mine.is_owner
-    is_ours = mine is not None or actor.organises_challenge(challenge.id)
+    is_viewed = actor.views_challenge(challenge.id)
+    is_member = mine is not None or actor.viewed_team == team.id
+    is_ours = is_member or is_viewed or actor.organises_challenge(challenge.id)
     refusals = scoring_refusals(teams.team_status(session, team.id), is_held_out=True) if is_ours else ()
     people = teams.members_of(session, team.id, only_named=not is_ours, after=after)
     phases = challenges.phases_of(session, challenge.code)
@@ -177,16 +180,17 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
         challenge=challenge.code,
         challenge_title=challenge.title,
         is_suspended=team.suspended_at is not None,
-        is_member=mine is not None,
+        is_member=is_member,
         is_owner=is_owner,
         can_change=is_owner or actor.organises_challenge(challenge.id),
+        is_viewed=is_viewed,
         user_id=actor.user_id,
         approval=team.approval if challenge.approves_teams and is_ours else None,
         refusals=tuple(each.message for each in refusals),
         members=people.members,
         more_members=people.next,
         invitations=invitations.invitations_of(session, team.id) if is_owner else (),
-        quotas=_quotas(session, actor, phases) if mine is not None else (),
+        quotas=_quotas(session, actor, phases) if is_member else (),
         results=(),
         standings=standings.matrices_of_team(session, team.id, visibilities, only_public=not is_ours),
     )

@@ -261,6 +261,12 @@ def organised_phases(session: Session, actor: Actor) -> list[PhaseView]:
     return _phases(session, PHASES.where(organised_by(actor)))
 
 
+def read_phases(session: Session, actor: Actor) -> list[PhaseView]:
+    """Return the phases whose organisers' pages the reader may read, the newest challenge first."""
+    theirs = rows_for(actor, Action.READ_ORGANISING, challenge=Phase.challenge_id)
+    return _phases(session, PHASES.where(theirs))
+
+
 def phases_of(session: Session, challenge: str) -> list[PhaseView]:
     """Return the phases of a challenge."""
     return _phases(session, PHASES.where(Challenge.code == challenge))

@@ -286,7 +286,7 @@ def reader_of(session: Session, actor: Actor, challenge: Challenge) -> Reader:
     """Load what decides about a person's downloads in a challenge."""
     if not actor.is_logged_in:
         return Reader(actor)
-    team = teams.team_status(session, teams.team_in(session, actor.user_id, challenge.id))
+    team = teams.team_status(session, teams.team_of(session, actor, challenge.id))
     return Reader(actor, terms.current_terms(session, challenge.code, actor.user_id), team)
 
 

@@ -174,7 +174,7 @@ def submission_refusals(session: Session, actor: Actor, phase: PhaseView) -> tup
 
 
 def _team(session: Session, actor: Actor, phase: PhaseView) -> TeamStatus | None:
-    return teams.team_status(session, teams.team_in(session, actor.user_id, phase.challenge_id))
+    return teams.team_status(session, teams.team_of(session, actor, phase.challenge_id))
 
 
 def refusals_of_upload(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:

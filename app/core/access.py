@@ -20,6 +20,7 @@ class Action(enum.StrEnum):
     UPLOAD = "upload.create"
     READ_OWN = "own.read"  # the user's own teams, uploads, results, quotas and personal data
     READ_UPLOAD = "upload.read"
+    READ_ARCHIVE = "archive.read"
     CHANGE_UPLOAD = "upload.change"
     SUBMIT = "submission.create"
     READ_SUBMISSION = "submission.read"
@@ -30,8 +31,14 @@ class Action(enum.StrEnum):
     READ_TEAM = "team.read"
     JOIN_TEAM = "team.join"
     CHANGE_TEAM = "team.change"
+    READ_ORGANISING = (
+        "challenge.read_organising"  # the organisers' pages, without what only organisers may see
+    )
     ORGANISE = "challenge.organise"
+    READ_PEOPLE = "challenge.people"  # who organises a challenge
     NAME_ORGANISERS = "challenge.organisers"
+    VIEW_AS = "challenge.view_as"  # see it with other eyes
+    OWN = "challenge.own"  # name owners, remove people, release ground truth
     MANAGE_PEOPLE = "people.manage"
     MANAGE_ROLES = "roles.manage"
     READ_AUDIT = "audit.read"
@@ -55,7 +62,9 @@ class Relation(enum.StrEnum):
     ANYBODY = "anybody"
     PERSON = "person"  # anyone who is logged in
     MEMBER = "member"  # of the team it belongs to
-    ORGANISER = "organiser"  # of the challenge it belongs to; includes every admin
+    VIEWER = "viewer"  # of the challenge it belongs to
+    ORGANISER = "organiser"  # of the challenge it belongs to; includes its owners and every admin
+    OWNER = "owner"  # of the challenge it belongs to; includes every admin
     ADMIN = "admin"
 
 
@@ -80,11 +89,18 @@ class Actor:
     email: str = ""
     role: Role = Role.PARTICIPANT
     is_verified: bool = False  # the e-mail address is confirmed
-    organises: frozenset[int] = frozenset()  # ids of challenges
+    organises: frozenset[int] = frozenset()  # ids of challenges, also of those that they own
+    owns: frozenset[int] = frozenset()  # ids of challenges
+    views: frozenset[int] = (
+        frozenset()
+    )  # ids of challenges whose organisers' pages they may read and nothing else
     scopes: frozenset[Scope] | None = None  # of the token; None if there is no token
     has_password: bool = True  # otherwise they log in through a provider only
     has_second_factor: bool = False
     is_recent: bool = False  # authenticated within the last minutes
+    viewed_team: int | None = (
+        None  # an organiser sees this team's challenge with its eyes; the actor is no person then
+    )
 
     @property
     def by_token(self) -> bool:
@@ -113,6 +129,16 @@ class Actor:
         return self.is_admin or (self._may_organise and bool(self.organises))
 
     @property
+    def is_owner(self) -> bool:
+        """Whether the actor owns at least one challenge."""
+        return self.is_admin or (self._may_organise and bool(self.owns))
+
+    @property
+    def reads_organising(self) -> bool:
+        """Whether the actor organises or views at least one challenge."""
+        return self.is_organiser or (self._may_organise and bool(self.views))
+
+    @property
     def _may_organise(self) -> bool:
         return self.is_logged_in and self._has_scope(Scope.ORGANISE, Scope.ADMIN)
 
@@ -128,12 +154,23 @@ class Actor:
         """Whether the actor organises this challenge, as one of its organisers or as an admin."""
         return self.is_admin or (self._may_organise and challenge_id in self.organises)
 
+    def owns_challenge(self, challenge_id: int) -> bool:
+        """Whether the actor owns this challenge, as one of its owners or as an admin."""
+        return self.is_admin or (self._may_organise and challenge_id in self.owns)
+
+    def views_challenge(self, challenge_id: int) -> bool:
+        """Whether the actor may read the organisers' pages of this challenge and nothing else."""
+        return (
+            not self.organises_challenge(challenge_id) and self._may_organise and challenge_id in self.views
+        )
+
 
 def _always(*relations: Relation) -> Mapping[State, frozenset[Relation]]:
     return dict.fromkeys(State, frozenset(relations))
 
 
 _TEAM = frozenset({Relation.MEMBER, Relation.ORGANISER})
+_READERS = _TEAM | {Relation.VIEWER}
 
 PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.READ_PUBLIC: _always(Relation.ANYBODY),
@@ -141,22 +178,27 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.MANAGE_ACCOUNT: _always(Relation.PERSON),
     Action.UPLOAD: _always(Relation.PERSON),
     Action.READ_OWN: _always(Relation.PERSON),
-    Action.READ_UPLOAD: _always(*_TEAM),
+    Action.READ_UPLOAD: _always(*_READERS),
+    Action.READ_ARCHIVE: _always(*_TEAM),
     Action.CHANGE_UPLOAD: _always(Relation.MEMBER),
     Action.SUBMIT: _always(Relation.MEMBER),
-    Action.READ_SUBMISSION: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ANYBODY})},
+    Action.READ_SUBMISSION: {State.PRIVATE: _READERS, State.PUBLIC: frozenset({Relation.ANYBODY})},
     Action.WITHDRAW: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ORGANISER})},
     Action.CHANGE_METHOD: _always(Relation.MEMBER),
     Action.PUBLISH: _always(Relation.MEMBER),
     Action.LINK: _always(Relation.MEMBER),
-    Action.READ_TEAM: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ANYBODY})},
+    Action.READ_TEAM: {State.PRIVATE: _READERS, State.PUBLIC: frozenset({Relation.ANYBODY})},
     Action.JOIN_TEAM: _always(Relation.PERSON),
     Action.CHANGE_TEAM: _always(*_TEAM),
+    Action.READ_ORGANISING: _always(Relation.VIEWER, Relation.ORGANISER),
     Action.ORGANISE: _always(Relation.ORGANISER),
+    Action.READ_PEOPLE: _always(Relation.VIEWER, Relation.ORGANISER),
     Action.NAME_ORGANISERS: _always(Relation.ORGANISER),
+    Action.VIEW_AS: _always(Relation.ORGANISER),
+    Action.OWN: _always(Relation.OWNER),
     Action.MANAGE_PEOPLE: _always(Relation.ADMIN),
     Action.MANAGE_ROLES: _always(Relation.ADMIN),
-    Action.READ_AUDIT: _always(Relation.ORGANISER),
+    Action.READ_AUDIT: _always(Relation.VIEWER, Relation.ORGANISER),
     Action.READ_STORAGE: _always(Relation.ADMIN),
     Action.MANAGE_JOBS: _always(Relation.ADMIN),
     Action.MANAGE_SITE: _always(Relation.ADMIN),
@@ -164,9 +206,16 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
 
 
 _READING = frozenset(
-    {Action.READ_PUBLIC, Action.READ_OWN, Action.READ_UPLOAD, Action.READ_SUBMISSION, Action.READ_TEAM}
+    {
+        Action.READ_PUBLIC,
+        Action.READ_OWN,
+        Action.READ_UPLOAD,
+        Action.READ_ARCHIVE,
+        Action.READ_SUBMISSION,
+        Action.READ_TEAM,
+    }
 )
-_ORGANISING = _READING | {Action.ORGANISE, Action.WITHDRAW, Action.READ_AUDIT}
+_ORGANISING = _READING | {Action.READ_ORGANISING, Action.ORGANISE, Action.WITHDRAW, Action.READ_AUDIT}
 # no scope covers accounts, people, organisers and roles: a leaked token can neither create another nor take over an account
 SCOPES: Mapping[Scope, frozenset[Action]] = {
     Scope.READ: _READING,
@@ -193,7 +242,7 @@ def scopes_for(owner: Actor) -> tuple[Scope, ...]:
     >>> [scope.value for scope in scopes_for(Actor(user_id=1, organises=frozenset({7})))]
     ['read', 'submit', 'organise']
     """
-    held = {Scope.ORGANISE: bool(owner.organises), Scope.ADMIN: owner.is_admin}
+    held = {Scope.ORGANISE: bool(owner.organises | owner.views), Scope.ADMIN: owner.is_admin}
     return tuple(scope for scope in Scope if held.get(scope, owner.is_logged_in))
 
 
@@ -218,15 +267,23 @@ def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
 def relations(actor: Actor, *, team_id: int, challenge_id: int) -> frozenset[Relation]:
     """The actor's relations to an object of this team in this challenge."""
     return _relations(
-        actor, is_member=actor.is_member(team_id), is_organiser=actor.organises_challenge(challenge_id)
+        actor,
+        member=actor.is_member(team_id),
+        viewer=actor.views_challenge(challenge_id),
+        organiser=actor.organises_challenge(challenge_id),
+        owner=actor.owns_challenge(challenge_id),
     )
 
 
-def _relations(actor: Actor, *, is_member: bool, is_organiser: bool) -> frozenset[Relation]:
+def _relations(
+    actor: Actor, *, member: bool, viewer: bool, organiser: bool, owner: bool
+) -> frozenset[Relation]:
     found = {
         Relation.PERSON: actor.is_logged_in,
-        Relation.MEMBER: is_member,
-        Relation.ORGANISER: is_organiser,
+        Relation.MEMBER: member,
+        Relation.VIEWER: viewer,
+        Relation.ORGANISER: organiser,
+        Relation.OWNER: owner,
         Relation.ADMIN: actor.is_admin,
     }
     return frozenset({Relation.ANYBODY, *(relation for relation, holds in found.items() if holds)})
@@ -238,7 +295,13 @@ def allowed(actor: Actor, action: Action) -> bool:
     >>> allowed(Actor(), Action.READ_PUBLIC), allowed(Actor(), Action.UPLOAD)
     (True, False)
     """
-    found = _relations(actor, is_member=actor.is_logged_in, is_organiser=actor.is_organiser)
+    found = _relations(
+        actor,
+        member=actor.is_logged_in,
+        viewer=actor.reads_organising,
+        organiser=actor.is_organiser,
+        owner=actor.is_owner,
+    )
     return in_scope(actor, action) and any(may(found, action, state) for state in State)
 
 
@@ -247,12 +310,53 @@ def only_for_admins(action: Action) -> bool:
     return all(relations == {Relation.ADMIN} for relations in PERMISSIONS[action].values())
 
 
+NO_PERSON = (
+    0  # the user id of somebody who is logged in for an organiser's view only; nothing is stored about them
+)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A challenge that an organiser sees with other eyes, reading only."""
+
+    challenge_id: int
+    code: str
+    title: str
+    team_id: int | None
+    team: str
+    is_visitor: bool
+
+    @property
+    def eyes(self) -> str:
+        """Whose eyes, in words.
+
+        >>> View(1, "sample", "Sample", None, "", is_visitor=False).eyes
+        'a new participant'
+        """
+        if self.team_id is not None:
+            return f"the team {self.team}"
+        return "a visitor" if self.is_visitor else "a new participant"
+
+    @property
+    def actor(self) -> Actor:
+        """Who makes requests during the view: nobody who exists, with the rights of whom they stand for."""
+        if self.is_visitor:
+            return Actor()
+        teams = frozenset() if self.team_id is None else frozenset({self.team_id})
+        name = self.team or "A new participant"
+        return Actor(
+            user_id=NO_PERSON, teams=teams, name=name, is_verified=True, viewed_team=self.team_id or NO_PERSON
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The actor of a request, and whether a login is incomplete."""
 
     actor: Actor
     awaits_code: bool = False  # the password was correct; the second factor is still missing
+    view: View | None = None  # that the actor stands for
+    organiser: Actor | None = None  # who has it
 
 
 Number = InstrumentedAttribute[int] | InstrumentedAttribute[int | None]
@@ -294,13 +398,21 @@ def _relates(
     if (
         Relation.ANYBODY in relations
         or (Relation.PERSON in relations and actor.is_logged_in)
-        or (relations & {Relation.ADMIN, Relation.ORGANISER} and actor.is_admin)
+        or (relations & {Relation.ADMIN, Relation.ORGANISER, Relation.OWNER} and actor.is_admin)
     ):
         return true()
-    if Relation.MEMBER in relations and team is not None and actor.is_logged_in:
+    if Relation.MEMBER in relations and team is not None and actor.viewed_team is not None:
+        found.append(team == actor.viewed_team)
+    elif Relation.MEMBER in relations and team is not None and actor.is_logged_in:
         found.append(team.in_(select(Member.team_id).where(Member.user_id == actor.user_id)))
-    if Relation.ORGANISER in relations and challenge is not None and actor.is_organiser:
-        found.append(challenge.in_(actor.organises))
+    if challenge is not None:
+        theirs = {
+            Relation.VIEWER: actor.views if actor.reads_organising else frozenset(),
+            Relation.ORGANISER: actor.organises if actor.is_organiser else frozenset(),
+            Relation.OWNER: actor.owns if actor.is_owner else frozenset(),
+        }
+        if ids := frozenset[int]().union(*(theirs.get(each, frozenset()) for each in relations)):
+            found.append(challenge.in_(ids))
     return or_(*found)
 
 

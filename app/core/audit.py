@@ -49,14 +49,6 @@ class Record:
     details: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordPage:
-    """A page of the audit log, newest first; `next` is the `before` of the following page."""
-
-    records: tuple[Record, ...]
-    next: int | None
-
-
 class Facts(TypedDict, total=False):
     """The optional fields of a record."""
 
@@ -81,9 +73,11 @@ def visible_records(actor: Actor) -> ColumnElement[bool]:
     return rows_for(actor, Action.READ_AUDIT, challenge=AuditRecord.challenge_id)
 
 
-def records(session: Session, actor: Actor, search: Search, limit: int) -> list[Record]:
-    """Return the matching records that the actor may read, newest first."""
-    found = [visible_records(actor)]
+def records(
+    session: Session, actor: Actor, search: Search, limit: int, *more: ColumnElement[bool]
+) -> list[Record]:
+    """Return the matching records that the actor may read, newest first; more: other conditions on records and users."""
+    found = [visible_records(actor), *more]
     if search.action:
         found.append(AuditRecord.action.startswith(search.action, autoescape=True))
     if search.subject:

@@ -415,6 +415,14 @@ class NameRetired(Refusal):
     field = "name"
 
 
+class MethodHidden(Refusal):
+    """The organisers have hidden the method. Ask them; only they can show it again."""
+
+    code = "method-hidden"
+    status = 403
+    title = "Method hidden"
+
+
 class NameTaken(Refusal):
     """The names of methods and of teams are unique in a challenge, and no two may look alike. Choose a name that
     cannot be confused with another.

@@ -1,6 +1,7 @@
 """Re-scoring: score results again in the background, then switch all boards at once."""
 
 import enum
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -333,8 +334,10 @@ def requeue_undecided_runs(session: Session, rescore_id: int, run_id: int | None
     return len(runs)
 
 
-def open_rescores(session: Session, following: UndecidedCursor | None = None) -> dict[int, RescoreView]:
-    """Return the progress of the latest open re-scoring of each phase, with a page of its undecided runs.
+def open_rescores(
+    session: Session, phases: Collection[int], following: UndecidedCursor | None = None
+) -> dict[int, RescoreView]:
+    """Return the progress of the latest open re-scoring of each of these phases, with a page of its undecided runs.
 
     following: which page to show for which re-scoring; the first page by default.
     """
@@ -344,7 +347,7 @@ def open_rescores(session: Session, following: UndecidedCursor | None = None) ->
             func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None)), Rescore.created_at,
         )
         .outerjoin(Run, Run.rescore_id == Rescore.id)
-        .where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
+        .where(Rescore.phase_id.in_(phases), Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
         .group_by(Rescore.id)
         .order_by(Rescore.id)
     )  # fmt: skip

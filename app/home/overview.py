@@ -192,7 +192,7 @@ def own_view(platform: Platform, actor: Actor, code: str) -> OwnView:
         phases = challenges.phases_of(session, code)
         current = terms.current_terms(session, code, actor.user_id)
         contact = texts.contact_of(session, challenge.id)
-        team_id = teams.team_in(session, actor.user_id, challenge.id) if actor.is_logged_in else None
+        team_id = teams.team_of(session, actor, challenge.id) if actor.is_logged_in else None
         is_own = actor.is_logged_in
         done = Progress(
             registered=is_own,

@@ -145,6 +145,7 @@ class MailTemplate(StrEnum):
     CREATION_ASKED = "creation-asked"
     CREATION_APPROVED = "creation-approved"
     CREATION_REFUSED = "creation-refused"
+    ROLE_INVITATION = "role-invitation"
 
 
 @dataclass(frozen=True, slots=True)

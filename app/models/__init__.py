@@ -31,6 +31,7 @@ from app.models.people import (
     Terms,
     TermsAcceptance,
     User,
+    Viewing,
 )
 from app.models.runs import (
     AnonymousLink,
@@ -59,6 +60,7 @@ from app.models.table import (
     Approval,
     Audience,
     Base,
+    ChallengeRole,
     ChallengeVisibility,
     CreationRule,
     Decision,
@@ -99,6 +101,7 @@ __all__ = [
     "ChallengeOrganiser",
     "ChallengePage",
     "ChallengePicture",
+    "ChallengeRole",
     "ChallengeVisibility",
     "ClassScore",
     "CreationRequest",
@@ -169,5 +172,6 @@ __all__ = [
     "Upload",
     "UploadState",
     "User",
+    "Viewing",
     "in_order",
 ]

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Challenge
-from app.models.table import Base, Role, key_column, now_column
+from app.models.table import Base, ChallengeRole, Role, key_column, now_column
 
 
 class User(Base):
@@ -42,13 +42,14 @@ class User(Base):
 
 
 class ChallengeOrganiser(Base):
-    """An organiser of a challenge."""
+    """A person with a role in the organisation of a challenge."""
 
     __tablename__ = "challenge_organiser"
     challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
     user_id: Mapped[int] = mapped_column(
         ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
     )
+    role: Mapped[ChallengeRole] = mapped_column(server_default=ChallengeRole.OWNER)
     added_at: Mapped[datetime] = now_column()
 
 
@@ -116,16 +117,19 @@ class CreationRequest(Base):
 
 
 class OneTimeLink(Base):
-    """A link that makes the first person who uses it an organiser of a challenge, or an admin."""
+    """A link that gives the first person who uses it a role in a challenge, or makes them an admin."""
 
     __tablename__ = "one_time_link"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
     challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))  # None: it makes an admin
     # whether it is the code of /setup, which is void as soon as there is an admin
     is_setup: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
+    role: Mapped[ChallengeRole] = mapped_column(server_default=ChallengeRole.OWNER)  # in the challenge
+    email: Mapped[str | None]  # where it was mailed to; None: shown on the command line
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
+    revoked_at: Mapped[datetime | None]
 
 
 class LoginSession(Base):
@@ -141,6 +145,19 @@ class LoginSession(Base):
     expires_at: Mapped[datetime]
     # True until the second factor is given; the session has no rights before that
     awaits_code: Mapped[bool] = mapped_column(default=False)
+
+
+class Viewing(Base):
+    """An organiser's session that sees a challenge with other eyes until a time; it ends with the session's token."""
+
+    __tablename__ = "viewing"
+    token_hash: Mapped[bytes] = mapped_column(
+        ForeignKey(LoginSession.token_hash, ondelete="CASCADE", onupdate="CASCADE"), primary_key=True
+    )
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), index=True)
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
+    is_visitor: Mapped[bool] = mapped_column(default=False)  # otherwise somebody who is logged in
+    until: Mapped[datetime]
 
 
 class SecondFactor(Base):

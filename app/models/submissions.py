@@ -35,6 +35,8 @@ class Method(Base):
     code_url: Mapped[str] = mapped_column(default="")
     is_baseline: Mapped[bool] = mapped_column(default=False)
     public_at: Mapped[datetime | None]  # when it became visible to everyone on the boards
+    hidden_at: Mapped[datetime | None]  # by an organiser; it is private until one shows it again
+    hide_reason: Mapped[str | None]
     revision: Mapped[int] = mapped_column(default=0)  # incremented when what boards show of it changes
     created_at: Mapped[datetime] = now_column()
 
@@ -93,6 +95,7 @@ class Upload(Base):
         ),
         Index("ix_upload_due", "state", "started_at"),
         Index("ix_upload_team", "team_id", "started_at", "id"),
+        Index("ix_upload_phase", "phase_id", "started_at", "id"),
         Index("ix_upload_person", "user_id", "state"),
     )
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
@@ -143,6 +146,7 @@ class ExtraSlot(Base):
     reason: Mapped[str]
     granted_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
     granted_at: Mapped[datetime] = now_column()
+    expires_at: Mapped[datetime | None]  # it can be used until then
     taken_back_at: Mapped[datetime | None]
 
 

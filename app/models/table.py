@@ -16,6 +16,14 @@ class Role(enum.StrEnum):
     ADMIN = "admin"
 
 
+class ChallengeRole(enum.StrEnum):
+    """What a person may do on the organisers' pages of a challenge, from most to least."""
+
+    OWNER = "owner"  # everything, also removing people, naming owners and releasing ground truth
+    ORGANISER = "organiser"
+    VIEWER = "viewer"  # reads, without addresses, archives and hidden values
+
+
 class Approval(enum.StrEnum):
     """An organiser's decision about a team, in challenges that require approval."""
 
@@ -261,6 +269,7 @@ TYPES: dict[Any, Any] = {
             Service,
         )
     },
+    ChallengeRole: enum_type(ChallengeRole, is_open=True),
     JobKind: enum_type(JobKind, is_open=True),
     ChallengeVisibility: enum_type(ChallengeVisibility, is_open=True),
     CreationRule: enum_type(CreationRule, is_open=True),

@@ -7,7 +7,7 @@ from sqlalchemy import Select, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.models import ChallengeOrganiser, Event, Member, Notification, Role, User
+from app.models import ChallengeOrganiser, ChallengeRole, Event, Member, Notification, Role, User
 from app.notifications.kinds import KINDS, Recipients
 from app.platform import Platform
 
@@ -46,7 +46,8 @@ def _recipients(event: Event) -> Select[int]:
             return select(Member.user_id).where(Member.challenge_id == event.challenge_id)
         case Recipients.ORGANISERS:
             return select(ChallengeOrganiser.user_id).where(
-                ChallengeOrganiser.challenge_id == event.challenge_id
+                ChallengeOrganiser.challenge_id == event.challenge_id,
+                ChallengeOrganiser.role != ChallengeRole.VIEWER,
             )
         case Recipients.ADMINS:
             return select(User.id).where(User.role == Role.ADMIN)

@@ -1,23 +1,32 @@
 """JSON API: approval and suspension of teams."""
 
-from typing import Annotated
+from enum import Enum
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
 from app.core.access import Action
 from app.organising import approvals
-from app.organising.approvals import ApprovalRule, Suspension, TeamList, TeamRefusal, TeamSearch
+from app.organising.approvals import ApprovalRule, Suspension, TeamList, TeamRefusal, TeamSearch, TeamSheet
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
-router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=[requires(Action.ORGANISE)])
+TAGS: Final[list[str | Enum]] = ["organisers"]
+reading = APIRouter(prefix="/api/v1/organise", tags=TAGS, dependencies=[requires(Action.READ_ORGANISING)])
+router = APIRouter(prefix="/api/v1/organise", tags=TAGS, dependencies=[requires(Action.ORGANISE)])
 
 
-@router.get("/challenges/{challenge}/teams")
+@reading.get("/challenges/{challenge}/teams")
 def teams(
     platform: ThePlatform, actor: CurrentActor, challenge: str, search: Annotated[TeamSearch, Query()]
 ) -> TeamList:
     """List the teams of a challenge that you organise, newest first, 50 per page."""
     return approvals.teams(platform, actor, challenge, search)
+
+
+@reading.get("/teams/{team_id}")
+def team(platform: ThePlatform, actor: CurrentActor, team_id: int) -> TeamSheet:
+    """Get a team with its members, its use of quotas, and its extra slots."""
+    return approvals.team_sheet(platform, actor, team_id)
 
 
 @router.put("/challenges/{challenge}/approvals", status_code=204)

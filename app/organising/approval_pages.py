@@ -13,12 +13,13 @@ from app.organising import approvals
 from app.organising.approvals import ApprovalRule, Suspension, TeamRefusal, TeamSearch, TeamState
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 
+reading = APIRouter(prefix="/organise", dependencies=[requires(Action.READ_ORGANISING)])
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
 TextField = Annotated[str, Form()]
 
 
-@router.get("/challenges/{challenge}/teams")
+@reading.get("/challenges/{challenge}/teams")
 def teams(
     request: Request,
     platform: ThePlatform,
@@ -32,6 +33,13 @@ def teams(
     older = f"/organise/challenges/{challenge}/teams?{urlencode(words)}" if found.next else None
     form = {"text": search.text, "state": search.state.value}
     return render(request, "approvals/teams.html", list=found, form=form, older=older, states=list(TeamState))
+
+
+@reading.get("/teams/{team_id}")
+def team(request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
+    """Show a team with its members, its use of quotas, and its extra slots."""
+    sheet = approvals.team_sheet(platform, actor, team_id)
+    return render(request, "approvals/team.html", sheet=sheet, list=sheet)
 
 
 @router.post("/challenges/{challenge}/approvals")

@@ -8,16 +8,21 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, func, select, true
+from sqlalchemy import ColumnElement, func, literal, select, true
 from sqlalchemy.orm import Session
 
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import ConflictError, NotFoundError
-from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team
+from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team, User
+from app.organising.submissions import read_challenge
 from app.people import teams as memberships
 from app.people.teams import record
 from app.platform import Platform
+from app.submissions import quotas
+from app.submissions.quotas import QuotaLine, SlotView
 
 LARGEST_ID = 2**63 - 1
 Reason = Annotated[str, Field(min_length=1, max_length=1000, description="shown to the team")]
@@ -93,12 +98,7 @@ class TeamList:
     waiting: int  # teams waiting for an organiser's decision
     teams: tuple[TeamRow, ...]
     next: int | None
-
-
-def organised_challenge(session: Session, actor: Actor, code: str) -> Challenge | None:
-    """Return a challenge that the actor organises, or None."""
-    theirs = rows_for(actor, Action.ORGANISE, challenge=Challenge.id)
-    return session.scalar(select(Challenge).where(Challenge.code == code, theirs))
+    is_viewed: bool = False  # the reader may only read
 
 
 def organised_team(session: Session, actor: Actor, team_id: int) -> Team | None:
@@ -117,6 +117,78 @@ def _is_in(state: TeamState) -> ColumnElement[bool]:
         case TeamState.SUSPENDED:
             return Team.suspended_at.is_not(None)
     return true()
+
+
+@dataclass(frozen=True, slots=True)
+class TeamMember:
+    """A member of a team, as organisers see them."""
+
+    id: int
+    name: str
+    email: str  # empty for viewers
+    is_owner: bool
+    joined_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaUseOfPhase:
+    """What a team has left in a phase that is not over."""
+
+    phase: PhaseView
+    lines: tuple[QuotaLine, ...]
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSheet:
+    """A team with its members, its use of quotas and its extra slots, as organisers see it."""
+
+    challenge: str
+    challenge_title: str
+    approves_teams: bool
+    is_viewed: bool
+    team: TeamRow
+    members: tuple[TeamMember, ...]  # the first ones
+    quotas: tuple[QuotaUseOfPhase, ...]
+    slots: tuple[SlotView, ...]  # the latest
+
+
+MOST_MEMBERS = 100  # on the page of a team
+
+
+def team_sheet(platform: Platform, actor: Actor, team_id: int) -> TeamSheet:
+    """Return a team of a challenge that the actor organises or views. Raises NotFoundError."""
+    theirs = rows_for(actor, Action.READ_ORGANISING, challenge=Team.challenge_id)
+    with platform.snapshot() as session:
+        team = session.scalar(select(Team).where(Team.id == team_id, theirs))
+        if team is None:
+            raise NotFoundError(f"there is no team {team_id} in a challenge that you organise")
+        challenge = session.get_one(Challenge, team.challenge_id)
+        [row] = select_teams(session, challenge.id, TeamSearch(after=team_id + 1), 1)
+        is_viewed = actor.views_challenge(challenge.id)
+        address = literal("") if is_viewed else User.email
+        people = (
+            select(User.id, User.name, address, Member.is_owner, Member.joined_at)
+            .join(Member, Member.user_id == User.id)
+            .where(Member.team_id == team_id)
+            .order_by(~Member.is_owner, Member.joined_at, User.id)
+            .limit(MOST_MEMBERS)
+        )
+        members = tuple(TeamMember(*each) for each in session.execute(people))
+        slots = quotas.slot_views(session, None, team_id=team_id)
+        phases = [each for each in challenges.phases_of(session, challenge.code) if not each.is_over]
+        use = tuple(_use_of(session, phase, team_id) for phase in phases if phase.quotas)
+    return TeamSheet(
+        challenge.code, challenge.title, challenge.approves_teams, is_viewed, row, members, use, slots.rows
+    )
+
+
+def _use_of(session: Session, phase: PhaseView, team_id: int) -> QuotaUseOfPhase:
+    tasks = tuple(dict.fromkeys(each.task for each in challenges.offered_competitions(phase)))
+    used = quotas.usage(session, phase, team_id, 0)  # no person: what the team has left
+    return QuotaUseOfPhase(
+        phase, quotas.quota_lines(challenges.now(session), phase.quotas, tasks, used), tasks
+    )
 
 
 def select_teams(session: Session, challenge_id: int, search: TeamSearch, limit: int) -> list[TeamRow]:
@@ -153,12 +225,12 @@ PAGE = 50  # teams
 
 
 def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) -> TeamList:
-    """Return a page of the teams of a challenge that the actor organises.
+    """Return a page of the teams of a challenge that the actor organises or views.
 
     Raises NotFoundError.
     """
     with platform.snapshot() as session:
-        found = _challenge(session, actor, challenge)
+        found = read_challenge(session, actor, challenge)
         rows = select_teams(session, found.id, search, PAGE + 1)
         return TeamList(
             challenge=found.code,
@@ -167,14 +239,8 @@ def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) 
             waiting=count_waiting(session, found.id),
             teams=tuple(rows[:PAGE]),
             next=rows[PAGE - 1].id if len(rows) > PAGE else None,
+            is_viewed=actor.views_challenge(found.id),
         )
-
-
-def _challenge(session: Session, actor: Actor, code: str) -> Challenge:
-    found = organised_challenge(session, actor, code)
-    if found is None:
-        raise NotFoundError(f"you are not an organiser of challenge {code!r}")
-    return found
 
 
 def set_approval_rule(platform: Platform, actor: Actor, challenge: str, rule: ApprovalRule) -> None:
@@ -183,7 +249,7 @@ def set_approval_rule(platform: Platform, actor: Actor, challenge: str, rule: Ap
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        found = _challenge(session, actor, challenge)
+        found = read_challenge(session, actor, challenge, Action.ORGANISE)
         before = {"approves_teams": found.approves_teams}
         found.approves_teams = rule.approves_teams
         audit.record(

@@ -1,39 +1,69 @@
-"""HTML pages: audit log."""
+"""HTML pages: the audit log, of all challenges or of one."""
 
 from typing import Annotated
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app.core import audit as core_audit
-from app.core.access import Action, Actor
-from app.core.audit import RecordPage, Search
-from app.platform import Platform
-from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+from app.core.access import Action
+from app.core.rate_limits import Limited
+from app.organising import audit as organising_audit
+from app.organising import audit_api
+from app.organising.audit import TOPICS, AuditQuery
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 
-PAGE = 50  # records
-
-
-def read_page(platform: Platform, actor: Actor, search: Search) -> RecordPage:
-    """Return a page of the audit records that the actor may read, newest first."""
-    with platform.transaction() as session:
-        found = core_audit.records(session, actor, search, PAGE + 1)
-    return RecordPage(tuple(found[:PAGE]), found[PAGE - 1].id if len(found) > PAGE else None)
-
+READ = requires(Action.READ_AUDIT)
 
 router = APIRouter()
 
 
-@router.get("/audit", dependencies=[requires(Action.READ_AUDIT)])
+@router.get("/audit", dependencies=[READ])
 def audit(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    search: Annotated[Search, Query()],
+    search: Annotated[AuditQuery, Query()],
 ) -> Response:
     """List audit records, newest first."""
-    page = read_page(platform, actor, search)
-    words = search.model_dump(exclude={"before"}, exclude_none=True, exclude_defaults=True)
-    older = f"/audit?{urlencode({**words, 'before': page.next})}" if page.next else None
-    return render(request, "audit/audit.html", page=page, form=words, older=older)
+    return _page(request, platform, actor, search, "/audit")
+
+
+@router.get("/organise/challenges/{challenge}/audit", dependencies=[READ])
+def of_challenge(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    search: Annotated[AuditQuery, Query()],
+) -> Response:
+    """List what was done in a challenge, newest first."""
+    here = f"/organise/challenges/{quote(challenge)}/audit"
+    return _page(request, platform, actor, search.model_copy(update={"challenge": challenge}), here)
+
+
+def _page(
+    request: Request, platform: ThePlatform, actor: CurrentActor, search: AuditQuery, here: str
+) -> Response:
+    page = organising_audit.page(platform, actor, search)
+    words = search.model_dump(
+        mode="json", exclude={"before", "challenge"}, exclude_none=True, exclude_defaults=True
+    )
+    return render(
+        request,
+        "audit/audit.html",
+        page=page,
+        form=words,
+        here=here,
+        older=f"{here}?{urlencode({**words, 'before': page.next})}" if page.next else None,
+        words=urlencode(words),
+        topics=TOPICS,
+    )
+
+
+router.add_api_route(
+    "/organise/challenges/{challenge}/audit.csv",
+    audit_api.csv,
+    methods=["GET"],
+    dependencies=[READ, limited(Limited.VIEW)],
+)

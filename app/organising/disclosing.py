@@ -11,12 +11,12 @@ from app.challenges.challenges import PhaseView, quotas_of_new_phase
 from app.challenges.disclosure import Exposure, Terms, bits_so_far, change_refusal, disclosures_so_far
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, MalformedError
+from app.core.errors import ConflictError, ForbiddenError, MalformedError
 from app.jobs import queue
 from app.models import Disclosure, Phase, Result
-from app.organising.overview import _organised
 from app.platform import Platform
 from app.results import exposure, ladder
+from app.submissions.quotas import organised_phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> Disclosu
     Raises NotFoundError, also for a phase that the actor does not organise.
     """
     with platform.transaction() as session:
-        phase = _organised(session, actor, phase_id)
+        phase = organised_phase(session, actor, phase_id)
         has_results = exposure.has_results(session, phase_id)
     terms = Terms(phase.disclosure, phase.details_at_close, phase.only_complete)
     refusals = {
@@ -79,7 +79,7 @@ def exposure_page(
     Raises NotFoundError as `disclosure_page` does.
     """
     with platform.transaction() as session:
-        phase = _organised(session, actor, phase_id)
+        phase = organised_phase(session, actor, phase_id)
         found = exposure.uses(session, phase_id, after, TEAMS)
         rows = disclosures_so_far(phase, exposure.terms_changes(session, phase_id))
     return phase, tuple(
@@ -99,10 +99,15 @@ def change_disclosure(
     if wanted.disclosure is Disclosure.FULL and not wanted.annotation_is_public:
         raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
     with platform.transaction() as session:
-        phase = _organised(session, actor, phase_id)
+        phase = organised_phase(session, actor, phase_id)
         stored = session.get_one(Phase, phase_id, with_for_update=True)
         before = Terms(stored.disclosure, stored.details_at_close, stored.only_complete)
         after = Terms(wanted.disclosure, wanted.details_at_close, wanted.only_complete)
+        releases = after.disclosure is Disclosure.FULL or after.details_at_close
+        if releases and after != before and not actor.owns_challenge(phase.challenge_id):
+            raise ForbiddenError(
+                "Only owners of the challenge show everything of a phase, because that makes its annotation known"
+            )
         refusal = change_refusal(
             before,
             after,

@@ -1,20 +1,42 @@
-"""The organiser's overview of phases, their queues and failed runs."""
+"""What needs an organiser, and how it goes: their challenges as cards, and the overview of each."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
+from sqlalchemy import distinct, func, literal, select
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
+import scoring
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView
-from app.core.access import Actor
-from app.core.errors import NotFoundError
-from app.evaluation import rescoring, scoring, similarity
+from app.challenges.challenges import PhaseState, PhaseView
+from app.core.access import Action, Actor, rows_for
+from app.evaluation import rescoring, similarity
+from app.evaluation import scoring as scoring_runs
 from app.evaluation.rescoring import RescoreView, UndecidedCursor
 from app.evaluation.scoring import EMPTY_QUEUE, WaitingForRepair
 from app.jobs import heartbeats
-from app.models import RunState
+from app.models import (
+    Approval,
+    Challenge,
+    Heartbeat,
+    Method,
+    Result,
+    ResultState,
+    RunState,
+    Service,
+    Submission,
+    Team,
+    Upload,
+)
+from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
 from app.platform import Platform
+
+LATEST = 8  # rows of the table
+LATEST_INVALID = 100  # uploads whose problems are counted
+RECENTLY = timedelta(days=30)  # how far back they go
+MOST_PROBLEMS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +67,87 @@ class Overview:
     lacks_worker: bool
 
 
-def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
-    found = next((each for each in challenges.organised_phases(session, actor) if each.id == phase_id), None)
-    if found is None:
-        raise NotFoundError(f"there is no phase {phase_id}")
-    return found
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that waits for an organiser, and the page where it is dealt with."""
+
+    title: str
+    text: str
+    address: str
+    link: str  # what it says
+    is_blocking: bool = False  # nobody can submit until then
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A challenge in the list of one's own."""
+
+    code: str
+    title: str
+    is_viewed: bool  # the reader may only read
+    phases: tuple[PhaseView, ...]
+    teams: int
+    results: int
+    queued: int
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """One's challenges, newest first."""
+
+    challenges: tuple[Card, ...]
+    lacks_worker: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many uploads of a challenge came how far."""
+
+    uploads: int
+    valid: int
+    submitted: int
+    scored: int
+    public: int
+
+    @property
+    def steps(self) -> tuple[tuple[str, int], ...]:
+        """Each step with its number."""
+        return (
+            ("uploads", self.uploads),
+            ("valid", self.valid),
+            ("submitted", self.submitted),
+            ("scored", self.scored),
+            ("public", self.public),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FrequentProblem:
+    """A problem in the reports of recent uploads, with an example."""
+
+    code: str
+    uploads: int  # that have it
+    teams: int
+    example: str
+    upload: str  # the id of the one with the example
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeOverview:
+    """What an organiser sees first of a challenge."""
+
+    code: str
+    title: str
+    is_viewed: bool
+    phases: tuple[OrganiserPhase, ...]
+    needs: tuple[Need, ...]
+    funnel: Funnel
+    teams: int
+    workers: int
+    oldest_queued: timedelta | None
+    latest: tuple[TableRow, ...]
+    problems: tuple[FrequentProblem, ...]
 
 
 def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None = None) -> Overview:
@@ -58,17 +156,43 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
     following: the page of a re-scoring's undecided runs, by default the first.
     """
     with platform.transaction() as session:
-        phases = challenges.organised_phases(session, actor)
-        queues, beyond = scoring.queues(session)
-        damaged = scoring.waiting_for_repair(session)
-        rescores = rescoring.open_rescores(session, following)
-        newest, shown = challenges.truth_versions(session)
-        not_offered = challenges.reasons_not_offered(session)
-        alike = similarity.count_open(session)
-        may_wait = RunState.QUEUED in beyond or any(
-            queues.get(phase.id, EMPTY_QUEUE).queued for phase in phases
-        )
-        lacks_worker = may_wait and not heartbeats.alive_workers(session)
+        return load_overview(session, challenges.organised_phases(session, actor), following)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseList:
+    """The phases of a challenge."""
+
+    code: str
+    title: str
+    is_viewed: bool
+    phases: tuple[OrganiserPhase, ...]
+    lacks_worker: bool
+
+
+def phases_of(
+    platform: Platform, actor: Actor, code: str, following: UndecidedCursor | None = None
+) -> PhaseList:
+    """Return the phases of a challenge, as `overview` does. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        challenge = read_challenge(session, actor, code)
+        found = load_overview(session, challenges.phases_of(session, code), following)
+    is_viewed = actor.views_challenge(challenge.id)
+    return PhaseList(challenge.code, challenge.title, is_viewed, found.phases, found.lacks_worker)
+
+
+def load_overview(
+    session: Session, phases: Collection[PhaseView], following: UndecidedCursor | None = None
+) -> Overview:
+    """Return these phases with what an organiser sees of them."""
+    queues, beyond = scoring_runs.queues(session)
+    damaged = scoring_runs.waiting_for_repair(session)
+    rescores = rescoring.open_rescores(session, [phase.id for phase in phases], following)
+    newest, shown = challenges.truth_versions(session)
+    not_offered = challenges.reasons_not_offered(session)
+    alike = similarity.count_open(session)
+    may_wait = RunState.QUEUED in beyond or any(queues.get(phase.id, EMPTY_QUEUE).queued for phase in phases)
+    lacks_worker = may_wait and not heartbeats.alive_workers(session)
     found = tuple(
         OrganiserPhase(
             phase=phase,
@@ -80,7 +204,7 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
             shown_ground_truth=shown.get(phase.id, 0),
             rescore=rescores.get(phase.id),
             not_offered=not_offered.get(phase.id, {}),
-            stopped_counting=queue.results == scoring.MAX_COUNT,
+            stopped_counting=queue.results == scoring_runs.MAX_COUNT,
             more_queued=RunState.QUEUED in beyond,
             more_failed=RunState.FAILED in beyond,
             damaged=damaged.get(phase.id, ()),
@@ -89,3 +213,211 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
         for phase in phases
     )
     return Overview(found, lacks_worker)
+
+
+def needs_of(code: str, phases: Iterable[OrganiserPhase], waiting_teams: int) -> tuple[Need, ...]:
+    """Return what waits for an organiser, what keeps people from submitting first."""
+    here = f"/organise/challenges/{code}"
+    found = [need for row in phases for need in _needs_of_phase(here, row)]
+    if waiting_teams:
+        title = (
+            f"{waiting_teams} teams wait for approval" if waiting_teams > 1 else "1 team waits for approval"
+        )
+        found.append(Need(title, "", f"{here}/teams?state=waiting", "Decide"))
+    return tuple(sorted(found, key=lambda need: not need.is_blocking))
+
+
+def _needs_of_phase(here: str, row: OrganiserPhase) -> Iterator[Need]:
+    phase, truth = row.phase, f"{here}/ground-truth#phase-{row.phase.id}"
+    if not row.ground_truth and phase.state is not PhaseState.CLOSED:
+        yield Need(
+            f"Nobody can submit to {phase.image_set}",
+            "It has no ground truth.",
+            truth,
+            "Add ground truth",
+            is_blocking=True,
+        )
+    elif phase.state is not PhaseState.CLOSED:
+        for title, reason in _closed_tasks(row):
+            text = f"The annotation of {phase.image_set} lacks what it needs: {reason}."
+            yield Need(
+                f"Nobody can submit to {title}", text, truth, "Look at the annotation", is_blocking=True
+            )
+    if row.failed:
+        title = f"{row.failed} {'run' if row.failed == 1 else 'runs'} of {phase.image_set} failed"
+        where = f"{here}/submissions?state=failed&phase={phase.image_set}"
+        yield Need(title, "Errors on our side; nothing was counted.", where, "Run again")
+    for each in row.damaged:
+        title = f"{each.runs} {'run waits' if each.runs == 1 else 'runs wait'} for a repair"
+        yield Need(title, f"A {each.what} on the server is damaged; its admins see which.", truth, "Details")
+    if row.rescore and row.rescore.failed:
+        title = f"The re-scoring of {phase.image_set} waits for {row.rescore.failed} decisions"
+        yield Need(title, "The boards switch once all are made.", truth, "Decide")
+    if row.alike:
+        title = f"{row.alike} similar {'pair' if row.alike == 1 else 'pairs'} of methods in {phase.image_set}"
+        yield Need(title, "", f"/organise/phases/{phase.id}/alike", "Compare")
+
+
+def _closed_tasks(row: OrganiserPhase) -> Iterator[tuple[str, str]]:
+    """Yield the tasks none of whose competitions is offered, each with the reason."""
+    tasks: dict[str, list[int]] = {}
+    for each in scoring.competitions(row.phase.dataset):
+        tasks.setdefault(each.task, []).append(each.number)
+    for numbers in tasks.values():
+        if all(number in row.not_offered for number in numbers):
+            title = scoring.competition_of(row.phase.dataset, numbers[0]).title.lower()
+            yield title, row.not_offered[numbers[0]]
+
+
+def cards(platform: Platform, actor: Actor) -> Cards:
+    """Return the challenges that the actor organises or views, with what needs them."""
+    with platform.snapshot() as session:
+        theirs = rows_for(actor, Action.READ_ORGANISING, challenge=Challenge.id)
+        statement = select(Challenge.id, Challenge.code, Challenge.title).where(theirs)
+        listed = session.execute(statement.order_by(Challenge.id.desc())).all()
+        found = load_overview(session, challenges.read_phases(session, actor))
+        teams = _teams(session, [each.id for each in listed])
+    return Cards(
+        tuple(_card(actor, each.id, each.code, each.title, found.phases, teams) for each in listed),
+        found.lacks_worker,
+    )
+
+
+def _card(
+    actor: Actor,
+    challenge_id: int,
+    code: str,
+    title: str,
+    phases: Sequence[OrganiserPhase],
+    teams: Mapping[int, tuple[int, int]],
+) -> Card:
+    own = [row for row in phases if row.phase.challenge_id == challenge_id]
+    total, waiting = teams.get(challenge_id, (0, 0))
+    return Card(
+        code=code,
+        title=title,
+        is_viewed=actor.views_challenge(challenge_id),
+        phases=tuple(row.phase for row in own),
+        teams=total,
+        results=sum(row.results for row in own),
+        queued=sum(row.queued + row.running for row in own),
+        needs=needs_of(code, own, waiting),
+    )
+
+
+def _teams(session: Session, challenge_ids: Collection[int]) -> dict[int, tuple[int, int]]:
+    """Count, by challenge, the teams and those that wait for approval."""
+    waits = func.count().filter(Team.approval == Approval.WAITING)
+    statement = select(Team.challenge_id, func.count(), waits).where(Team.challenge_id.in_(challenge_ids))
+    rows = session.execute(statement.group_by(Team.challenge_id))
+    return {challenge: (total, waiting) for challenge, total, waiting in rows}
+
+
+def challenge_overview(platform: Platform, actor: Actor, code: str) -> ChallengeOverview:
+    """Return what an organiser sees first of a challenge. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        challenge = read_challenge(session, actor, code)
+        phases = {each.id: each for each in challenges.phases_of(session, code)}
+        found = load_overview(session, phases.values())
+        total, waiting = _teams(session, [challenge.id]).get(challenge.id, (0, 0))
+        latest = load_rows(session, actor, phases, statement_of(challenge.id, TableQuery(), (), None, LATEST))
+        return ChallengeOverview(
+            code=challenge.code,
+            title=challenge.title,
+            is_viewed=actor.views_challenge(challenge.id),
+            phases=found.phases,
+            needs=needs_of(challenge.code, found.phases, waiting),
+            funnel=_funnel(session, phases),
+            teams=total,
+            workers=_workers(session),
+            oldest_queued=_oldest_queued(session, phases),
+            latest=tuple(latest),
+            problems=_frequent_problems(session, phases),
+        )
+
+
+def _funnel(session: Session, phase_ids: Iterable[int]) -> Funnel:
+    ids = list(phase_ids)
+    is_scored = Result.state == ResultState.SCORED
+    reached = (
+        select(
+            Submission.upload_id,
+            func.bool_or(is_scored).label("scored"),
+            func.bool_or(is_scored & Method.public_at.is_not(None)).label("public"),
+        )
+        .join(Method, Submission.method_id == Method.id)
+        .join(Result, Result.submission_id == Submission.id)
+        .where(Submission.phase_id.in_(ids))
+        .group_by(Submission.upload_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            func.count(),
+            func.count().filter(Upload.valid.is_(True)),
+            func.count(reached.c.upload_id),
+            func.count().filter(reached.c.scored),
+            func.count().filter(reached.c.public),
+        )
+        .select_from(Upload)
+        .outerjoin(reached, reached.c.upload_id == Upload.id)
+        .where(Upload.phase_id.in_(ids))
+    )
+    return Funnel(*session.execute(statement).one())
+
+
+def _workers(session: Session) -> int:
+    alive = Heartbeat.seen_at > func.clock_timestamp() - heartbeats.ALIVE
+    statement = select(func.count()).where(Heartbeat.service == Service.WORKER, alive)
+    return session.scalar(statement) or 0
+
+
+def _oldest_queued(session: Session, phase_ids: Iterable[int]) -> timedelta | None:
+    """Return how long the oldest submission whose result is pending has waited."""
+    pending = (Result.phase_id.in_(list(phase_ids)), Result.state == ResultState.PENDING)
+    oldest = select(func.min(Submission.created_at)).join(Result, Result.submission_id == Submission.id)
+    return session.scalar(select(func.clock_timestamp() - oldest.where(*pending).scalar_subquery()))
+
+
+def _frequent_problems(session: Session, phase_ids: Iterable[int]) -> tuple[FrequentProblem, ...]:
+    """Return the most frequent problems in the latest invalid uploads of the last days, with the newest example."""
+    recent = (
+        select(Upload.id, Upload.team_id, Upload.report, Upload.started_at)
+        .where(
+            Upload.phase_id.in_(list(phase_ids)),
+            Upload.valid.is_(False),
+            Upload.started_at > func.clock_timestamp() - RECENTLY,
+        )
+        .order_by(Upload.started_at.desc())
+        .limit(LATEST_INVALID)
+        .subquery()
+    )
+    problem = func.jsonb_array_elements(recent.c.report["problems"]).table_valued("value").render_derived()
+    field = problem.c.value.op("->>")
+    place = func.nullif(func.concat_ws(":", field("file"), field("line")), "")
+    listed = (
+        select(
+            field("code").label("code"), func.concat_ws(": ", place, field("message")).label("line"),
+            recent.c.id, recent.c.team_id, recent.c.started_at,
+        )
+        .select_from(recent.join(problem, literal(True)))
+        .subquery()
+    )  # fmt: skip
+    uploads = func.count(distinct(listed.c.id))
+    newest = listed.c.started_at.desc()
+    statement = (
+        select(
+            listed.c.code,
+            uploads,
+            func.count(distinct(listed.c.team_id)),
+            func.array_agg(aggregate_order_by(listed.c.line, newest))[1],
+            func.array_agg(aggregate_order_by(listed.c.id, newest))[1],
+        )
+        .group_by(listed.c.code)
+        .order_by(uploads.desc(), listed.c.code)
+        .limit(MOST_PROBLEMS)
+    )
+    return tuple(
+        FrequentProblem(code or "", count, teams, line, str(upload))
+        for code, count, teams, line, upload in session.execute(statement)
+    )

@@ -1,15 +1,18 @@
-"""HTML pages: the overview and re-scoring, for organisers."""
+"""HTML pages: one's challenges, the overview of each, its phases, and re-scoring, for organisers."""
 
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.evaluation import rescoring
 from app.evaluation.rescoring import RescoreChoice, UndecidedCursor
 from app.organising import overview as organising_overview
+from app.platform import Platform
+from app.submissions import quotas
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 
 RunNumber = Annotated[
@@ -28,36 +31,86 @@ def following_of(rescore: RescoreNumber = None, after: RunNumber = None) -> Unde
 
 TheFollowing = Annotated[UndecidedCursor | None, Depends(following_of)]
 
+reading = APIRouter(prefix="/organise", dependencies=[requires(Action.READ_ORGANISING)])
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
 
-@router.get("")
-def overview(
-    request: Request, platform: ThePlatform, actor: CurrentActor, following: TheFollowing
+@reading.get("")
+def challenges(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """List your challenges with what needs you."""
+    return render(request, "organisers/challenges.html", cards=organising_overview.cards(platform, actor))
+
+
+@reading.get("/challenges/{challenge}")
+def overview(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Show what needs you in a challenge, how far uploads came, and what arrived last."""
+    view = organising_overview.challenge_overview(platform, actor, challenge)
+    return render(request, "organisers/overview.html", view=view)
+
+
+@reading.get("/challenges/{challenge}/phases")
+def phases(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """List the phases of a challenge with their dates, quotas and queues."""
+    return _phases(request, platform, actor, challenge, "organisers/phases.html")
+
+
+@router.get("/challenges/{challenge}/ground-truth")
+def ground_truth(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, following: TheFollowing
 ) -> Response:
-    """List every phase of your challenges with its queue."""
-    found = organising_overview.overview(platform, actor, following)
-    return render(
-        request,
-        "organisers/overview.html",
-        phases=found.phases,
-        following=following,
-        lacks_worker=found.lacks_worker,
+    """Show the ground truth of each phase of a challenge, what it lacks, and re-scorings."""
+    return _phases(request, platform, actor, challenge, "organisers/ground_truth.html", following)
+
+
+def _phases(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    template: str,
+    following: UndecidedCursor | None = None,
+) -> Response:
+    view = organising_overview.phases_of(platform, actor, challenge, following)
+    return render(request, template, view=view, following=following)
+
+
+@router.get("/phases/{phase_id}/ground-truth")
+def ground_truth_of_phase(
+    platform: ThePlatform, actor: CurrentActor, phase_id: int, following: TheFollowing
+) -> Response:
+    """Redirect to the page with the ground truth of a phase."""
+    phase = quotas.phase_to_organise(platform, actor, phase_id)
+    query = f"?rescore={following.rescore}&after={following.run}" if following else ""
+    address = f"/organise/challenges/{quote(phase.challenge)}/ground-truth{query}#phase-{phase_id}"
+    return RedirectResponse(address, status_code=303)
+
+
+def _to_phase(phase_id: int | None, query: str = "") -> Response:
+    return RedirectResponse(
+        f"/organise/phases/{phase_id}/ground-truth{query}" if phase_id else "/organise", status_code=303
     )
+
+
+PhaseField = Annotated[int | None, Form(description="to return to")]
 
 
 @router.post("/phases/{phase_id}/rescore")
 def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
     """Score every result on a phase's boards again."""
     rescoring.rescore_phase(platform, actor, phase_id)
-    return RedirectResponse("/organise", status_code=303)
+    return _to_phase(phase_id)
 
 
 @router.post("/results/{result_id}/rescore")
-def rescore_result(platform: ThePlatform, actor: CurrentActor, result_id: int) -> Response:
+def rescore_result(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    result_id: int,
+    submission: Annotated[int | None, Form(description="to return to")] = None,
+) -> Response:
     """Score one result again."""
     rescoring.rescore_one_result(platform, actor, result_id)
-    return RedirectResponse("/organise", status_code=303)
+    return RedirectResponse(f"/submissions/{submission}" if submission else "/organise", status_code=303)
 
 
 class DecisionForm(BaseModel):
@@ -69,11 +122,6 @@ class DecisionForm(BaseModel):
     rescore: int | None = None
     after: int | None = None
 
-    def page(self) -> str:
-        """Return the URL of that page."""
-        query = f"?rescore={self.rescore}&after={self.after}" if self.rescore and self.after else ""
-        return f"/organise{query}" + (f"#phase-{self.phase}" if self.phase else "")
-
 
 @router.post("/runs/{run_id}/decision")
 def decide(
@@ -81,18 +129,22 @@ def decide(
 ) -> Response:
     """Decide about a result that a re-scoring could not score."""
     rescoring.decide(platform, actor, run_id, form.choice, form.reason)
-    return RedirectResponse(form.page(), status_code=303)
+    return _to_phase(
+        form.phase, f"?rescore={form.rescore}&after={form.after}" if form.rescore and form.after else ""
+    )
 
 
 @router.post("/rescores/{rescore_id}/retry")
-def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Response:
+def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int, phase: PhaseField = None) -> Response:
     """Retry the failed runs of a re-scoring."""
     rescoring.retry(platform, actor, rescore_id)
-    return RedirectResponse("/organise", status_code=303)
+    return _to_phase(phase)
 
 
 @router.post("/rescores/{rescore_id}/abandon")
-def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Response:
+def abandon(
+    platform: ThePlatform, actor: CurrentActor, rescore_id: int, phase: PhaseField = None
+) -> Response:
     """Abandon a re-scoring; the boards do not change."""
     rescoring.abandon(platform, actor, rescore_id)
-    return RedirectResponse("/organise", status_code=303)
+    return _to_phase(phase)

@@ -38,7 +38,7 @@ UTC_INPUT = "%Y-%m-%dT%H:%M"
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 # the empty form of extra slots; its reason has its own name, because the page has two forms with a reason
-SLOTS: Final = {"team": "", "task": "", "number": "1", "slot_reason": ""}
+SLOTS: Final = {"team": "", "task": "", "number": "1", "expires_at": "", "slot_reason": ""}
 
 
 def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
@@ -156,6 +156,12 @@ def change(
     return RedirectResponse(f"/organise/phases/{phase_id}", status_code=303)
 
 
+def new_slots(form: Mapping[str, Any]) -> NewSlots:
+    """Convert a form to an API request; its last day is in UTC and counts as a whole. Raises ValidationError."""
+    day = form["expires_at"]
+    return NewSlots.model_validate({**form, "expires_at": day and f"{day}T23:59:59Z"})
+
+
 @router.post("/phases/{phase_id}/slots")
 def grant(
     request: Request,
@@ -168,7 +174,7 @@ def grant(
     slots = values_of(sent, NewSlots) | {"reason": sent.get("slot_reason", "")}
     shown = {name: slots[name.removeprefix("slot_")] for name in SLOTS}
     try:
-        quotas.grant(platform, actor, phase_id, NewSlots.model_validate(slots))
+        quotas.grant(platform, actor, phase_id, new_slots(slots))
     except ValidationError as error:
         problems = {
             "slot_" + name if name == "reason" else name: text for name, text in field_errors(error).items()
@@ -177,6 +183,9 @@ def grant(
     except MalformedError as error:
         field, _, message = str(error).partition(": ")
         return _page(request, phase_id, slots=shown, problems={field: message})
+    back = sent.get("back_to_team", "")
+    if isinstance(back, str) and back.isascii() and back.isdecimal():
+        return RedirectResponse(f"/organise/teams/{back}", status_code=303)
     return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)
 
 
@@ -186,7 +195,10 @@ def take_back(
     actor: CurrentActor,
     slot_id: int,
     reason: Annotated[str, Form(max_length=1000)] = "",
+    team: Annotated[int | None, Form(description="to return to")] = None,
 ) -> Response:
     """Revoke an unused extra slot."""
     phase_id = quotas.revoke_slot(platform, actor, slot_id, reason)
+    if team is not None:
+        return RedirectResponse(f"/organise/teams/{team}", status_code=303)
     return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)

@@ -1,18 +1,25 @@
-"""HTML pages: links that make organisers and admins, and the organisers of a challenge."""
+"""HTML pages: links that give roles, and the people of a challenge."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
 
 from app.core.access import Action
-from app.core.errors import MalformedError
+from app.core.rate_limits import Limited
+from app.models import ChallengeRole
 from app.organising import roles
-from app.organising.roles import OrganisedChallenge
+from app.organising.roles import NewInvitation, NewRole, OrganisedChallenge
 from app.people import sessions
 from app.people.login_pages import logged_in
-from app.web.dependencies import SESSION_COOKIE, CurrentActor, ThePlatform, render, requires
+from app.web.dependencies import SESSION_COOKIE, CurrentActor, ThePlatform, limited, render, requires
+from app.web.forms import SentForm, field_errors, values_of
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 router = APIRouter()
 
@@ -33,51 +40,81 @@ def take_role(request: Request, platform: ThePlatform, actor: CurrentActor, toke
     return logged_in(request, platform, token_of_session, "/organise")
 
 
-@router.get("/organise/challenges/{challenge}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
-def organisers(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
-    """List the organisers of a challenge."""
-    return _organisers(request, roles.organised_challenge(platform, actor, challenge), "", None)
+HERE = "/organise/challenges/{challenge}/organisers"
 
 
-def _organisers(
-    request: Request, challenge: OrganisedChallenge, email: str, problem: str | None, code: int = 200
+@router.get(HERE, dependencies=[requires(Action.READ_PEOPLE)])
+def people(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """List the people of a challenge and the open invitations."""
+    return _people(request, roles.organised_challenge(platform, actor, challenge))
+
+
+def _people(
+    request: Request,
+    challenge: OrganisedChallenge,
+    form: Mapping[str, str] = NOTHING,
+    problems: Mapping[str, str] = NOTHING,
+    link: str | None = None,
 ) -> Response:
-    problems = {"email": problem} if problem else {}
     return render(
         request,
         "roles/organisers.html",
-        code=code,
+        code=422 if problems else 200,
         challenge=challenge,
-        form={"email": email},
+        form=form,
         problems=problems,
+        link=link,
+        roles=list(ChallengeRole),
     )
 
 
-@router.post("/organise/challenges/{challenge}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
-def add_organiser(
-    request: Request,
+@router.post(HERE, dependencies=[requires(Action.NAME_ORGANISERS), limited(Limited.CHANGE)])
+def invite(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+) -> Response:
+    """Mail a link to a role, and show it once."""
+    form = values_of(sent, NewInvitation)
+    shown = roles.organised_challenge(platform, actor, challenge)
+    try:
+        link = roles.invite(platform, actor, challenge, NewInvitation.model_validate(form))
+    except ValidationError as error:
+        return _people(request, shown, form, field_errors(error))
+    return _people(request, roles.organised_challenge(platform, actor, challenge), form, link=link)
+
+
+def _back(challenge: str) -> Response:
+    return RedirectResponse(HERE.format(challenge=quote(challenge)), status_code=303)
+
+
+@router.post(HERE + "/invitations/{invitation_key}/revoke", dependencies=[requires(Action.NAME_ORGANISERS)])
+def revoke(platform: ThePlatform, actor: CurrentActor, challenge: str, invitation_key: str) -> Response:
+    """Revoke a link that has not been used."""
+    roles.revoke_invitation(platform, actor, challenge, invitation_key)
+    return _back(challenge)
+
+
+@router.post(HERE + "/leave", dependencies=[requires(Action.READ_PEOPLE)])
+def leave(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Leave the people of a challenge."""
+    roles.leave(platform, actor, challenge)
+    return RedirectResponse("/", status_code=303)
+
+
+@router.post(HERE + "/{user_id}/role", dependencies=[requires(Action.OWN)])
+def set_role(
     platform: ThePlatform,
     actor: CurrentActor,
     challenge: str,
-    email: Annotated[str, Form(max_length=254)] = "",
+    user_id: int,
+    new: Annotated[NewRole, Form()],
 ) -> Response:
-    """Make a person an organiser of a challenge."""
-    shown = roles.organised_challenge(platform, actor, challenge)
-    try:
-        roles.add_organiser(platform, actor, challenge, email)
-    except MalformedError:
-        return _organisers(request, shown, email, "no account has this address", 422)
-    return RedirectResponse(f"/organise/challenges/{quote(challenge)}/organisers", status_code=303)
+    """Change the role of somebody."""
+    roles.set_role(platform, actor, challenge, user_id, new.role)
+    return _back(challenge)
 
 
-@router.post(
-    "/organise/challenges/{challenge}/organisers/{user_id}/remove",
-    dependencies=[requires(Action.NAME_ORGANISERS)],
-)
-def remove_organiser(platform: ThePlatform, actor: CurrentActor, challenge: str, user_id: int) -> Response:
-    """Remove an organiser of a challenge; redirect to the home page those who remove themselves."""
+@router.post(HERE + "/{user_id}/remove", dependencies=[requires(Action.OWN)])
+def remove(platform: ThePlatform, actor: CurrentActor, challenge: str, user_id: int) -> Response:
+    """Remove somebody from the people of a challenge."""
     roles.remove_organiser(platform, actor, challenge, user_id)
-    has_left = user_id == actor.user_id and not actor.is_admin
-    return RedirectResponse(
-        "/" if has_left else f"/organise/challenges/{quote(challenge)}/organisers", status_code=303
-    )
+    return _back(challenge)

@@ -1,24 +1,27 @@
-"""Roles: who is an admin, and who organises which challenge."""
+"""Roles: who is an admin, and who owns, organises or views which challenge."""
 
 import enum
+import math
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Annotated, Unpack
+from typing import Annotated, Final, Unpack
 
-from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import delete, func, select
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from sqlalchemy import ColumnElement, and_, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError
-from app.core.names import folded
+from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError, RateLimitedError
+from app.core.names import folded, is_mail_address
 from app.core.secret_hashes import hash_of_token
-from app.models import Challenge, ChallengeOrganiser, OneTimeLink, Role, User
+from app.jobs import mail
+from app.jobs.mail import MailTemplate
+from app.models import Challenge, ChallengeOrganiser, ChallengeRole, OneTimeLink, Queue, Role, User
 from app.people import sessions
 from app.people.accounts import has_admin
 from app.people.sessions import is_person
@@ -33,61 +36,129 @@ class Grant(enum.StrEnum):
     ADMIN = "admin"
 
 
-class NewOrganiser(BaseModel):
-    """A person to make an organiser."""
+class NewRole(BaseModel):
+    """A role in the organisation of a challenge."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    role: Annotated[ChallengeRole, Field(description="only owners name owners")] = ChallengeRole.ORGANISER
+
+
+class NewOrganiser(NewRole):
+    """A person and their role."""
 
     email: Annotated[str, Field(min_length=3, max_length=254, description="address of an account")]
 
 
+class NewInvitation(NewRole):
+    """A role for whoever reads the mail to this address."""
+
+    email: Annotated[str, Field(max_length=254, description="where the link is mailed to")]
+
+    @field_validator("email")
+    @classmethod
+    def _address(cls, email: str) -> str:
+        if not is_mail_address(email := folded(email)):
+            raise ValueError("this is not an e-mail address")
+        return email
+
+
 @dataclass(frozen=True, slots=True)
 class Organiser:
-    """An organiser of a challenge."""
+    """A person with a role in a challenge."""
 
     id: int
     name: str
-    email: str
+    email: str  # empty for readers who may not see addresses
+    role: ChallengeRole
     added_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
+class RoleInvitation:
+    """A mailed link that has not been used yet. The key identifies it but does not open it."""
+
+    key: str
+    email: str
+    role: ChallengeRole
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class OrganisedChallenge:
-    """A challenge and its organisers; admins can organise it without being listed."""
+    """A challenge and the people who organise it; admins can organise it without being listed."""
 
     code: str
     title: str
+    id: int = 0
     organisers: tuple[Organiser, ...] = ()
+    invitations: tuple[RoleInvitation, ...] = ()  # none for readers who may not see addresses
 
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
     """A one-time link."""
 
-    challenge: str | None  # title of the challenge to organise; None if the link makes an admin
+    challenge: str | None  # title of the challenge; None if the link makes an admin
+    role: ChallengeRole = ChallengeRole.OWNER  # in the challenge
+
+
+def role_refusal(
+    by: ChallengeRole | None, before: ChallengeRole | None, after: ChallengeRole | None, *, is_own: bool
+) -> str | None:
+    """Return why somebody with the role `by` may not change a role from `before` to `after`; None if they may.
+
+    None as a role: none; is_own: it is their own role. Admins count as owners.
+
+    >>> role_refusal(ChallengeRole.VIEWER, ChallengeRole.VIEWER, None, is_own=True)
+    >>> role_refusal(ChallengeRole.ORGANISER, ChallengeRole.VIEWER, None, is_own=False)
+    'only owners remove people'
+    """
+    if by is ChallengeRole.OWNER or (is_own and after is None):
+        return None
+    if after is None:
+        return "only owners remove people"
+    if after is ChallengeRole.OWNER:
+        return "only owners name owners"
+    if before is not None:
+        return "only owners change the role of somebody"
+    return None if by is ChallengeRole.ORGANISER else "only organisers invite people"
+
+
+def is_usable() -> ColumnElement[bool]:
+    """Whether a one-time link can be used."""
+    return and_(
+        OneTimeLink.used_by.is_(None), OneTimeLink.revoked_at.is_(None), OneTimeLink.expires_at > func.now()
+    )
 
 
 def lock_usable_link(session: Session, token_hash: bytes, *, is_setup: bool = False) -> OneTimeLink | None:
-    """Lock an unused and unexpired one-time link until the end of the transaction; None if there is none."""
-    statement = (
-        select(OneTimeLink)
-        .where(
-            OneTimeLink.token_hash == token_hash,
-            OneTimeLink.is_setup.is_(is_setup),
-            OneTimeLink.used_by.is_(None),
-            OneTimeLink.expires_at > func.now(),
-        )
-        .with_for_update()
-    )
-    return session.scalar(statement)
+    """Lock a one-time link that can be used until the end of the transaction; None if there is none."""
+    found = (OneTimeLink.token_hash == token_hash, OneTimeLink.is_setup.is_(is_setup), is_usable())
+    return session.scalar(select(OneTimeLink).where(*found).with_for_update())
 
 
-def has_organiser(session: Session, challenge_id: int) -> bool:
-    """Return whether the challenge has an organiser who can log in."""
+def invitations_of(session: Session, challenge_id: int) -> tuple[RoleInvitation, ...]:
+    """Return the mailed links of a challenge that can be used, the newest first."""
+    columns = (
+        OneTimeLink.token_hash, func.coalesce(OneTimeLink.email, ""), OneTimeLink.role, OneTimeLink.created_at, OneTimeLink.expires_at,
+    )  # fmt: skip
+    mailed = (OneTimeLink.challenge_id == challenge_id, OneTimeLink.email.is_not(None), is_usable())
+    statement = select(*columns).where(*mailed).order_by(OneTimeLink.created_at.desc())
+    return tuple(RoleInvitation(row[0].hex(), *row[1:]) for row in session.execute(statement))
+
+
+def has_owner(session: Session, challenge_id: int) -> bool:
+    """Return whether the challenge has an owner who can log in."""
     statement = (
         select(User.id)
         .join(ChallengeOrganiser)
-        .where(ChallengeOrganiser.challenge_id == challenge_id, is_person())
+        .where(
+            ChallengeOrganiser.challenge_id == challenge_id,
+            ChallengeOrganiser.role == ChallengeRole.OWNER,
+            is_person(),
+        )
     )
     return session.scalar(statement.limit(1)) is not None
 
@@ -98,9 +169,9 @@ def lock_challenge(session: Session, challenge_id: int) -> None:
 
 
 def organisers_of(session: Session, challenge_id: int) -> tuple[Organiser, ...]:
-    """Return the organisers of a challenge in the order in which they were added."""
+    """Return the people of a challenge in the order in which they were added."""
     statement = (
-        select(User.id, User.name, User.email, ChallengeOrganiser.added_at)
+        select(User.id, User.name, User.email, ChallengeOrganiser.role, ChallengeOrganiser.added_at)
         .join(ChallengeOrganiser, ChallengeOrganiser.user_id == User.id)
         .where(ChallengeOrganiser.challenge_id == challenge_id)
         .order_by(ChallengeOrganiser.added_at, User.id)
@@ -119,6 +190,14 @@ def organised_by(session: Session, user_id: int) -> list[int]:
     return list(session.scalars(statement.order_by(ChallengeOrganiser.challenge_id)))
 
 
+def role_of(session: Session, user_id: int, challenge_id: int) -> ChallengeRole | None:
+    """Return a person's role in a challenge; None if they have none."""
+    statement = select(ChallengeOrganiser.role).where(
+        ChallengeOrganiser.user_id == user_id, ChallengeOrganiser.challenge_id == challenge_id
+    )
+    return session.scalar(statement)
+
+
 def delete_organiser(session: Session, user_id: int, challenge_id: int | None) -> None:
     """Remove a person as organiser of a challenge, or of all challenges if it is None."""
     theirs = delete(ChallengeOrganiser).where(ChallengeOrganiser.user_id == user_id)
@@ -128,12 +207,18 @@ def delete_organiser(session: Session, user_id: int, challenge_id: int | None) -
 
 
 LIFETIME = timedelta(days=7)  # of a link
+WITH_ARTICLE: Final = {
+    ChallengeRole.OWNER: "an owner",
+    ChallengeRole.ORGANISER: "an organiser",
+    ChallengeRole.VIEWER: "a viewer",
+}
+MOST_INVITATIONS = 50  # of a challenge that can be used at a time
 
 
 def create_admin_link(platform: Platform, lifetime: timedelta = LIFETIME) -> str:
     """Create a link that makes the first person who uses it an admin; return its token."""
     with platform.transaction() as session:
-        return _create_link(session, None, lifetime)
+        return _create_link(session, None, None, lifetime)
 
 
 def create_setup_code(platform: Platform, lifetime: timedelta = LIFETIME) -> str | None:
@@ -141,17 +226,17 @@ def create_setup_code(platform: Platform, lifetime: timedelta = LIFETIME) -> str
     with platform.transaction() as session:
         if has_admin(session, platform.settings):
             return None
-        return _create_link(session, None, lifetime, is_setup=True)
+        return _create_link(session, None, None, lifetime, is_setup=True)
 
 
 def create_organiser_link(platform: Platform, code: str | None = None, lifetime: timedelta = LIFETIME) -> str:
-    """Create a link that makes the first person who uses it an organiser; return its token.
+    """Create a link that makes the first person who uses it an owner of a challenge; return its token.
 
     code: of the challenge; may be None if there is only one. Raises NotFoundError, and ConflictError if a challenge must be
     named.
     """
     with platform.transaction() as session:
-        return _create_link(session, _challenge(session, code), lifetime)
+        return _create_link(session, None, _challenge(session, code), lifetime)
 
 
 def _challenge(session: Session, code: str | None) -> Challenge:
@@ -170,24 +255,34 @@ def _challenge(session: Session, code: str | None) -> Challenge:
 
 
 def _create_link(
-    session: Session, challenge: Challenge | None, lifetime: timedelta, *, is_setup: bool = False
+    session: Session,
+    by: int | None,
+    challenge: Challenge | None,
+    lifetime: timedelta,
+    invitation: NewInvitation | None = None,
+    *,
+    is_setup: bool = False,
 ) -> str:
+    """Create a link to own a challenge, to have the role of an invitation in it, or to be an admin."""
     token = secrets.token_urlsafe(24)
+    role = invitation.role if invitation else ChallengeRole.OWNER
     link = OneTimeLink(
         token_hash=hash_of_token(token),
         challenge_id=challenge.id if challenge else None,
+        role=role,
+        email=invitation.email if invitation else None,
         expires_at=func.now() + lifetime,
         is_setup=is_setup,
     )
     session.add(link)
     session.flush()
     granted = {
-        "role": Grant.ORGANISER if challenge else Grant.ADMIN,
+        "role": role if challenge else Grant.ADMIN,
         "challenge": challenge.code if challenge else None,
     }
     audit.record(
         session,
-        None,
+        by,
         "link.create",
         _name_of_link(link),
         challenge_id=link.challenge_id,
@@ -208,7 +303,7 @@ def usable_link(platform: Platform, token: str) -> LinkView | None:
         if link is None:
             return None
         challenge = session.get(Challenge, link.challenge_id) if link.challenge_id is not None else None
-        return LinkView(challenge.title if challenge else None)
+        return LinkView(challenge.title if challenge else None, link.role)
 
 
 def use_link(platform: Platform, token: str, user_id: int) -> bool:
@@ -227,13 +322,24 @@ def grant_by_link(session: Session, link: OneTimeLink, user: User) -> None:
     link.used_by = user.id
     details = {"link": _name_of_link(link)}
     with _recorded(session, user.id, "link.use", user, challenge_id=link.challenge_id, details=details):
-        _grant_role(session, user, link.challenge_id)
+        held = role_of(session, user.id, link.challenge_id) if link.challenge_id is not None else None
+        _grant_role(session, user, link.challenge_id, highest(held, link.role))
+
+
+def highest(held: ChallengeRole | None, role: ChallengeRole) -> ChallengeRole:
+    """Return the role with more rights, because a link never takes rights away.
+
+    >>> highest(ChallengeRole.OWNER, ChallengeRole.VIEWER).value
+    'owner'
+    """
+    ranked = list(ChallengeRole)
+    return min(role, held or role, key=ranked.index)
 
 
 def grant(platform: Platform, email: str, granted: Grant, code: str | None = None) -> bool:
     """Give the person with this e-mail address a role; return False if there is no such account.
 
-    An organiser organises the challenge `code`, or the only one. A participant stops being an admin and organises nothing,
+    An organiser owns the challenge `code`, or the only one. A participant stops being an admin and organises nothing,
     or with `code` no longer that challenge. Raises NotFoundError and ConflictError as `create_organiser_link` does.
     """
     with platform.transaction() as session:
@@ -257,61 +363,175 @@ def challenges_with_organisers(platform: Platform) -> tuple[OrganisedChallenge, 
 
 
 def organised_challenge(platform: Platform, actor: Actor, code: str) -> OrganisedChallenge:
-    """Return a challenge that the actor organises. Raises NotFoundError, ForbiddenError."""
+    """Return the people of a challenge that the actor organises or views. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code)
-        return OrganisedChallenge(challenge.code, challenge.title, organisers_of(session, challenge.id))
+        challenge = _challenge(session, code)
+        if not (actor.organises_challenge(challenge.id) or actor.views_challenge(challenge.id)):
+            raise ForbiddenError(f"only the people of {challenge.code} see who they are")
+        people = organisers_of(session, challenge.id)
+        if actor.views_challenge(challenge.id):
+            people = tuple(replace(each, email="") for each in people)
+            return OrganisedChallenge(challenge.code, challenge.title, challenge.id, people)
+        invitations = invitations_of(session, challenge.id)
+        return OrganisedChallenge(challenge.code, challenge.title, challenge.id, people, invitations)
 
 
-def add_organiser(platform: Platform, actor: Actor, code: str, email: str) -> None:
-    """Make the person with this e-mail address an organiser of a challenge.
+def add_organiser(platform: Platform, actor: Actor, code: str, new: NewOrganiser) -> None:
+    """Give the person with this e-mail address a role in a challenge, in place of the one they have.
 
     Raises NotFoundError, ForbiddenError, and MalformedError if no account has the address.
     """
     with platform.transaction() as session:
         challenge = _organised(session, actor, code)
-        user = sessions.user_of_email(session, folded(email))
+        user = sessions.user_of_email(session, folded(new.email))
         if user is None:
-            raise MalformedError(f"no account has the address {email}")
-        with _recorded(session, actor.user_id, "role.grant", user, challenge_id=challenge.id):
-            _grant_role(session, user, challenge.id)
+            raise MalformedError(f"no account has the address {new.email}")
+        _change_role(session, actor, challenge, user.id, new.role)
 
 
-def remove_organiser(platform: Platform, actor: Actor, code: str, user_id: int) -> None:
-    """Remove an organiser of a challenge.
+def invite(platform: Platform, actor: Actor, code: str, new: NewInvitation) -> str:
+    """Mail a link that gives its first user a role in a challenge; return its address, which is shown once.
 
-    Raises NotFoundError, ForbiddenError, and ConflictError if no organiser who can log in would be left, unless the actor is
-    an admin.
+    Raises NotFoundError, ForbiddenError, ConflictError if too many can be used, RateLimitedError.
     """
     with platform.transaction() as session:
         challenge = _organised(session, actor, code)
-        lock_challenge(session, challenge.id)  # so that two organisers cannot remove each other at once
-        user = lock_person(session, user_id)
-        if user is None or challenge.id not in organised_by(session, user_id):
+        _refuse(actor, challenge.id, None, new.role, is_own=False)
+        lock_challenge(session, challenge.id)
+        if len(invitations_of(session, challenge.id)) >= MOST_INVITATIONS:
+            raise ConflictError(f"at most {MOST_INVITATIONS} invitations can be open; revoke one first")
+        asked = mail.requested(session, MailTemplate.ROLE_INVITATION, new.email, actor.user_id)
+        if wait := mail.next_allowed(MailTemplate.ROLE_INVITATION, asked):
+            raise RateLimitedError("invitations by mail", math.ceil((wait - asked.now).total_seconds()))
+        mail.count_request(session, MailTemplate.ROLE_INVITATION, new.email, actor.user_id)
+        token = _create_link(session, actor.user_id, challenge, LIFETIME, new)
+        link = f"{platform.settings.address.rstrip('/')}/role-links/{token}"
+        mail.notify(
+            session,
+            MailTemplate.ROLE_INVITATION,
+            address=new.email,
+            link=link,
+            challenge=challenge.title,
+            name=actor.name,
+            role=WITH_ARTICLE[new.role],
+        )
+    platform.notifier.wake_workers(Queue.MAIL)
+    return link
+
+
+def revoke_invitation(platform: Platform, actor: Actor, code: str, key: str) -> None:
+    """Revoke a mailed link that has not been used. Raises NotFoundError, ForbiddenError."""
+    with platform.transaction() as session:
+        challenge = _organised(session, actor, code)
+        link = next((each for each in invitations_of(session, challenge.id) if each.key == key), None)
+        row = lock_usable_link(session, bytes.fromhex(key)) if link else None
+        if row is None:
+            raise NotFoundError("this invitation was used or revoked, or has expired")
+        row.revoked_at = func.now()
+        audit.record(
+            session,
+            actor.user_id,
+            "link.revoke",
+            _name_of_link(row),
+            challenge_id=challenge.id,
+            details={"role": row.role, "challenge": challenge.code},
+        )
+
+
+def set_role(platform: Platform, actor: Actor, code: str, user_id: int, role: ChallengeRole | None) -> None:
+    """Change the role of somebody who has one in a challenge; None removes it.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError if no owner would be left.
+    """
+    with platform.transaction() as session:
+        challenge = _organised(session, actor, code)
+        if role_of(session, user_id, challenge.id) is None:
             raise NotFoundError(f"person {user_id} does not organise {code!r}")
-        with _recorded(session, actor.user_id, "role.revoke", user, challenge_id=challenge.id):
-            _revoke_role(session, user, challenge.id)
-        if not actor.is_admin and not has_organiser(session, challenge.id):
-            raise ConflictError("a challenge needs an organiser: add another one first, or ask an admin")
+        _change_role(session, actor, challenge, user_id, role)
+
+
+def remove_organiser(platform: Platform, actor: Actor, code: str, user_id: int) -> None:
+    """Remove somebody from the people of a challenge.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError if no owner who can log in would be left, unless the actor is an
+    admin.
+    """
+    set_role(platform, actor, code, user_id, None)
+
+
+def leave(platform: Platform, actor: Actor, code: str) -> None:
+    """Remove oneself from the people of a challenge. Raises NotFoundError, ForbiddenError, and ConflictError as above."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        challenge = _challenge(session, code)
+        if role_of(session, actor.user_id, challenge.id) is None:
+            raise ForbiddenError(f"you are not one of the people of {challenge.code}")
+        _change_role(session, actor, challenge, actor.user_id, None)
 
 
 def _organised(session: Session, actor: Actor, code: str) -> Challenge:
     challenge = _challenge(session, code)
     if not actor.organises_challenge(challenge.id):
-        raise ForbiddenError(f"only organisers of {challenge.code} can manage its organisers")
+        raise ForbiddenError(f"only organisers of {challenge.code} can manage its people")
     return challenge
 
 
-def _grant_role(session: Session, user: User, challenge_id: int | None) -> None:
-    """Make a person an organiser of a challenge, or an admin if there is no challenge."""
+def _refuse(
+    actor: Actor,
+    challenge_id: int,
+    before: ChallengeRole | None,
+    after: ChallengeRole | None,
+    *,
+    is_own: bool,
+) -> None:
+    """Raise ForbiddenError unless the actor may change a role like this."""
+    by = None
+    if actor.owns_challenge(challenge_id):
+        by = ChallengeRole.OWNER
+    elif actor.organises_challenge(challenge_id):
+        by = ChallengeRole.ORGANISER
+    if refusal := role_refusal(by, before, after, is_own=is_own):
+        raise ForbiddenError(refusal[0].upper() + refusal[1:])
+
+
+def _change_role(
+    session: Session, actor: Actor, challenge: Challenge, user_id: int, role: ChallengeRole | None
+) -> None:
+    """Give a person another role in a challenge, or none."""
+    lock_challenge(session, challenge.id)  # so that two owners cannot remove each other at once
+    user = lock_person(session, user_id)
+    assert user is not None
+    before = role_of(session, user_id, challenge.id)
+    _refuse(actor, challenge.id, before, role, is_own=user_id == actor.user_id)
+    if before is role:
+        return
+    action = "role.revoke" if role is None else "role.grant"
+    details = {"challenge_role": {"before": before, "after": role}}
+    with _recorded(session, actor.user_id, action, user, challenge_id=challenge.id, details=details):
+        if role is None:
+            _revoke_role(session, user, challenge.id)
+        else:
+            _grant_role(session, user, challenge.id, role)
+    if before is ChallengeRole.OWNER and not actor.is_admin and not has_owner(session, challenge.id):
+        raise ConflictError("a challenge needs an owner: name another one first, or ask an admin")
+
+
+def _grant_role(
+    session: Session, user: User, challenge_id: int | None, role: ChallengeRole = ChallengeRole.OWNER
+) -> None:
+    """Give a person a role in a challenge, or make them an admin if there is no challenge."""
     if challenge_id is None:
         user.role = Role.ADMIN
-    elif challenge_id not in organised_by(session, user.id):
-        session.add(ChallengeOrganiser(challenge_id=challenge_id, user_id=user.id))
+        return
+    held = session.get(ChallengeOrganiser, (challenge_id, user.id))
+    if held is None:
+        session.add(ChallengeOrganiser(challenge_id=challenge_id, user_id=user.id, role=role))
+    else:
+        held.role = role
 
 
 def _revoke_role(session: Session, user: User, challenge_id: int | None) -> None:
-    """Remove a person as organiser of a challenge, or from all roles if there is no challenge."""
+    """Remove a person from the people of a challenge, or from all roles if there is no challenge."""
     if challenge_id is None:
         user.role = Role.PARTICIPANT
     delete_organiser(session, user.id, challenge_id)
@@ -340,6 +560,6 @@ def admin_exists(platform: Platform) -> bool:
 
 
 def organiser_exists(platform: Platform, code: str) -> bool:
-    """Return whether the challenge has an organiser who can log in. Raises NotFoundError."""
+    """Return whether the challenge has an owner who can log in. Raises NotFoundError."""
     with platform.transaction() as session:
-        return has_organiser(session, _challenge(session, code).id)
+        return has_owner(session, _challenge(session, code).id)

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
@@ -12,8 +12,10 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Interval,
+    Text,
     and_,
     bindparam,
+    cast,
     delete,
     exists,
     func,
@@ -25,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from app.core import audit
-from app.core.access import Actor, Caller, Scope
+from app.core.access import Actor, Caller, Scope, View
 from app.core.errors import DomainError, RecentLoginRequiredError
 from app.core.names import folded
 from app.core.rate_limits import Limited
@@ -33,7 +35,20 @@ from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginSettings
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import ApiToken, ChallengeOrganiser, Identity, LoginSession, Member, Queue, SecondFactor, User
+from app.models import (
+    ApiToken,
+    Challenge,
+    ChallengeOrganiser,
+    ChallengeRole,
+    Identity,
+    LoginSession,
+    Member,
+    Queue,
+    SecondFactor,
+    Team,
+    User,
+    Viewing,
+)
 from app.people import tokens
 from app.people.passwords import MAX_LENGTH, is_password
 from app.people.tokens import is_token
@@ -64,6 +79,7 @@ class OpenSession:
 
     actor: Actor | None  # its owner; None if suspended
     awaits_code: bool
+    view: View | None = None  # of a challenge with other eyes
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +150,12 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
     found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
     if found is None:
         return None
-    is_recent, is_unseen, awaits_code, *person = found
+    is_recent, is_unseen, awaits_code, challenge_id, code, title, team_id, team, is_visitor, *person = found
     if is_unseen:
         is_this = LoginSession.token_hash == token_hash
         session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
-    return OpenSession(_actor(person, is_recent=is_recent), awaits_code)
+    view = View(challenge_id, code, title, team_id, team, is_visitor=is_visitor) if challenge_id else None
+    return OpenSession(_actor(person, is_recent=is_recent), awaits_code, view)
 
 
 def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
@@ -156,7 +173,7 @@ def _actor(
     person: Sequence[Any], *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
 ) -> Actor | None:
     """Return the actor for the columns of `_PERSON`; None if the person is suspended."""
-    user_id, teams, name, email, role, is_verified, organised, has_password, has_second_factor = person
+    user_id, teams, name, email, role, is_verified, roles, has_password, has_second_factor = person
     if user_id is None:
         return None
     return Actor(
@@ -166,12 +183,18 @@ def _actor(
         email=email,
         role=role,
         is_verified=is_verified,
-        organises=frozenset(organised),
+        organises=_with_role(roles, ChallengeRole.ORGANISER, ChallengeRole.OWNER),
+        owns=_with_role(roles, ChallengeRole.OWNER),
+        views=_with_role(roles, ChallengeRole.VIEWER),
         scopes=scopes,
         has_password=has_password,
         has_second_factor=has_second_factor,
         is_recent=is_recent,
     )
+
+
+def _with_role(roles: Mapping[str, str], *wanted: ChallengeRole) -> frozenset[int]:
+    return frozenset(int(challenge) for challenge, role in roles.items() if role in wanted)
 
 
 def _is_live(idle: timedelta | BindParameter[timedelta]) -> tuple[ColumnElement[bool], ...]:
@@ -207,9 +230,10 @@ def _teams() -> ColumnElement[list[int]]:
     return statement.where(Member.user_id == User.id).correlate(User).scalar_subquery()
 
 
-def _organised() -> ColumnElement[list[int]]:
-    """Return the challenges that a person organises, for statements about User."""
-    statement = select(func.coalesce(func.array_agg(ChallengeOrganiser.challenge_id), text("'{}'::bigint[]")))
+def _roles() -> ColumnElement[dict[str, str]]:
+    """Return a person's roles in challenges by their ids, for statements about User."""
+    by_challenge = func.jsonb_object_agg(cast(ChallengeOrganiser.challenge_id, Text), ChallengeOrganiser.role)
+    statement = select(func.coalesce(by_challenge, text("'{}'::jsonb")))
     return statement.where(ChallengeOrganiser.user_id == User.id).correlate(User).scalar_subquery()
 
 
@@ -226,7 +250,7 @@ _PERSON: Final = (
     User.email,
     User.role,
     User.verified_at.is_not(None),
-    _organised(),
+    _roles(),
     User.password_hash.is_not(None),
     _has_second_factor(),
 )
@@ -236,9 +260,20 @@ OF_COOKIE: Final = (
         LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval),
         LoginSession.last_seen_at < func.now() - MINUTE,
         LoginSession.awaits_code,
+        Challenge.id,
+        Challenge.code,
+        Challenge.title,
+        Viewing.team_id,
+        func.coalesce(Team.name, ""),
+        Viewing.is_visitor,
         *_PERSON,
     )
     .outerjoin(User, and_(User.id == LoginSession.user_id, User.suspended_at.is_(None)))
+    .outerjoin(
+        Viewing, and_(Viewing.token_hash == LoginSession.token_hash, Viewing.until > func.clock_timestamp())
+    )
+    .outerjoin(Challenge, Challenge.id == Viewing.challenge_id)
+    .outerjoin(Team, Team.id == Viewing.team_id)
     .where(LoginSession.token_hash == bindparam("token_hash"), *_is_live(bindparam("idle", type_=Interval)))
 )
 OF_TOKEN: Final = (
@@ -501,7 +536,10 @@ def find_caller(platform: Platform, cookie: str | None, bearer: str | None) -> C
         return Caller(Actor(), awaits_code=True)
     if found is None or found.actor is None:
         return Caller(Actor())
-    return Caller(found.actor if platform.settings.passwords else replace(found.actor, has_password=False))
+    actor = found.actor if platform.settings.passwords else replace(found.actor, has_password=False)
+    if found.view is not None and actor.organises_challenge(found.view.challenge_id):
+        return Caller(found.view.actor, view=found.view, organiser=actor)
+    return Caller(actor)
 
 
 def delete_expired_sessions(platform: Platform) -> int:

@@ -217,6 +217,14 @@ def _suspended(team: TeamStatus) -> Refusal:
 PAGE = 200  # members
 
 
+def team_of(session: Session, actor: Actor, challenge_id: int) -> int | None:
+    """Return the actor's team in a challenge, if any; for an organiser's view, the one it shows."""
+    if actor.viewed_team is None:
+        return team_in(session, actor.user_id, challenge_id)
+    viewed = (Team.id == actor.viewed_team, Team.challenge_id == challenge_id)
+    return session.scalar(select(Team.id).where(*viewed))
+
+
 def team_in(session: Session, user_id: int | None, challenge_id: int) -> int | None:
     """Return a person's team in a challenge."""
     statement = select(Member.team_id).where(Member.user_id == user_id, Member.challenge_id == challenge_id)

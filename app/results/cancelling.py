@@ -44,6 +44,18 @@ def _own_results(session: Session, actor: Actor, submission_id: int) -> list[int
     return list(session.scalars(statement))
 
 
+def cancel_for_team(platform: Platform, actor: Actor, result_id: int) -> None:
+    """Cancel a result that waits, as an organiser. Raises NotFoundError, and ConflictError if it does not wait."""
+    with platform.transaction() as session:
+        theirs = rows_for(actor, Action.ORGANISE, challenge=Phase.challenge_id)
+        statement = select(Result.id).join(Phase, Result.phase_id == Phase.id)
+        if session.scalar(statement.where(Result.id == result_id, theirs)) is None:
+            raise NotFoundError(f"there is no result {result_id}")
+        if not _cancel_result(session, actor, result_id):
+            raise ConflictError("It does not wait any more: a worker has started or ended it.")
+    platform.cache.expire_versions()
+
+
 def _cancel_result(session: Session, actor: Actor, result_id: int) -> bool:
     """Cancel a result if it still waits; return whether it did."""
     jobs = queue.lock_jobs_of_result(session, result_id)

@@ -49,7 +49,11 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
         is_ours = actor.is_member(method.team_id)
         phases = challenges.phases_of(session, challenge.code)
         people = members_of(session, method.team_id, only_named=True)
-        sees_all = is_ours or actor.organises_challenge(method.challenge_id)
+        sees_all = (
+            is_ours
+            or actor.organises_challenge(method.challenge_id)
+            or actor.views_challenge(method.challenge_id)
+        )
         visibilities = {phase.id: (phase, visibility_for(actor, phase)) for phase in phases}
         return MethodPage(
             method=methods.method_view(method),

@@ -157,7 +157,8 @@ class SubmissionView:
     checked_at: datetime
     created_at: datetime
     results: tuple[SubmissionResult, ...]
-    is_ours: bool  # the reader is in its team or an organiser
+    is_ours: bool  # the reader is in its team, or organises or views the challenge
+    may_download: bool  # its archive
     is_organised: bool  # the reader is an organiser of its challenge
     is_member: bool  # the reader is in its team
     can_make_public: bool  # the reader is in its team, and the method is not public yet
@@ -297,8 +298,8 @@ def result_view(
 ) -> SubmissionResult:
     """Return a result as the reader may see it, with the run to show and how many runs it has."""
     result = row.result
-    is_organised = actor.organises_challenge(phase.challenge_id)
-    is_ours = is_organised or actor.is_member(method.team_id)
+    is_organised, is_member = actor.organises_challenge(phase.challenge_id), actor.is_member(method.team_id)
+    is_ours = is_organised or is_member or actor.views_challenge(phase.challenge_id)
     refusal = withdrawal_refusal(
         result.state,
         is_organiser=is_organised,
@@ -315,8 +316,8 @@ def result_view(
         runs=row.runs,
         withdrawn_at=result.withdrawn_at and visibility_for(actor, phase).moment(result.withdrawn_at),
         withdraw_reason=result.withdraw_reason if is_ours else None,
-        can_withdraw=is_ours and refusal is None,
-        can_cancel=actor.is_member(method.team_id) and may_cancel(result, shown),
+        can_withdraw=(is_organised or is_member) and refusal is None,
+        can_cancel=is_member and may_cancel(result, shown),
         can_refund=is_organised and may_refund(phase, method, result),
         cancelled_at=result.cancelled_at and visibility_for(actor, phase).moment(result.cancelled_at),
         refunded_at=result.refunded_at if is_ours else None,
@@ -340,7 +341,7 @@ def submission_view(
     assert upload.checked_at is not None
     visibility, view = visibility_for(actor, phase), method_view(method)
     is_organised, is_member = actor.organises_challenge(phase.challenge_id), actor.is_member(method.team_id)
-    is_ours = is_organised or is_member
+    is_ours = is_organised or is_member or actor.views_challenge(phase.challenge_id)
     training = Training.model_validate(submission.training)
     return SubmissionView(
         id=submission.id,
@@ -360,6 +361,7 @@ def submission_view(
         created_at=visibility.moment(submission.created_at),
         results=tuple(result_view(actor, phase, method, row, views[row.run.id], standing) for row in visible),
         is_ours=is_ours,
+        may_download=is_organised or is_member,
         is_organised=is_organised,
         is_member=is_member,
         can_make_public=method.public_at is None and is_member,
@@ -464,7 +466,7 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunSco
     return found
 
 
-def _quota_effect() -> ColumnElement[str]:
+def quota_effect() -> ColumnElement[str]:
     """What a result costs its team's quota, for statements that join Method and Phase."""
     return case(
         (Result.cancelled_at.is_not(None), QuotaEffect.CANCELLED.value),
@@ -497,7 +499,7 @@ def rows_of_teams(
     statement = (
         select(
             Submission.id, Challenge.code, Phase.image_set, Result.competition, Method.name, Submission.created_at,
-            Result.state, Run.state, Run.id, null(), Run.failure_message, Method.public_at.is_not(None), _quota_effect(),
+            Result.state, Run.state, Run.id, null(), Run.failure_message, Method.public_at.is_not(None), quota_effect(),
             _is_waiting(), Run.ladder_run_id,
         )
         .select_from(Result)
@@ -618,7 +620,11 @@ def _visible_submission(
     phase = challenges.phase_of_id(session, submission.phase_id)
     assert phase is not None
     visibility = visibility_for(actor, phase)
-    ours = actor.organises_challenge(phase.challenge_id) or actor.is_member(method.team_id)
+    ours = (
+        actor.organises_challenge(phase.challenge_id)
+        or actor.views_challenge(phase.challenge_id)
+        or actor.is_member(method.team_id)
+    )
     rows = [row for row in runs_of(session, submission_id) if ours or row.result.state in SHOWN_STATES]
     standing = BoardHistory(
         details.ranks(session, actor, phase, visibility, [row.result for row in rows]),

@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api/v1", tags=["uploads"])
     "/uploads/{upload_id}/archive",
     response_class=Response,
     responses=CONTENT_RESPONSES,
-    dependencies=[requires(Action.READ_UPLOAD)],
+    dependencies=[requires(Action.READ_ARCHIVE)],
 )
 def archive(
     platform: ThePlatform,
@@ -28,7 +28,7 @@ def archive(
     if_range: IfRange = None,
 ) -> Response:
     """Download the archive as stored, whole or a range of bytes."""
-    upload = uploads.get_upload(platform, actor, upload_id)
+    upload = uploads.get_upload(platform, actor, upload_id, Action.READ_ARCHIVE)
     if not upload.is_stored or upload.sha256 is None:
         raise NotFoundError(f"upload {upload_id} has no stored archive")
     key = content_key(upload.sha256, upload_id)

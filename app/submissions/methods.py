@@ -4,7 +4,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, exists, func, select, true
@@ -14,10 +14,13 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges.challenges import is_past_embargo
 from app.core.access import Action, Actor, State, rows_for
-from app.core.audit import record
+from app.core.audit import Facts, record
 from app.core.database import violated_constraint
 from app.core.errors import (
+    ConflictError,
     DescriptionTooShort,
+    MalformedError,
+    MethodHidden,
     NameFixed,
     NameTaken,
     NotFoundError,
@@ -465,7 +468,11 @@ def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int
         Result.state.in_(SHOWN_STATES),
         is_past_embargo(Result.phase_id),
     )
-    sees_all = viewer.is_member(method.team_id) or viewer.organises_challenge(method.challenge_id)
+    sees_all = (
+        viewer.is_member(method.team_id)
+        or viewer.organises_challenge(method.challenge_id)
+        or viewer.views_challenge(method.challenge_id)
+    )
     statement = select(Submission.id).where(
         Submission.method_id == method.id, true() if sees_all else is_shown
     )
@@ -489,7 +496,14 @@ def unpublishable_reason(session: Session, method: Method) -> str | None:
 
 def _publication_refusals(session: Session, method: Method) -> tuple[Refusal, ...]:
     answers = answers_of(session, [method.id]).get(method.id, {})
-    return requirements_of(session, method.challenge_id).refusals(texts(method), answers)
+    refusals = requirements_of(session, method.challenge_id).refusals(texts(method), answers)
+    return (*_hidden(method), *refusals)
+
+
+def _hidden(method: Method | None) -> tuple[Refusal, ...]:
+    if method is None or method.hidden_at is None:
+        return ()
+    return (MethodHidden(f"the organisers have hidden this method: {method.hide_reason}"),)
 
 
 def texts(method: Method) -> NewMethod:
@@ -527,6 +541,7 @@ def create_or_update_method(
         *([name_refusal(new.name, found.name, is_ours=is_ours)] if found and not is_same else []),
         *invalid,
         *(requirements.refusals(after, answers) if is_public else ()),
+        *(_hidden(method) if make_public else ()),
     )
     if reasons:
         return None, reasons
@@ -630,3 +645,52 @@ def _publish(session: Session, actor: Actor, method: Method) -> None:
         after={"public": True},
         details={"method": method.name},
     )
+
+
+def hide(platform: Platform, actor: Actor, method_id: int, reason: str) -> None:
+    """Make a public method private with all its results, until an organiser shows it again.
+
+    Raises NotFoundError for a method of a challenge that the actor does not organise, MalformedError without a reason,
+    ConflictError if it is not public.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise MalformedError("reason: say why the method is hidden; its team reads it")
+    with platform.transaction() as session:
+        method = _lock_organised(session, actor, method_id)
+        if method.public_at is None:
+            raise ConflictError("This method is not public.")
+        before = {"public_at": method.public_at.isoformat()}
+        method.public_at, method.hidden_at, method.hide_reason = None, func.clock_timestamp(), reason
+        _changed_visibility(session, actor, "method.hide", method, reason=reason, before=before)
+    platform.cache.expire_versions()
+
+
+def show(platform: Platform, actor: Actor, method_id: int) -> None:
+    """Make a hidden method public again. Raises NotFoundError, and ConflictError if it is not hidden."""
+    with platform.transaction() as session:
+        method = _lock_organised(session, actor, method_id)
+        if method.hidden_at is None:
+            raise ConflictError("This method is not hidden.")
+        before = {"hide_reason": method.hide_reason}
+        method.public_at, method.hidden_at, method.hide_reason = func.clock_timestamp(), None, None
+        _changed_visibility(session, actor, "method.show", method, before=before)
+    platform.cache.expire_versions()
+
+
+def _lock_organised(session: Session, actor: Actor, method_id: int) -> Method:
+    theirs = rows_for(actor, Action.ORGANISE, challenge=Method.challenge_id)
+    method = session.scalar(select(Method).where(Method.id == method_id, theirs).with_for_update())
+    if method is None:
+        raise NotFoundError(f"there is no method {method_id}")
+    return method
+
+
+def _changed_visibility(
+    session: Session, actor: Actor, action: str, method: Method, **facts: Unpack[Facts]
+) -> None:
+    method.revision += 1
+    session.flush()
+    queue.add_boards(session, Result.method_id == method.id)
+    facts |= {"challenge_id": method.challenge_id, "details": {"method": method.name}}
+    record(session, actor.user_id, action, f"method {method.id}", **facts)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, and_, func, or_, select, true, union
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, and_, false, func, or_, select, true, union
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
@@ -34,6 +34,7 @@ from app.models import (
 )
 from app.people import teams
 from app.platform import Platform
+from app.web.forms import OrBlank
 
 
 class Holder(enum.StrEnum):
@@ -109,6 +110,10 @@ class NewSlots(BaseModel):
     team: Annotated[str, Field(min_length=1, max_length=100, description="name of the team")]
     task: Annotated[str, Field(description="such as detection")]
     number: Annotated[int, Field(ge=1, le=20, description="how many results")] = 1
+    expires_at: Annotated[
+        OrBlank[AwareDatetime],
+        Field(description="until when they can be used, with a time zone; null: always"),
+    ] = None
     reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]
 
 
@@ -122,13 +127,16 @@ class SlotView:
     reason: str
     granted_by: str | None
     granted_at: datetime
+    expires_at: datetime | None
+    is_expired: bool
     taken_back_at: datetime | None
     submission: int | None  # the one that used it
+    image_set: str
 
     @property
     def is_free(self) -> bool:
         """Whether it can still be used or revoked."""
-        return self.taken_back_at is None and self.submission is None
+        return self.taken_back_at is None and self.submission is None and not self.is_expired
 
 
 def quota_refusals(
@@ -316,8 +324,13 @@ def counted_results(
     ]
 
 
+def has_expired() -> ColumnElement[bool]:
+    """Whether an extra slot can no longer be used because its time is over."""
+    return func.coalesce(ExtraSlot.expires_at <= func.clock_timestamp(), false())
+
+
 def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[int]]:
-    """Return a team's extra slots that are neither used nor revoked, by task, oldest first."""
+    """Return a team's extra slots that are neither used nor revoked nor expired, by task, oldest first."""
     is_used = (
         select(Result.id).where(Result.extra_slot_id == ExtraSlot.id, counts()).correlate(ExtraSlot).exists()
     )
@@ -327,6 +340,7 @@ def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[
             ExtraSlot.phase_id == phase_id,
             ExtraSlot.team_id == team_id,
             ExtraSlot.taken_back_at.is_(None),
+            ~has_expired(),
             ~is_used,
         )
         .order_by(ExtraSlot.id)
@@ -337,8 +351,10 @@ def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[
     return found
 
 
-def slot_views(session: Session, phase_id: int, before: int | None = None) -> RowPage[SlotView]:
-    """Return a page of a phase's extra slots, latest first; before: the last slot of the previous page."""
+def slot_views(
+    session: Session, phase_id: int | None, before: int | None = None, *, team_id: int | None = None
+) -> RowPage[SlotView]:
+    """Return a page of the extra slots of a phase or a team, latest first; before: the last slot of the previous page."""
     used_by = (
         select(func.max(Result.submission_id))
         .where(Result.extra_slot_id == ExtraSlot.id, counts())
@@ -347,12 +363,17 @@ def slot_views(session: Session, phase_id: int, before: int | None = None) -> Ro
     )
     statement = (
         select(
-            ExtraSlot.id, Team.name, ExtraSlot.task, ExtraSlot.reason, User.name, ExtraSlot.granted_at,
-            ExtraSlot.taken_back_at, used_by,
+            ExtraSlot.id, Team.name, ExtraSlot.task, ExtraSlot.reason, User.name, ExtraSlot.granted_at, ExtraSlot.expires_at,
+            has_expired(), ExtraSlot.taken_back_at, used_by, Phase.image_set,
         )
         .join(Team, ExtraSlot.team_id == Team.id)
+        .join(Phase, ExtraSlot.phase_id == Phase.id)
         .outerjoin(User, ExtraSlot.granted_by == User.id)
-        .where(ExtraSlot.phase_id == phase_id, ExtraSlot.id < before if before else true())
+        .where(
+            ExtraSlot.phase_id == phase_id if phase_id is not None else true(),
+            ExtraSlot.team_id == team_id if team_id is not None else true(),
+            ExtraSlot.id < before if before else true(),
+        )
         .order_by(ExtraSlot.id.desc())
         .limit(PAGE + 1)
     )  # fmt: skip
@@ -401,7 +422,7 @@ def lines(
     tasks = tasks_of(phase)
     numbers = [each.number for each in offered_competitions(phase)] if competitions is None else competitions
     wanted = dict.fromkeys(tasks[number] for number in numbers if number in tasks)
-    team_id = teams.team_in(session, actor.user_id, phase.challenge_id)
+    team_id = teams.team_of(session, actor, phase.challenge_id)
     used = usage(session, phase, team_id or 0, actor.user_id or 0)
     return quota_lines(challenges.now(session), phase.quotas, tuple(wanted), used)
 
@@ -433,15 +454,20 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
         team_id = team_called(session, phase.challenge_id, lookalike_key(wanted.team))
         if team_id is None:
             raise MalformedError(f"team: {phase.challenge} has no team {wanted.team!r}")
+        if wanted.expires_at is not None and wanted.expires_at <= challenges.now(session):
+            raise MalformedError("expires_at: this is in the past")
         if wanted.task not in tasks_of(phase).values():
             raise MalformedError(f"task: {phase.challenge} has no task {wanted.task!r}")
         for _ in range(wanted.number):
             slot = ExtraSlot(phase_id=phase.id, team_id=team_id, granted_by=actor.user_id)
-            slot.task, slot.reason = wanted.task, wanted.reason
+            slot.task, slot.reason, slot.expires_at = wanted.task, wanted.reason, wanted.expires_at
             session.add(slot)
         audit.record(
             session, actor.user_id, "quota.grant", f"team {team_id}", challenge_id=phase.challenge_id, reason=wanted.reason,
-            after={"phase": phase.id, "task": wanted.task, "slots": wanted.number},
+            after={
+                "phase": phase.id, "task": wanted.task, "slots": wanted.number,
+                "expires_at": wanted.expires_at and wanted.expires_at.isoformat(),
+            },
         )  # fmt: skip
 
 
@@ -457,7 +483,7 @@ def revoke_slot(platform: Platform, actor: Actor, slot_id: int, reason: str) -> 
         slot, challenge_id = found
         teams.lock_team(session, slot.team_id)  # whose confirmation may be using it now
         if slot_id not in free_slots(session, slot.phase_id, slot.team_id).get(slot.task, ()):
-            raise ConflictError("This extra slot has already been used or revoked")
+            raise ConflictError("This extra slot has already been used or revoked, or has expired")
         slot.taken_back_at = func.clock_timestamp()
         audit.record(
             session, actor.user_id, "quota.take_back", f"team {slot.team_id}", challenge_id=challenge_id, reason=reason,
@@ -475,3 +501,9 @@ def organised_phase(session: Session, actor: Actor, phase_id: int) -> PhaseView:
     if phase is None or not actor.organises_challenge(phase.challenge_id):
         raise NotFoundError(f"there is no phase {phase_id}")
     return phase
+
+
+def phase_to_organise(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
+    """Return a phase that the reader organises. Raises NotFoundError."""
+    with platform.transaction() as session:
+        return organised_phase(session, actor, phase_id)

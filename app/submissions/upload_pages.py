@@ -57,7 +57,7 @@ def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> 
     return RedirectResponse("/uploads", status_code=303)
 
 
-@router.get("/uploads/{upload_id}/archive", dependencies=[READ])
+@router.get("/uploads/{upload_id}/archive", dependencies=[requires(Action.READ_ARCHIVE)])
 def archive(upload_id: uuid.UUID) -> Response:
     """Redirect to the stored archive."""
     return RedirectResponse(f"/api/v1/uploads/{upload_id}/archive", status_code=303)

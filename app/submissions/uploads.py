@@ -147,6 +147,7 @@ class UploadView:
     submissions: list[int]  # confirmed from it
     same_content: list[int]  # submissions of the team in this phase with the same bytes
     is_ours: bool  # the reader is in its team and may send bytes, confirm, or delete it
+    may_download: bool
     is_being_checked: bool = False
     same_predictions: tuple[SameResult, ...] = ()  # in other archives of the team in this phase
 
@@ -304,6 +305,7 @@ def get_upload(
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
         expires_at(retention.retention_of(platform)), Upload.expected_sha256, Upload.competitions,
         _SUBMISSIONS, _SAME_CONTENT, visible_uploads(actor, Action.CHANGE_UPLOAD),
+        visible_uploads(actor, Action.READ_ARCHIVE),
         func.coalesce(Upload.check_until > func.clock_timestamp(), false()),
     )  # fmt: skip
     statement = (

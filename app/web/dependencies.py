@@ -159,7 +159,7 @@ def client_of_request(request: Request) -> str:
 
 def rate_limit_key(request: Request) -> str:
     """Return the key of rate limits: the user, or the client address if no one is logged in."""
-    actor = actor_of_request(request)
+    actor: Actor = getattr(request.state, "organiser", None) or actor_of_request(request)
     return f"person {actor.user_id}" if actor.is_logged_in else client_of_request(request)
 
 
@@ -225,7 +225,19 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "site": platform.site() if code < 400 else platform.last_site[0],
         "theme": "" if (theme := theme_of(request)) is Theme.SYSTEM else theme,
     }
-    return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)
+    page = _templates.get_template(template).render(everywhere | context)
+    for splice in splices_of_view(request):
+        page = page.replace(splice.marker.decode(), splice.content.decode(), 1)
+    return HTMLResponse(page, status_code=code)
+
+
+VIEW: Final = b"<!-- view -->"  # marks where pages say whose eyes an organiser has
+
+
+def splices_of_view(request: Request) -> tuple[Splice, ...]:
+    """Return what makes a page say that an organiser sees it with other eyes; nothing for everybody else."""
+    view = getattr(request.state, "view", None)
+    return (Splice(VIEW, render_template("view.html", view=view).encode()),) if view is not None else ()
 
 
 Parts = Mapping[str, str]  # what replaces a marker of a shared page for one reader
@@ -268,6 +280,7 @@ def render_shared(
     of_reader = parts().items() if actor.is_logged_in else ()
     splices = (
         *splices_of_theme(request),
+        *splices_of_view(request),
         *(Splice(marker.encode(), part.encode()) for marker, part in of_reader),
     )
     return conditional_response(request, shared, "text/html", is_private=actor.is_logged_in, splices=splices)

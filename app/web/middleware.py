@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core import counters
-from app.core.access import Actor, Caller
+from app.core.access import Actor, Caller, View
 from app.core.errors import (
     BadRequestError,
     CrossSiteError,
@@ -93,15 +93,19 @@ SECURITY_HEADERS = {
 }
 
 FindCaller = Callable[[str | None, str | None], Caller]  # by session cookie or token
+CheckView = Callable[[View, str, str], None]  # whether a request with this method and path is part of a view
 
 
 class RequestMiddleware:
     """Gives every request a reference and an actor, checks it, answers all errors, and adds the security headers."""
 
-    def __init__(self, app: ASGIApp, platform: Platform, find_caller: FindCaller) -> None:
+    def __init__(
+        self, app: ASGIApp, platform: Platform, find_caller: FindCaller, check_view: CheckView
+    ) -> None:
         self.app = app
         self.platform = platform
         self.find_caller = find_caller
+        self.check_view = check_view
         self.turns_of_clients = ConcurrencyLimiter(platform.settings.requests_at_once, "from your address")
         self.turns_of_accounts = ConcurrencyLimiter(platform.settings.requests_at_once, "of your account")
 
@@ -115,6 +119,7 @@ class RequestMiddleware:
         state["actor"] = Actor()
         state["awaits_code"] = False
         state["is_unlisted"] = state["is_restricted"] = False
+        state["view"] = state["organiser"] = None
         state["is_tus"] = "tus-resumable" in Headers(scope=scope)
         state["started"] = time.monotonic()
         request = Request(scope)
@@ -142,11 +147,14 @@ class RequestMiddleware:
             if not request.url.path.startswith(HEALTH_PATHS):
                 await turn.enter_async_context(self.turns_of_clients.of(client_of_request(request)))
             caller = await self._identify(request)
-            if caller.actor.is_logged_in:  # possibly from many addresses
-                account = str(caller.actor.user_id)
-                await turn.enter_async_context(self.turns_of_accounts.of(account))
+            person = caller.organiser or caller.actor
+            if person.is_logged_in:  # possibly from many addresses
+                await turn.enter_async_context(self.turns_of_accounts.of(str(person.user_id)))
             state.actor = caller.actor
             state.awaits_code = caller.awaits_code
+            state.view, state.organiser = caller.view, caller.organiser
+            if caller.view is not None:
+                await run_in_threadpool(self.check_view, caller.view, request.method, request.url.path)
             _check_second_factor(request, caller.actor)
             limit = check_request(request, caller.actor, settings)
             is_large = limit > MAX_SMALL_BODY and not _is_small(request)
@@ -198,6 +206,8 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
                 headers["X-Robots-Tag"] = "noindex, nofollow"
             if state["is_restricted"] and headers.get("Cache-Control") != "no-store":
                 headers["Cache-Control"] = "private, no-cache"
+            if state["view"] is not None:  # nobody else's page, whatever the route takes it for
+                headers["Cache-Control"] = "no-store"
             headers["X-Request-Id"] = state["reference"]
             if state["is_tus"]:  # tus requires it in every response, including errors
                 headers["Tus-Resumable"] = TUS_VERSION

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "3d8e5b21c7f6"
-down_revision = "e4b7c2d09a15"
+down_revision = "7d2b94c1f0e6"
 branch_labels = None
 depends_on = None
 

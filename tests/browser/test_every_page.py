@@ -35,6 +35,15 @@ PARTICIPANTS = (
 )  # fmt: skip
 ORGANISERS = (
     "/organise",
+    "/organise/challenges/sample",
+    "/organise/challenges/sample/submissions",
+    "/organise/challenges/sample/submissions?columns=person&columns=file&columns=numbers&state=scored",
+    "/organise/challenges/sample/phases",
+    "/organise/challenges/sample/ground-truth",
+    "/organise/challenges/sample/audit",
+    "/organise/challenges/sample/questions",
+    "/organise/challenges/sample/data",
+    "/organise/teams/{team}",
     "/organise/challenges/sample/terms",
     "/organise/challenges/sample/page",
     "/organise/challenges/sample/picture",

@@ -235,6 +235,15 @@ def submission_before_accepting_terms(scene: Scene) -> Any:
     return sent
 
 
+def hidden_method(scene: Scene) -> Any:
+    method = scene.confirm(scene.upload("free"), "Rowan").json()["method"]["id"]
+    scene.run_sql(
+        "UPDATE method SET description = repeat('long ', 100), hidden_at = now(), hide_reason = 'two methods in one'"
+        f" WHERE id = {method}"
+    )
+    return scene.program.post(f"/api/v1/methods/{method}/public")
+
+
 def one_result(scene: Scene) -> Any:
     scene.confirm(scene.upload("open"), "Alder", "first")
     return scene.confirm(scene.upload("open"), "Alder")

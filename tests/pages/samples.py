@@ -11,22 +11,31 @@ from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState
 from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns, Terms, Use
 from app.challenges.terms import RequiredStep
-from app.core.audit import Record, RecordPage
 from app.core.problems import PROBLEMS
 from app.evaluation import similarity
-from app.evaluation.rescoring import UndecidedCursor
 from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
 from app.jobs.places import Outlook
 from app.jobs.queue import DeadJob
-from app.models import Disclosure, JobKind, QuestionKind, Quota, ResultState, Role, RunState, UploadState
+from app.models import (
+    ChallengeRole,
+    Disclosure,
+    JobKind,
+    QuestionKind,
+    Quota,
+    ResultState,
+    Role,
+    RunState,
+    UploadState,
+)
 from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
+from app.organising.audit import TOPICS, AuditPage, Told
 from app.organising.disclosing import DisclosureView
 from app.organising.phases import PhaseSheet, SizeBounds
 from app.organising.questions import OrganisedQuestion, QuestionsView
-from app.organising.roles import LinkView, OrganisedChallenge, Organiser
+from app.organising.roles import LinkView, OrganisedChallenge, Organiser, RoleInvitation
 from app.results.analyses import AnalysisView
 from app.results.submissions import QuotaEffect, SubmissionRow
 from app.submissions.questions import PRESETS
@@ -43,6 +52,7 @@ from tests.pages.figure_samples import of_figures
 from tests.pages.intake_samples import of_intakes
 from tests.pages.login_samples import of_logins
 from tests.pages.method_views import method_page
+from tests.pages.organiser_samples import of_organisers
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
@@ -110,7 +120,7 @@ def of_accounts() -> Iterator[Sample]:
             page,
             {"form": typed, "problems": problems, "next": EVIL, "is_interrupted": True},
         )
-    for link in (LinkView(EVIL), LinkView(None), None):
+    for link in (LinkView(EVIL), LinkView(EVIL, ChallengeRole.VIEWER), LinkView(None), None):
         yield "roles/link.html", {"token": "t0ken", "link": link}
 
 
@@ -120,7 +130,7 @@ QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSO
 
 
 def of_phases() -> Iterator[Sample]:
-    free = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, None, None)
+    free = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, NOW, False, None, None, "test")
     slots = (free, replace(free, submission=12), replace(free, taken_back_at=NOW, granted_by=None))
     bounds = SizeBounds(2 << 30, 8 << 30, 2 << 30)
     sheet = PhaseSheet(
@@ -296,12 +306,11 @@ def of_boards() -> Iterator[Sample]:
 
 
 def of_admins(challenge: OrganisedChallenge) -> Iterator[Sample]:
-    form, problems = {"email": EVIL}, {"email": EVIL}
-    yield "roles/organisers.html", {"challenge": challenge, "form": form, "problems": problems}
-    yield (
-        "roles/organisers.html",
-        {"challenge": replace(challenge, organisers=()), "form": {}, "problems": {}},
-    )
+    page = {"challenge": challenge, "form": {"email": EVIL}, "link": None, "roles": list(ChallengeRole)}
+    yield "roles/organisers.html", {**page, "problems": {"email": EVIL}}
+    yield "roles/organisers.html", {**page, "problems": {}, "link": f"https://voc.example/{EVIL}"}
+    nobody = replace(challenge, organisers=(), invitations=())
+    yield "roles/organisers.html", {**page, "challenge": nobody, "form": {}, "problems": {}}
     person = Person(7, EVIL, EVIL, Role.PARTICIPANT, (EVIL,), NOW, NOW, is_program=True)
     active = replace(person, role=Role.ADMIN, suspended_at=None, organises=(), is_program=False)
     program = replace(person, suspended_at=None)
@@ -314,17 +323,20 @@ def of_admins(challenge: OrganisedChallenge) -> Iterator[Sample]:
     for each in (person, active, replace(person, id=1)):
         yield "administration/person.html", {"person": each, "form": {}, "problems": {"reason": EVIL}}
     change: dict[str, Any] = {"role": EVIL, "organises": [1, 2], "nothing": None}
-    record = Record(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, change, change, change)
+    record = Told(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, change, change, change, EVIL)
     rows = (
         record,
         replace(record, by=None, name=None, challenge=None, before=None, after=None),
         replace(record, name=None),
     )
+    context = {"here": "/audit", "words": "who=a", "topics": TOPICS}
     yield (
         "audit/audit.html",
-        {"page": RecordPage(rows, 2), "form": {"action": EVIL}, "older": "/audit?before=2"},
+        {**context, "page": AuditPage(rows, 2), "form": {"action": EVIL}, "older": "/audit?before=2"},
     )
-    yield "audit/audit.html", {"page": RecordPage((), None), "form": {}, "older": None}
+    of_one = AuditPage(rows, None, "VOC2007", EVIL, is_viewed=True)
+    yield "audit/audit.html", {**context, "page": of_one, "form": {"action": "team."}, "older": None}
+    yield "audit/audit.html", {**context, "page": AuditPage((), None), "form": {}, "older": None}
 
 
 def of_alike_results() -> Iterator[Sample]:
@@ -338,7 +350,13 @@ def of_alike_results() -> Iterator[Sample]:
 
 def of_the_rest() -> Iterator[Sample]:
     message = DeadJob(3, JobKind.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
-    challenge = OrganisedChallenge(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
+    challenge = OrganisedChallenge(
+        EVIL,
+        EVIL,
+        1,
+        tuple(Organiser(number, EVIL, EVIL, role, NOW) for number, role in enumerate(ChallengeRole)),
+        (RoleInvitation("ab" * 32, EVIL, ChallengeRole.VIEWER, NOW, NOW + timedelta(days=7)),),
+    )
     yield (
         "administration/overview.html",
         {
@@ -355,7 +373,6 @@ def of_the_rest() -> Iterator[Sample]:
         {"dead": (), "older": None, "challenges": (), "workers": 0, "damaged": 0, "requests": 0},
     )
     yield from of_admins(challenge)
-    yield "organisers/overview.html", {"phases": (), "following": None, "lacks_worker": False}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
     disclosed = {
@@ -392,14 +409,7 @@ def of_the_rest() -> Iterator[Sample]:
     upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
     damaged = organised(closed, rescore=None, damaged=(WaitingForRepair("ground truth", 2),))
-    yield (
-        "organisers/overview.html",
-        {
-            "phases": (organised(), damaged, untruthful),
-            "following": UndecidedCursor(1, 7),
-            "lacks_worker": True,
-        },
-    )
+    yield from of_organisers((organised(), damaged, untruthful))
     field = Field("id", "path", is_required=True, description=EVIL)
     paragraphs = (EVIL, f"`{EVIL}`")
     put = Operation("PUT", "/api/v1/x", paragraphs, "upload.create", (field,), "201 Created", EVIL, EVIL)

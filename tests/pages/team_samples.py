@@ -31,6 +31,7 @@ TEAM = TeamPage(
     is_member=True,
     is_owner=True,
     can_change=True,
+    is_viewed=False,
     user_id=1,
     approval=Approval.WAITING,
     refusals=(EVIL,),

@@ -13,6 +13,7 @@ from tests.pages.provoking import (
     data_file_beyond_the_quota,
     deleted_data_file,
     hidden_curves,
+    hidden_method,
     invalid_archive,
     link_to_a_result_without_a_score,
     login_beyond_the_limit,
@@ -155,6 +156,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a public method without a description": (
         lambda scene: scene.confirm(scene.upload("free"), "Linden", make_public=True),
         409, "description-too-short", "a public method needs a description of at least 500 characters; this one has 0",
+    ),
+    "a method that the organisers have hidden": (
+        hidden_method, 403, "method-hidden", "the organisers have hidden this method: two methods in one",
     ),
     "an answer to a question that nobody asked": (
         lambda scene: scene.program.patch(

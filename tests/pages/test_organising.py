@@ -95,19 +95,21 @@ def test_undecided_runs_are_paged(
     [first] = organiser.get("/api/v1/organise").json()
     last = first["rescore"]["undecided"][1]["run"]
     [following] = organiser.get(f"/api/v1/organise?rescore={rescore}&after={last}").json()
-    pages = [organiser.get(f"/organise{query}").text for query in ("", f"?rescore={rescore}&after={last}")]
+    here = f"/organise/challenges/{code}/ground-truth"
+    pages = [organiser.get(f"{here}{query}").text for query in ("", f"?rescore={rescore}&after={last}")]
 
     assert (first["failed"], first["rescore"]["failed"]) == (0, 3)
     assert [each["result"] for each in first["rescore"]["undecided"]] == results[:2]
     assert [each["result"] for each in following["rescore"]["undecided"]] == results[2:]
-    assert f"/organise?rescore={rescore}&amp;after={last}#" in pages[0]
+    assert f'href="?rescore={rescore}&amp;after={last}#' in pages[0]
     assert "First undecided results" in pages[1]
 
     shown = {"phase": str(rows.phase_id), "rescore": str(rescore), "after": str(last)}
     assert all(f'name="{name}" value="{value}"' in pages[1] for name, value in shown.items())
     decision = f"/organise/runs/{following['rescore']['undecided'][0]['run']}/decision"
     decided = organiser.post(decision, data={"choice": "keep", **shown}, follow_redirects=False)
-    assert decided.headers["Location"] == f"/organise?rescore={rescore}&after={last}#phase-{rows.phase_id}"
+    back = organiser.get(decided.headers["Location"], follow_redirects=False)
+    assert back.headers["Location"] == f"{here}?rescore={rescore}&after={last}#phase-{rows.phase_id}"
 
 
 def test_an_organiser_has_no_access_to_admin_pages(scene: Scene) -> None:

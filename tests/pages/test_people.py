@@ -1,12 +1,14 @@
 """How admins manage accounts and roles, and how the audit log records it."""
 
+import re
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from app.core.errors import ConflictError, NotFoundError
-from app.models import Challenge, Role
+from app.models import Challenge, Job, JobKind, Role
 from app.operations import administration
 from app.organising import roles
 from app.organising.roles import Grant
@@ -168,50 +170,116 @@ def test_the_last_admin_who_can_log_in_cannot_be_removed(platform: Platform, adm
         administration.suspend(platform, actor, 999_999, "nobody")
 
 
-def test_organisers_of_a_challenge_are_added_by_address_and_removed(
+def people_of(client: TestClient, page: str) -> dict[str, str]:
+    """Addresses and roles of the people of a challenge."""
+    return {
+        each["email"].partition("@")[0]: each["role"]
+        for each in client.get(f"/api/v1{page}").json()["organisers"]
+    }
+
+
+def test_people_of_a_challenge_are_added_by_address_and_removed(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     with platform.transaction() as session:
         session.add(Challenge(code="voc 1", title="The first", dataset="VOC2007"))
     page, ivy = "/organise/challenges/voc%201/organisers", registered(browser(), "ivy@example.org")
-    person = number(platform, "ivy@example.org")
+    person, api = number(platform, "ivy@example.org"), f"/api/v1{page}"
 
-    assert admin.post(page, data={"email": "Ivy@example.org"}).headers["location"] == page
+    assert admin.post(api, json={"email": "Ivy@example.org"}).status_code == 204
     assert "ivy@example.org" in admin.get(page).text
     assert ivy.get("/organise").status_code == 200
-    unknown = admin.post(page, data={"email": "nobody@example.org"})
-    assert (unknown.status_code, "no account has this address" in unknown.text) == (422, True)
+    unknown = admin.post(api, json={"email": "nobody@example.org"})
+    assert (unknown.status_code, "no account has the address" in unknown.text) == (422, True)
+    assert admin.put(f"{api}/{person}", json={"role": "viewer"}).status_code == 204
+    assert list(people_of(admin, page).values()) == ["viewer"]
+    assert ivy.get(page).status_code == 200
+    assert "ivy@example.org" not in ivy.get(page).text.partition("<main")[2]
     admin.post(f"{page}/{person}/remove")
     assert ivy.get("/organise").status_code == 403
     assert admin.post(f"{page}/{person}/remove").status_code == 404
-
-    api = f"/api/v1{page}"
-    assert admin.post(api, json={"email": "ivy@example.org"}).status_code == 204
-    assert [each["id"] for each in admin.get(api).json()["organisers"]] == [person]
-    assert admin.delete(f"{api}/{person}").status_code == 204
-    removals = [each for each in audited(platform, "role.revoke") if each.subject == f"person {person}"]
-    assert [each.details for each in removals] == [{}, {}]
+    [removal] = [each for each in audited(platform, "role.revoke") if each.subject == f"person {person}"]
+    assert removal.details == {"challenge_role": {"before": "viewer", "after": None}}
 
 
-def test_organisers_appoint_others_and_the_last_one_cannot_be_removed(
+def test_only_owners_name_owners_and_the_last_owner_cannot_leave(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
     with platform.transaction() as session:
         session.add(Challenge(code="coop", title="The second", dataset="VOC2007"))
-    page = "/organise/challenges/coop/organisers"
+    page, api = "/organise/challenges/coop/organisers", "/api/v1/organise/challenges/coop/organisers"
     teak, yucca, balsa = (registered(browser(), f"{name}@example.org") for name in ("teak", "yucca", "balsa"))
-    first, second = (number(platform, f"{name}@example.org") for name in ("teak", "yucca"))
-    admin.post(page, data={"email": "teak@example.org"})
+    first, second, third = (number(platform, f"{name}@example.org") for name in ("teak", "yucca", "balsa"))
+    admin.post(api, json={"email": "teak@example.org", "role": "owner"})
 
-    refused = teak.post(f"{page}/{first}/remove")
-    assert (refused.status_code, "needs an organiser" in refused.text) == (409, True)
-    assert teak.post(page, data={"email": "yucca@example.org"}).headers["location"] == page
-    assert "/admin" not in yucca.get(page).text
-    assert balsa.get(page).status_code == 403
-    assert teak.post(f"{page}/{first}/remove").headers["location"] == "/"
+    assert teak.post(api, json={"email": "yucca@example.org"}).status_code == 204
+    assert yucca.post(api, json={"email": "balsa@example.org", "role": "owner"}).status_code == 403
+    assert yucca.post(api, json={"email": "teak@example.org", "role": "viewer"}).status_code == 403
+    assert yucca.post(api, json={"email": "balsa@example.org", "role": "viewer"}).status_code == 204
+    assert yucca.post(f"{page}/{third}/remove").status_code == 403
+    assert balsa.post(api, json={"email": "yucca@example.org", "role": "viewer"}).status_code == 403
+    for refused in (
+        teak.post(f"{page}/leave"),
+        teak.post(f"{page}/{first}/remove"),
+        teak.post(f"{page}/{first}/role", data={"role": "viewer"}),
+    ):
+        assert (refused.status_code, "needs an owner" in refused.text) == (409, True)
+    assert people_of(admin, page) == {"teak": "owner", "yucca": "organiser", "balsa": "viewer"}
+
+    assert teak.post(f"{page}/{second}/role", data={"role": "owner"}).headers["location"] == page
+    assert teak.post(f"{page}/leave").headers["location"] == "/"
     assert teak.get(page).status_code == 403
-    assert yucca.post(f"{page}/{second}/remove").status_code == 409
+    assert balsa.delete(f"{api}/me").status_code == 204
+    assert people_of(admin, page) == {"yucca": "owner"}
     assert admin.post(f"{page}/{second}/remove").headers["location"] == page
+
+
+def test_an_invitation_by_mail_works_once_and_can_be_revoked(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    with platform.transaction() as session:
+        session.add(Challenge(code="grove", title="The grove", dataset="VOC2007"))
+    page, api = "/organise/challenges/grove/organisers", "/api/v1/organise/challenges/grove/organisers"
+    cedar, larch = (registered(browser(), f"{name}@example.org") for name in ("cedar", "larch2"))
+
+    wrong = admin.post(page, data={"email": "nobody", "role": "viewer"})
+    assert (wrong.status_code, "not an e-mail address" in wrong.text) == (422, True)
+    sent = admin.post(page, data={"email": "Guest@example.org", "role": "viewer"})
+    [path] = re.findall(r"/role-links/[\w-]+", sent.text)
+    assert path not in admin.get(page).text
+    with platform.transaction() as session:
+        [letter] = session.scalars(
+            select(Job).where(Job.kind == JobKind.MAIL, Job.payload["letter"].astext == "role-invitation")
+        )
+        assert letter.payload["address"] == "guest@example.org"
+        assert letter.payload["fields"]["link"].endswith(path)
+    assert "a viewer of <strong>The grove</strong>" in cedar.get(path).text
+    assert [cedar.post(path).status_code, larch.post(path).status_code] == [303, 410]
+    assert people_of(cedar, page) == {"": "viewer"}  # without addresses
+
+    second = admin.post(f"{api}/invitations", json={"email": "other@example.org", "role": "owner"}).json()[
+        "link"
+    ]
+    [open_one] = admin.get(api).json()["invitations"]
+    assert cedar.get(api).json()["invitations"] == []
+    assert cedar.delete(f"{api}/invitations/{open_one['key']}").status_code == 403
+    assert admin.post(f"{page}/invitations/{open_one['key']}/revoke").status_code == 303
+    assert admin.post(f"{page}/invitations/{open_one['key']}/revoke").status_code == 404
+    assert larch.post(second[second.index("/role-links") :]).status_code == 410
+
+
+def test_a_link_never_takes_rights_away(browser: Browser, platform: Platform, admin: TestClient) -> None:
+    with platform.transaction() as session:
+        session.add(Challenge(code="heath", title="The heath", dataset="VOC2007"))
+    heather = registered(browser(), "heather@example.org")
+    page = "/organise/challenges/heath/organisers"
+    admin.post(f"/api/v1{page}", json={"email": "heather@example.org", "role": "owner"})
+
+    invitation = {"email": "heather@example.org", "role": "viewer"}
+    link = admin.post(f"/api/v1{page}/invitations", json=invitation).json()["link"]
+
+    assert heather.post(link[link.index("/role-links") :]).status_code == 303
+    assert people_of(admin, page) == {"heather": "owner"}
 
 
 def test_programs_can_suspend_people_and_change_roles(
@@ -247,7 +315,7 @@ def test_the_audit_log_can_be_filtered_and_paged(
     assert found(subject="person 999999") == []
     assert "a &lt;reason&gt;" in admin.get("/audit", params={"subject": lime}).text
 
-    monkeypatch.setattr("app.organising.audit_pages.PAGE", 2)
+    monkeypatch.setattr("app.organising.audit.PAGE", 2)
     page = admin.get("/audit", params={"subject": lime}).text
     first = admin.get("/api/v1/audit", params={"subject": lime}).json()
     assert f"/audit?subject=person+{lime.split()[1]}&amp;before={first['next']}" in page

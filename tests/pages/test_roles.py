@@ -47,7 +47,7 @@ def test_an_organiser_link_works_once_and_needs_a_login(
     larch, maple = registered(browser(), "larch@example.org"), registered(browser(), "maple@example.org")
 
     assert browser().post(link).status_code in (303, 401)
-    assert "an organiser of <strong>The one</strong>" in larch.get(link).text
+    assert "an owner of <strong>The one</strong>" in larch.get(link).text
     assert larch.get("/organise").status_code == 403
     assert larch.post(link).status_code == 303
     assert larch.get("/organise").status_code == 200
@@ -162,7 +162,7 @@ def test_creating_and_using_a_link_is_recorded_in_the_audit_log(
     [made, used] = audited(platform, "link.create", "link.use")[before:]
     person = person_id(platform, "quince@example.org")
     assert (made.action, made.user_id, made.challenge_id) == ("link.create", None, challenges["one"])
-    assert (made.details["role"], made.details["challenge"]) == ("organiser", "one")
+    assert (made.details["role"], made.details["challenge"]) == ("owner", "one")
     assert "expires_at" in made.details
     assert (used.action, used.user_id, used.subject) == ("link.use", person, f"person {person}")
     assert (used.before, used.after) == (state("participant"), state("participant", challenges["one"]))

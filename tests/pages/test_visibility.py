@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from app.challenges.visibility import open_challenge
 from app.core.access import Actor
 from app.core.errors import ConflictError, RefusedError, TermsNotAccepted
+from app.intake.importing import TreeImport, import_tree
 from app.models import AuditRecord, Challenge, ChallengeVisibility, Disclosure, InvitedPerson
-from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered

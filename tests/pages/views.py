@@ -159,6 +159,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         created_at=NOW - timedelta(minutes=1),
         results=results,
         is_ours=True,
+        may_download=True,
         is_organised=False,
         is_member=True,
         can_make_public=False,
@@ -251,6 +252,7 @@ def upload(state: UploadState, *, valid: bool | None = None) -> UploadView:
         submissions=[],
         same_content=[7, 12] if valid else [],
         is_ours=True,
+        may_download=True,
         same_predictions=(SameResult(3, 9, 3), SameResult(3, 10, 4)) if valid else (),
     )
 

@@ -1,5 +1,7 @@
 """Who may do what."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.challenges.disclosure import visibility_for
@@ -15,32 +17,41 @@ STRANGER = Actor(user_id=2, teams=frozenset({2}))
 ORGANISER = Actor(user_id=3, teams=frozenset({3}), organises=frozenset({PHASE.challenge_id}))
 ELSEWHERE = Actor(user_id=4, teams=frozenset({4}), organises=frozenset({OTHER_CHALLENGE}))
 ADMIN = Actor(user_id=5, teams=frozenset({5}), role=Role.ADMIN, has_second_factor=True)
-PEOPLE = {"N": NOBODY, "P": PARTICIPANT, "S": STRANGER, "O": ORGANISER, "E": ELSEWHERE, "A": ADMIN}
+VIEWER = Actor(user_id=6, teams=frozenset({6}), views=frozenset({PHASE.challenge_id}))
+OWNER = replace(ORGANISER, user_id=7, owns=ORGANISER.organises)
+PEOPLE = {
+    "N": NOBODY, "P": PARTICIPANT, "S": STRANGER, "V": VIEWER, "O": ORGANISER, "W": OWNER, "E": ELSEWHERE, "A": ADMIN,
+}  # fmt: skip
 
 
 # who may act on something of PARTICIPANT's team in ORGANISER's challenge: while it is private, and once it is public
 WHO_MAY = {
     Action.READ_PUBLIC: ("everybody", "everybody"),
     Action.REGISTER: ("everybody", "everybody"),
-    Action.MANAGE_ACCOUNT: ("PSOEA", "PSOEA"),
-    Action.UPLOAD: ("PSOEA", "PSOEA"),
-    Action.READ_OWN: ("PSOEA", "PSOEA"),
-    Action.READ_UPLOAD: ("POA", "POA"),
+    Action.MANAGE_ACCOUNT: ("PSVOWEA", "PSVOWEA"),
+    Action.UPLOAD: ("PSVOWEA", "PSVOWEA"),
+    Action.READ_OWN: ("PSVOWEA", "PSVOWEA"),
+    Action.READ_UPLOAD: ("PVOWA", "PVOWA"),
+    Action.READ_ARCHIVE: ("POWA", "POWA"),
     Action.CHANGE_UPLOAD: ("P", "P"),
     Action.SUBMIT: ("P", "P"),
-    Action.READ_SUBMISSION: ("POA", "everybody"),
-    Action.WITHDRAW: ("POA", "OA"),
+    Action.READ_SUBMISSION: ("PVOWA", "everybody"),
+    Action.WITHDRAW: ("POWA", "OWA"),
     Action.CHANGE_METHOD: ("P", "P"),
     Action.PUBLISH: ("P", "P"),
     Action.LINK: ("P", "P"),
-    Action.READ_TEAM: ("POA", "everybody"),
-    Action.JOIN_TEAM: ("PSOEA", "PSOEA"),
-    Action.CHANGE_TEAM: ("POA", "POA"),
-    Action.ORGANISE: ("OA", "OA"),
-    Action.NAME_ORGANISERS: ("OA", "OA"),
+    Action.READ_TEAM: ("PVOWA", "everybody"),
+    Action.JOIN_TEAM: ("PSVOWEA", "PSVOWEA"),
+    Action.CHANGE_TEAM: ("POWA", "POWA"),
+    Action.READ_ORGANISING: ("VOWA", "VOWA"),
+    Action.ORGANISE: ("OWA", "OWA"),
+    Action.READ_PEOPLE: ("VOWA", "VOWA"),
+    Action.NAME_ORGANISERS: ("OWA", "OWA"),
+    Action.VIEW_AS: ("OWA", "OWA"),
+    Action.OWN: ("WA", "WA"),
     Action.MANAGE_PEOPLE: ("A", "A"),
     Action.MANAGE_ROLES: ("A", "A"),
-    Action.READ_AUDIT: ("OA", "OA"),
+    Action.READ_AUDIT: ("VOWA", "VOWA"),
     Action.READ_STORAGE: ("A", "A"),
     Action.MANAGE_JOBS: ("A", "A"),
     Action.MANAGE_SITE: ("A", "A"),
@@ -67,7 +78,7 @@ def test_a_route_is_open_to_everyone_who_may_perform_its_action_somewhere(
 ) -> None:
     somewhere = any(
         may(relations(actor, team_id=team, challenge_id=challenge), action, state)
-        for team in (1, 2, 3, 4, 5)
+        for team in (1, 2, 3, 4, 5, 6)
         for challenge in (PHASE.challenge_id, OTHER_CHALLENGE)
         for state in State
     )
@@ -89,4 +100,6 @@ def test_a_role_without_a_user_grants_nothing() -> None:
 
 
 def test_only_organisers_and_admins_see_the_details_of_a_held_out_phase() -> None:
-    assert "".join(letter for letter, actor in PEOPLE.items() if visibility_for(actor, PHASE).details) == "OA"
+    assert (
+        "".join(letter for letter, actor in PEOPLE.items() if visibility_for(actor, PHASE).details) == "OWA"
+    )

@@ -50,6 +50,7 @@ OF_A_RESULT = (
     "link_id",
     "link_token",
 )
+HELD_BY_TOKENS = (("viewer", Scope.ORGANISE), ("organiser", Scope.ORGANISE), ("admin", Scope.ADMIN))
 ANSWERS = ("login", "forbidden", "hidden", "not theirs")
 CASES = (
     ("private", True),
@@ -134,7 +135,7 @@ class Row:
             return self.rule(state).get(person, "ok")
         if scope not in self.scopes:
             return "forbidden"
-        if (person, scope) not in (("organiser", Scope.ORGANISE), ("admin", Scope.ADMIN), ("member", scope)):
+        if (person, scope) not in HELD_BY_TOKENS and person != "member":
             person = "participant"  # somebody who organises nothing
         return self.rule(state).get(person, "ok")
 

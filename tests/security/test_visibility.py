@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
+from app.intake.importing import TreeImport, import_tree
 from app.models import (
     Announcement,
     Challenge,
@@ -24,7 +25,6 @@ from app.models import (
     Terms,
     User,
 )
-from app.organising.importing import TreeImport, import_tree
 from app.people.sessions import Browser, start_session
 from app.people.teams import own_or_new_team
 from app.web.dependencies import SESSION_COOKIE

@@ -18,6 +18,7 @@ from app.models import (
     ChallengeCreator,
     ChallengeInvitation,
     ChallengeOrganiser,
+    ChallengeRole,
     CreationRequest,
     DataFile,
     DataUpload,
@@ -32,6 +33,7 @@ from app.models import (
     JobKind,
     Member,
     Method,
+    OneTimeLink,
     Phase,
     Question,
     QuestionKind,
@@ -58,10 +60,21 @@ from tests.pages.views import report
 from tests.security.pictures import add_picture
 from tests.security.undoing import UndonePlatform
 
-PEOPLE = ("visitor", "participant", "stranger", "member", "organiser", "elsewhere", "admin")
+PEOPLE = (
+    "visitor",
+    "participant",
+    "stranger",
+    "member",
+    "viewer",
+    "organiser",
+    "owner",
+    "elsewhere",
+    "admin",
+)
 TOKENS = {
     "member, read": ("member", Scope.READ),
     "member, submit": ("member", Scope.SUBMIT),
+    "viewer, organise": ("viewer", Scope.ORGANISE),
     "organiser, organise": ("organiser", Scope.ORGANISE),
     "organiser, read": ("organiser", Scope.READ),
     "admin, admin": ("admin", Scope.ADMIN),
@@ -122,11 +135,17 @@ class World:
 def _give_role(session: Session, world: World, user: User, role: str) -> None:
     challenge = {each.code: each.id for each in session.scalars(select(Challenge))}
     teams = {"member": world.team_id, "stranger": world.other_team_id}
-    organised = {"organiser": challenge[HERE], "elsewhere": challenge[THERE]}
+    organised = {
+        "viewer": (challenge[HERE], ChallengeRole.VIEWER),
+        "organiser": (challenge[HERE], ChallengeRole.ORGANISER),
+        "owner": (challenge[HERE], ChallengeRole.OWNER),
+        "elsewhere": (challenge[THERE], ChallengeRole.OWNER),
+    }
     if role in teams:
         session.add(Member(team_id=teams[role], user_id=user.id, challenge_id=challenge[HERE]))
     elif role in organised:
-        session.add(ChallengeOrganiser(challenge_id=organised[role], user_id=user.id))
+        challenge_id, held = organised[role]
+        session.add(ChallengeOrganiser(challenge_id=challenge_id, user_id=user.id, role=held))
     elif role in ("admin", "unprotected"):
         user.role = Role.ADMIN
 
@@ -187,7 +206,13 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     question = Question(challenge_id=phase.challenge_id, text="Runtime", kind=QuestionKind.NUMBER)
     slot = ExtraSlot(phase_id=phase.id, team_id=world.team_id, task="detection", reason="none")
     twin = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
-    session.add_all((link, question, slot, twin))
+    role_invitation = OneTimeLink(
+        token_hash=phase.image_set.encode(),
+        challenge_id=phase.challenge_id,
+        email="invited@example.org",
+        expires_at=func.now() + timedelta(days=7),
+    )
+    session.add_all((link, question, slot, twin, role_invitation))
     session.flush()
     pair = SimilarPair(phase_id=phase.id, result_id=twin.id, other_id=result.id, same_predictions=False)
     session.add(pair)
@@ -204,7 +229,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "result_id": str(result.id), "run_id": str(scored.id), "receipt": str(scored.receipt), "phase_id": str(phase.id),
         "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
-        "slot_id": str(slot.id), "question_id": str(question.id), "pair_id": str(pair.id),
+        "invitation_key": role_invitation.token_hash.hex(), "slot_id": str(slot.id), "question_id": str(question.id), "pair_id": str(pair.id),
         "challenge_invitation_id": str(invitation.id), "request_id": str(creation.id),
         "file_id": str(file.id), "data_upload_id": str(data_upload.id),
         "intake_id": str(intake_file.intake_id), "intake_file_id": str(intake_file.id),

@@ -46,7 +46,7 @@ def test_equal_predictions_of_two_teams_are_listed_once_both_are_scored(site: Sh
     assert "Net_of_picea" in page
     assert "same predictions" in page
     overview = site.organiser.http.get("/organise", headers={"Accept": "text/html"}).text
-    assert "1 pair to review" in overview
+    assert "1 similar pair of methods" in overview
 
 
 def test_a_pair_is_dismissed_with_a_reason_and_restored(site: SharedSite, where: str) -> None:

@@ -108,7 +108,10 @@ def test_competitions_are_offered_once_their_ground_truth_is_imported(
     page = someone.http.get("/challenges/partial/test/submit").text
     assert "comp3_det_test_" in page
     assert "comp5" not in page
-    assert "there are no label images" in site.organiser.http.get("/organise").text
+    assert (
+        "there are no label images"
+        in site.organiser.http.get("/organise/challenges/partial/ground-truth").text
+    )
     assert "there are no label images" not in someone.http.get("/challenges/partial").text
 
     add_masks(tree)

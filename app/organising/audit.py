@@ -1,0 +1,417 @@
+"""The audit log for people: a sentence for each record, pages of them, and CSV."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+import scoring
+from app.core import audit as core_audit
+from app.core.access import Actor
+from app.core.audit import Record, Search
+from app.models import (
+    Announcement,
+    AuditRecord,
+    Challenge,
+    DataFile,
+    Method,
+    Phase,
+    Question,
+    Result,
+    Submission,
+    Team,
+    User,
+)
+from app.organising.submissions import read_challenge
+from app.platform import Platform
+from app.web.forms import OrBlank
+from app.web.tables import Cell, csv_of
+
+PAGE = 50  # records
+BATCH = 500  # records of a CSV that are read at a time
+
+# by the noun with which actions begin: what a filter says, for a challenge
+TOPICS: Final[Mapping[str, str]] = {
+    "phase": "Dates, rules and disclosure",
+    "result": "Results",
+    "rescore": "Re-scoring",
+    "method": "Methods",
+    "pair": "Similar methods",
+    "team": "Teams",
+    "quota": "Quotas and extra slots",
+    "role": "Roles of people",
+    "link": "Invitations and links",
+    "view": "Views as somebody else",
+    "page": "Texts",
+    "news": "News",
+    "terms": "Terms",
+    "question": "Questions",
+    "file": "Files",
+    "pictures": "Images",
+    "challenge": "Approval of teams",
+}
+
+# what somebody did; {subject} is its object by name, the others are fields of before, after and details
+SENTENCES: Final[Mapping[str, str]] = {
+    "account.change_password": "changed the password",
+    "account.confirm_address": "confirmed an e-mail address",
+    "account.delete": "deleted the account of {subject}",
+    "account.reset_password": "chose a new password by mail",
+    "challenge.approves_teams": "{asked}",
+    "description.rule": "set the length of descriptions to {shortest_description} characters",
+    "file.add": "added the file {name}",
+    "file.change": "changed the file {subject}",
+    "file.delete": "deleted the file {name}",
+    "file.replace": "replaced the file {name} by version {version}",
+    "job.discard": "discarded a job that had failed for good",
+    "link.create": "{linked}",
+    "link.reveal": "revealed {subject}",
+    "link.revoke": "revoked {subject}",
+    "link.use": "accepted a role by {link}",
+    "method.hide": "hid the method {method}",
+    "method.make_public": "made the method {method} public",
+    "method.show": "showed the method {method} again",
+    "news.delete": "deleted the announcement “{title}”",
+    "news.edit": "edited the announcement “{title}”",
+    "news.publish": "announced “{title}”",
+    "page.change": "changed the texts of {subject}",
+    "pair.dismiss": "decided that two similar results are different methods",
+    "pair.restore": "put two similar results back on the list",
+    "person.suspend": "suspended {subject}",
+    "person.unsuspend": "ended the suspension of {subject}",
+    "phase.create": "created {subject} with its ground truth",
+    "phase.disclose": "changed what {subject} discloses: {changes}",
+    "phase.import": "imported ground truth into {subject}",
+    "phase.change": "changed {subject}: {changes}",
+    "pictures.change": "changed who sees the images of {subject}: {changes}",
+    "provider.link": "linked a login provider",
+    "provider.unlink": "removed a login provider",
+    "question.add": "added the question “{text}”",
+    "question.change": "changed {subject}",
+    "question.delete": "deleted the question “{text}”",
+    "quota.grant": "granted {subject} {slots} extra in {task}",
+    "quota.refund": "gave the quota of {subject} back",
+    "quota.take_back": "revoked an extra slot of {subject} in {task}",
+    "rescore.abandon": "abandoned {subject}",
+    "rescore.keep": "kept the old score of {subject} in a re-scoring",
+    "rescore.request": "started {subject} of {runs} runs",
+    "rescore.retry": "retried {runs} runs of {subject}",
+    "result.cancel": "cancelled {subject}, which was waiting",
+    "result.rescore": "queued {subject} again",
+    "result.withdraw": "withdrew {subject}",
+    "role.change": "changed the role of {subject} on this server from {old_role} to {role}",
+    "role.grant": "{granted}",
+    "role.revoke": "removed {subject} from the people of the challenge",
+    "second-factor.codes": "made new recovery codes",
+    "second-factor.off": "turned the second factor off",
+    "second-factor.on": "turned the second factor on",
+    "second-factor.recovery": "used a recovery code",
+    "session.end-all": "ended all logins",
+    "session.start": "logged in",
+    "site.change": "changed how this site presents itself",
+    "storage.sweep": "removed expired content from storage",
+    "team.account_ended": "left {subject} by deleting an account",
+    "team.approve": "approved {subject}",
+    "team.change": "changed {subject}: {changes}",
+    "team.create": "created {subject}",
+    "team.hand_over": "handed {subject} over",
+    "team.invite": "made an invitation to {subject}",
+    "team.join": "joined {subject}",
+    "team.leave": "left {subject}",
+    "team.lift_suspension": "ended the suspension of {subject}",
+    "team.refuse": "refused to approve {subject}",
+    "team.remove_member": "removed somebody from {subject}",
+    "team.revoke_invitation": "revoked an invitation to {subject}",
+    "team.set_owner": "changed who owns {subject}",
+    "team.suspend": "suspended {subject}",
+    "terms.set": "set version {version} of the terms",
+    "token.create": "made an API token",
+    "token.revoke": "revoked an API token",
+    "token.revoke-all": "revoked all API tokens",
+    "view.end": "stopped viewing {subject} as {eyes}",
+    "view.start": "began to view {subject} as {eyes}",
+}
+
+# a change of these reads better as a sentence of its own
+CHANGES: Final[Mapping[str, str]] = {
+    "opens_at": "moved the opening from {old} to {new}",
+    "closes_at": "moved the deadline from {old} to {new}",
+    "grace": "changed the grace period from {old} to {new}",
+    "quotas": "changed the quotas from {old} to {new}",
+    "embargo": "changed the embargo from {old} to {new}",
+}
+
+
+class AuditQuery(Search):
+    """More filters for audit records; an empty field matches all."""
+
+    who: Annotated[str, Field(max_length=80, description="part of the name of the person who did it")] = ""
+    challenge: Annotated[str, Field(max_length=100, description="its code")] = ""
+    since: Annotated[OrBlank[date], Field(description="the first day, in UTC")] = None
+    until: Annotated[OrBlank[date], Field(description="the last day, in UTC")] = None
+
+    def conditions(self) -> Iterator[ColumnElement[bool]]:
+        """Yield the conditions of these filters."""
+        if self.who:
+            yield User.name.icontains(self.who, autoescape=True)
+        if self.challenge:
+            of_code = select(Challenge.id).where(Challenge.code == self.challenge)
+            yield AuditRecord.challenge_id == of_code.scalar_subquery()
+        if self.since is not None:
+            yield AuditRecord.at >= datetime.combine(self.since, time(), UTC)
+        if self.until is not None:
+            yield AuditRecord.at < datetime.combine(self.until + timedelta(days=1), time(), UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Record):
+    """A record with its sentence."""
+
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """A page of the audit log, newest first; `next` is the `before` of the following page."""
+
+    records: tuple[Told, ...]
+    next: int | None
+    challenge: str | None = None  # if it is of one
+    challenge_title: str = ""
+    is_viewed: bool = False  # the reader may only read
+
+
+def sentence(record: Record, names: Mapping[str, str]) -> str:
+    """Return what somebody did, as a sentence. names: of subjects, such as "team 7".
+
+    >>> from datetime import datetime
+    >>> moved = {"before": {"closes_at": "1 May"}, "after": {"closes_at": "8 May"}, "details": {}}
+    >>> record = Record(1, datetime(2026, 1, 1), 1, "Ash", "phase.change", "phase 3", None, "", **moved)
+    >>> sentence(record, {"phase 3": "test"})
+    'Ash moved the deadline of test from 1 May to 8 May'
+    """
+    who = (record.name or "Somebody with a deleted account") if record.by else "The server"
+    before, after = record.before or {}, record.after or {}
+    changes = changes_of(before, after)
+    subject = names.get(record.subject, record.subject)
+    if record.action == "phase.change" and len(changes) == 1 and next(iter(changes)) in CHANGES:
+        [(field, (old, new))] = changes.items()
+        verb, _, rest = CHANGES[field].partition(" from ")
+        return f"{who} {verb} of {subject} from {rest.format(old=old, new=new)}"
+    words = {
+        **{name: said(value) for values in (before, after, record.details) for name, value in values.items()},
+        "subject": subject,
+        "changes": "; ".join(f"{_field(name)} from {old} to {new}" for name, (old, new) in changes.items())
+        or "nothing that is shown",
+        "old_role": said(before.get("role")),
+        "asked": _asked(after),
+        "granted": _granted(record, subject),
+        "linked": _linked(record, subject),
+        "slots": _slots(after),
+    }
+    template = SENTENCES.get(record.action, "did {action} to {subject}")
+    return f"{who} {template.format_map(defaultdict(lambda: 'something', words, action=record.action))}"
+
+
+def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Return the fields that differ, each with its old and new value in words."""
+    names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+    return {name: (said(before.get(name)), said(after.get(name))) for name in names}
+
+
+def said(value: object) -> str:
+    """Return a recorded value in words.
+
+    >>> said(None), said(True), said(["a", "b"]), said({"x": 1})
+    ('none', 'yes', 'a, b', '{"x": 1}')
+    """
+    match value:
+        case None | "" | [] | {}:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case str() | int() | float():
+            return str(value)
+        case list() | tuple():
+            return ", ".join(map(said, value))
+    return json.dumps(value, sort_keys=True)
+
+
+def _field(name: str) -> str:
+    return name.removesuffix("_at").replace("_", " ")
+
+
+def _asked(after: Mapping[str, Any]) -> str:
+    return (
+        "asked for approval of teams"
+        if after.get("approves_teams")
+        else "stopped asking for approval of teams"
+    )
+
+
+def _granted(record: Record, subject: str) -> str:
+    role = record.details.get("challenge_role")
+    if not role:
+        return f"changed the roles of {subject}"
+    if role.get("before"):
+        return f"made {subject}, who was {role['before']}, {role.get('after')} of the challenge"
+    return f"made {subject} {role.get('after')} of the challenge"
+
+
+def _linked(record: Record, subject: str) -> str:
+    role = record.details.get("role")
+    return f"made {subject} for a new {role}" if role else f"made {subject}"
+
+
+def _slots(after: Mapping[str, Any]) -> str:
+    number = after.get("slots", 1)
+    until = f", until {after['expires_at']}," if after.get("expires_at") else ""
+    return f"{number} slot{'s' * (number != 1)}{until}"
+
+
+Loader = Callable[[Session, Collection[int]], Mapping[int, str]]
+
+
+def _by_id(
+    column: InstrumentedAttribute[int], name: ColumnElement[str] | InstrumentedAttribute[str]
+) -> Loader:
+    def load(session: Session, ids: Collection[int]) -> Mapping[int, str]:
+        return dict(session.execute(select(column, name).where(column.in_(ids))).all())
+
+    return load
+
+
+def _results(session: Session, ids: Collection[int]) -> Mapping[int, str]:
+    statement = (
+        select(Result.id, Method.name, Challenge.dataset, Result.competition)
+        .join(Method, Result.method_id == Method.id)
+        .join(Challenge, Method.challenge_id == Challenge.id)
+        .where(Result.id.in_(ids))
+    )
+    return {
+        number: f"the result of {method} in {scoring.competition_of(dataset, competition).title.lower()}"
+        for number, method, dataset, competition in session.execute(statement)
+    }
+
+
+def _submissions(session: Session, ids: Collection[int]) -> Mapping[int, str]:
+    statement = select(Submission.id, Method.name).join(Method, Submission.method_id == Method.id)
+    return dict(session.execute(statement.where(Submission.id.in_(ids))).all())
+
+
+NAMES: Final[Mapping[str, tuple[str, Loader]]] = {
+    "person": ("{}", _by_id(User.id, User.name)),
+    "team": ("the team {}", _by_id(Team.id, Team.name)),
+    "phase": ("{}", _by_id(Phase.id, Phase.image_set)),
+    "method": ("the method {}", _by_id(Method.id, Method.name)),
+    "challenge": ("{}", _by_id(Challenge.id, Challenge.title)),
+    "announcement": ("the announcement “{}”", _by_id(Announcement.id, Announcement.title)),
+    "question": ("the question “{}”", _by_id(Question.id, Question.text)),
+    "file": ("{}", _by_id(DataFile.id, DataFile.name)),
+    "result": ("{}", _results),
+    "submission": ("the submission of {}", _submissions),
+}
+"""By the noun of a subject: how it is called, and what loads the names."""
+
+
+def names_of(session: Session, subjects: Iterable[str]) -> dict[str, str]:
+    """Return the names of subjects that still exist, with one query for each kind."""
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for subject in subjects:
+        kind, _, number = subject.partition(" ")
+        if kind in NAMES and number.isascii() and number.isdecimal():
+            wanted[kind].add(int(number))
+    found: dict[str, str] = {}
+    for kind, ids in wanted.items():
+        called, load = NAMES[kind]
+        found |= {
+            f"{kind} {number}": called.format(name or "somebody")
+            for number, name in load(session, ids).items()
+        }
+    return found
+
+
+def tell(session: Session, actor: Actor, records: Iterable[Record]) -> list[Told]:
+    """Add sentences; viewers of a challenge get them without the recorded values."""
+    listed = list(records)
+    names = names_of(session, (each.subject for each in listed))
+    told = [
+        Told(**{name: getattr(each, name) for name in Record.__slots__}, sentence=sentence(each, names))
+        for each in listed
+    ]
+    if actor.is_admin or not actor.views:
+        return told
+    viewed = set(session.scalars(select(Challenge.code).where(Challenge.id.in_(actor.views))))
+    return [
+        replace(each, before=None, after=None, details={}) if each.challenge in viewed else each
+        for each in told
+    ]
+
+
+def page(platform: Platform, actor: Actor, search: AuditQuery) -> AuditPage:
+    """Return a page of the records that the actor may read, newest first, of all challenges or of one.
+
+    Raises NotFoundError for a challenge whose organisers' pages they may not read.
+    """
+    with platform.snapshot() as session:
+        challenge = read_challenge(session, actor, search.challenge) if search.challenge else None
+        found = tell(
+            session, actor, core_audit.records(session, actor, search, PAGE + 1, *search.conditions())
+        )
+    following = found[PAGE - 1].id if len(found) > PAGE else None
+    if challenge is None:
+        return AuditPage(tuple(found[:PAGE]), following)
+    is_viewed = actor.views_challenge(challenge.id)
+    return AuditPage(tuple(found[:PAGE]), following, challenge.code, challenge.title, is_viewed)
+
+
+HEADER: Final = (
+    "at",
+    "by",
+    "person",
+    "sentence",
+    "action",
+    "subject",
+    "reason",
+    "before",
+    "after",
+    "details",
+)
+
+
+def csv_lines(platform: Platform, actor: Actor, search: AuditQuery) -> Iterator[str]:
+    """Return the matching records as CSV, some at a time. Raises NotFoundError at once."""
+    with platform.snapshot() as session:
+        read_challenge(session, actor, search.challenge)
+
+    def lines() -> Iterator[str]:
+        yield csv_of(HEADER, ())
+        following = search
+        while True:
+            with platform.snapshot() as session:
+                found = tell(
+                    session, actor, core_audit.records(session, actor, following, BATCH, *search.conditions())
+                )
+            yield csv_of(HEADER, map(_cells, found)).partition("\r\n")[2]
+            if len(found) < BATCH:
+                return
+            following = search.model_copy(update={"before": found[-1].id})
+
+    return lines()
+
+
+def _cells(record: Told) -> tuple[Cell, ...]:
+    values = (
+        json.dumps(each, sort_keys=True) if each else ""
+        for each in (record.before, record.after, record.details)
+    )
+    return (
+        record.at.astimezone(UTC).isoformat(), record.name, record.by, record.sentence, record.action, record.subject,
+        record.reason, *values,
+    )  # fmt: skip

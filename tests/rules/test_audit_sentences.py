@@ -1,0 +1,107 @@
+"""Every record of the audit log has a sentence."""
+
+import ast
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.audit import Record
+from app.organising.audit import SENTENCES, TOPICS, sentence
+
+APP = Path(__file__).parents[2] / "app"
+ACTION = re.compile(r"[a-z]+(?:-[a-z]+)*\.[a-z]+(?:[-_][a-z]+)*")
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
+
+
+def recorded_actions() -> Iterator[str]:
+    """The actions in all calls of functions that take the name of one, and in what is called an action."""
+    nodes = [node for path in APP.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    recording = {
+        node.name
+        for node in nodes
+        if isinstance(node, ast.FunctionDef)
+        for each in node.args.args
+        if each.arg == "action" and each.annotation and ast.unparse(each.annotation) == "str"
+    }
+    for node in nodes:
+        parts: list[ast.AST] = []
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            parts = list(node.args) if called in recording else []
+            parts += [each.value for each in node.keywords if each.arg == "action"]
+        elif (
+            isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == ["action"]
+        ) or (
+            isinstance(node, ast.AnnAssign) and ast.unparse(node.target).endswith("_ACTION") and node.value
+        ):
+            parts = [node]
+        for each in (inner for part in parts for inner in ast.walk(part)):
+            if (
+                isinstance(each, ast.Constant)
+                and isinstance(each.value, str)
+                and ACTION.fullmatch(each.value)
+            ):
+                yield each.value
+
+
+def test_every_action_that_is_recorded_has_a_sentence_and_no_other() -> None:
+    assert sorted(set(recorded_actions())) == sorted(SENTENCES)
+
+
+def test_every_action_of_a_challenge_can_be_filtered() -> None:
+    of_the_site = {
+        "account",
+        "job",
+        "person",
+        "provider",
+        "second-factor",
+        "session",
+        "site",
+        "storage",
+        "token",
+        "description",
+        "news",
+    }
+
+    assert {action.partition(".")[0] for action in SENTENCES} - TOPICS.keys() <= of_the_site
+
+
+def record(action: str, subject: str, **facts: Any) -> Record:
+    values = {"reason": "", "before": None, "after": None, "details": {}, **facts}
+    return Record(1, NOW, 7, "Ash", action, subject, "VOC2007", **values)
+
+
+@pytest.mark.parametrize("action", SENTENCES)
+def test_a_sentence_needs_no_recorded_value(action: str) -> None:
+    told = sentence(record(action, "team 3"), {})
+
+    assert told.startswith("Ash ")
+    assert "{" not in told
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (
+            record("phase.change", "phase 3", before={"closes_at": "1 May"}, after={"closes_at": "8 May"}),
+            "Ash moved the deadline of test from 1 May to 8 May",
+        ),
+        (
+            record("phase.change", "phase 3", before={"grace": "1 h", "quotas": "2/7"}, after={"grace": "2 h", "quotas": "3/7"}),
+            "Ash changed test: grace from 1 h to 2 h; quotas from 2/7 to 3/7",
+        ),
+        (record("team.approve", "team 9"), "Ash approved the team Oak"),
+        (
+            record("role.grant", "person 4", details={"challenge_role": {"before": None, "after": "viewer"}}),
+            "Ash made Elm viewer of the challenge",
+        ),
+        (record("quota.grant", "team 9", after={"slots": 2, "task": "detection"}), "Ash granted the team Oak 2 slots extra in detection"),
+        (record("team.refuse", "team {0}"), "Ash refused to approve team {0}"),
+    ],
+)  # fmt: skip
+def test_sentences_name_people_teams_and_dates(made: Record, told: str) -> None:
+    assert sentence(made, {"phase 3": "test", "team 9": "the team Oak", "person 4": "Elm"}) == told
