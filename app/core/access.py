@@ -430,8 +430,8 @@ def _visible_challenges(actor: Actor, *, in_lists: bool) -> Select[int]:
         (ChallengeVisibility.LISTED,) if in_lists else (ChallengeVisibility.LISTED, ChallengeVisibility.LINK)
     )
     found: list[ColumnElement[bool]] = [Challenge.visibility.in_(shown)]
-    if actor.is_organiser:
-        found.append(Challenge.id.in_(actor.organises))
+    if actor.reads_organising:
+        found.append(Challenge.id.in_(actor.organises | actor.views))
     if actor.is_logged_in:
         own = select(Member.challenge_id).where(Member.user_id == actor.user_id)
         redeemed = select(InvitedPerson.challenge_id).where(InvitedPerson.user_id == actor.user_id)
