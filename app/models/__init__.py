@@ -12,6 +12,7 @@ from app.models.challenges import (
 )
 from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import Picture, PictureBatch, PictureSource
+from app.models.mailing import EventKey, MailChoice, MailedNotification, NotificationMail, SigningKey
 from app.models.notifications import Event, Notification
 from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
 from app.models.people import (
@@ -95,6 +96,7 @@ __all__ = [
     "Decision",
     "Disclosure",
     "Event",
+    "EventKey",
     "EventKind",
     "Exhibit",
     "ExtraSlot",
@@ -107,12 +109,15 @@ __all__ = [
     "Job",
     "JobKind",
     "LoginSession",
+    "MailChoice",
     "MailLink",
     "MailRequest",
+    "MailedNotification",
     "Member",
     "Method",
     "MethodChange",
     "Notification",
+    "NotificationMail",
     "OneTimeLink",
     "Phase",
     "PhaseMoment",
@@ -136,6 +141,7 @@ __all__ = [
     "RunState",
     "SecondFactor",
     "Service",
+    "SigningKey",
     "SimilarPair",
     "Site",
     "Sketch",

@@ -135,6 +135,7 @@ class JobKind(enum.StrEnum):
     PICTURES = "pictures"
     OVERLAYS = "overlays"
     NOTIFY = "notify"  # people, of recorded events
+    NOTIFICATION_MAIL = "notification mail"
 
 
 class EventKind(enum.StrEnum):

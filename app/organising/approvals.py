@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import ConflictError, NotFoundError
-from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team
+from app.jobs import events
+from app.models import Approval, Challenge, EventKind, Member, Method, Result, ResultState, Team
 from app.people import teams as memberships
 from app.people.teams import record
 from app.platform import Platform
@@ -202,7 +203,7 @@ def approve(platform: Platform, actor: Actor, team_id: int) -> str:
 
     Raises NotFoundError.
     """
-    with _changing(platform, actor, "team.approve", team_id) as team:
+    with _changing(platform, actor, "team.approve", team_id, EventKind.TEAM_APPROVED) as team:
         team.approval, team.approval_reason = Approval.APPROVED, ""
     return _code(platform, team)
 
@@ -212,7 +213,7 @@ def refuse(platform: Platform, actor: Actor, team_id: int, refusal: TeamRefusal)
 
     Raises NotFoundError.
     """
-    with _changing(platform, actor, "team.refuse", team_id, refusal.reason) as team:
+    with _changing(platform, actor, "team.refuse", team_id, EventKind.TEAM_REFUSED, refusal.reason) as team:
         team.approval, team.approval_reason = Approval.REFUSED, refusal.reason
     return _code(platform, team)
 
@@ -222,7 +223,9 @@ def suspend(platform: Platform, actor: Actor, team_id: int, suspension: Suspensi
 
     Queued runs wait until the suspension ends; running ones finish. Returns the code of its challenge. Raises NotFoundError.
     """
-    with _changing(platform, actor, "team.suspend", team_id, suspension.reason) as team:
+    with _changing(
+        platform, actor, "team.suspend", team_id, EventKind.TEAM_SUSPENDED, suspension.reason
+    ) as team:
         team.suspended_at = team.suspended_at or func.clock_timestamp()
         team.suspension_reason, team.hides_results = suspension.reason, suspension.hides_results
     return _code(platform, team)
@@ -233,7 +236,9 @@ def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) ->
 
     Raises NotFoundError, and ConflictError if the team is not suspended.
     """
-    with _changing(platform, actor, "team.lift_suspension", team_id, change.reason) as team:
+    with _changing(
+        platform, actor, "team.lift_suspension", team_id, EventKind.TEAM_SUSPENDED, change.reason
+    ) as team:
         if team.suspended_at is None:
             raise ConflictError(f"The team {team.name} is not suspended")
         team.suspended_at, team.suspension_reason, team.hides_results = None, "", False
@@ -243,9 +248,12 @@ def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) ->
 
 @contextmanager
 def _changing(
-    platform: Platform, actor: Actor, action: str, team_id: int, reason: str = ""
+    platform: Platform, actor: Actor, action: str, team_id: int, kind: EventKind, reason: str = ""
 ) -> Iterator[Team]:
-    """Yield a team of a challenge that the actor organises; record its changes and update boards afterwards."""
+    """Yield a team of a challenge that the actor organises; record its changes and update boards afterwards.
+
+    kind: what the team is told if something has changed.
+    """
     with platform.transaction() as session:
         team = organised_team(session, actor, team_id)
         if team is None:
@@ -262,6 +270,14 @@ def _changing(
             "after": _decision(team),
         }
         record(session, actor.user_id, action, team_id, **facts)
+        if before != facts["after"]:
+            events.record(
+                session,
+                kind,
+                challenge_id=team.challenge_id,
+                team_id=team_id,
+                is_suspended=team.suspended_at is not None,
+            )
     platform.cache.expire_versions()
 
 
