@@ -26,6 +26,8 @@ from app.home import pages as home_pages
 from app.images import api as image_api
 from app.images import pages as image_pages
 from app.jobs.sandbox import warm_up
+from app.notifications import api as notifications_api
+from app.notifications import pages as notifications_pages
 from app.operations import (
     administration_api,
     administration_pages,
@@ -115,6 +117,7 @@ API = (
     site_api.router,
     role_api.router,
     question_api.router,
+    notifications_api.router,
     audit_api.router,
     documentation_api.router,
     health_api.router,
@@ -158,6 +161,7 @@ PAGES = (
     phase_pages.calendars,
     administration_pages.router,
     site_pages.router,
+    notifications_pages.router,
     audit_pages.router,
     documentation_pages.router,
 )

@@ -21,6 +21,8 @@ from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
 from app.jobs import attempts, heartbeats, mail
 from app.models import Service
+from app.notifications import dates, mailing, reading
+from app.operations import alarms
 from app.people import sessions
 from app.platform import Platform, platform_of
 from app.results import personal_data, receipts
@@ -44,6 +46,10 @@ STEPS = (
     mail.delete_expired_requests,
     personal_data.delete_unconfirmed_accounts,
     similarity.delete_pairs_of_withdrawn,
+    dates.record_dates,
+    alarms.record_alarms,
+    mailing.queue_due,
+    reading.delete_old,
 )
 
 

@@ -14,6 +14,7 @@ from app.evaluation.rescoring import RescoreView, UndecidedCursor
 from app.evaluation.scoring import EMPTY_QUEUE, WaitingForRepair
 from app.jobs import heartbeats
 from app.models import RunState
+from app.notifications import mailing
 from app.platform import Platform
 
 
@@ -38,11 +39,21 @@ class OrganiserPhase:
 
 
 @dataclass(frozen=True, slots=True)
+class Undelivered:
+    """To how many people mail about a challenge could not be delivered in the last week."""
+
+    challenge: str  # title
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
-    """Phases; lacks_worker: whether runs are or may be queued and no worker of any version is alive."""
+    """Phases; lacks_worker: whether runs are or may be queued and no worker of any version is alive; lacks_mail: no mail is sent."""
 
     phases: tuple[OrganiserPhase, ...]
     lacks_worker: bool
+    lacks_mail: bool = False
+    undelivered: tuple[Undelivered, ...] = ()
 
 
 def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
@@ -69,6 +80,8 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
             queues.get(phase.id, EMPTY_QUEUE).queued for phase in phases
         )
         lacks_worker = may_wait and not heartbeats.alive_workers(session)
+        lacks_mail = mailing.trouble(session) is not None
+        failures = mailing.failures_by_challenge(session)
     found = tuple(
         OrganiserPhase(
             phase=phase,
@@ -88,4 +101,8 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
         )
         for phase in phases
     )
-    return Overview(found, lacks_worker)
+    titles = {phase.challenge_id: phase.challenge_title for phase in phases}
+    undelivered = tuple(
+        Undelivered(titles[each], people) for each, people in failures.items() if each in titles
+    )
+    return Overview(found, lacks_worker, lacks_mail, undelivered)

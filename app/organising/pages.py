@@ -43,6 +43,8 @@ def overview(
         phases=found.phases,
         following=following,
         lacks_worker=found.lacks_worker,
+        lacks_mail=found.lacks_mail,
+        undelivered=found.undelivered,
     )
 
 

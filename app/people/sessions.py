@@ -17,6 +17,7 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    literal,
     or_,
     select,
     text,
@@ -33,7 +34,17 @@ from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginSettings
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import ApiToken, ChallengeOrganiser, Identity, LoginSession, Member, Queue, SecondFactor, User
+from app.models import (
+    ApiToken,
+    ChallengeOrganiser,
+    Identity,
+    LoginSession,
+    Member,
+    Notification,
+    Queue,
+    SecondFactor,
+    User,
+)
 from app.people import tokens
 from app.people.passwords import MAX_LENGTH, is_password
 from app.people.tokens import is_token
@@ -134,11 +145,11 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
     found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
     if found is None:
         return None
-    is_recent, is_unseen, awaits_code, *person = found
+    is_recent, is_unseen, awaits_code, unread, *person = found
     if is_unseen:
         is_this = LoginSession.token_hash == token_hash
         session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
-    return OpenSession(_actor(person, is_recent=is_recent), awaits_code)
+    return OpenSession(_actor(person, is_recent=is_recent, unread=unread), awaits_code)
 
 
 def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
@@ -153,7 +164,11 @@ def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
 
 
 def _actor(
-    person: Sequence[Any], *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
+    person: Sequence[Any],
+    *,
+    scopes: frozenset[Scope] | None = None,
+    is_recent: bool = False,
+    unread: int = 0,
 ) -> Actor | None:
     """Return the actor for the columns of `_PERSON`; None if the person is suspended."""
     user_id, teams, name, email, role, is_verified, organised, has_password, has_second_factor = person
@@ -171,7 +186,15 @@ def _actor(
         has_password=has_password,
         has_second_factor=has_second_factor,
         is_recent=is_recent,
+        unread=unread,
     )
+
+
+def actor_of(session: Session, user_id: int) -> Actor | None:
+    """Return a person as whoever reads with all their rights, such as their mail; None if suspended or deleted."""
+    is_active = (User.suspended_at.is_(None), User.deleted_at.is_(None))
+    person = session.execute(select(*_PERSON).where(User.id == user_id, *is_active)).one_or_none()
+    return _actor(person) if person else None
 
 
 def _is_live(idle: timedelta | BindParameter[timedelta]) -> tuple[ColumnElement[bool], ...]:
@@ -219,6 +242,16 @@ def _has_second_factor() -> ColumnElement[bool]:
     return exists().where(*in_use).correlate(User)
 
 
+MOST_UNREAD: Final = 100
+
+
+def unread() -> ColumnElement[int]:
+    """The number of unread notifications, for statements about User; at most `MOST_UNREAD`, so that more cost nothing."""
+    unread = select(Notification.id).where(Notification.user_id == User.id, Notification.read_at.is_(None))
+    first = unread.correlate(User).limit(literal(MOST_UNREAD, literal_execute=True)).subquery()
+    return select(func.count()).select_from(first).scalar_subquery()
+
+
 _PERSON: Final = (
     User.id,
     _teams(),
@@ -236,6 +269,7 @@ OF_COOKIE: Final = (
         LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval),
         LoginSession.last_seen_at < func.now() - MINUTE,
         LoginSession.awaits_code,
+        unread(),
         *_PERSON,
     )
     .outerjoin(User, and_(User.id == LoginSession.user_id, User.suspended_at.is_(None)))

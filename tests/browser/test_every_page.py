@@ -24,11 +24,11 @@ PUBLIC = (
     "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
     "/challenges/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",
     "/methods/1", "/runs/4/images", "/problems",
-    "/docs", "/docs/take-part", "/docs/organise", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/api",
+    "/docs", "/docs/take-part", "/docs/organise", "/docs/notifications", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/api",
     "/docs/library", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
 )  # fmt: skip
 PARTICIPANTS = (
-    "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
+    "/teams", "/teams/{team}", "/notifications", "/account/notifications", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
     "/account/address", "/account/password", "/account/profile", "/account/delete",
     "/submissions/new?upload={valid}", "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
@@ -47,6 +47,7 @@ ORGANISERS = (
     "/admin",
     "/admin/people",
     "/admin/storage",
+    "/admin/mail",
     "/admin/site",
     "/audit",
     "/submissions/{test3}",

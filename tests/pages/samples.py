@@ -24,6 +24,7 @@ from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.disclosing import DisclosureView
+from app.organising.overview import Undelivered
 from app.organising.phases import PhaseSheet
 from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser
@@ -42,6 +43,7 @@ from tests.pages.drawn import EVIL
 from tests.pages.figure_samples import of_figures
 from tests.pages.login_samples import of_logins
 from tests.pages.method_views import method_page
+from tests.pages.notification_samples import of_notifications
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
@@ -88,6 +90,7 @@ def samples() -> Iterator[Sample]:
     yield from of_figures()
     yield from of_teams()
     yield from of_texts()
+    yield from of_notifications()
     yield from of_the_rest()
 
 
@@ -353,7 +356,8 @@ def of_the_rest() -> Iterator[Sample]:
         {"dead": (), "older": None, "challenges": (), "workers": 0, "damaged": 0},
     )
     yield from of_admins(challenge)
-    yield "organisers/overview.html", {"phases": (), "following": None, "lacks_worker": False}
+    of_mail = {"lacks_mail": False, "undelivered": ()}
+    yield "organisers/overview.html", {"phases": (), "following": None, "lacks_worker": False, **of_mail}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
     disclosed = {
@@ -396,6 +400,8 @@ def of_the_rest() -> Iterator[Sample]:
             "phases": (organised(), damaged, untruthful),
             "following": UndecidedCursor(1, 7),
             "lacks_worker": True,
+            "lacks_mail": True,
+            "undelivered": (Undelivered(EVIL, 1), Undelivered(EVIL, 2000)),
         },
     )
     field = Field("id", "path", is_required=True, description=EVIL)

@@ -25,6 +25,7 @@ WHO_MAY = {
     Action.MANAGE_ACCOUNT: ("PSOEA", "PSOEA"),
     Action.UPLOAD: ("PSOEA", "PSOEA"),
     Action.READ_OWN: ("PSOEA", "PSOEA"),
+    Action.MANAGE_NOTIFICATIONS: ("PSOEA", "PSOEA"),
     Action.READ_UPLOAD: ("POA", "POA"),
     Action.CHANGE_UPLOAD: ("P", "P"),
     Action.SUBMIT: ("P", "P"),

@@ -18,6 +18,8 @@ from app.models import (
     ChallengeOrganiser,
     DataFile,
     DataUpload,
+    Event,
+    EventKind,
     ExtraSlot,
     FileKind,
     GroundTruth,
@@ -25,6 +27,8 @@ from app.models import (
     JobKind,
     Member,
     Method,
+    Notification,
+    NotificationMail,
     Phase,
     Question,
     QuestionKind,
@@ -172,6 +176,14 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     twin = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
     session.add_all((link, question, slot, twin))
     session.flush()
+    mail = NotificationMail(
+        user_id=person.id, kind=EventKind.OPENED, due_at=func.now(), attempts=1, failed_at=func.now()
+    )
+    event = Event(kind=EventKind.OPENED, challenge_id=phase.challenge_id, phase_id=phase.id)
+    session.add_all((mail, event))
+    session.flush()
+    notification = Notification(event_id=event.id, user_id=author)
+    session.add(notification)
     pair = SimilarPair(phase_id=phase.id, result_id=twin.id, other_id=result.id, same_predictions=False)
     session.add(pair)
     session.flush()
@@ -188,7 +200,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
         "slot_id": str(slot.id), "question_id": str(question.id), "pair_id": str(pair.id),
         "file_id": str(file.id), "data_upload_id": str(data_upload.id),
-        "truth_id": str(rescore.ground_truth_id),
+        "truth_id": str(rescore.ground_truth_id), "mail_id": str(mail.id), "notification_id": str(notification.id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
 
