@@ -37,6 +37,8 @@ from app.images import pages as image_pages
 from app.intake import api as intake_api
 from app.intake import pages as intake_pages
 from app.jobs.sandbox import warm_up
+from app.notifications import api as notifications_api
+from app.notifications import pages as notifications_pages
 from app.operations import (
     administration_api,
     administration_pages,
@@ -136,6 +138,7 @@ API = (
     site_api.router,
     role_api.router,
     question_api.router,
+    notifications_api.router,
     audit_api.router,
     documentation_api.router,
     health_api.router,
@@ -187,6 +190,7 @@ PAGES = (
     site_pages.router,
     creating_pages.router,
     setup_pages.router,
+    notifications_pages.router,
     audit_pages.router,
     documentation_pages.router,
 )

@@ -104,7 +104,11 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   field.focus();
 });
-document.addEventListener("click", (event) => closeMenus(event.target));
+document.addEventListener("click", (event) => {
+  closeMenus(event.target);
+  const told = event.target.closest("a[data-read]"); // opening its page reads a notification
+  if (told) navigator.sendBeacon(told.dataset.read);
+});
 document.addEventListener("htmx:afterSettle", () => {
   offerToCopy();
   addLocalTimes(document);

@@ -3,11 +3,11 @@
 from app.evaluation import intervals, scoring, similarity
 from app.figures import board_figures
 from app.images import making, overlays
-from app.intake import reading
+from app.intake import reading as intake_reading
 from app.jobs import attempts, mail
 from app.jobs.attempts import Handlers, on_payload
 from app.models import JobKind, Queue
-from app.notifications import dispatch
+from app.notifications import dispatch, mailing
 from app.platform import Platform
 from app.results import analyses
 
@@ -21,7 +21,8 @@ HANDLERS: Handlers = {
     JobKind.OVERLAYS: on_payload(overlays.draw_next),
     JobKind.PICTURES: on_payload(making.make_next),
     JobKind.NOTIFY: on_payload(dispatch.dispatch),
-    JobKind.INTAKE: reading.HANDLER,
+    JobKind.INTAKE: intake_reading.HANDLER,
+    JobKind.NOTIFICATION_MAIL: on_payload(mailing.send_due),
 }
 
 

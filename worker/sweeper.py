@@ -21,9 +21,12 @@ from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
 from app.images import archives
-from app.intake import intakes, keys, reading
+from app.intake import intakes, keys
+from app.intake import reading as intake_reading
 from app.jobs import attempts, heartbeats, mail
 from app.models import Service
+from app.notifications import dates, mailing, reading
+from app.operations import alarms
 from app.people import sessions
 from app.platform import Platform, platform_of
 from app.results import personal_data, receipts
@@ -50,7 +53,11 @@ STEPS = (
     similarity.delete_pairs_of_withdrawn,
     intakes.remove_untouched,
     keys.delete_unused,
-    reading.remove_leftovers,
+    intake_reading.remove_leftovers,
+    dates.record_dates,
+    alarms.record_alarms,
+    mailing.queue_due,
+    reading.delete_old,
 )
 
 

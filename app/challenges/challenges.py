@@ -1,6 +1,6 @@
 """Challenges and their phases: dates, states, competitions, ground-truth versions."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -239,6 +239,11 @@ def phase_of(session: Session, challenge: str, image_set: str) -> PhaseView | No
 def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
     """Return a phase by its id."""
     return next(iter(_phases(session, PHASES.where(Phase.id == phase_id))), None)
+
+
+def phases_with(session: Session, ids: Collection[int]) -> dict[int, PhaseView]:
+    """Return the phases with these ids."""
+    return {phase.id: phase for phase in _phases(session, PHASES.where(Phase.id.in_(ids)))}
 
 
 def all_phases(session: Session) -> list[PhaseView]:

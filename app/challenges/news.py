@@ -22,7 +22,7 @@ from app.core.errors import ConflictError, NotFoundError
 from app.core.names import Visible
 from app.core.paging import RowPage, page_of
 from app.jobs import events
-from app.models import Announcement, Challenge, EventKind, Quota
+from app.models import Announcement, Challenge, EventKind, Phase, Quota
 from app.platform import Platform
 from app.web.formats import duration, plural
 from app.web.markdown import LONGEST
@@ -135,6 +135,16 @@ def announce_schedule(
         title = f"{image_set}: new {' and '.join(subjects)}"
         session.add(
             Announcement(challenge_id=challenge_id, title=title, text="\n\n".join(dates + quotas), version=1)
+        )
+    if before.closes_at != after.closes_at:
+        phase = select(Phase.id).where(Phase.challenge_id == challenge_id, Phase.image_set == image_set)
+        events.record(
+            session,
+            EventKind.EXTENDED,
+            challenge_id=challenge_id,
+            phase_id=session.scalar(phase),
+            before=before.closes_at and before.closes_at.isoformat(),
+            after=after.closes_at and after.closes_at.isoformat(),
         )
 
 

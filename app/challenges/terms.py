@@ -25,7 +25,8 @@ from app.core.errors import (
     TeamSuspended,
     TermsNotAccepted,
 )
-from app.models import Challenge, Disclosure, Terms, TermsAcceptance
+from app.jobs import events
+from app.models import Challenge, Disclosure, EventKind, Terms, TermsAcceptance
 from app.people import teams
 from app.people.teams import TeamStatus, scoring_refusals, upload_refusals
 from app.platform import Platform
@@ -229,6 +230,13 @@ def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int
             challenge_id=challenge.id,
             before={"version": before.version if before else None},
             after={"version": version},
+        )
+        events.record(
+            session,
+            EventKind.TERMS_CHANGED,
+            challenge_id=challenge.id,
+            version=version,
+            has_text=bool(new.text),
         )
         return version
 

@@ -18,7 +18,8 @@ class Action(enum.StrEnum):
     REGISTER = "account.register"
     MANAGE_ACCOUNT = "account.manage"
     UPLOAD = "upload.create"
-    READ_OWN = "own.read"  # the user's own teams, uploads, results, quotas and personal data
+    READ_OWN = "own.read"  # the user's own teams, uploads, results, quotas, notifications and personal data
+    MANAGE_NOTIFICATIONS = "notifications.manage"
     READ_UPLOAD = "upload.read"
     READ_ARCHIVE = "archive.read"
     CHANGE_UPLOAD = "upload.change"
@@ -101,6 +102,7 @@ class Actor:
     viewed_team: int | None = (
         None  # an organiser sees this team's challenge with its eyes; the actor is no person then
     )
+    unread: int = 0  # notifications, at most 100; not counted for a token
 
     @property
     def by_token(self) -> bool:
@@ -178,6 +180,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.MANAGE_ACCOUNT: _always(Relation.PERSON),
     Action.UPLOAD: _always(Relation.PERSON),
     Action.READ_OWN: _always(Relation.PERSON),
+    Action.MANAGE_NOTIFICATIONS: _always(Relation.PERSON),
     Action.READ_UPLOAD: _always(*_READERS),
     Action.READ_ARCHIVE: _always(*_TEAM),
     Action.CHANGE_UPLOAD: _always(Relation.MEMBER),
@@ -215,7 +218,13 @@ _READING = frozenset(
         Action.READ_TEAM,
     }
 )
-_ORGANISING = _READING | {Action.READ_ORGANISING, Action.ORGANISE, Action.WITHDRAW, Action.READ_AUDIT}
+_ORGANISING = _READING | {
+    Action.READ_ORGANISING,
+    Action.ORGANISE,
+    Action.WITHDRAW,
+    Action.READ_AUDIT,
+    Action.MANAGE_NOTIFICATIONS,
+}
 # no scope covers accounts, people, organisers and roles: a leaked token can neither create another nor take over an account
 SCOPES: Mapping[Scope, frozenset[Action]] = {
     Scope.READ: _READING,
@@ -230,6 +239,7 @@ SCOPES: Mapping[Scope, frozenset[Action]] = {
         Action.LINK,
         Action.JOIN_TEAM,
         Action.CHANGE_TEAM,
+        Action.MANAGE_NOTIFICATIONS,
     },
     Scope.ORGANISE: _ORGANISING,
     Scope.ADMIN: _ORGANISING | {Action.READ_STORAGE, Action.MANAGE_JOBS, Action.MANAGE_SITE},

@@ -376,6 +376,9 @@ class Settings(LoginSettings):
     ] = MailEncryption.STARTTLS
     smtp_user: Annotated[str | None, Field(description="user name for the mail server")] = None
     smtp_password: Annotated[str | None, Field(description="password of that user")] = None
+    mails_per_minute: Annotated[
+        int, Field(description="mails about events that are sent in a minute; the others wait", gt=0)
+    ] = 60
     mail_sender: Annotated[
         MailSender | None,
         Field(description="sender of mail; default heldout@ the host of the public URL"),

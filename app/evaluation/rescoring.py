@@ -32,11 +32,13 @@ from app.core.access import Actor
 from app.core.database import violated_constraint
 from app.core.errors import ConflictError, NotFoundError
 from app.core.paging import RowPage, page_of
+from app.evaluation.changed_scores import record_changed_scores
 from app.evaluation.scoring import ENDED
-from app.jobs import queue
+from app.jobs import events, queue
 from app.models import (
     Board,
     Decision,
+    EventKind,
     GroundTruth,
     Job,
     Method,
@@ -552,10 +554,25 @@ def _activate(session: Session, rescore: Rescore) -> None:
         switch_boards(session, rescore)
         move_queued_runs(session, rescore.phase_id)
     ladder.carry_over(session, rescore.id)
+    told = record_changed_scores(session, rescore)
     count = recording.publish(session, Run.rescore_id == rescore.id)
     kept = recording.keep(session, rescore.id)
     rescore.activated_at = func.clock_timestamp()
-    log.info("rescore activated", rescore=rescore.id, runs=count, kept=kept)
+    if rescore.result_id is None:
+        _record_truth_in_use(session, rescore)
+    log.info("rescore activated", rescore=rescore.id, runs=count, kept=kept, teams=told)
+
+
+def _record_truth_in_use(session: Session, rescore: Rescore) -> None:
+    """Record for organisers that the boards now use the ground truth of a re-scoring."""
+    events.record(
+        session,
+        EventKind.TRUTH_READY,
+        challenge_id=challenge_of_phase(session, rescore.phase_id),
+        phase_id=rescore.phase_id,
+        version=session.get_one(GroundTruth, rescore.ground_truth_id).version,
+        is_shown=True,
+    )
 
 
 def queue_outdated(platform: Platform) -> int:

@@ -15,13 +15,14 @@ import scoring
 from app.challenges import challenges
 from app.challenges.disclosure import held_out_mean, held_out_value
 from app.core.settings import Settings
-from app.jobs import queue, sandbox
+from app.jobs import events, queue, sandbox
 from app.jobs.attempts import MAX_LOST_LEASES, Handler
 from app.jobs.queue import CLAIM_ORDER, Claim, is_waiting
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import (
     ClassScore,
     DamagedContent,
+    EventKind,
     Exhibit,
     GroundTruth,
     Job,
@@ -345,6 +346,27 @@ def _mark_queued(session: Session, job: Job) -> None:
             "reason": job.error or "unknown",
         }
         run.retries = [*run.retries, note][-MAX_NOTED_RETRIES:]
+        if job.damaged_content_id is not None and run.rescore_id is None:
+            _record_wait(session, run, job.damaged_content_id)
+
+
+def _record_wait(session: Session, run: Run, damaged_id: int) -> None:
+    """Record, once for all its runs, that a submission waits for the repair of a damaged content."""
+    where = (
+        select(Phase.challenge_id, Result.phase_id, Result.submission_id)
+        .join(Phase, Result.phase_id == Phase.id)
+        .where(Result.id == run.result_id)
+    )
+    challenge_id, phase_id, submission_id = session.execute(where).one()
+    events.record_once(
+        session,
+        f"{EventKind.WAITS}/{submission_id}/{damaged_id}",
+        EventKind.WAITS,
+        challenge_id=challenge_id,
+        phase_id=phase_id,
+        team_id=run.team_id,
+        submission=submission_id,
+    )
 
 
 def _fail(session: Session, job: Job) -> None:

@@ -18,8 +18,19 @@ from app.challenges.challenges import description_of, is_over, quotas_of_new_pha
 from app.challenges.disclosure import Terms, change_refusal
 from app.images import making
 from app.images.making import ImportedImages
-from app.jobs import queue
-from app.models import AuditRecord, Board, Challenge, Disclosure, GroundTruth, ImageMode, Phase, Quota, Result
+from app.jobs import events, queue
+from app.models import (
+    AuditRecord,
+    Board,
+    Challenge,
+    Disclosure,
+    EventKind,
+    GroundTruth,
+    ImageMode,
+    Phase,
+    Quota,
+    Result,
+)
 from app.platform import Platform
 from app.results import exposure, ladder
 from app.storage import digest_of, owner_of
@@ -377,6 +388,8 @@ def _record(
         changed = (*title_changes, *stored.changes, *limit_changes)
         hiding = _phases_hiding(session, request, stored.phase, digest_of(truth_key))
         version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key)
+        if is_new:
+            _record_truth(session, stored.phase, version)
         if changed or is_new:
             session.add(_audit_record(request, stored, changed, version if is_new else None, hiding))
         return Imported(
@@ -389,6 +402,12 @@ def _record(
             new_boards=boards,
             not_offered={int(number): reason for number, reason in stored.phase.not_offered.items()},
         )
+
+
+def _record_truth(session: Session, phase: Phase, version: int) -> None:
+    """Record for organisers that a version of the annotation was imported; the boards use the first at once."""
+    where = {"challenge_id": phase.challenge_id, "phase_id": phase.id}
+    events.record(session, EventKind.TRUTH_READY, **where, version=version, is_shown=version == 1)
 
 
 @dataclass(frozen=True, slots=True)

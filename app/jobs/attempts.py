@@ -49,7 +49,7 @@ class Handler:
 
     If a process dies, another one does the job again, so `work` must be idempotent. It may complete the job itself, in the
     transaction that writes its result. failures: how many of its own failures a job may have before it is given up; None for
-    the setting.
+    the setting; on_retry: the job may have to wait for a repair first.
     """
 
     work: Callable[[Platform, Claim], None]
@@ -163,8 +163,8 @@ def _wait_for_repair(
     session: Session, job: Job, handler: Handler, settings: Settings, *, error: StorageDamagedError
 ) -> None:
     """Queue a job again, to be claimed only after damaged content is repaired."""
-    _wait(session, job, handler, settings, error=error)
     job.damaged_content_id = queue.damaged_content(session, error.key)
+    _wait(session, job, handler, settings, error=error)
     if job.damaged_content_id is not None:
         job.not_before = None
     else:

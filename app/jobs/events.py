@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from sqlalchemy import Select, insert, literal, select
+from sqlalchemy.dialects.postgresql import insert as insert_if_new
 from sqlalchemy.orm import Session
 
 from app.jobs import queue
-from app.models import Event, EventKind, JobKind
+from app.models import Event, EventKey, EventKind, JobKind
 
 
 def record(
@@ -20,7 +22,9 @@ def record(
 ) -> None:
     """Record an event; a job tells everybody whom it concerns after this transaction.
 
-    user_id: the only person it is for, if there is one; details: ids and words that its text needs, never a score.
+    user_id: the only person it is for, if there is one. details: ids and words that its text needs, never a score. Of them,
+    `by` is the id of the person who did it and so is not told; `path` is the address of the page it is about, `title` says in
+    words what that is, and `text` is Markdown that its mail shows.
     """
     event = Event(
         kind=kind,
@@ -31,4 +35,36 @@ def record(
         details=details,
     )
     session.add(event)
+    _tell(session)
+
+
+def record_once(session: Session, key: str, kind: EventKind, **facts: Any) -> None:
+    """Record an event unless one was recorded with this key. facts: as of `record`.
+
+    Another transaction that uses the key at the same time waits for the outcome of this one.
+    """
+    claimed = insert_if_new(EventKey).values(key=key).on_conflict_do_nothing()
+    if session.scalar(claimed.returning(EventKey.key)) is not None:
+        record(session, kind, **facts)
+
+
+def record_each(session: Session, kind: EventKind, rows: Select[*tuple[Any, ...]]) -> int:
+    """Record an event for each row of a query, in one statement; return how many.
+
+    rows: columns of `Event`, and `key` if each is recorded only the first time.
+    """
+    found = rows.cte("found")
+    names = [column.name for column in found.c if column.name != "key"]
+    chosen = select(literal(kind, Event.kind.type), *(found.c[name] for name in names))
+    if "key" in found.c:
+        claimed = insert_if_new(EventKey).from_select(["key"], select(found.c.key)).on_conflict_do_nothing()
+        first = claimed.returning(EventKey.key).cte("first")
+        chosen = chosen.join(first, first.c.key == found.c.key)
+    recorded = session.scalars(insert(Event).from_select(["kind", *names], chosen).returning(Event.id)).all()
+    if recorded:
+        _tell(session)
+    return len(recorded)
+
+
+def _tell(session: Session) -> None:
     queue.add(session, JobKind.NOTIFY, {}, key="events")

@@ -1,7 +1,7 @@
 """Heartbeats of workers and sweepers, and which process sweeps next."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, and_, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -12,6 +12,7 @@ from app.models import Heartbeat, Service
 SWEEP_LOCK = 0x53574550  # advisory lock while deciding which process sweeps
 LAST_TURN = "turn"  # row of the heartbeat table: when the last sweep began
 LAST_SWEEP = "sweep"  # and when the last one was completed
+LAST_BACKUP = "backup"  # and when the last backup was
 ALIVE = timedelta(seconds=60)  # maximum age of the heartbeat of a live process
 FORGET_WORKER = timedelta(days=1)
 
@@ -72,6 +73,19 @@ def last_sweep_age(session: Session) -> timedelta | None:
     """Return the time since the last complete sweep; None if there has never been one."""
     age = _age(session, LAST_SWEEP)
     return None if age is None else abs(age)
+
+
+def last_backup_at(session: Session) -> datetime | None:
+    """Return when the last backup was complete; None if there has never been one."""
+    return session.scalar(select(Heartbeat.seen_at).where(Heartbeat.name == LAST_BACKUP))
+
+
+def lost_workers(session: Session, age: timedelta) -> dict[str, datetime]:
+    """Return the hosts whose workers stopped without saying so, more than `age` ago, each with when it was last seen."""
+    workers = select(Heartbeat.name, Heartbeat.seen_at).where(Heartbeat.service == Service.WORKER)
+    silent = session.execute(workers.where(Heartbeat.seen_at < func.clock_timestamp() - age)).all()
+    seen = {name.rpartition(":")[0]: at for name, at in sorted(silent, key=lambda row: row.seen_at)}
+    return {host: at for host, at in seen.items() if not has_alive_worker(session, host)}
 
 
 def _age(session: Session, name: str) -> timedelta | None:

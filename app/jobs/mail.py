@@ -5,8 +5,8 @@ import os
 import secrets
 import smtplib
 import ssl
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.headerregistry import Address
@@ -14,7 +14,7 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, make_msgid
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,15 @@ MAX_FILES = 1000  # messages kept in the mail folder
 
 
 class MailError(Exception):
-    """A message could not be sent; says why, without personal data."""
+    """A message could not be sent now; says why, without personal data."""
+
+
+class MailRejectedError(MailError):
+    """The mail server rejected a message for good, so that sending it again is no use."""
+
+
+class MailServerError(MailError, ConnectionError):
+    """The mail server, or the folder in its place, cannot be used at the moment, whatever the message."""
 
 
 def hand_to_server(settings: Settings, message: EmailMessage) -> Path | None:
@@ -47,52 +55,95 @@ def hand_to_server(settings: Settings, message: EmailMessage) -> Path | None:
 
     Raises MailError, so that it is retried.
     """
-    with _mail_errors(settings, "refused a message"):
-        if settings.smtp_host is None:
-            return _write(settings.data / "mail", message)
-        with _connected(settings, settings.smtp_host) as server:
-            server.send_message(message, settings.sender, [str(message["To"])])
-    return None
+    with outgoing(settings) as send:
+        return send(message)
+
+
+@contextmanager
+def outgoing(settings: Settings) -> Iterator[Callable[[EmailMessage], Path | None]]:
+    """Connect to the mail server, if there is one, and yield what sends a message as `hand_to_server` does.
+
+    Raises MailServerError. What it yields raises MailRejectedError, MailServerError after which the connection is lost, and
+    MailError for any other refusal.
+    """
+    if settings.smtp_host is None:
+        yield partial(_write_or_raise, settings.data / "mail")
+        return
+    with _connected(settings, settings.smtp_host) as server:
+        yield partial(_send, settings, server)
 
 
 def check_connection(settings: Settings) -> None:
     """Log in to the mail server, if there is one, without sending anything.
 
-    Raises MailError.
+    Raises MailServerError.
     """
     if settings.smtp_host is not None:
-        with (
-            _mail_errors(settings, "refused a connection"),
-            _connected(settings, settings.smtp_host) as server,
-        ):
+        with _connected(settings, settings.smtp_host) as server, _server_errors(settings.smtp_host):
             server.noop()
-
-
-@contextmanager
-def _mail_errors(settings: Settings, what: str) -> Iterator[None]:
-    try:
-        yield
-    except smtplib.SMTPException as error:
-        raise MailError(f"the mail server {what}: {type(error).__name__} {_code(error)}") from None
-    except OSError as error:
-        where = settings.smtp_host or "the mail folder"
-        raise MailError(f"{where} cannot be used: {error.strerror or type(error).__name__}") from None
 
 
 @contextmanager
 def _connected(settings: Settings, host: str) -> Iterator[smtplib.SMTP]:
     """Connect to the mail server, with encryption and login as set."""
+    with _server_errors(host):
+        server = _connect(settings, host)
+    try:
+        yield server
+    finally:
+        with suppress(smtplib.SMTPException, OSError):  # what was sent is sent
+            server.quit()
+
+
+def _connect(settings: Settings, host: str) -> smtplib.SMTP:
     context = ssl.create_default_context()
     if settings.smtp_tls is MailEncryption.TLS:
         server: smtplib.SMTP = smtplib.SMTP_SSL(host, settings.smtp_port, timeout=TIMEOUT, context=context)
     else:
         server = smtplib.SMTP(host, settings.smtp_port, timeout=TIMEOUT)
-    with server:
+    try:
         if settings.smtp_tls is MailEncryption.STARTTLS:
             server.starttls(context=context)
         if settings.smtp_user and settings.smtp_password:
             server.login(settings.smtp_user, settings.smtp_password)
-        yield server
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+@contextmanager
+def _server_errors(host: str) -> Iterator[None]:
+    try:
+        yield
+    except smtplib.SMTPException as error:
+        message = f"the mail server refused a connection: {type(error).__name__} {_code(error)}"
+        raise MailServerError(message) from None
+    except OSError as error:
+        raise _unusable(host, error) from None
+
+
+def _unusable(where: str, error: OSError) -> MailServerError:
+    return MailServerError(f"{where} cannot be used: {error.strerror or type(error).__name__}")
+
+
+def _send(settings: Settings, server: smtplib.SMTP, message: EmailMessage) -> None:
+    try:
+        server.send_message(message, settings.sender, [str(message["To"])])
+    except smtplib.SMTPException as error:
+        raise _error_of(error) from None
+    except OSError as error:
+        raise _unusable(str(settings.smtp_host), error) from None
+
+
+def _error_of(error: smtplib.SMTPException) -> MailError:
+    """Return what a refusal means: 5xx for a recipient or a text is final, all about the sender or the session is not."""
+    code = _code(error)
+    message = f"the mail server refused a message: {type(error).__name__} {code}"
+    match error:
+        case smtplib.SMTPRecipientsRefused() | smtplib.SMTPDataError():
+            return MailRejectedError(message) if code.startswith("5") else MailError(message)
+    return MailServerError(message)
 
 
 def _code(error: smtplib.SMTPException) -> str:
@@ -102,6 +153,13 @@ def _code(error: smtplib.SMTPException) -> str:
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return ", ".join(str(code) for code, _ in error.recipients.values())
     return ""
+
+
+def _write_or_raise(folder: Path, message: EmailMessage) -> Path:
+    try:
+        return _write(folder, message)
+    except OSError as error:
+        raise _unusable("the mail folder", error) from None
 
 
 def _write(folder: Path, message: EmailMessage) -> Path:
@@ -187,10 +245,11 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Subject and body of a mail."""
+    """Subject and body of a mail. html: the same body as HTML, if there is one."""
 
     subject: str
     body: str
+    html: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +261,7 @@ class MailLocation:
 
 
 DAY = timedelta(days=1)
+NO_HEADERS: Mapping[str, str] = {}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # mails of one kind to one address, whoever requests them; all links of the last day work, so no one can be locked out
 TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
@@ -281,29 +341,43 @@ def address_for(letter: MailTemplate, recipient: Recipient) -> str:
 def split_subject(text: str) -> Text:
     r"""Split a rendered template into the subject, which is in its first line, and the body.
 
-    >>> split_subject("Subject: Confirm\n\nHello,\n")
-    Text(subject='Confirm', body='Hello,\n')
+    >>> text = split_subject("Subject: Confirm\n\nHello,\n")
+    >>> text.subject, text.body
+    ('Confirm', 'Hello,\n')
     """
     head, _, body = text.partition("\n")
-    return Text(_single_line(head.removeprefix("Subject:")), body.lstrip("\n"))
+    return Text(single_line(head.removeprefix("Subject:")), body.lstrip("\n"))
 
 
-def _single_line(text: str) -> str:
+def single_line(text: str) -> str:
     """Collapse white space and control characters to single spaces, so that the text is safe in a header."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
-def message_of(text: Text, *, sender: str, to: str, now: datetime, name: str = NAME) -> EmailMessage:
-    """Create a message to exactly one address. name: of the site. Raises ValueError if it is invalid."""
+def message_of(
+    text: Text,
+    *,
+    sender: str,
+    to: str,
+    now: datetime,
+    name: str = NAME,
+    headers: Mapping[str, str] = NO_HEADERS,
+) -> EmailMessage:
+    """Create a message to exactly one address. name: of the site; headers: further ones. Raises ValueError if it is invalid."""
     local, _, domain = to.rpartition("@")
     message = EmailMessage(policy=POLICY)
-    message["From"] = Address(_single_line(name), addr_spec=sender)
+    message["From"] = Address(single_line(name), addr_spec=sender)
     message["To"] = Address(username=local, domain=domain)
     message["Subject"] = text.subject
     message["Date"] = format_datetime(now)
-    message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
+    if "Message-ID" not in headers:
+        message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
     message["Auto-Submitted"] = "auto-generated"  # suppresses out-of-office replies
+    for header, value in headers.items():
+        message[header] = value
     message.set_content(text.body)
+    if text.html:
+        message.add_alternative(text.html, subtype="html")
     return message
 
 

@@ -73,7 +73,8 @@ def add(session: Session, kind: JobKind, payload: dict[str, Any], *, key: str | 
 
 
 def _queue_of(kind: JobKind) -> Queue:
-    return Queue.MAIL if kind is JobKind.MAIL else Queue.FOLLOW_UPS
+    is_mail = kind in (JobKind.MAIL, JobKind.NOTIFY, JobKind.NOTIFICATION_MAIL)
+    return Queue.MAIL if is_mail else Queue.FOLLOW_UPS
 
 
 def add_board(session: Session, phase_id: int, competition: int) -> None:

@@ -13,6 +13,7 @@ from app.models.challenges import (
 from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import ChallengePicture, Picture, PictureBatch, PictureSource
 from app.models.intake import Intake, IntakeFile, IntakeKey, IntakeSegment
+from app.models.mailing import EventKey, MailChoice, MailedNotification, NotificationMail, SigningKey
 from app.models.notifications import Event, Notification
 from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
 from app.models.people import (
@@ -113,6 +114,7 @@ __all__ = [
     "Decision",
     "Disclosure",
     "Event",
+    "EventKey",
     "EventKind",
     "Exhibit",
     "ExtraSlot",
@@ -132,12 +134,15 @@ __all__ = [
     "Job",
     "JobKind",
     "LoginSession",
+    "MailChoice",
     "MailLink",
     "MailRequest",
+    "MailedNotification",
     "Member",
     "Method",
     "MethodChange",
     "Notification",
+    "NotificationMail",
     "OneTimeLink",
     "Phase",
     "PhaseMoment",
@@ -161,6 +166,7 @@ __all__ = [
     "RunState",
     "SecondFactor",
     "Service",
+    "SigningKey",
     "SimilarPair",
     "Site",
     "Sketch",

@@ -40,7 +40,7 @@ class Notification(Base):
     __table_args__ = (
         UniqueConstraint("event_id", "user_id"),
         Index("ix_notification_list", "user_id", "id"),
-        Index("ix_notification_unread", "user_id", postgresql_where=text("read_at IS NULL")),
+        Index("ix_notification_unread", "user_id", "id", postgresql_where=text("read_at IS NULL")),
     )
     id: Mapped[int] = key_column()
     event_id: Mapped[int] = mapped_column(ForeignKey(Event.id, ondelete="CASCADE"))

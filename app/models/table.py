@@ -183,6 +183,7 @@ class JobKind(enum.StrEnum):
     OVERLAYS = "overlays"
     NOTIFY = "notify"  # people, of recorded events
     INTAKE = "intake"  # read a data set, or apply it
+    NOTIFICATION_MAIL = "notification mail"
 
 
 class EventKind(enum.StrEnum):

@@ -1,17 +1,32 @@
-"""Telling people of events: each event becomes a notification of everybody whom it concerns."""
+"""Telling people of events: each event becomes a notification of everybody whom it concerns, and joins their next mail."""
 
-from collections.abc import Mapping
-from typing import Any, Final, assert_never
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
 
-from sqlalchemy import Select, func, literal, select
+from sqlalchemy import BigInteger, ColumnElement, Select, cast, exists, func, select, text, union_all, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.models import ChallengeOrganiser, ChallengeRole, Event, Member, Notification, Role, User
-from app.notifications.kinds import KINDS, Recipients
+from app.models import (
+    ChallengeOrganiser,
+    ChallengeRole,
+    Event,
+    MailChoice,
+    MailedNotification,
+    Member,
+    Notification,
+    NotificationMail,
+    Role,
+    User,
+)
+from app.notifications.kinds import BY_MAIL, KINDS, Recipients
 from app.platform import Platform
 
 BATCH: Final = 500  # events in a transaction
+COLLECTING: Final = timedelta(minutes=1)  # what else happens in this time is in the same mail
+
+Pairs = Select[int, int]  # of an event and a person
 
 
 def dispatch(platform: Platform, _payload: Mapping[str, Any]) -> None:
@@ -20,36 +35,90 @@ def dispatch(platform: Platform, _payload: Mapping[str, Any]) -> None:
         with platform.transaction() as session:
             waiting = select(Event).where(Event.dispatched_at.is_(None)).order_by(Event.id).limit(BATCH)
             events = session.scalars(waiting.with_for_update(skip_locked=True)).all()
-            for event in events:
-                _notify(session, event)
-                event.dispatched_at = func.clock_timestamp()
+            _notify(session, [event.id for event in events])
         if len(events) < BATCH:
             return
 
 
-def _notify(session: Session, event: Event) -> None:
-    people = select(literal(event.id), User.id).where(
-        User.id.in_(_recipients(event)), User.deleted_at.is_(None)
+def _notify(session: Session, events: Sequence[int]) -> None:
+    """Add the notifications of locked events and put them into mails, in a few statements however many these are."""
+    people = union_all(*_concerned()).subquery()
+    event_id, user_id = people.c
+    told = (
+        select(event_id, User.id)
+        .join(Event, Event.id == event_id)
+        .join(User, User.id == user_id)
+        .where(event_id.in_(events), User.deleted_at.is_(None), _did_not_do_it())
+        .distinct()
     )
-    statement = insert(Notification).from_select(["event_id", "user_id"], people)
-    session.execute(statement.on_conflict_do_nothing())
+    session.execute(insert(Notification).from_select(["event_id", "user_id"], told).on_conflict_do_nothing())
+    _add_to_mails(session, events)
+    done = update(Event).where(Event.id.in_(events)).values(dispatched_at=func.clock_timestamp())
+    session.execute(done, execution_options={"synchronize_session": False})
 
 
-def _recipients(event: Event) -> Select[int]:
-    """The ids of the people whom an event concerns."""
-    if event.user_id is not None:
-        return select(User.id).where(User.id == event.user_id)
-    match KINDS[event.kind].recipients:
-        case Recipients.TEAM:
-            return select(Member.user_id).where(Member.team_id == event.team_id)
-        case Recipients.TEAMS:
-            return select(Member.user_id).where(Member.challenge_id == event.challenge_id)
-        case Recipients.ORGANISERS:
-            return select(ChallengeOrganiser.user_id).where(
-                ChallengeOrganiser.challenge_id == event.challenge_id,
-                ChallengeOrganiser.role != ChallengeRole.VIEWER,
-            )
-        case Recipients.ADMINS:
-            return select(User.id).where(User.role == Role.ADMIN)
-        case other:
-            assert_never(other)
+def _concerned() -> tuple[Pairs, ...]:
+    """Select whom events concern: one person alone, or a group of people; if a challenge has no organisers, the admins."""
+    admins = select(Event.id, User.id).join(User, User.role == Role.ADMIN)
+    decides = ChallengeOrganiser.role != ChallengeRole.VIEWER
+    organisers = exists().where(ChallengeOrganiser.challenge_id == Event.challenge_id, decides)
+    return (
+        select(Event.id, User.id).join(User, User.id == Event.user_id),
+        select(Event.id, Member.user_id)
+        .join(Member, Member.team_id == Event.team_id)
+        .where(*_is_for(Recipients.TEAM)),
+        select(Event.id, Member.user_id)
+        .join(Member, Member.challenge_id == Event.challenge_id)
+        .where(*_is_for(Recipients.TEAMS)),
+        select(Event.id, ChallengeOrganiser.user_id)
+        .join(ChallengeOrganiser, ChallengeOrganiser.challenge_id == Event.challenge_id)
+        .where(*_is_for(Recipients.ORGANISERS), decides),
+        admins.where(*_is_for(Recipients.ORGANISERS), ~organisers),
+        admins.where(*_is_for(Recipients.ADMINS)),
+    )
+
+
+def _is_for(recipients: Recipients) -> tuple[ColumnElement[bool], ...]:
+    kinds = [kind for kind, row in KINDS.items() if row.recipients is recipients]
+    return Event.user_id.is_(None), Event.kind.in_(kinds)
+
+
+def _did_not_do_it() -> ColumnElement[bool]:
+    return User.id.is_distinct_from(cast(Event.details["by"].astext, BigInteger))
+
+
+def _add_to_mails(session: Session, events: Sequence[int]) -> None:
+    """Add the notifications of events to the next mail of their kind to each person who wants it and has a confirmed address."""
+    wanted = (
+        select(Notification.id, Notification.user_id, Event.kind)
+        .join(Event, Notification.event_id == Event.id)
+        .join(User, Notification.user_id == User.id)
+        .outerjoin(MailChoice, (MailChoice.user_id == User.id) & (MailChoice.kind == Event.kind))
+        .where(
+            Event.id.in_(events),
+            User.verified_at.is_not(None),
+            User.suspended_at.is_(None),
+            func.coalesce(MailChoice.by_mail, Event.kind.in_(BY_MAIL)),
+        )
+        .subquery()
+    )
+    opened = insert(NotificationMail).from_select(
+        ["user_id", "kind", "attempts", "due_at"],
+        select(wanted.c.user_id, wanted.c.kind, text("0"), func.now() + COLLECTING)
+        .distinct()
+        .order_by(wanted.c.user_id, wanted.c.kind),
+    )
+    # also locks mails that are open already, so that nobody begins to send one before its notification has joined it
+    mails = (
+        opened.on_conflict_do_update(
+            index_elements=["user_id", "kind"],
+            index_where=NotificationMail.attempts == text("0"),
+            set_={"due_at": NotificationMail.due_at},
+        )
+        .returning(NotificationMail.id, NotificationMail.user_id, NotificationMail.kind)
+        .cte("mails")
+    )
+    joined = select(mails.c.id, wanted.c.id.label("notification_id")).join(
+        wanted, (wanted.c.user_id == mails.c.user_id) & (wanted.c.kind == mails.c.kind)
+    )
+    session.execute(insert(MailedNotification).from_select(["mail_id", "notification_id"], joined))

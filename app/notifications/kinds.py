@@ -1,10 +1,11 @@
-"""What is said of each kind of event, and to whom."""
+"""What people are told of: each kind of event, whom it concerns, and whether it is mailed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from app.core.access import Actor
 from app.models import EventKind
 
 
@@ -28,11 +29,11 @@ class Kind:
 
 KINDS: Final[Mapping[EventKind, Kind]] = {
     EventKind.SCORED: Kind("A submission was scored", Recipients.TEAM),
-    EventKind.INVALID: Kind("An upload is invalid", Recipients.TEAM, by_mail=False),
+    EventKind.INVALID: Kind("An upload of yours has problems", Recipients.TEAM, by_mail=False),
     EventKind.REFUSED: Kind("A submission could not be scored because of an error in it", Recipients.TEAM),
     EventKind.FAILED: Kind("A submission failed because of an error of the server", Recipients.TEAM),
     EventKind.WAITS: Kind("A submission waits because stored data is damaged", Recipients.TEAM),
-    EventKind.RESCORED: Kind("A re-scoring changed a score", Recipients.TEAM),
+    EventKind.RESCORED: Kind("A re-scoring changed scores of the team", Recipients.TEAM),
     EventKind.PUBLISHED: Kind("A method of the team was published", Recipients.TEAM, by_mail=False),
     EventKind.DEADLINE: Kind("A deadline is near, and an upload was not submitted", Recipients.TEAM),
     EventKind.OPENED: Kind("A phase opened", Recipients.TEAMS),
@@ -41,10 +42,10 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
     EventKind.ANNOUNCEMENT: Kind("An announcement", Recipients.TEAMS),
     EventKind.ANSWER: Kind("An answer to a question of the team", Recipients.TEAM),
     EventKind.MESSAGE: Kind("A message of the organisers", Recipients.TEAM),
-    EventKind.INVITATION: Kind("An invitation to a team", Recipients.TEAM),
+    EventKind.INVITATION: Kind("An invitation to the team was made or used", Recipients.TEAM),
     EventKind.TEAM_APPROVED: Kind("The team was approved", Recipients.TEAM),
     EventKind.TEAM_REFUSED: Kind("The team was not approved", Recipients.TEAM),
-    EventKind.TEAM_SUSPENDED: Kind("The team was suspended", Recipients.TEAM),
+    EventKind.TEAM_SUSPENDED: Kind("The team was suspended, or its suspension ended", Recipients.TEAM),
     EventKind.TERMS_CHANGED: Kind("The terms changed", Recipients.TEAMS),
     EventKind.HOOK_OFF: Kind("A webhook was turned off", Recipients.TEAM),
     EventKind.QUESTION: Kind("A team asked a question", Recipients.ORGANISERS),
@@ -57,7 +58,49 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
     EventKind.OUTAGE: Kind("The service was unavailable near a deadline", Recipients.ORGANISERS),
     EventKind.STORAGE_LOW: Kind("Storage is low", Recipients.ADMINS),
     EventKind.BACKUP_OLD: Kind("The last backup is old", Recipients.ADMINS),
-    EventKind.WORKER_AWAY: Kind("No worker is alive", Recipients.ADMINS),
+    EventKind.WORKER_AWAY: Kind("A worker was or is away", Recipients.ADMINS),
     EventKind.INTAKE_KEY: Kind("Data sets are encrypted for a key that no worker has", Recipients.ADMINS),
     EventKind.MAIL_FAILS: Kind("Mail cannot be sent", Recipients.ADMINS, by_mail=False),
 }
+BY_MAIL: Final = frozenset(kind for kind, row in KINDS.items() if row.by_mail)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an event is about: its challenge and team, or the one person it is for."""
+
+    kind: EventKind
+    challenge_id: int | None = None
+    team_id: int | None = None
+    user_id: int | None = None
+
+
+def is_shown(actor: Actor, event: Scope) -> bool:
+    """Whether a person who was told of an event may still read what it is about: they may have left the team since.
+
+    What everybody in a challenge is told of is public.
+
+    >>> is_shown(Actor(user_id=1, teams=frozenset({7})), Scope(EventKind.SCORED, 2, team_id=7))
+    True
+    >>> is_shown(Actor(user_id=1), Scope(EventKind.SCORED, 2, team_id=7))
+    False
+    """
+    if event.user_id is not None:
+        return event.user_id == actor.user_id
+    match KINDS[event.kind].recipients:
+        case Recipients.TEAM:
+            return event.team_id is not None and actor.is_member(event.team_id)
+        case Recipients.ORGANISERS:
+            return event.challenge_id is not None and actor.organises_challenge(event.challenge_id)
+        case Recipients.ADMINS:
+            return actor.is_admin
+    return True
+
+
+def kinds_for(actor: Actor) -> tuple[EventKind, ...]:
+    """Return the kinds that a person may be told of."""
+    told = {
+        Recipients.ORGANISERS: bool(actor.organises) or actor.is_admin,
+        Recipients.ADMINS: actor.is_admin,
+    }
+    return tuple(kind for kind, row in KINDS.items() if told.get(row.recipients, True))

@@ -18,7 +18,8 @@ from sqlalchemy import URL, Connection, NullPool, create_engine, func, inspect, 
 
 from app.core import database
 from app.core.errors import StorageDamagedError
-from app.models import Base, ImageMode, IntakeKey, PictureSource, Run, RunState, TruthKey, Upload
+from app.jobs import heartbeats
+from app.models import Base, ImageMode, IntakeKey, PictureSource, Run, RunState, Service, TruthKey, Upload
 from app.operations.data_folder import InstallationError
 from app.operations.embedded import CLEAN_ENVIRONMENT, program_of
 from app.operations.migrating import migrate
@@ -314,6 +315,8 @@ def back_up(
             f"{backup.folder}: {len(backup.contents)} stored files; {backup.size / MiB:.1f} MiB including the database"
         )
         _remove([*interrupted, *(complete_backups(directory)[keep:] if keep else ())], report)
+    with platform.transaction() as session:
+        heartbeats.write_heartbeat(session, heartbeats.LAST_BACKUP, Service.SWEEPER)
     for each in linked_folders:
         report(f"not included: linked images in {each}")
     return backup

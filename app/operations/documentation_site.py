@@ -68,6 +68,7 @@ NAVIGATION: Final = (
             Entry("/docs/protocols", "Protocols"),
             Entry("/docs/statistics", "Statistics", "docs/statistics.md"),
             Entry("/docs/organise", "Organise", "docs/organise.md"),
+            Entry("/docs/notifications", "Notifications", "docs/notifications.md"),
             Entry("/docs/security", "Security", "SECURITY.md"),
         ),
     ),

@@ -93,8 +93,8 @@ async def exposition(platform: Platform) -> bytes:
     """Return the metrics in the Prometheus text format, without those of the database if it does not respond."""
     readings = await health.with_timeout(_fresh, platform)
     state = health_of(readings.progress if readings else None, platform.settings.sweep_seconds)
-    disks = await health.with_timeout(_disks, platform)
-    found = [*of_health(state, await health.checks(platform)), *of_disks(disks or {})]
+    usage = await health.with_timeout(disks, platform)
+    found = [*of_health(state, await health.checks(platform)), *of_disks(usage or {})]
     registry = CollectorRegistry()
     known = readings.metrics if readings else ()
     for collector in (*counters.collectors(), Collected((*found, *known))):
@@ -112,7 +112,7 @@ def _fresh(platform: Platform) -> Readings:
     return platform.cache.version("metrics", read_now)
 
 
-def _disks(platform: Platform) -> dict[str, tuple[int, int]]:
+def disks(platform: Platform) -> dict[str, tuple[int, int]]:
     """Return free and total bytes of the disks of temporary files and, if they are local folders, storage and database."""
     settings = platform.settings
     folders = {"scratch": Path(tempfile.gettempdir()), "database": settings.data / EMBEDDED_DATABASE}
@@ -132,11 +132,11 @@ def of_health(state: Health, missing: Mapping[str, str]) -> Iterator[Metric]:
     yield _gauge("heldout_ready", "Whether a process can serve as /ready reports it.", ["check"], ready)
 
 
-def of_disks(disks: Mapping[str, tuple[int, int]]) -> Iterator[Metric]:
+def of_disks(usage: Mapping[str, tuple[int, int]]) -> Iterator[Metric]:
     """Yield free and total bytes of the web server's disks."""
-    free = [([place], bytes_free) for place, (bytes_free, _) in disks.items()]
+    free = [([place], bytes_free) for place, (bytes_free, _) in usage.items()]
     yield _gauge("heldout_disk_free_bytes", "Bytes free on the disk of a folder.", ["place"], free)
-    size = [([place], bytes_in_all) for place, (_, bytes_in_all) in disks.items()]
+    size = [([place], bytes_in_all) for place, (_, bytes_in_all) in usage.items()]
     yield _gauge("heldout_disk_size_bytes", "Bytes of the disk of a folder.", ["place"], size)
 
 

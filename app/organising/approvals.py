@@ -16,7 +16,8 @@ from app.challenges.challenges import PhaseView
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import ConflictError, NotFoundError
-from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team, User
+from app.jobs import events
+from app.models import Approval, Challenge, EventKind, Member, Method, Result, ResultState, Team, User
 from app.organising.submissions import read_challenge
 from app.people import teams as memberships
 from app.people.teams import record
@@ -268,7 +269,7 @@ def approve(platform: Platform, actor: Actor, team_id: int) -> str:
 
     Raises NotFoundError.
     """
-    with _changing(platform, actor, "team.approve", team_id) as team:
+    with _changing(platform, actor, "team.approve", team_id, EventKind.TEAM_APPROVED) as team:
         team.approval, team.approval_reason = Approval.APPROVED, ""
     return _code(platform, team)
 
@@ -278,7 +279,7 @@ def refuse(platform: Platform, actor: Actor, team_id: int, refusal: TeamRefusal)
 
     Raises NotFoundError.
     """
-    with _changing(platform, actor, "team.refuse", team_id, refusal.reason) as team:
+    with _changing(platform, actor, "team.refuse", team_id, EventKind.TEAM_REFUSED, refusal.reason) as team:
         team.approval, team.approval_reason = Approval.REFUSED, refusal.reason
     return _code(platform, team)
 
@@ -288,7 +289,9 @@ def suspend(platform: Platform, actor: Actor, team_id: int, suspension: Suspensi
 
     Queued runs wait until the suspension ends; running ones finish. Returns the code of its challenge. Raises NotFoundError.
     """
-    with _changing(platform, actor, "team.suspend", team_id, suspension.reason) as team:
+    with _changing(
+        platform, actor, "team.suspend", team_id, EventKind.TEAM_SUSPENDED, suspension.reason
+    ) as team:
         team.suspended_at = team.suspended_at or func.clock_timestamp()
         team.suspension_reason, team.hides_results = suspension.reason, suspension.hides_results
     return _code(platform, team)
@@ -299,7 +302,9 @@ def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) ->
 
     Raises NotFoundError, and ConflictError if the team is not suspended.
     """
-    with _changing(platform, actor, "team.lift_suspension", team_id, change.reason) as team:
+    with _changing(
+        platform, actor, "team.lift_suspension", team_id, EventKind.TEAM_SUSPENDED, change.reason
+    ) as team:
         if team.suspended_at is None:
             raise ConflictError(f"The team {team.name} is not suspended")
         team.suspended_at, team.suspension_reason, team.hides_results = None, "", False
@@ -309,9 +314,12 @@ def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) ->
 
 @contextmanager
 def _changing(
-    platform: Platform, actor: Actor, action: str, team_id: int, reason: str = ""
+    platform: Platform, actor: Actor, action: str, team_id: int, kind: EventKind, reason: str = ""
 ) -> Iterator[Team]:
-    """Yield a team of a challenge that the actor organises; record its changes and update boards afterwards."""
+    """Yield a team of a challenge that the actor organises; record its changes and update boards afterwards.
+
+    kind: what the team is told if something has changed.
+    """
     with platform.transaction() as session:
         team = organised_team(session, actor, team_id)
         if team is None:
@@ -328,6 +336,14 @@ def _changing(
             "after": _decision(team),
         }
         record(session, actor.user_id, action, team_id, **facts)
+        if before != facts["after"]:
+            events.record(
+                session,
+                kind,
+                challenge_id=team.challenge_id,
+                team_id=team_id,
+                is_suspended=team.suspended_at is not None,
+            )
     platform.cache.expire_versions()
 
 

@@ -1,10 +1,10 @@
 """What needs an organiser, and how it goes: their challenges as cards, and the overview of each."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import distinct, func, literal, select
+from sqlalchemy import Row, distinct, func, literal, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
@@ -30,8 +30,10 @@ from app.models import (
     Team,
     Upload,
 )
+from app.notifications import mailing
 from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
 from app.platform import Platform
+from app.web.formats import plural
 
 LATEST = 8  # rows of the table
 LATEST_INVALID = 100  # uploads whose problems are counted
@@ -61,7 +63,7 @@ class OrganiserPhase:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Phases; lacks_worker: whether runs are or may be queued and no worker of any version is alive."""
+    """Phases; lacks_worker: whether runs are or may be queued and no worker of any version is alive; lacks_mail: no mail is sent."""
 
     phases: tuple[OrganiserPhase, ...]
     lacks_worker: bool
@@ -73,9 +75,17 @@ class Need:
 
     title: str
     text: str
-    address: str
+    address: str  # empty if there is nothing that an organiser can do
     link: str  # what it says
     is_blocking: bool = False  # nobody can submit until then
+
+
+@dataclass(frozen=True, slots=True)
+class MailState:
+    """Whether mail is sent at all, and to how many people mail about a challenge could not be delivered lately."""
+
+    is_away: bool
+    undelivered: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +225,9 @@ def load_overview(
     return Overview(found, lacks_worker)
 
 
-def needs_of(code: str, phases: Iterable[OrganiserPhase], waiting_teams: int) -> tuple[Need, ...]:
+def needs_of(
+    code: str, phases: Iterable[OrganiserPhase], waiting_teams: int, mail: MailState
+) -> tuple[Need, ...]:
     """Return what waits for an organiser, what keeps people from submitting first."""
     here = f"/organise/challenges/{code}"
     found = [need for row in phases for need in _needs_of_phase(here, row)]
@@ -224,7 +236,22 @@ def needs_of(code: str, phases: Iterable[OrganiserPhase], waiting_teams: int) ->
             f"{waiting_teams} teams wait for approval" if waiting_teams > 1 else "1 team waits for approval"
         )
         found.append(Need(title, "", f"{here}/teams?state=waiting", "Decide"))
+    if mail.is_away:
+        text = "The mail server has been away for more than ten minutes. Mail waits, and nothing is lost; the admins know."
+        found.append(Need("No mail is sent", text, "", ""))
+    if mail.undelivered:
+        title = f"Mail could not be delivered to {plural(mail.undelivered, 'address')} in the last week"
+        text = (
+            "These people see everything under Notifications; the admins of this server know the addresses."
+        )
+        found.append(Need(title, text, "", ""))
     return tuple(sorted(found, key=lambda need: not need.is_blocking))
+
+
+def _mail_states(session: Session) -> Callable[[int], MailState]:
+    """Return a function that tells how mail about a challenge fares."""
+    is_away, failures = mailing.trouble(session) is not None, mailing.failures_by_challenge(session)
+    return lambda challenge_id: MailState(is_away, failures.get(challenge_id, 0))
 
 
 def _needs_of_phase(here: str, row: OrganiserPhase) -> Iterator[Need]:
@@ -276,23 +303,23 @@ def cards(platform: Platform, actor: Actor) -> Cards:
         statement = select(Challenge.id, Challenge.code, Challenge.title).where(theirs)
         listed = session.execute(statement.order_by(Challenge.id.desc())).all()
         found = load_overview(session, challenges.read_phases(session, actor))
-        teams = _teams(session, [each.id for each in listed])
+        teams, mail = _teams(session, [each.id for each in listed]), _mail_states(session)
     return Cards(
-        tuple(_card(actor, each.id, each.code, each.title, found.phases, teams) for each in listed),
+        tuple(_card(actor, each, found.phases, teams.get(each.id, (0, 0)), mail(each.id)) for each in listed),
         found.lacks_worker,
     )
 
 
 def _card(
     actor: Actor,
-    challenge_id: int,
-    code: str,
-    title: str,
+    challenge: Row[int, str, str],
     phases: Sequence[OrganiserPhase],
-    teams: Mapping[int, tuple[int, int]],
+    teams: tuple[int, int],
+    mail: MailState,
 ) -> Card:
+    challenge_id, code, title = challenge.tuple()
     own = [row for row in phases if row.phase.challenge_id == challenge_id]
-    total, waiting = teams.get(challenge_id, (0, 0))
+    total, waiting = teams
     return Card(
         code=code,
         title=title,
@@ -301,7 +328,7 @@ def _card(
         teams=total,
         results=sum(row.results for row in own),
         queued=sum(row.queued + row.running for row in own),
-        needs=needs_of(code, own, waiting),
+        needs=needs_of(code, own, waiting, mail),
     )
 
 
@@ -326,7 +353,7 @@ def challenge_overview(platform: Platform, actor: Actor, code: str) -> Challenge
             title=challenge.title,
             is_viewed=actor.views_challenge(challenge.id),
             phases=found.phases,
-            needs=needs_of(challenge.code, found.phases, waiting),
+            needs=needs_of(challenge.code, found.phases, waiting, _mail_states(session)(challenge.id)),
             funnel=_funnel(session, phases),
             teams=total,
             workers=_workers(session),

@@ -19,7 +19,8 @@ from app.core.errors import (
     raise_if_refused,
 )
 from app.core.secret_hashes import hash_of_token
-from app.models import Challenge, Invitation, Method, Team, User
+from app.jobs import events
+from app.models import Challenge, EventKind, Invitation, Method, Team, User
 from app.people import teams
 from app.people.teams import Membership, has_members, join, joining_refusals, managed, record
 from app.platform import Platform
@@ -162,6 +163,7 @@ def invite(platform: Platform, actor: Actor, team_id: int, new: NewInvitation) -
         record(
             session, actor.user_id, "team.invite", team_id, challenge_id=team.challenge_id, details=details
         )
+        _tell(session, team, actor, has_joined=False)
     url = f"{platform.settings.address.rstrip('/')}/invitations/{token}"
     return NewLink(invitation.id, token, url, new.uses, invitation.expires_at)
 
@@ -232,7 +234,20 @@ def accept(platform: Platform, actor: Actor, token: str) -> int:
         join(session, team, actor.user_id)
         facts = {"challenge_id": team.challenge_id, "details": {"invitation": invitation.id}}
         record(session, actor.user_id, "team.join", team.id, **facts)
+        _tell(session, team, actor, has_joined=True)
         return team.id
+
+
+def _tell(session: Session, team: Team, actor: Actor, *, has_joined: bool) -> None:
+    """Record for the other members that somebody made an invitation, or has joined with one."""
+    events.record(
+        session,
+        EventKind.INVITATION,
+        challenge_id=team.challenge_id,
+        team_id=team.id,
+        by=actor.user_id,
+        has_joined=has_joined,
+    )
 
 
 def _locked(session: Session, actor: Actor, token_hash: bytes) -> tuple[Invitation, Team]:

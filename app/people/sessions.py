@@ -19,6 +19,7 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    literal,
     or_,
     select,
     text,
@@ -43,6 +44,7 @@ from app.models import (
     Identity,
     LoginSession,
     Member,
+    Notification,
     Queue,
     SecondFactor,
     Team,
@@ -150,12 +152,24 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
     found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
     if found is None:
         return None
-    is_recent, is_unseen, awaits_code, challenge_id, code, title, team_id, team, is_visitor, *person = found
+    (
+        is_recent,
+        is_unseen,
+        awaits_code,
+        challenge_id,
+        code,
+        title,
+        team_id,
+        team,
+        is_visitor,
+        unread,
+        *person,
+    ) = found
     if is_unseen:
         is_this = LoginSession.token_hash == token_hash
         session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
     view = View(challenge_id, code, title, team_id, team, is_visitor=is_visitor) if challenge_id else None
-    return OpenSession(_actor(person, is_recent=is_recent), awaits_code, view)
+    return OpenSession(_actor(person, is_recent=is_recent, unread=unread), awaits_code, view)
 
 
 def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
@@ -170,7 +184,11 @@ def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
 
 
 def _actor(
-    person: Sequence[Any], *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
+    person: Sequence[Any],
+    *,
+    scopes: frozenset[Scope] | None = None,
+    is_recent: bool = False,
+    unread: int = 0,
 ) -> Actor | None:
     """Return the actor for the columns of `_PERSON`; None if the person is suspended."""
     user_id, teams, name, email, role, is_verified, roles, has_password, has_second_factor = person
@@ -190,11 +208,19 @@ def _actor(
         has_password=has_password,
         has_second_factor=has_second_factor,
         is_recent=is_recent,
+        unread=unread,
     )
 
 
 def _with_role(roles: Mapping[str, str], *wanted: ChallengeRole) -> frozenset[int]:
     return frozenset(int(challenge) for challenge, role in roles.items() if role in wanted)
+
+
+def actor_of(session: Session, user_id: int) -> Actor | None:
+    """Return a person as whoever reads with all their rights, such as their mail; None if suspended or deleted."""
+    is_active = (User.suspended_at.is_(None), User.deleted_at.is_(None))
+    person = session.execute(select(*_PERSON).where(User.id == user_id, *is_active)).one_or_none()
+    return _actor(person) if person else None
 
 
 def _is_live(idle: timedelta | BindParameter[timedelta]) -> tuple[ColumnElement[bool], ...]:
@@ -243,6 +269,16 @@ def _has_second_factor() -> ColumnElement[bool]:
     return exists().where(*in_use).correlate(User)
 
 
+MOST_UNREAD: Final = 100
+
+
+def unread() -> ColumnElement[int]:
+    """The number of unread notifications, for statements about User; at most `MOST_UNREAD`, so that more cost nothing."""
+    unread = select(Notification.id).where(Notification.user_id == User.id, Notification.read_at.is_(None))
+    first = unread.correlate(User).limit(literal(MOST_UNREAD, literal_execute=True)).subquery()
+    return select(func.count()).select_from(first).scalar_subquery()
+
+
 _PERSON: Final = (
     User.id,
     _teams(),
@@ -266,6 +302,7 @@ OF_COOKIE: Final = (
         Viewing.team_id,
         func.coalesce(Team.name, ""),
         Viewing.is_visitor,
+        unread(),
         *_PERSON,
     )
     .outerjoin(User, and_(User.id == LoginSession.user_id, User.suspended_at.is_(None)))

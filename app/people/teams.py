@@ -42,10 +42,11 @@ from app.core.errors import (
     raise_if_refused,
 )
 from app.core.names import Visible, lookalike_key
-from app.jobs import queue
+from app.jobs import events, queue
 from app.models import (
     Approval,
     Challenge,
+    EventKind,
     Invitation,
     Member,
     Method,
@@ -281,7 +282,10 @@ def add_team(session: Session, challenge_id: int, name: str, affiliation: str = 
         affiliation=affiliation,
         approval=Approval.WAITING if waits else Approval.APPROVED,
     )
-    return session.scalar(statement.on_conflict_do_nothing().returning(Team.id))
+    team_id = session.scalar(statement.on_conflict_do_nothing().returning(Team.id))
+    if team_id is not None and waits:
+        events.record(session, EventKind.TEAM_WAITS, challenge_id=challenge_id, team_id=team_id)
+    return team_id
 
 
 def team_status(session: Session, team_id: int | None) -> TeamStatus | None:

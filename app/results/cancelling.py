@@ -10,6 +10,7 @@ from app.jobs import queue
 from app.models import Method, Phase, Result, ResultState, Run, RunState
 from app.people import teams
 from app.platform import Platform
+from app.results import outcomes
 from app.results.withdrawing import lock_open_runs
 from app.submissions.quotas import counts
 
@@ -29,6 +30,8 @@ def cancel(platform: Platform, actor: Actor, submission_id: int) -> None:
         cancelled = [number for number in numbers if _cancel_result(session, actor, number)]
         if not cancelled:
             raise ConflictError(STARTED)
+        session.flush()
+        outcomes.record_outcome(session, submission_id)
     platform.cache.expire_versions()
 
 

@@ -31,12 +31,16 @@ from app.models import (
     CreationRequest,
     DataDownload,
     DataFile,
+    Event,
     Identity,
     InvitedPerson,
     LoginSession,
+    MailChoice,
     MailRequest,
     Member,
     Method,
+    Notification,
+    NotificationMail,
     Phase,
     Question,
     QuestionKind,
@@ -59,7 +63,18 @@ from app.submissions.methods import NAMES_PEOPLE
 
 # left out of an export for a token: how to log in to the account, and what was done with it
 NOT_FOR_TOKENS = frozenset(
-    {"email", "new_email", "verified_at", "suspended_at", "role", "sessions", "logins", "tokens", "actions"}
+    {
+        "email",
+        "new_email",
+        "verified_at",
+        "suspended_at",
+        "role",
+        "sessions",
+        "logins",
+        "tokens",
+        "mails",
+        "actions",
+    }
 )
 
 ORCID = re.compile(
@@ -347,6 +362,15 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
     ).join(Phase, Phase.id == Submission.phase_id).join(Challenge, Challenge.id == Phase.challenge_id).join(
         Method, Method.id == Submission.method_id
     ).where(Submission.user_id == user_id)  # fmt: skip
+    yield "notifications", select(Notification.id, Event.kind, Event.at, Notification.read_at).join(
+        Event, Event.id == Notification.event_id
+    ).where(Notification.user_id == user_id)  # fmt: skip
+    yield "mails", select(
+        NotificationMail.id, NotificationMail.kind, NotificationMail.address, NotificationMail.sent_at
+    ).where(NotificationMail.user_id == user_id)  # fmt: skip
+    yield "mail_choices", select(
+        func.row_number().over(order_by=MailChoice.kind).label("id"), MailChoice.kind, MailChoice.by_mail
+    ).where(MailChoice.user_id == user_id)  # fmt: skip
     yield "actions", select(AuditRecord.id, AuditRecord.at, AuditRecord.action, AuditRecord.subject).where(
         AuditRecord.user_id == user_id
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Recording results. Only this module puts results on boards and takes them off."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -39,6 +40,7 @@ from app.models import (
     Run,
     RunState,
 )
+from app.results import outcomes
 from app.submissions.methods import SHOWN_STATES
 
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
@@ -209,13 +211,23 @@ def end_without_result(session: Session, result_id: int, state: ResultState) -> 
     )
 
 
-def run_state(session: Session, run_id: int, result_id: int) -> tuple[RunState, bool]:
-    """Return the state of a result's run, and whether a re-scoring created it."""
-    statement = select(Run.state, Run.rescore_id.is_not(None)).where(
-        Run.id == run_id, Run.result_id == result_id
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run that has ended, with the result that it is of. result_state: before the outcome is recorded."""
+
+    state: RunState
+    is_rescore: bool
+    submission_id: int
+    result_state: ResultState
+
+
+def _ended(session: Session, run_id: int, result_id: int) -> EndedRun:
+    statement = (
+        select(Run.state, Run.rescore_id.is_not(None), Result.submission_id, Result.state)
+        .join(Result, Run.result_id == Result.id)
+        .where(Run.id == run_id, Result.id == result_id)
     )
-    state, is_rescore = session.execute(statement).one()
-    return state, is_rescore
+    return EndedRun(*session.execute(statement).one())
 
 
 def former_results(phase_id: int, competition: int, before: datetime) -> Subquery:
@@ -264,16 +276,20 @@ def record_result(session: Session, result_id: int, run_id: int) -> None:
     of a re-scoring are published later, when their boards switch. A score under versions that the board no longer has is not
     published; the next sweep queues another run of the result.
     """
-    state, is_rescore = run_state(session, run_id, result_id)
-    if state is RunState.SCORED:
+    run = _ended(session, run_id, result_id)
+    if run.state is RunState.SCORED:
         queue.add(session, JobKind.INTERVALS, {"run_id": run_id})
-    if is_rescore:
+    if run.state is RunState.FAILED:
+        outcomes.record_failure(session, result_id)
+    if run.is_rescore:
         return
-    if state is RunState.SCORED:
+    if run.state is RunState.SCORED:
         queue.add(session, JobKind.SIMILARITY, {"result_id": result_id})
         publish(session, Run.id == run_id)
     else:
-        end_without_result(session, result_id, ResultState(state.value))
+        end_without_result(session, result_id, ResultState(run.state.value))
+    if _ended(session, run_id, result_id).result_state is not run.result_state:
+        outcomes.record_outcome(session, run.submission_id)
 
 
 def is_on_board(result: type[Result] = Result) -> ColumnElement[bool]:

@@ -9,7 +9,7 @@ from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFo
 from app.jobs import queue
 from app.models import Decision, Method, Phase, Result, ResultState, Run, RunState
 from app.platform import Platform
-from app.results import recording
+from app.results import outcomes, recording
 from app.submissions.acceptance import COUNTED_STATES
 
 
@@ -85,9 +85,13 @@ def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | Non
             after={"state": ResultState.WITHDRAWN.value},
             details={"method": method.name, "competition": result.competition},
         )
+        was_pending = result.state is ResultState.PENDING
         result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.clock_timestamp()
         result.withdrawn_by, result.withdraw_reason = actor.user_id, reason
         submission_id = result.submission_id
+        session.flush()
+        if was_pending:
+            outcomes.record_outcome(session, submission_id)
     platform.cache.expire_versions()
     return submission_id
 

@@ -17,9 +17,9 @@ from starlette.concurrency import run_in_threadpool
 import scoring
 from app.challenges.phase_files import public_counts
 from app.core.errors import CheckBusyError, StorageUnavailableError
-from app.jobs import sandbox
+from app.jobs import events, sandbox
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
-from app.models import Challenge, Phase, Upload, UploadState
+from app.models import Challenge, EventKind, Phase, Upload, UploadState
 from app.people import teams
 from app.platform import Platform
 from app.storage import content_key
@@ -167,18 +167,23 @@ def _check(platform: Platform, upload_id: uuid.UUID) -> None:
     if task is None:
         return
     report = _report(platform, task)
-    with platform.transaction() as session:
-        session.execute(
-            update(Upload)
-            .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED)
-            .values(
-                state=UploadState.CHECKED,
-                report=report,
-                valid=bool(report["valid"]),
-                checked_at=func.clock_timestamp(),
-                check_until=None,
-            )
+    checked = (
+        update(Upload)
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED, Phase.id == Upload.phase_id)
+        .values(
+            state=UploadState.CHECKED,
+            report=report,
+            valid=bool(report["valid"]),
+            checked_at=func.clock_timestamp(),
+            check_until=None,
         )
+        .returning(Phase.challenge_id, Upload.phase_id, Upload.team_id, Upload.user_id)
+        .execution_options(synchronize_session=False)
+    )
+    with platform.transaction() as session:
+        found = session.execute(checked).mappings().one_or_none()
+        if found is not None and not report["valid"]:
+            events.record(session, EventKind.INVALID, **found, upload=str(upload_id), filename=task.filename)
     log.info("upload checked", upload=str(upload_id), valid=report["valid"], problems=len(report["problems"]))
 
 

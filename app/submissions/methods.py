@@ -29,8 +29,19 @@ from app.core.errors import (
     TrainingNotStated,
 )
 from app.core.names import Visible, folded, lookalike_key
-from app.jobs import queue
-from app.models import Challenge, Method, MethodChange, Result, ResultState, Run, RunState, Submission, Team
+from app.jobs import events, queue
+from app.models import (
+    Challenge,
+    EventKind,
+    Method,
+    MethodChange,
+    Result,
+    ResultState,
+    Run,
+    RunState,
+    Submission,
+    Team,
+)
 from app.people.teams import is_erased, is_public
 from app.platform import Platform
 from app.submissions.questions import (
@@ -635,6 +646,14 @@ def _publish(session: Session, actor: Actor, method: Method) -> None:
     method.revision += 1
     session.flush()
     queue.add_boards(session, Result.method_id == method.id)
+    events.record(
+        session,
+        EventKind.PUBLISHED,
+        challenge_id=method.challenge_id,
+        team_id=method.team_id,
+        method=method.id,
+        by=actor.user_id,
+    )
     record(
         session,
         actor.user_id,

@@ -53,9 +53,12 @@ def upgrade() -> None:
             ["user_id"], ["user_account.id"], name=op.f("fk_notification_user_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_notification")),
-        sa.UniqueConstraint("event_id", "user_id", name=op.f("uq_notification_event_id")),
+        sa.UniqueConstraint("event_id", "user_id", name=op.f("uq_notification_event_id_user_id")),
     )
     op.create_index("ix_notification_list", "notification", ["user_id", "id"])
     op.create_index(
-        "ix_notification_unread", "notification", ["user_id"], postgresql_where=sa.text("read_at IS NULL")
+        "ix_notification_unread",
+        "notification",
+        ["user_id", "id"],
+        postgresql_where=sa.text("read_at IS NULL"),
     )

@@ -24,11 +24,11 @@ PUBLIC = (
     "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
     "/challenges/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",
     "/methods/1", "/runs/4/images", "/problems", "/setup", "/invited/used",
-    "/docs", "/docs/take-part", "/docs/organise", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/api",
+    "/docs", "/docs/take-part", "/docs/organise", "/docs/notifications", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/api",
     "/docs/library", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
 )  # fmt: skip
 PARTICIPANTS = (
-    "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
+    "/teams", "/teams/{team}", "/notifications", "/account/notifications", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
     "/account/address", "/account/creating", "/account/password", "/account/profile", "/account/delete",
     "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
@@ -60,6 +60,7 @@ ORGANISERS = (
     "/admin",
     "/admin/people",
     "/admin/storage",
+    "/admin/mail",
     "/admin/site",
     "/admin/settings",
     "/admin/creators",

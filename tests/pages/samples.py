@@ -52,6 +52,7 @@ from tests.pages.figure_samples import of_figures
 from tests.pages.intake_samples import of_intakes
 from tests.pages.login_samples import of_logins
 from tests.pages.method_views import method_page
+from tests.pages.notification_samples import of_notifications
 from tests.pages.organiser_samples import of_organisers
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
@@ -106,6 +107,7 @@ def samples() -> Iterator[Sample]:
     yield from of_setup()
     yield from of_settings()
     yield from of_creating()
+    yield from of_notifications()
     yield from of_the_rest()
 
 

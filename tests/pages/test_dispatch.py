@@ -1,57 +1,271 @@
-"""Events become notifications of everybody whom they concern."""
+"""Events become notifications of everybody whom they concern, and of nobody else."""
+
+import re
+from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, func, select, update
 
 from app.challenges import news
 from app.challenges.news import NewAnnouncement
-from app.core.access import Actor
-from app.intake.importing import TreeImport, import_tree
 from app.jobs import events
-from app.models import Challenge, Event, EventKind, Member, Notification, Role, Team, User
+from app.models import (
+    ChallengeOrganiser,
+    Event,
+    EventKind,
+    Job,
+    JobKind,
+    Member,
+    Notification,
+    Submission,
+    Team,
+    Upload,
+    User,
+)
+from app.notifications import dispatch, reading
 from app.notifications.kinds import KINDS
+from app.notifications.sentences import GONE
 from app.platform import Platform
-from tests.system.kits import small_kit
+from tests.pages.people_told import Scene, scene
+from tests.pages.statements import asked
+from tests.shared import ROOT
 from tests.working import do_all
+
+TEAM, TEAMS = {"member"}, {"member", "other team"}
+ORGANISERS, ADMINS = {"organiser", "co-organiser"}, {"admin"}
+TOLD: dict[EventKind, set[str]] = {
+    EventKind.SCORED: TEAM,
+    EventKind.INVALID: TEAM,
+    EventKind.REFUSED: TEAM,
+    EventKind.FAILED: TEAM,
+    EventKind.WAITS: TEAM,
+    EventKind.RESCORED: TEAM,
+    EventKind.PUBLISHED: TEAM,
+    EventKind.DEADLINE: TEAM,
+    EventKind.OPENED: TEAMS,
+    EventKind.CLOSED: TEAMS,
+    EventKind.EXTENDED: TEAMS,
+    EventKind.ANNOUNCEMENT: TEAMS,
+    EventKind.ANSWER: TEAM,
+    EventKind.MESSAGE: TEAM,
+    EventKind.INVITATION: TEAM,
+    EventKind.TEAM_APPROVED: TEAM,
+    EventKind.TEAM_REFUSED: TEAM,
+    EventKind.TEAM_SUSPENDED: TEAM,
+    EventKind.TERMS_CHANGED: TEAMS,
+    EventKind.HOOK_OFF: TEAM,
+    EventKind.QUESTION: ORGANISERS,
+    EventKind.RUNS_FAILED: ORGANISERS,
+    EventKind.TEAM_WAITS: ORGANISERS,
+    EventKind.TRUTH_READY: ORGANISERS,
+    EventKind.OUTAGE: ORGANISERS,
+    EventKind.STORAGE_LOW: ADMINS,
+    EventKind.BACKUP_OLD: ADMINS,
+    EventKind.WORKER_AWAY: ADMINS,
+    EventKind.INTAKE_KEY: ADMINS,
+    EventKind.MAIL_FAILS: ADMINS,
+}
+AT = "2026-11-30T12:00:00+00:00"
+SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
+    EventKind.INVALID: (
+        {"upload": "{upload}", "filename": "a.zip"},
+        "a.zip for {title}, test has problems; nothing was counted",
+    ),
+    EventKind.RESCORED: (
+        {"results": 2},
+        "A re-scoring of {title}, test changed 2 results of the team {team}",
+    ),
+    EventKind.OPENED: ({"at": AT}, "{title}, test opened on 30 November 2026, 12:00 UTC"),
+    EventKind.CLOSED: ({"at": AT}, "{title}, test closed on 30 November 2026, 12:00 UTC"),
+    EventKind.EXTENDED: (
+        {"before": None, "after": AT},
+        "The deadline of {title}, test is now 30 November 2026, 12:00 UTC; there was none",
+    ),
+    EventKind.ANNOUNCEMENT: ({"announcement": 10**9}, "{title}: an announcement that was deleted"),
+    EventKind.ANSWER: ({"title": "Why?", "path": "/x"}, "The organisers of {title} answered: Why?"),
+    EventKind.INVITATION: (
+        {"has_joined": True},
+        "Somebody joined the team {team} by an invitation ({title})",
+    ),
+    EventKind.TEAM_SUSPENDED: (
+        {"is_suspended": False},
+        "The suspension of the team {team} in {title} has ended",
+    ),
+    EventKind.TERMS_CHANGED: (
+        {"version": 2, "has_text": True},
+        "The terms of {title} changed; accept version 2 before you submit",
+    ),
+    EventKind.TRUTH_READY: (
+        {"version": 2, "is_shown": False},
+        "Version 2 of the ground truth of {title}, test was imported; score the results again to use it",
+    ),
+    EventKind.STORAGE_LOW: (
+        {"host": "h", "place": "storage", "free": 1 << 30, "total": 100 << 30},
+        "The disk of storage on h has 1.0 GiB (1%) left",
+    ),
+    EventKind.BACKUP_OLD: ({"last": None}, "No backup was ever taken"),
+    EventKind.WORKER_AWAY: (
+        {"host": "h", "since": AT},
+        "The worker on h has not been seen since 30 November 2026, 12:00 UTC",
+    ),
+    EventKind.MAIL_FAILS: ({"error": "refused"}, "Mail cannot be sent: refused"),
+}
+MANY = 2000
+OF_SUBMISSIONS = (EventKind.SCORED, EventKind.REFUSED, EventKind.FAILED, EventKind.WAITS)
 
 
 @pytest.fixture(scope="module")
-def member(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> int:
-    """The id of the only member of a team of the challenge `fir`."""
-    import_tree(platform, TreeImport(small_kit(tmp_path_factory.mktemp("events")), "fir", "test"))
+def people(platform: Platform) -> Scene:
+    return scene(platform)
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_an_event_tells_whom_it_concerns_in_one_sentence(people: Scene, kind: EventKind) -> None:
+    details, sentence = SAID.get(kind, ({}, ""))
+    known = facts_of(people)
+    if kind in OF_SUBMISSIONS:
+        details = {"submission": known["submission"]}
+    if kind is EventKind.PUBLISHED:
+        details = {"method": known["method"]}
+    people.record(kind, **{name: known.get(str(value).strip("{}"), value) for name, value in details.items()})
+
+    assert people.told(kind) == TOLD[kind]
+    for role in TOLD[kind]:
+        newest = reading.notifications(people.platform, people.actor(role)).notifications[0]
+        assert newest.kind is kind
+        assert newest.sentence != GONE.sentence
+        assert newest.path is not None or kind is EventKind.INVALID
+        assert "None" not in newest.sentence
+        assert not sentence or newest.sentence == sentence.format(**known)
+
+
+def facts_of(people: Scene) -> dict[str, Any]:
+    """Names and numbers of the challenge; a method with a submission is made first."""
+    result_id = people.rows.result()
+    with people.platform.transaction() as session:
+        submission = session.scalars(select(Submission).order_by(Submission.id.desc()).limit(1)).one()
+        upload = session.get_one(Upload, submission.upload_id)
+        team = session.get_one(Team, people.rows.team_id)
+        title = team.name  # the rows name a challenge and its first team alike
+        return {
+            "result": result_id,
+            "submission": submission.id,
+            "method": submission.method_id,
+            "upload": str(upload.id),
+            "team": team.name,
+            "title": title,
+        }
+
+
+def test_an_announcement_reaches_the_members_of_all_teams_once(people: Scene) -> None:
+    with people.platform.transaction() as session:
+        code = session.scalars(select(Team.name).where(Team.id == people.rows.team_id)).one()
+    news.publish(
+        people.platform, people.actor("organiser"), code, NewAnnouncement(title="Late", text="One day.")
+    )
+    do_all(people.platform)
+    do_all(people.platform)
+
+    page = reading.notifications(people.platform, people.actor("member")).notifications
+    assert [each.sentence for each in page].count(f"{code}: Late") == 1
+
+
+def test_an_event_for_one_person_reaches_nobody_else_and_nobody_is_told_what_they_did(
+    platform: Platform,
+) -> None:
+    people = scene(platform)
+    mate = people.people["visitor"]
     with platform.transaction() as session:
-        challenge = session.scalars(select(Challenge)).one()
-        user = User(email="ash@lab.example", name="Ash", password_hash=None)
-        team = Team(challenge_id=challenge.id, name="Fern", name_key="fern")
-        session.add_all([user, User(email="oak@lab.example", name="Oak", password_hash=None), team])
-        session.flush()
-        session.add(Member(team_id=team.id, user_id=user.id, challenge_id=challenge.id))
-        return user.id
+        session.add(Member(team_id=people.rows.team_id, user_id=mate, challenge_id=people.challenge_id))
+
+    people.record(EventKind.INVALID, user_id=mate, upload="x", filename="x")
+    people.record(EventKind.INVITATION, by=people.people["member"], has_joined=False)
+
+    assert people.told(EventKind.INVALID) == {"visitor"}
+    assert people.told(EventKind.INVITATION) == {"visitor"}
 
 
-def told(platform: Platform, kind: EventKind) -> list[int]:
-    with platform.reading() as session:
-        statement = select(Notification.user_id).join(Event).where(Event.kind == kind)
-        return list(session.scalars(statement))
-
-
-def test_an_announcement_reaches_the_members_of_all_teams_once(platform: Platform, member: int) -> None:
-    organiser = Actor(user_id=member, role=Role.ADMIN, has_second_factor=True)
-
-    news.publish(platform, organiser, "fir", NewAnnouncement(title="Late", text="One day more."))
-    do_all(platform)
-    do_all(platform)
-
-    assert told(platform, EventKind.ANNOUNCEMENT) == [member]
-
-
-def test_an_event_for_one_person_reaches_nobody_else(platform: Platform, member: int) -> None:
+def test_admins_are_told_in_place_of_organisers_if_a_challenge_has_none(platform: Platform) -> None:
+    people = scene(platform)
     with platform.transaction() as session:
-        events.record(session, EventKind.INVITATION, user_id=member)
+        session.execute(
+            delete(ChallengeOrganiser).where(ChallengeOrganiser.challenge_id == people.challenge_id)
+        )
+
+    people.record(EventKind.TEAM_WAITS)
+
+    assert people.told(EventKind.TEAM_WAITS) == {"admin"}
+
+
+def test_whoever_left_the_team_reads_nothing_of_it_any_more(platform: Platform) -> None:
+    people = scene(platform)
+    people.record(EventKind.TEAM_APPROVED)
+    people.record(EventKind.OPENED)
+    with platform.transaction() as session:
+        session.execute(delete(Member).where(Member.user_id == people.people["member"]))
+
+    page = reading.notifications(platform, people.actor("member")).notifications
+
+    assert [each.sentence == GONE.sentence for each in page] == [False, True]  # that a phase opened is public
+    assert page[1].path is None
+
+
+def test_two_thousand_events_are_recorded_in_one_statement_and_told_in_a_few(platform: Platform) -> None:
+    people = scene(platform)
+    many = func.generate_series(1, MANY).table_valued("n")
+    rows = select(
+        Team.challenge_id, Team.id.label("team_id"), func.jsonb_build_object().label("details")
+    ).select_from(Team).join(many, Team.id == people.rows.team_id)  # fmt: skip
+    before = jobs(platform)
+
+    with asked(platform) as recorded, platform.transaction() as session:
+        assert events.record_each(session, EventKind.TEAM_APPROVED, rows) == MANY
+    with asked(platform) as told:
+        dispatch.dispatch(platform, {})
+
+    assert len([each for each in recorded if "event" in each]) == 1
+    assert jobs(platform) == before + 1
+    assert len(told) < 6 * MANY / dispatch.BATCH + 10
+    with platform.transaction() as session:
+        own = Notification.user_id == people.people["member"]
+        assert session.scalar(select(func.count()).where(own)) == MANY
+        session.execute(delete(Event).where(Event.challenge_id == people.challenge_id))
+
+
+def jobs(platform: Platform) -> int:
+    with platform.transaction() as session:
+        return session.scalar(select(func.count()).where(Job.kind == JobKind.NOTIFY)) or 0
+
+
+def test_an_event_with_a_key_is_recorded_once(platform: Platform) -> None:
+    people = scene(platform)
+    where = {"challenge_id": people.challenge_id, "phase_id": people.rows.phase_id}
+
+    for key in ("first", "second", "first"):
+        with platform.transaction() as session:
+            events.record_once(session, f"{key}/{people.challenge_id}", EventKind.OPENED, **where, at=AT)
     do_all(platform)
 
-    assert told(platform, EventKind.INVITATION) == [member]
+    page = reading.notifications(platform, people.actor("member")).notifications
+    assert [each.kind for each in page] == [EventKind.OPENED] * 2
 
 
-def test_each_kind_of_event_has_a_row_that_says_whom_it_concerns() -> None:
-    assert set(KINDS) == set(EventKind)
+def test_deleted_people_are_told_nothing(platform: Platform) -> None:
+    people = scene(platform)
+    with platform.transaction() as session:
+        gone = update(User).where(User.id == people.people["member"])
+        session.execute(gone.values(deleted_at=func.now(), verified_at=None))
+
+    people.record(EventKind.OPENED, at=AT)
+
+    assert people.told(EventKind.OPENED) == {"other team"}
+
+
+def test_the_documentation_lists_every_kind() -> None:
+    text = (ROOT / "docs" / "notifications.md").read_text()
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (yes|no) \|$", text, re.MULTILINE)
+
+    assert rows == [
+        (row.title, row.recipients.value, "yes" if row.by_mail else "no") for row in KINDS.values()
+    ]
+    assert set(KINDS) == set(EventKind) == set(TOLD)

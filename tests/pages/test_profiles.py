@@ -87,6 +87,7 @@ def test_an_export_contains_everything_about_a_person_and_nothing_about_others(
     assert found.keys() == {
         "account", "left_out", "sessions", "logins", "tokens", "teams", "terms", "downloads", "uploads", "submissions",
         "actions", "invitations", "requests",
+        "notifications", "mails", "mail_choices",
     }  # fmt: skip
     assert "cedar" not in response.text
     assert "Needle" not in response.text
@@ -103,7 +104,7 @@ def test_a_program_exports_only_what_its_scope_may_read(browser: Browser) -> Non
     assert [each["method"] for each in found["submissions"]] == ["Sap"]
     assert found["account"].keys() == {"id", "name", "affiliation", "homepage", "orcid", "created_at"}
     assert set(found["left_out"]) == {
-        "email", "new_email", "verified_at", "suspended_at", "role", "sessions", "logins", "tokens", "actions",
+        "email", "new_email", "verified_at", "suspended_at", "role", "sessions", "logins", "tokens", "mails", "actions",
     }  # fmt: skip
     assert not set(found["left_out"]) & found.keys()
     assert elder.get("/api/v1/account/export").json()["account"]["email"] == "elder@example.org"

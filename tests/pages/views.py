@@ -70,7 +70,7 @@ METHOD = MethodView(
     public_at=NOW,
 )
 PARTICIPANT = Actor(user_id=1, teams=frozenset({1}), name=EVIL, email="ada@example.org", is_verified=True)
-ORGANISER = replace(PARTICIPANT, role=Role.ADMIN, has_second_factor=True)
+ORGANISER = replace(PARTICIPANT, role=Role.ADMIN, has_second_factor=True, unread=100)
 
 
 def _value(name: str, value: float, index: int) -> ClassValue:

@@ -31,6 +31,7 @@ WHO_MAY = {
     Action.MANAGE_ACCOUNT: ("PSVOWEA", "PSVOWEA"),
     Action.UPLOAD: ("PSVOWEA", "PSVOWEA"),
     Action.READ_OWN: ("PSVOWEA", "PSVOWEA"),
+    Action.MANAGE_NOTIFICATIONS: ("PSVOWEA", "PSVOWEA"),
     Action.READ_UPLOAD: ("PVOWA", "PVOWA"),
     Action.READ_ARCHIVE: ("POWA", "POWA"),
     Action.CHANGE_UPLOAD: ("P", "P"),

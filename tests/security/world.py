@@ -22,6 +22,8 @@ from app.models import (
     CreationRequest,
     DataFile,
     DataUpload,
+    Event,
+    EventKind,
     ExtraSlot,
     FileKind,
     GroundTruth,
@@ -33,6 +35,8 @@ from app.models import (
     JobKind,
     Member,
     Method,
+    Notification,
+    NotificationMail,
     OneTimeLink,
     Phase,
     Question,
@@ -150,7 +154,7 @@ def _give_role(session: Session, world: World, user: User, role: str) -> None:
         user.role = Role.ADMIN
 
 
-def _add_result(session: Session, world: World, state: str, *, is_open: bool) -> Ids:
+def _add_result(session: Session, world: World, state: str, *, is_open: bool) -> Ids:  # noqa: PLR0915
     """Add a phase with an upload, a method, a scored result and a re-scoring that awaits a decision."""
     author = session.scalars(select(Member.user_id).where(Member.team_id == world.team_id).limit(1)).one()
     phase, truth = _add_phase(session, world, is_open=is_open)
@@ -214,6 +218,14 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     )
     session.add_all((link, question, slot, twin, role_invitation))
     session.flush()
+    mail = NotificationMail(
+        user_id=person.id, kind=EventKind.OPENED, due_at=func.now(), attempts=1, failed_at=func.now()
+    )
+    event = Event(kind=EventKind.OPENED, challenge_id=phase.challenge_id, phase_id=phase.id)
+    session.add_all((mail, event))
+    session.flush()
+    notification = Notification(event_id=event.id, user_id=author)
+    session.add(notification)
     pair = SimilarPair(phase_id=phase.id, result_id=twin.id, other_id=result.id, same_predictions=False)
     session.add(pair)
     session.flush()
@@ -233,7 +245,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "challenge_invitation_id": str(invitation.id), "request_id": str(creation.id),
         "file_id": str(file.id), "data_upload_id": str(data_upload.id),
         "intake_id": str(intake_file.intake_id), "intake_file_id": str(intake_file.id),
-        "truth_id": str(rescore.ground_truth_id),
+        "truth_id": str(rescore.ground_truth_id), "mail_id": str(mail.id), "notification_id": str(notification.id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
 

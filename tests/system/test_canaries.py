@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from email import message_from_bytes
+from email.policy import default
 from functools import partial
 from hashlib import blake2b, sha256
 from itertools import chain, product
@@ -147,6 +149,7 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
     for number in (shown, private):
         awaited(partial(is_complete, site.organiser, number))
     link = private_link(oak, private)
+    awaited(partial(is_mailed, running, "submission scored"))
     values = {name: tuple(str(row[0]) for row in running.ask(query)) for name, query in IDS.items()}
     values |= {
         "challenge": ("canary",),
@@ -154,7 +157,7 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
         "link_token": (link,),
         "token": (link.rpartition("/")[2],),
     }
-    people = readers(running, site.addresses)
+    people = {**readers(running, site.addresses), "owner, token to submit": oak}
     with ThreadPoolExecutor(2) as together:
         found = together.map(lambda person: Crawl(person.http, values).run(["/", link]), people.values())
         crawls = dict(zip(people, found, strict=True))
@@ -166,6 +169,12 @@ def is_complete(organiser: Client, number: int) -> bool:
     submission = organiser.submission(number)
     shown = [each["shown"] for each in submission["results"]]
     return bool(submission["is_final"]) and all(each and each["low"] is not None for each in shown)
+
+
+def is_mailed(running: Installation, kind: str) -> bool:
+    """Whether mail about a kind of event was sent; it need not wait for more."""
+    running.ask("UPDATE notification_mail SET due_at = now() WHERE attempts = 0")
+    return bool(running.ask("SELECT id FROM notification_mail WHERE kind = %s AND sent_at IS NOT NULL", kind))
 
 
 def private_link(oak: Client, number: int) -> str:
@@ -219,8 +228,17 @@ def texts(crawled: Crawled) -> Iterator[tuple[str, str]]:
         for reader, crawl in crawled.readers.items()
         for address, text in crawl.texts()
     )
-    for where, text in itertools.chain(responses, ((file.name, file.read_text()) for file in files)):
+    for where, text in itertools.chain(responses, ((file.name, content_of(file)) for file in files)):
         yield where, re.sub(r"\d\d:\d\d:\d\d[.,]\d+", "", text)
+
+
+def content_of(file: Path) -> str:
+    """A log, or a mail with its headers and all its parts, decoded."""
+    if file.suffix != ".eml":
+        return file.read_text()
+    message = message_from_bytes(file.read_bytes(), policy=default)
+    bodies = [part.get_content() for part in message.walk() if not part.is_multipart()]
+    return "\n".join((*(f"{name}: {value}" for name, value in message.items()), *bodies))
 
 
 def holding(words: Iterable[str], found: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
@@ -298,6 +316,16 @@ def beginnings(hexadecimal: set[str]) -> set[str]:
         for each in hexadecimal
         for encode in (b64encode, urlsafe_b64encode)
     }
+
+
+def test_notifications_and_mail_about_scores_are_among_what_is_searched(crawled: Crawled) -> None:
+    found = dict(texts(crawled))
+    mails = [text for where, text in found.items() if where.endswith(".eml") and "Acorn" in text]
+    owner = crawled.readers["owner, token to submit"]
+
+    assert any("scored" in text and "<h1>" in text for text in mails)
+    for address in ("/notifications", "/api/v1/notifications"):
+        assert "Acorn in canary" in owner.read[address].text
 
 
 def test_the_search_finds_planted_values_that_organisers_see(crawled: Crawled) -> None:

@@ -1,0 +1,292 @@
+"""The notifications of a person: a page of them, what they say now, which are read; and their end after some months."""
+
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    SQLColumnExpression,
+    Uuid,
+    case,
+    cast,
+    delete,
+    func,
+    select,
+    true,
+    update,
+)
+from sqlalchemy.orm import Session
+
+import scoring
+from app.challenges import challenges
+from app.challenges.disclosure import public_visibility
+from app.core.access import Actor
+from app.core.paging import page_of
+from app.jobs import heartbeats
+from app.models import (
+    Announcement,
+    Base,
+    Challenge,
+    Event,
+    EventKey,
+    EventKind,
+    Method,
+    Notification,
+    NotificationMail,
+    Phase,
+    Result,
+    Run,
+    Team,
+    Upload,
+    User,
+)
+from app.notifications import sentences
+from app.notifications.kinds import Scope, is_shown
+from app.notifications.sentences import GONE, Facts, Line, NewsFacts, ResultFacts, TeamFacts
+from app.people import sessions
+from app.platform import Platform
+from app.results.headlines import load_headlines
+
+log = structlog.get_logger()
+
+PAGE: Final = 50  # notifications
+OF_SUBMISSIONS: Final = frozenset({EventKind.SCORED, EventKind.REFUSED, EventKind.FAILED, EventKind.WAITS})
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationView:
+    """A notification. at: to the minute, because durations can reveal something of hidden scores."""
+
+    id: int
+    kind: EventKind
+    at: datetime
+    is_read: bool
+    sentence: str
+    path: str | None  # of the page that it is about; None if that is gone
+    challenge: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationPage:
+    """A page of a person's notifications, newest first; `next` is the `before` of the following page."""
+
+    notifications: tuple[NotificationView, ...]
+    next: int | None
+    unread: int  # of all, at most 100
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A notification with what it says now."""
+
+    id: int
+    scope: Scope
+    at: datetime
+    is_read: bool
+    challenge: str | None
+    line: Line
+
+    @property
+    def view(self) -> NotificationView:
+        """Return it as its reader sees it."""
+        at = self.at.replace(second=0, microsecond=0)
+        return NotificationView(
+            self.id, self.scope.kind, at, self.is_read, self.line.sentence, self.line.path, self.challenge
+        )
+
+
+def notifications(
+    platform: Platform, actor: Actor, *, only_unread: bool = False, before: int | None = None
+) -> NotificationPage:
+    """Return a page of the reader's notifications. before: the last one of the previous page."""
+    assert actor.user_id is not None
+    wanted = (
+        Notification.read_at.is_(None) if only_unread else true(),
+        Notification.id < before if before else true(),
+    )
+    with platform.snapshot() as session:
+        unread = session.scalar(select(sessions.unread()).select_from(User).where(User.id == actor.user_id))
+        page = page_of(
+            told(session, actor, Notification.user_id == actor.user_id, *wanted, limit=PAGE + 1),
+            PAGE,
+            number=lambda row: row.id,
+        )
+    return NotificationPage(tuple(row.view for row in page.rows), page.next, unread or 0)
+
+
+def told(session: Session, actor: Actor, *which: ColumnElement[bool], limit: int) -> list[Told]:
+    """Return notifications of a person, newest first, with what they say now."""
+    statement = _with_facts().where(*which).order_by(Notification.id.desc()).limit(limit)
+    rows = [_Row(*row) for row in session.execute(statement)]
+    seen = [row for row in rows if is_shown(actor, row.scope)]
+    numbers = {row.event.details["submission"] for row in seen if row.event.kind in OF_SUBMISSIONS}
+    outcomes = _outcomes(session, numbers)
+    lines = {row.id: sentences.line_of(_facts(row, outcomes)) for row in seen}
+    return [
+        Told(row.id, row.scope, row.event.at, row.read_at is not None, row.challenge, lines.get(row.id, GONE))
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A notification and its event, joined with what that refers to."""
+
+    id: int
+    read_at: datetime | None
+    event: Event
+    challenge: str | None
+    challenge_title: str | None
+    image_set: str | None
+    closes_at: datetime | None
+    team: Team | None
+    person: str | None
+    news: Announcement | None
+    method: str | None
+    upload: uuid.UUID | None
+
+    @property
+    def scope(self) -> Scope:
+        """Return what the event is about."""
+        return Scope(self.event.kind, self.event.challenge_id, self.event.team_id, self.event.user_id)
+
+
+def _with_facts() -> Select[*tuple[Any, ...]]:
+    """Select the columns of `_Row`: every table is joined by its primary key."""
+    return (
+        select(
+            Notification.id, Notification.read_at, Event, Challenge.code, Challenge.title, Phase.image_set, Phase.closes_at,
+            Team, User.name, Announcement, Method.name, Upload.id,
+        )
+        .join(Event, Event.id == Notification.event_id)
+        .outerjoin(Challenge, Challenge.id == Event.challenge_id)
+        .outerjoin(Phase, Phase.id == Event.phase_id)
+        .outerjoin(Team, Team.id == Event.team_id)
+        .outerjoin(User, User.id == _detail("by", BigInteger(), EventKind.INVITATION))
+        .outerjoin(Announcement, Announcement.id == _detail("announcement", BigInteger(), EventKind.ANNOUNCEMENT))
+        .outerjoin(Method, Method.id == _detail("method", BigInteger(), EventKind.PUBLISHED))
+        .outerjoin(Upload, Upload.id == _detail("upload", Uuid(), EventKind.INVALID))
+    )  # fmt: skip
+
+
+def _detail(name: str, kind_of_column: Any, kind: EventKind) -> ColumnElement[Any]:
+    """A detail of events of one kind; null for others, which may mean something else by its name."""
+    return case((Event.kind == kind, cast(Event.details[name].astext, kind_of_column)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    method: str
+    results: tuple[ResultFacts, ...]
+
+
+def _outcomes(session: Session, submissions: Collection[int]) -> dict[int, _Outcome]:
+    """Return the methods and results of submissions, with what participants may see of the means now."""
+    if not submissions:
+        return {}
+    statement = (
+        select(
+            Result.submission_id, Method.name, Result.phase_id, Result.competition, Result.state, Result.published_run_id,
+            Run.ladder_run_id,
+        )
+        .join(Method, Result.method_id == Method.id)
+        .outerjoin(Run, Run.id == Result.published_run_id)
+        .where(Result.submission_id.in_(submissions))
+        .order_by(Result.submission_id, Result.competition)
+    )  # fmt: skip
+    rows = session.execute(statement).all()
+    means = load_headlines(session, (run for *_, published, ladder in rows for run in (published, ladder)))
+    phases = challenges.phases_with(session, {row.phase_id for row in rows})
+    found: dict[int, _Outcome] = {}
+    for number, method, phase_id, competition, state, published, ladder in rows:
+        phase = phases[phase_id]
+        mean = public_visibility(phase).mean(means.get(published or 0), means.get(ladder or 0))
+        title = scoring.competition_of(phase.dataset, competition).title
+        before = found.get(number, _Outcome(method, ()))
+        found[number] = replace(before, results=(*before.results, ResultFacts(title, state, mean)))
+    return found
+
+
+def _facts(row: _Row, outcomes: dict[int, _Outcome]) -> Facts:
+    of_submission = row.event.kind in OF_SUBMISSIONS
+    outcome = outcomes.get(row.event.details["submission"]) if of_submission else None
+    return Facts(
+        kind=row.event.kind,
+        details=row.event.details,
+        challenge=row.challenge or "",
+        challenge_title=row.challenge_title or "",
+        image_set=row.image_set or "",
+        closes_at=row.closes_at,
+        team=_team(row.team) if row.team else None,
+        person=row.person or "",
+        news=NewsFacts(row.news.title, row.news.text) if row.news else None,
+        method=outcome.method if outcome else row.method or "",
+        has_upload=row.upload is not None,
+        results=outcome.results if outcome else (),
+    )
+
+
+def _team(team: Team) -> TeamFacts:
+    return TeamFacts(
+        name=team.name,
+        approval=team.approval,
+        approval_reason=team.approval_reason,
+        is_suspended=team.suspended_at is not None,
+        suspension_reason=team.suspension_reason,
+    )
+
+
+def mark_read(platform: Platform, actor: Actor, notification_id: int) -> None:
+    """Mark a notification as read, if it is the reader's."""
+    _mark(platform, actor, Notification.id == notification_id)
+
+
+def mark_all_read(platform: Platform, actor: Actor, until: int | None = None) -> None:
+    """Mark all notifications as read, or only those up to this one: what came later was not on the page."""
+    _mark(platform, actor, Notification.id <= until if until is not None else true())
+
+
+def _mark(platform: Platform, actor: Actor, which: ColumnElement[bool]) -> None:
+    theirs = (Notification.user_id == actor.user_id, Notification.read_at.is_(None))
+    statement = update(Notification).where(*theirs, which).values(read_at=func.clock_timestamp())
+    with platform.transaction() as session:
+        session.execute(statement, execution_options={"synchronize_session": False})
+
+
+KEEP_READ: Final = timedelta(days=90)
+KEEP_EVENTS: Final = timedelta(days=180)
+BATCH: Final = 5000  # rows in a transaction
+
+
+def delete_old(platform: Platform) -> None:
+    """Delete, once a day, notifications read and mails sent three months ago, and events of half a year ago with all that tells of them."""
+    with platform.transaction() as session:
+        if not heartbeats.start_if_due(session, "old notifications", timedelta(days=1)):
+            return
+    old: tuple[tuple[type[Base], SQLColumnExpression[Any], ColumnElement[bool]], ...] = (
+        (Notification, Notification.id, _is_old(Notification.created_at, KEEP_READ) & Notification.read_at.is_not(None)),
+        (NotificationMail, NotificationMail.id, _is_old(NotificationMail.created_at, KEEP_READ)),
+        (Event, Event.id, _is_old(Event.at, KEEP_EVENTS)),
+        (EventKey, EventKey.key, _is_old(EventKey.at, KEEP_EVENTS)),
+    )  # fmt: skip
+    for table, key, condition in old:
+        while _delete_some(platform, table, key, condition) == BATCH:
+            pass
+
+
+def _is_old(moment: SQLColumnExpression[datetime], age: timedelta) -> ColumnElement[bool]:
+    return moment < func.now() - age
+
+
+def _delete_some(
+    platform: Platform, table: type[Base], key: SQLColumnExpression[Any], condition: ColumnElement[bool]
+) -> int:
+    some = select(key).where(condition).order_by(key).limit(BATCH)
+    with platform.transaction() as session:
+        return len(session.execute(delete(table).where(key.in_(some)).returning(key)).all())
