@@ -12,8 +12,18 @@ from app.models.challenges import (
 )
 from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import Picture, PictureBatch, PictureSource
-from app.models.notifications import Event, Notification
-from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
+from app.models.notifications import Event, Notification, Webhook, WebhookDelivery
+from app.models.operations import (
+    AuditRecord,
+    DamagedContent,
+    Extension,
+    Heartbeat,
+    Job,
+    MailLink,
+    MailRequest,
+    Notice,
+    Outage,
+)
 from app.models.people import (
     ApiToken,
     ChallengeOrganiser,
@@ -67,6 +77,7 @@ from app.models.table import (
     Role,
     RunState,
     Service,
+    ServicePart,
     UploadState,
 )
 from app.models.teams import Invitation, Member, Team
@@ -97,6 +108,7 @@ __all__ = [
     "Event",
     "EventKind",
     "Exhibit",
+    "Extension",
     "ExtraSlot",
     "FileKind",
     "GroundTruth",
@@ -112,8 +124,10 @@ __all__ = [
     "Member",
     "Method",
     "MethodChange",
+    "Notice",
     "Notification",
     "OneTimeLink",
+    "Outage",
     "Phase",
     "PhaseMoment",
     "Picture",
@@ -136,6 +150,7 @@ __all__ = [
     "RunState",
     "SecondFactor",
     "Service",
+    "ServicePart",
     "SimilarPair",
     "Site",
     "Sketch",
@@ -147,5 +162,7 @@ __all__ = [
     "Upload",
     "UploadState",
     "User",
+    "Webhook",
+    "WebhookDelivery",
     "in_order",
 ]

@@ -6,7 +6,16 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Text, UniqueConstraint, cast, func, text
+from sqlalchemy import (
+    CheckConstraint,
+    ColumnElement,
+    ForeignKey,
+    Text,
+    UniqueConstraint,
+    cast,
+    func,
+    text,
+)
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -94,6 +103,8 @@ class Phase(Base):
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
     # by competition number: why it has no board
     not_offered: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    paused_at: Mapped[datetime | None]  # since when its organisers have paused scoring
+    pause_reason: Mapped[str] = mapped_column(default="", server_default=text("''"))  # participants read it
 
     @property
     def quotas(self) -> tuple[Quota, ...]:

@@ -135,6 +135,7 @@ class JobKind(enum.StrEnum):
     PICTURES = "pictures"
     OVERLAYS = "overlays"
     NOTIFY = "notify"  # people, of recorded events
+    WEBHOOK = "webhook"
 
 
 class EventKind(enum.StrEnum):
@@ -169,6 +170,13 @@ class EventKind(enum.StrEnum):
     BACKUP_OLD = "backup old"
     WORKER_AWAY = "no worker"
     MAIL_FAILS = "mail fails"
+
+
+class ServicePart(enum.StrEnum):
+    """What people need of an installation, each of which can be unavailable."""
+
+    UPLOADS = "uploads"  # and their checks, and everything else that needs database and storage
+    SCORING = "scoring"
 
 
 class Service(enum.StrEnum):
@@ -220,6 +228,7 @@ TYPES: dict[Any, Any] = {
         )
     },
     JobKind: enum_type(JobKind, is_open=True),
+    ServicePart: enum_type(ServicePart, is_open=True),
     EventKind: enum_type(EventKind, length=40, is_open=True),
 }
 
