@@ -26,6 +26,7 @@ from app.home import pages as home_pages
 from app.images import api as image_api
 from app.images import pages as image_pages
 from app.jobs.sandbox import warm_up
+from app.notifications import webhook_api, webhook_pages
 from app.operations import (
     administration_api,
     administration_pages,
@@ -115,6 +116,7 @@ API = (
     site_api.router,
     role_api.router,
     question_api.router,
+    webhook_api.router,
     audit_api.router,
     documentation_api.router,
     health_api.router,
@@ -137,6 +139,7 @@ PAGES = (
     openid_pages.router,
     role_pages.router,
     question_pages.router,
+    webhook_pages.router,
     upload_pages.router,
     example_pages.router,
     data_pages.router,

@@ -6,7 +6,7 @@ from app.images import making, overlays
 from app.jobs import attempts, mail
 from app.jobs.attempts import Handlers, on_payload
 from app.models import JobKind, Queue
-from app.notifications import dispatch
+from app.notifications import dispatch, webhook_deliveries
 from app.platform import Platform
 from app.results import analyses
 
@@ -20,6 +20,7 @@ HANDLERS: Handlers = {
     JobKind.OVERLAYS: on_payload(overlays.draw_next),
     JobKind.PICTURES: on_payload(making.make_next),
     JobKind.NOTIFY: on_payload(dispatch.dispatch),
+    JobKind.WEBHOOK: webhook_deliveries.HANDLER,
 }
 
 

@@ -30,6 +30,7 @@ class Action(enum.StrEnum):
     READ_TEAM = "team.read"
     JOIN_TEAM = "team.join"
     CHANGE_TEAM = "team.change"
+    CHANGE_WEBHOOK = "webhook.change"
     ORGANISE = "challenge.organise"
     NAME_ORGANISERS = "challenge.organisers"
     MANAGE_PEOPLE = "people.manage"
@@ -152,6 +153,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.READ_TEAM: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ANYBODY})},
     Action.JOIN_TEAM: _always(Relation.PERSON),
     Action.CHANGE_TEAM: _always(*_TEAM),
+    Action.CHANGE_WEBHOOK: _always(*_TEAM),
     Action.ORGANISE: _always(Relation.ORGANISER),
     Action.NAME_ORGANISERS: _always(Relation.ORGANISER),
     Action.MANAGE_PEOPLE: _always(Relation.ADMIN),
@@ -167,7 +169,8 @@ _READING = frozenset(
     {Action.READ_PUBLIC, Action.READ_OWN, Action.READ_UPLOAD, Action.READ_SUBMISSION, Action.READ_TEAM}
 )
 _ORGANISING = _READING | {Action.ORGANISE, Action.WITHDRAW, Action.READ_AUDIT}
-# no scope covers accounts, people, organisers and roles: a leaked token can neither create another nor take over an account
+# no scope covers accounts, people, organisers, roles and webhooks: a leaked token can neither create another, nor take over an
+# account, nor have its owner's events sent to somebody from then on
 SCOPES: Mapping[Scope, frozenset[Action]] = {
     Scope.READ: _READING,
     Scope.SUBMIT: _READING

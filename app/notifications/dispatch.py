@@ -7,7 +7,8 @@ from sqlalchemy import Select, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.models import ChallengeOrganiser, Event, Member, Notification, Role, User
+from app.models import ChallengeOrganiser, Event, Member, Notification, Queue, Role, User
+from app.notifications import webhook_deliveries
 from app.notifications.kinds import KINDS, Recipients
 from app.platform import Platform
 
@@ -22,7 +23,9 @@ def dispatch(platform: Platform, _payload: Mapping[str, Any]) -> None:
             events = session.scalars(waiting.with_for_update(skip_locked=True)).all()
             for event in events:
                 _notify(session, event)
+                webhook_deliveries.plan(session, event)
                 event.dispatched_at = func.clock_timestamp()
+        platform.notifier.wake_workers(Queue.FOLLOW_UPS)  # for webhooks
         if len(events) < BATCH:
             return
 

@@ -65,6 +65,7 @@ from tests.pages.views import (
     values,
     withdrawn,
 )
+from tests.pages.webhook_samples import of_webhooks
 
 Sample = tuple[str, dict[str, Any]]  # a template and its context
 
@@ -88,6 +89,7 @@ def samples() -> Iterator[Sample]:
     yield from of_figures()
     yield from of_teams()
     yield from of_texts()
+    yield from of_webhooks()
     yield from of_the_rest()
 
 

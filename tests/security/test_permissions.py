@@ -61,7 +61,7 @@ FIXED = {
     "invitation_id": "1",
     "announcement_id": "1000000",
 }
-NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", *OF_A_RESULT), "999999999") | {
+NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "webhook_id", "announcement_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
     "data_upload_id": str(uuid.UUID(int=7)),
