@@ -59,6 +59,8 @@ class PhaseView:
     images_available: bool = True  # no file that offers them has to wait for its date
     shows_images: bool = False  # images are public
     draws_images: bool = False  # annotation and predictions drawn over images are public
+    paused_at: datetime | None = None  # since when its organisers have paused scoring
+    pause_reason: str = ""
 
 
 HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # unless an organiser chooses others
@@ -198,6 +200,8 @@ def _view(
         images_available=is_available,
         shows_images=(bool(images) and is_available) or is_open,
         draws_images=is_open,
+        paused_at=phase.paused_at,
+        pause_reason=phase.pause_reason,
     )
 
 

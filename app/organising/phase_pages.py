@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from app.core.access import Action
 from app.core.errors import MalformedError, RefusedError
 from app.core.paging import Before
-from app.organising import phases
+from app.organising import pausing, phases
 from app.organising.importing import parse_quota
+from app.organising.pausing import Pause
 from app.organising.phases import NewQuota, NewRules, PhaseSheet
 from app.submissions import quotas
 from app.submissions.quotas import NewSlots
@@ -90,6 +91,7 @@ def _page(
     form: Mapping[str, Any] | None = None,
     slots: Mapping[str, Any] = SLOTS,
     *,
+    pause_reason: object = "",
     problems: Mapping[str, str] = NOTHING,
     refused: tuple[str, ...] = (),
     before: int | None = None,
@@ -100,7 +102,7 @@ def _page(
         "phases/phase.html",
         code=409 if refused else 422 if problems else 200,
         sheet=sheet,
-        form={**(form or _form_of(sheet)), **slots},
+        form={**(form or _form_of(sheet)), **slots, "pause_reason": pause_reason},
         problems=problems,
         refused=refused,
     )
@@ -126,6 +128,27 @@ def change(
     except RefusedError as error:
         return _page(request, phase_id, form, refused=tuple(one.message for one in error.refusals))
     return RedirectResponse(f"/organise/phases/{phase_id}", status_code=303)
+
+
+@router.post("/phases/{phase_id}/pause")
+def pause(
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, sent: SentForm
+) -> Response:
+    """Pause scoring of a phase."""
+    form = {"reason": sent.get("pause_reason", "")}
+    try:
+        pausing.pause(platform, actor, phase_id, Pause.model_validate(form))
+    except ValidationError as error:
+        problems = {"pause_reason": field_errors(error)["reason"]}
+        return _page(request, phase_id, pause_reason=form["reason"], problems=problems)
+    return RedirectResponse(f"/organise/phases/{phase_id}#scoring", status_code=303)
+
+
+@router.post("/phases/{phase_id}/resume")
+def resume(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+    """Resume scoring of a phase."""
+    pausing.resume(platform, actor, phase_id)
+    return RedirectResponse(f"/organise/phases/{phase_id}#scoring", status_code=303)
 
 
 @router.post("/phases/{phase_id}/slots")

@@ -18,6 +18,7 @@ from app.evaluation.rescoring import UndecidedCursor
 from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
 from app.home.home import ExpectedFiles
+from app.jobs.places import Cause, Wait
 from app.jobs.queue import DeadJob
 from app.models import Disclosure, JobKind, QuestionKind, Quota, ResultState, Role, RunState, UploadState
 from app.operations.administration import PeoplePage, Person
@@ -207,7 +208,7 @@ def of_submissions() -> Iterator[Sample]:
         run(RunState.QUEUED),
         run(RunState.RUNNING, attempt=2),
         run(RunState.QUEUED, position=None, has_worker=False),
-        run(RunState.QUEUED, position=None, damaged="stored archive"),
+        run(RunState.QUEUED, waits_for=Wait(Cause.PAUSED, EVIL)),
         final=False,
     )
     blank = run(
@@ -238,7 +239,7 @@ def of_submissions() -> Iterator[Sample]:
         row, state=ResultState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
     )
     scored = replace(row, state=ResultState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
-    waiting_row = replace(row, is_waiting=True, quota=QuotaEffect.COUNTS)
+    waiting_row = replace(row, is_waiting=True, quota=QuotaEffect.COUNTS, waits_for=Wait(Cause.TURN, EVIL))
     gone = replace(row, state=ResultState.WITHDRAWN, quota=QuotaEffect.CANCELLED, is_public=True)
     yield "submissions/mine.html", {"rows": (), "older": None, "quota": {}, "is_first": True}
     yield (

@@ -29,7 +29,7 @@ from app.results.exhibits import ClassValue
 from app.results.submissions import RunView, SubmissionResult, SubmissionView
 from app.submissions.methods import MethodView
 from app.submissions.questions import QuestionView
-from app.submissions.uploads import SameResult, UploadRow, UploadView
+from app.submissions.uploads import CheckState, SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
 
 NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)
@@ -248,6 +248,7 @@ def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
         submissions=[],
         same_content=[7, 12] if valid else [],
         is_ours=True,
+        check=CheckState.RUNNING if state is UploadState.RECEIVED else None,
         same_predictions=(SameResult(3, 9, 3), SameResult(3, 10, 4)) if valid else (),
     )
     return {"upload": view, "phase": PHASE}
@@ -267,6 +268,7 @@ def upload_row(state: UploadState, *, valid: bool) -> UploadRow:
         started_at=NOW,
         expires_at=NOW + timedelta(days=2),
         submissions=[7] if valid else [],
+        check=CheckState.TURN if state is UploadState.RECEIVED else None,
     )
 
 
