@@ -19,7 +19,7 @@ from app.core.database import OutageLog, is_unavailable
 from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
-from app.jobs import attempts, heartbeats, mail
+from app.jobs import attempts, heartbeats, mail, outages
 from app.models import Service
 from app.people import sessions
 from app.platform import Platform, platform_of
@@ -68,18 +68,19 @@ def main() -> None:
 def run(platform: Platform, worker: str | None, slots: int) -> None:
     """Send heartbeats for a worker, if there is one, and sweep when it is due, until a stop signal arrives."""
     was_away = True  # unknown before this process started
-    outages = OutageLog()
+    database = OutageLog()
     while True:
         try:
-            with outages.tolerating_outages("sweep failed"):
+            with database.tolerating_outages("sweep failed"):
                 if worker:
                     _report(platform, worker, slots)
+                outages.note_scoring(platform)
                 was_away = check_recovery(platform, was_away=was_away)
                 attempts.check_damaged(platform)
                 sweep(platform)
         except SQLAlchemyError:
             log.exception("sweep failed")
-        was_away |= outages.is_away
+        was_away |= database.is_away
         if signal.sigtimedwait(STOP_SIGNALS, min(HEARTBEAT, platform.settings.sweep_seconds)):
             break
     if worker:

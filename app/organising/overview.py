@@ -14,6 +14,7 @@ from app.evaluation.rescoring import RescoreView, UndecidedCursor
 from app.evaluation.scoring import EMPTY_QUEUE, WaitingForRepair
 from app.jobs import heartbeats
 from app.models import RunState
+from app.organising import extending
 from app.platform import Platform
 
 
@@ -35,6 +36,7 @@ class OrganiserPhase:
     more_failed: bool = False  # failed is a lower bound: older runs were not counted
     damaged: tuple[WaitingForRepair, ...] = ()  # damaged files whose repair runs are waiting for
     alike: int = 0  # pairs of similar results that were not dismissed
+    had_outage: bool = False  # near the deadline, by which it was not extended
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
         newest, shown = challenges.truth_versions(session)
         not_offered = challenges.reasons_not_offered(session)
         alike = similarity.count_open(session)
+        had_outage = extending.undecided(session, [phase.id for phase in phases])
         may_wait = RunState.QUEUED in beyond or any(
             queues.get(phase.id, EMPTY_QUEUE).queued for phase in phases
         )
@@ -85,6 +88,7 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
             more_failed=RunState.FAILED in beyond,
             damaged=damaged.get(phase.id, ()),
             alike=alike.get(phase.id, 0),
+            had_outage=phase.id in had_outage,
         )
         for phase in phases
     )

@@ -13,6 +13,7 @@ from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns,
 from app.challenges.terms import RequiredStep
 from app.core.audit import Record, RecordPage
 from app.core.problems import PROBLEMS
+from app.core.site import ServiceLine
 from app.evaluation import similarity
 from app.evaluation.rescoring import UndecidedCursor
 from app.evaluation.scoring import WaitingForRepair
@@ -25,6 +26,7 @@ from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.disclosing import DisclosureView
+from app.organising.extending import OutageNotice
 from app.organising.phases import PhaseSheet
 from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser
@@ -46,6 +48,7 @@ from tests.pages.method_views import method_page
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
+from tests.pages.status_samples import of_status
 from tests.pages.team_samples import of_teams
 from tests.pages.text_samples import of_texts
 from tests.pages.views import (
@@ -91,6 +94,7 @@ def samples() -> Iterator[Sample]:
     yield from of_teams()
     yield from of_texts()
     yield from of_webhooks()
+    yield from of_status()
     yield from of_the_rest()
 
 
@@ -119,10 +123,26 @@ def of_phases() -> Iterator[Sample]:
     slots = (free, replace(free, submission=12), replace(free, taken_back_at=NOW, granted_by=None))
     sheet = PhaseSheet(PHASE, scoring.Limits(), True, slots, (EVIL,), ("classification", "detection"), 1, 2)
     form = {"task": "detection", "team": EVIL, "reason": EVIL}
-    yield "phases/phase.html", {"sheet": sheet, "form": form, "problems": {}, "refused": ()}
-    wrong = {"quotas": EVIL, "task": EVIL}
+    outage = OutageNotice(1, NOW, NOW, 37, NOW, None)
+    context: dict[str, Any] = {"outages": (), "saved": False, "problems": {}, "refused": ()}
+    yield "phases/phase.html", {**context, "sheet": sheet, "form": form}
+    wrong = {"quotas": EVIL, "task": EVIL, "pause_reason": EVIL, "opens_at": EVIL}
     bare = replace(sheet, slots=(), phase=VAL)
-    yield "phases/phase.html", {"sheet": bare, "form": {"task": ""}, "problems": wrong, "refused": (EVIL,)}
+    zones = {"task": "", "opens_zone": "Europe/Berlin", "closes_zone": "AoE"}
+    yield (
+        "phases/phase.html",
+        {**context, "sheet": bare, "form": zones, "problems": wrong, "refused": (EVIL,), "saved": True},
+    )
+    outages = (
+        outage,
+        replace(outage, outage=2, refusals=(EVIL,)),
+        replace(outage, outage=3, extended_at=NOW),
+    )
+    paused = replace(sheet, phase=replace(PHASE, paused_at=NOW, pause_reason=EVIL))
+    yield (
+        "phases/phase.html",
+        {**context, "sheet": paused, "form": form, "outages": outages, "saved": True},
+    )
 
 
 def of_uploads() -> Iterator[Sample]:
@@ -141,7 +161,8 @@ def of_uploads() -> Iterator[Sample]:
         "home/submit.html",
         {
             **submit,
-            "phase": VAL,
+            "phase": replace(VAL, paused_at=NOW, pause_reason=EVIL),
+            "service": ServiceLine("fault", EVIL, EVIL),
             "steps": (RequiredStep(EVIL, EVIL, "/account/address"),),
             "can_upload": False,
             "quota": (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,))),

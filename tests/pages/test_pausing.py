@@ -40,7 +40,7 @@ def test_a_pause_is_shown_wherever_somebody_waits_for_it(
         assert words in ash.get(address).text, address
     [result] = ash.get(f"/api/v1/submissions/{submission}").json()["results"]
     assert result["shown"]["waits_for"]["cause"] == "scoring paused"
-    [row] = [each for each in ash.get("/api/v1/submissions").json()if each["waits_for"]]
+    [row] = [each for each in ash.get("/api/v1/submissions").json() if each["waits_for"]]
     assert words in row["waits_for"]["text"]
     assert "is paused since" in ash.get("/challenges/paused/test/submit").text
     assert "scoring paused" in olga.get("/organise").text
