@@ -1,5 +1,8 @@
 """The web application."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from fastapi import FastAPI
@@ -39,6 +42,7 @@ from app.intake import pages as intake_pages
 from app.jobs.sandbox import warm_up
 from app.notifications import api as notifications_api
 from app.notifications import pages as notifications_pages
+from app.notifications import webhook_api, webhook_pages
 from app.operations import (
     administration_api,
     administration_pages,
@@ -49,9 +53,12 @@ from app.operations import (
     setup_pages,
     site_api,
     site_pages,
+    status_api,
+    status_pages,
     storage_api,
     storage_pages,
 )
+from app.operations.status import Watch
 from app.organising import api as organising_api
 from app.organising import (
     approval_api,
@@ -136,9 +143,11 @@ API = (
     phase_api.router,
     administration_api.router,
     site_api.router,
+    status_api.router,
     role_api.router,
     question_api.router,
     notifications_api.router,
+    webhook_api.router,
     audit_api.router,
     documentation_api.router,
     health_api.router,
@@ -162,6 +171,7 @@ PAGES = (
     openid_pages.router,
     role_pages.router,
     question_pages.router,
+    webhook_pages.router,
     upload_pages.router,
     example_pages.router,
     data_pages.router,
@@ -191,13 +201,27 @@ PAGES = (
     creating_pages.router,
     setup_pages.router,
     notifications_pages.router,
+    status_pages.router,
     audit_pages.router,
     documentation_pages.router,
 )
 
 
+@asynccontextmanager
+async def _watching(app: FastAPI) -> AsyncIterator[None]:
+    """Look at the state of the service as long as the application runs."""
+    task = asyncio.create_task(app.state.watch.run())
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
 def create_app(platform: Platform | None = None) -> FastAPI:
-    """Create the application on a platform, by default the one that the settings describe."""
+    """Create the application on a platform, by default the one that the settings describe.
+
+    On a given platform it looks at the state of the service only when it is asked.
+    """
     logs.configure()
     warm_up()
     app = FastAPI(
@@ -208,8 +232,11 @@ def create_app(platform: Platform | None = None) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         redirect_slashes=False,  # its redirects use the host of a header; ours are in app/web/error_responses.py
         responses=problem_responses(),
+        lifespan=_watching if platform is None else None,
     )
     app.state.platform = platform or platform_of(Settings.read(), INTERACTIVE)
+    app.state.watch = Watch(app.state.platform)
+    app.state.service_line = app.state.watch.line
     settings: Settings = app.state.platform.settings
     app.add_middleware(
         RequestMiddleware,

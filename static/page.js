@@ -37,6 +37,14 @@ function countDown() {
   }
 }
 
+// Beside UTC and AoE the zone of this browser; the server knows zones by the same names.
+function offerOwnZone(select) {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const known = [...select.options].find((option) => option.value === zone);
+  if (known) known.textContent = `${zone} (yours)`;
+  else if (zone) select.add(new Option(`${zone} (yours)`, zone));
+}
+
 function offerCopying(block) {
   const button = document.createElement("button");
   button.type = "button";
@@ -88,6 +96,7 @@ addOwnTimes(document);
 announce();
 offerToCopy();
 document.querySelectorAll("table.selectable").forEach(offerSelectingAll);
+document.querySelectorAll("select[data-zones]").forEach(offerOwnZone);
 if (document.querySelector("[data-countdown]")) {
   countDown();
   setInterval(countDown, 1000);

@@ -7,7 +7,7 @@ from app.intake import reading as intake_reading
 from app.jobs import attempts, mail
 from app.jobs.attempts import Handlers, on_payload
 from app.models import JobKind, Queue
-from app.notifications import dispatch, mailing
+from app.notifications import dispatch, mailing, webhook_deliveries
 from app.platform import Platform
 from app.results import analyses
 
@@ -23,6 +23,7 @@ HANDLERS: Handlers = {
     JobKind.NOTIFY: on_payload(dispatch.dispatch),
     JobKind.INTAKE: intake_reading.HANDLER,
     JobKind.NOTIFICATION_MAIL: on_payload(mailing.send_due),
+    JobKind.WEBHOOK: webhook_deliveries.HANDLER,
 }
 
 

@@ -23,7 +23,7 @@ from app.figures import board_figures, published
 from app.images import archives
 from app.intake import intakes, keys
 from app.intake import reading as intake_reading
-from app.jobs import attempts, heartbeats, mail
+from app.jobs import attempts, heartbeats, mail, outages
 from app.models import Service
 from app.notifications import dates, mailing, reading
 from app.operations import alarms
@@ -83,19 +83,20 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
     """Send heartbeats for a worker, if there is one, and sweep when it is due, until a stop signal arrives."""
     was_away = True  # unknown before this process started
     has_checked_keys = platform.truth_key is None  # without private storage there is nothing to check
-    outages = OutageLog()
+    database = OutageLog()
     while True:
         try:
-            with outages.tolerating_outages("sweep failed"):
+            with database.tolerating_outages("sweep failed"):
                 if worker:
                     _report(platform, worker, slots)
+                outages.note_scoring(platform)
                 was_away = check_recovery(platform, was_away=was_away)
                 has_checked_keys = has_checked_keys or _check_keys(platform)
                 attempts.check_damaged(platform)
                 sweep(platform)
         except SQLAlchemyError:
             log.exception("sweep failed")
-        was_away |= outages.is_away
+        was_away |= database.is_away
         if signal.sigtimedwait(STOP_SIGNALS, min(HEARTBEAT, platform.settings.sweep_seconds)):
             break
     if worker:

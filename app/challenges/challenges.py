@@ -72,6 +72,8 @@ class PhaseView:
     images_for: Audience = Audience.EVERYBODY  # those for whom the available files are that offer them
     shows_images: bool = False  # everybody may see them now
     draws_images: bool = False  # annotation and predictions are drawn over them for whoever may see them
+    paused_at: datetime | None = None  # since when its organisers have paused scoring
+    pause_reason: str = ""
 
 
 HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # unless an organiser chooses others
@@ -220,6 +222,8 @@ def _view(
         images_for=images_for or Audience.EVERYBODY,
         shows_images=publishes_images and images_for is Audience.EVERYBODY,
         draws_images=has_open_truth and images_for is not None,
+        paused_at=phase.paused_at,
+        pause_reason=phase.pause_reason,
     )
 
 

@@ -123,9 +123,12 @@ def _in_words(quotas: tuple[Quota, ...]) -> str:
 
 
 def announce_schedule(
-    session: Session, challenge_id: int, image_set: str, before: Schedule, after: Schedule
+    session: Session, challenge_id: int, image_set: str, before: Schedule, after: Schedule, why: str = ""
 ) -> None:
-    """Announce what has changed of a phase's dates and quotas, if anything, in the transaction of the change."""
+    """Announce what has changed of a phase's dates and quotas, if anything, in the transaction of the change.
+
+    why: a sentence for everybody to read, if there is one.
+    """
     dates, quotas = (
         [*date_changes(image_set, before, after)],
         [*quota_changes(image_set, before, after)],
@@ -134,7 +137,12 @@ def announce_schedule(
     if subjects:
         title = f"{image_set}: new {' and '.join(subjects)}"
         session.add(
-            Announcement(challenge_id=challenge_id, title=title, text="\n\n".join(dates + quotas), version=1)
+            Announcement(
+                challenge_id=challenge_id,
+                title=title,
+                text="\n\n".join([*dates, *quotas, *([why] if why else [])]),
+                version=1,
+            )
         )
     if before.closes_at != after.closes_at:
         phase = select(Phase.id).where(Phase.challenge_id == challenge_id, Phase.image_set == image_set)

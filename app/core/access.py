@@ -35,6 +35,7 @@ class Action(enum.StrEnum):
     READ_ORGANISING = (
         "challenge.read_organising"  # the organisers' pages, without what only organisers may see
     )
+    CHANGE_WEBHOOK = "webhook.change"
     ORGANISE = "challenge.organise"
     READ_PEOPLE = "challenge.people"  # who organises a challenge
     NAME_ORGANISERS = "challenge.organisers"
@@ -194,6 +195,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.JOIN_TEAM: _always(Relation.PERSON),
     Action.CHANGE_TEAM: _always(*_TEAM),
     Action.READ_ORGANISING: _always(Relation.VIEWER, Relation.ORGANISER),
+    Action.CHANGE_WEBHOOK: _always(*_TEAM),
     Action.ORGANISE: _always(Relation.ORGANISER),
     Action.READ_PEOPLE: _always(Relation.VIEWER, Relation.ORGANISER),
     Action.NAME_ORGANISERS: _always(Relation.ORGANISER),
@@ -225,7 +227,8 @@ _ORGANISING = _READING | {
     Action.READ_AUDIT,
     Action.MANAGE_NOTIFICATIONS,
 }
-# no scope covers accounts, people, organisers and roles: a leaked token can neither create another nor take over an account
+# no scope covers accounts, people, organisers, roles and webhooks: a leaked token can neither create another, nor take over an
+# account, nor have its owner's events sent to somebody from then on
 SCOPES: Mapping[Scope, frozenset[Action]] = {
     Scope.READ: _READING,
     Scope.SUBMIT: _READING

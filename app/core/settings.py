@@ -384,6 +384,14 @@ class Settings(LoginSettings):
         Field(description="sender of mail; default heldout@ the host of the public URL"),
     ] = None
 
+    webhook_http: Annotated[
+        bool, Field(description="whether webhooks may use plain HTTP, which anybody on the way can read")
+    ] = False
+    webhook_networks: Annotated[
+        Proxies,
+        Field(description="private addresses or networks that webhooks may reach all the same"),
+    ] = ""
+
     max_upload: Annotated[
         int, Field(description="largest archive in bytes; at most 5 GiB in a bucket", gt=0)
     ] = 2048 * MiB

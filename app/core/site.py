@@ -40,6 +40,15 @@ class SiteView:
     tagline: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ServiceLine:
+    """What every page says of the state of the service. look: of `marks.html`; details: what else the submit page says."""
+
+    look: str
+    words: str
+    details: str = ""
+
+
 def load_site(session: Session) -> SiteView:
     """Return the settings of the site, by default those of a new installation."""
     statement = select(

@@ -37,7 +37,7 @@ def _do_nothing(_session: Session, _job: Claim | Job) -> None:
     pass
 
 
-def _mark_dead(_session: Session, job: Job) -> None:
+def mark_dead(_session: Session, job: Job) -> None:
     """Keep a job that was given up, for admins to see."""
     log.error("job given up", job=job.id, kind=job.kind.value, error=job.error)
     job.dead_at = func.clock_timestamp()
@@ -56,7 +56,7 @@ class Handler:
     failures: int | None = MAX_FAILURES
     on_claim: Callable[[Session, Claim], None] = _do_nothing
     on_retry: Callable[[Session, Job], None] = _do_nothing
-    on_give_up: Callable[[Session, Job], None] = _mark_dead
+    on_give_up: Callable[[Session, Job], None] = mark_dead
 
 
 Handlers = Mapping[JobKind, Handler]

@@ -1,18 +1,19 @@
-"""The positions of queued runs, their expected waiting time, and how often pages poll."""
+"""The positions of queued runs, what they wait for and how long, and how often pages poll."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from functools import partial
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from sqlalchemy import ScalarSelect, func, select
+from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from app.jobs import heartbeats
-from app.jobs.queue import CLAIM_ORDER, is_held, is_waiting
-from app.models import DamagedContent, Job, Queue, Run, RunState
+from app.jobs.queue import CLAIM_ORDER, LONGEST_PAUSE, is_held, is_suspended, is_waiting
+from app.models import DamagedContent, GroundTruth, Job, Phase, Queue, Run, RunState
 from app.platform import Platform
 
 MAX_PLACE = 1000  # runs further back in the queue have no place yet
@@ -23,7 +24,7 @@ PAUSES: Final = (  # seconds between two polls until the page has waited for so 
     (timedelta(minutes=2), 2),
     (timedelta(minutes=10), 5),
 )
-LONGEST_PAUSE: Final = 15
+LONGEST_POLL: Final = 15
 
 
 def poll_interval(waited: timedelta, place: int | None) -> int:
@@ -32,7 +33,7 @@ def poll_interval(waited: timedelta, place: int | None) -> int:
     >>> poll_interval(timedelta(seconds=5), 1), poll_interval(timedelta(hours=1), 1)
     (1, 15)
     """
-    pause = next((seconds for end, seconds in PAUSES if waited < end), LONGEST_PAUSE)
+    pause = next((seconds for end, seconds in PAUSES if waited < end), LONGEST_POLL)
     return max(pause, 5) if place is not None and place > LONG_QUEUE else pause
 
 
@@ -52,13 +53,69 @@ class RunLike(Protocol):
         """The scorer version of the run."""
 
 
+class Cause(StrEnum):
+    """Why a queued run is not being scored."""
+
+    SUSPENDED = "team suspended"
+    PAUSED = "scoring paused"
+    DAMAGED = "storage damaged"
+    RETRY = "retry"
+    WORKER = "no worker"
+    TURN = "turn"  # other runs come first
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a queued run waits for. text: sentences for its team."""
+
+    cause: Cause
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """A queued run."""
 
     scorer: str
-    is_held: bool  # its team is suspended
-    damaged: str | None  # what must be repaired before it can be scored, e.g. "stored archive"
+    is_suspended: bool = False  # its team is
+    pause_reason: str | None = None  # of the organisers, who have paused scoring
+    damaged: str | None = None  # what must be repaired before it can be scored, e.g. "stored archive"
+    retry_at: datetime | None = None  # the end of the pause after an attempt that was interrupted
+
+
+def wait_of(waiting: Waiting, place: int | None, seconds: int | None, *, has_worker: bool) -> Wait:
+    """Return what a queued run waits for. place: in the queue; seconds: how long it is expected to take.
+
+    >>> wait_of(Waiting("1"), 3, 120, has_worker=True).text
+    'Number 3 in the queue, where teams take turns; about 2 minutes left.'
+    """
+    known = _obstacles(waiting, place, has_worker=has_worker)
+    left = f"; about {seconds // 60} minute{'s' * (seconds > 60)} left" if seconds else ""
+    turn = f"Number {place} in the queue, where teams take turns{left}." if place else "In the queue."
+    return next((Wait(*each) for each in known), Wait(Cause.TURN, turn))
+
+
+def _obstacles(waiting: Waiting, place: int | None, *, has_worker: bool) -> Iterator[tuple[Cause, str]]:
+    """Yield what keeps a run from being scored besides other runs, the longest lasting first."""
+    if waiting.is_suspended:
+        text = "It waits while the team is suspended, and is scored once the suspension is lifted."
+        yield Cause.SUSPENDED, text
+    if waiting.pause_reason is not None:
+        reason = waiting.pause_reason.rstrip(". ")
+        text = f"The organisers have paused scoring: {reason}. It keeps its place, and is scored once they resume."
+        yield Cause.PAUSED, text
+    if waiting.damaged is not None:
+        text = (
+            f"It waits: {waiting.damaged} damaged. This is an error on our side, not yours, and nothing is counted. It is"
+            " scored by itself once the file is repaired."
+        )
+        yield Cause.DAMAGED, text
+    if not has_worker:
+        where = f"Number {place} in the queue. " if place else ""
+        yield Cause.WORKER, f"{where}No worker is alive at the moment; scoring starts as soon as one is."
+    if waiting.retry_at is not None:
+        moment = f"{waiting.retry_at.astimezone(UTC):%H:%M} UTC"
+        yield Cause.RETRY, f"Scoring was interrupted by an error on our side; it is tried again at {moment}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +125,7 @@ class Places:
     places: Mapping[int, int]  # by run id, 1 for the next; without runs beyond `MAX_PLACE`
     slots: Mapping[str, int]  # by scorer version, how many runs are scored at the same time
     seconds: float | None  # that a run usually takes; None if no run has been scored yet
-    held: frozenset[int] = frozenset()  # runs that wait because their team is suspended
-    damaged: Mapping[int, str] = field(default_factory=dict)  # by run id, what must be repaired first
+    waiting: Mapping[int, Waiting] = field(default_factory=dict)  # by run id
 
     def place(self, run: RunLike) -> int | None:
         """Return the place of a run, 1 for the next; None if it is unknown."""
@@ -81,10 +137,32 @@ class Places:
 
     def wait_seconds(self, run: RunLike) -> int | None:
         """Return the estimated seconds until a queued run is scored, if known, rounded up to minutes to hide single runs' times."""
-        place, slots = self.place(run), self.slots.get(run.scorer, 0)
+        return self._seconds(self.place(run), run.scorer)
+
+    def _seconds(self, place: int | None, scorer: str) -> int | None:
+        slots = self.slots.get(scorer, 0)
         if not place or not slots or self.seconds is None:
             return None
-        return _in_minutes(math.ceil(place / slots) * self.seconds)
+        return expected_wait(place, slots, self.seconds)
+
+    def wait(self, run_id: int) -> Wait | None:
+        """Return what a run waits for; None if it does not wait."""
+        waiting = self.waiting.get(run_id)
+        if waiting is None:
+            return None
+        place, has_worker = self.places.get(run_id), self.slots.get(waiting.scorer, 0) > 0
+        return wait_of(waiting, place, self._seconds(place, waiting.scorer), has_worker=has_worker)
+
+
+def expected_wait(place: int, slots: int, seconds: float) -> int:
+    """Return after how many seconds the run at this place is scored, rounded up to minutes to hide single runs' times.
+
+    slots: how many are scored at the same time; seconds: that a run usually takes.
+
+    >>> expected_wait(5, 2, 70.0)
+    240
+    """
+    return 60 * max(1, math.ceil(math.ceil(place / slots) * seconds / 60))
 
 
 EMPTY = Places({}, {}, None)
@@ -102,17 +180,10 @@ class Outlook:
 def outlook_of(platform: Platform, session: Session, scorer: str) -> Outlook:
     """Return what a run of this scorer version would meet that is queued now."""
     order = platform.cache.version(("queue", scorer), partial(_order, session, scorer))
-    seconds = platform.cache.version("run seconds", partial(_typical_run_seconds, session))
+    seconds = platform.cache.version("run seconds", partial(typical_run_seconds, session))
     slots = slots_of(platform, session).get(scorer, 0)
-    wait = (
-        None if seconds is None or not slots else _in_minutes(math.ceil((len(order) + 1) / slots) * seconds)
-    )
+    wait = None if seconds is None or not slots else expected_wait(len(order) + 1, slots, seconds)
     return Outlook(len(order), slots > 0, wait)
-
-
-def _in_minutes(seconds: float) -> int:
-    """Round seconds up to minutes, which hides the times of single runs."""
-    return 60 * max(1, math.ceil(seconds / 60))
 
 
 def places_of(platform: Platform, session: Session, run_ids: Collection[int]) -> Places:
@@ -128,10 +199,8 @@ def places_among(platform: Platform, session: Session, waiting: Mapping[int, Wai
     for scorer in {each.scorer for each in waiting.values()}:
         order = cache.version(("queue", scorer), partial(_order, session, scorer))
         places |= {run: place for place, run in enumerate(order, 1) if run in waiting}
-    seconds = cache.version("run seconds", partial(_typical_run_seconds, session))
-    held = frozenset(run for run, each in waiting.items() if each.is_held)
-    damaged = {run: each.damaged for run, each in waiting.items() if each.damaged is not None}
-    return Places(places, slots_of(platform, session), seconds, held, damaged)
+    seconds = cache.version("run seconds", partial(typical_run_seconds, session))
+    return Places(places, slots_of(platform, session), seconds, waiting)
 
 
 def slots_of(platform: Platform, session: Session) -> dict[str, int]:
@@ -140,19 +209,30 @@ def slots_of(platform: Platform, session: Session) -> dict[str, int]:
     return dict(found)
 
 
-def damaged_content() -> ScalarSelect[str]:
-    """The description of the damaged content that a job waits for, if any."""
+def causes() -> tuple[ColumnElement[Any], ...]:
+    """The columns of `Waiting` after its scorer version, for statements about Job."""
     what = select(DamagedContent.what).where(DamagedContent.id == Job.damaged_content_id)
-    return what.correlate(Job).scalar_subquery()
+    reason = (
+        select(Phase.pause_reason)
+        .join(GroundTruth, GroundTruth.phase_id == Phase.id)
+        .join(Run, Run.ground_truth_id == GroundTruth.id)
+        .where(Run.id == Job.run_id, Phase.paused_at.is_not(None))
+    )
+    now = func.clock_timestamp()
+    return (
+        func.coalesce(is_suspended(), False),
+        reason.correlate(Job).scalar_subquery(),
+        what.correlate(Job).scalar_subquery(),
+        case((Job.not_before.between(now, now + LONGEST_PAUSE), Job.not_before)),
+    )
 
 
 def _waiting(session: Session, run_ids: Collection[int]) -> dict[int, Waiting]:
     """The queued ones of these runs."""
-    statement = select(Job.run_id, Job.scorer, is_held(), damaged_content()).where(
+    statement = select(Job.run_id, Job.scorer, *causes()).where(
         Job.run_id == func.any(list(run_ids)), is_waiting()
     )
-    rows = session.execute(statement)
-    return {run: Waiting(scorer, held, damaged) for run, scorer, held, damaged in rows if run}
+    return {run: Waiting(*facts) for run, *facts in session.execute(statement) if run}
 
 
 def _order(session: Session, scorer: str) -> tuple[int, ...]:
@@ -167,7 +247,7 @@ def _order(session: Session, scorer: str) -> tuple[int, ...]:
     return tuple(session.scalars(statement.order_by(*CLAIM_ORDER).limit(MAX_PLACE)))
 
 
-def _typical_run_seconds(session: Session) -> float | None:
+def typical_run_seconds(session: Session) -> float | None:
     """The average duration of recently scored runs, from claim to end."""
     recent = (
         select(func.extract("epoch", Run.finished_at - Run.claimed_at).label("seconds"))

@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from app.core.paging import RowPage, page_of
-from app.models import DamagedContent, Job, JobKind, Queue, Result, Run, Team
+from app.models import DamagedContent, GroundTruth, Job, JobKind, Phase, Queue, Result, Run, Team
 
 LIVE, SHADOW = 0, 10  # priorities: participants' runs before those of a re-scoring
 CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue, as in `ix_job_waiting`
@@ -139,10 +139,22 @@ def is_waiting() -> ColumnElement[bool]:
 
 
 def is_held(job: type[Job] = Job) -> ColumnElement[bool]:
+    """The condition that a run is held: its team is suspended, or its organisers have paused scoring."""
+    return or_(is_suspended(job), is_paused(job))
+
+
+def is_suspended(job: type[Job] = Job) -> ColumnElement[bool]:
     """The condition that a run is held because its team is suspended; re-scorings are not, because boards wait for them."""
     # one index lookup per run, whereas a list of suspended teams would be built again for each claim
     suspended = exists().where(Team.id == job.team_id, Team.suspended_at.is_not(None)).correlate(job)
     return and_(job.priority == LIVE, suspended)
+
+
+def is_paused(job: type[Job] = Job) -> ColumnElement[bool]:
+    """The condition that a run is held because scoring of its phase is paused, whichever kind of run it is."""
+    phase_id = select(GroundTruth.phase_id).join(Run, Run.ground_truth_id == GroundTruth.id)
+    of_run = phase_id.where(Run.id == job.run_id).correlate(job).scalar_subquery()
+    return of_run.in_(select(Phase.id).where(Phase.paused_at.is_not(None)))
 
 
 def is_pending(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnElement[bool]:

@@ -14,8 +14,18 @@ from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import ChallengePicture, Picture, PictureBatch, PictureSource
 from app.models.intake import Intake, IntakeFile, IntakeKey, IntakeSegment
 from app.models.mailing import EventKey, MailChoice, MailedNotification, NotificationMail, SigningKey
-from app.models.notifications import Event, Notification
-from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
+from app.models.notifications import Event, Notification, Webhook, WebhookDelivery
+from app.models.operations import (
+    AuditRecord,
+    DamagedContent,
+    Extension,
+    Heartbeat,
+    Job,
+    MailLink,
+    MailRequest,
+    Notice,
+    Outage,
+)
 from app.models.people import (
     ApiToken,
     ChallengeCreator,
@@ -79,6 +89,7 @@ from app.models.table import (
     Role,
     RunState,
     Service,
+    ServicePart,
     UploadState,
 )
 from app.models.teams import Invitation, Member, Team
@@ -117,6 +128,7 @@ __all__ = [
     "EventKey",
     "EventKind",
     "Exhibit",
+    "Extension",
     "ExtraSlot",
     "FileKind",
     "GroundTruth",
@@ -141,9 +153,11 @@ __all__ = [
     "Member",
     "Method",
     "MethodChange",
+    "Notice",
     "Notification",
     "NotificationMail",
     "OneTimeLink",
+    "Outage",
     "Phase",
     "PhaseMoment",
     "Picture",
@@ -166,6 +180,7 @@ __all__ = [
     "RunState",
     "SecondFactor",
     "Service",
+    "ServicePart",
     "SigningKey",
     "SimilarPair",
     "Site",
@@ -179,5 +194,7 @@ __all__ = [
     "UploadState",
     "User",
     "Viewing",
+    "Webhook",
+    "WebhookDelivery",
     "in_order",
 ]

@@ -110,6 +110,8 @@ class Phase(Base):
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
     # by competition number: why it has no board
     not_offered: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    paused_at: Mapped[datetime | None]  # since when its organisers have paused scoring
+    pause_reason: Mapped[str] = mapped_column(default="", server_default=text("''"))  # participants read it
 
     @property
     def quotas(self) -> tuple[Quota, ...]:

@@ -1,4 +1,4 @@
-"""Tables of audit records, heartbeats, jobs and mail."""
+"""Tables of audit records, heartbeats, outages, notices, jobs and mail."""
 
 from datetime import datetime
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Challenge
+from app.models.challenges import Challenge, Phase
 from app.models.people import User
 from app.models.runs import Run
-from app.models.table import Base, JobKind, Queue, Service, key_column, now_column
+from app.models.table import Base, JobKind, Queue, Service, ServicePart, key_column, now_column
 from app.models.teams import Team
 
 
@@ -22,6 +22,47 @@ class Heartbeat(Base):
     scorer: Mapped[str | None]  # the scorer version of a worker
     slots: Mapped[int] = mapped_column(default=0)  # how many runs a worker scores at the same time
     seen_at: Mapped[datetime] = now_column()
+
+
+class Outage(Base):
+    """A time of at least a minute in which something that people need was not available; written when it is back."""
+
+    __tablename__ = "outage"
+    __table_args__ = (
+        CheckConstraint("ended_at > started_at", name="ends_after_start"),
+        Index("ix_outage_ended_at", "part", "ended_at"),
+    )
+    id: Mapped[int] = key_column()
+    part: Mapped[ServicePart]
+    started_at: Mapped[datetime]
+    ended_at: Mapped[datetime]
+
+
+class Extension(Base):
+    """A phase whose deadline was moved because of an outage."""
+
+    __tablename__ = "extension"
+    outage_id: Mapped[int] = mapped_column(ForeignKey(Outage.id, ondelete="CASCADE"), primary_key=True)
+    phase_id: Mapped[int] = mapped_column(
+        ForeignKey(Phase.id, ondelete="CASCADE"), primary_key=True, index=True
+    )
+    minutes: Mapped[int]
+    extended_at: Mapped[datetime] = now_column()
+    extended_by: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))
+
+
+class Notice(Base):
+    """What admins tell everybody on the status page, from and until a time."""
+
+    __tablename__ = "notice"
+    __table_args__ = (CheckConstraint("ends_at IS NULL OR ends_at >= starts_at", name="ends_after_start"),)
+    id: Mapped[int] = key_column()
+    title: Mapped[str]
+    text: Mapped[str] = mapped_column(default="")  # Markdown
+    starts_at: Mapped[datetime]
+    ends_at: Mapped[datetime | None]
+    created_at: Mapped[datetime] = now_column()
+    created_by: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))
 
 
 class DamagedContent(Base):

@@ -184,6 +184,7 @@ class JobKind(enum.StrEnum):
     NOTIFY = "notify"  # people, of recorded events
     INTAKE = "intake"  # read a data set, or apply it
     NOTIFICATION_MAIL = "notification mail"
+    WEBHOOK = "webhook"
 
 
 class EventKind(enum.StrEnum):
@@ -220,6 +221,13 @@ class EventKind(enum.StrEnum):
     WORKER_AWAY = "no worker"
     INTAKE_KEY = "key of data sets"  # the one in the database is none of the workers'
     MAIL_FAILS = "mail fails"
+
+
+class ServicePart(enum.StrEnum):
+    """What people need of an installation, each of which can be unavailable."""
+
+    UPLOADS = "uploads"  # and their checks, and everything else that needs database and storage
+    SCORING = "scoring"
 
 
 class Service(enum.StrEnum):
@@ -274,6 +282,7 @@ TYPES: dict[Any, Any] = {
     JobKind: enum_type(JobKind, is_open=True),
     ChallengeVisibility: enum_type(ChallengeVisibility, is_open=True),
     CreationRule: enum_type(CreationRule, is_open=True),
+    ServicePart: enum_type(ServicePart, is_open=True),
     EventKind: enum_type(EventKind, length=40, is_open=True),
 }
 

@@ -17,9 +17,11 @@ from app.models import (
     Member,
     Notification,
     NotificationMail,
+    Queue,
     Role,
     User,
 )
+from app.notifications import webhook_deliveries
 from app.notifications.kinds import BY_MAIL, KINDS, Recipients
 from app.platform import Platform
 
@@ -36,6 +38,9 @@ def dispatch(platform: Platform, _payload: Mapping[str, Any]) -> None:
             waiting = select(Event).where(Event.dispatched_at.is_(None)).order_by(Event.id).limit(BATCH)
             events = session.scalars(waiting.with_for_update(skip_locked=True)).all()
             _notify(session, [event.id for event in events])
+            for event in events:
+                webhook_deliveries.plan(session, event)
+        platform.notifier.wake_workers(Queue.FOLLOW_UPS)  # for webhooks
         if len(events) < BATCH:
             return
 

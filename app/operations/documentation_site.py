@@ -92,6 +92,7 @@ NAVIGATION: Final = (
             Entry("/docs/library", "Library", "docs/library.md"),
             Entry("/docs/speed", "Speed of the library", "docs/speed.md"),
             Entry("/docs/api", "API by example", "docs/api.md"),
+            Entry("/docs/webhooks", "Webhooks", "docs/webhooks.md"),
             Entry("/api/docs", "API reference"),
             Entry("/problems", "Problem codes"),
             Entry("/docs/components", "Components of pages"),

@@ -171,7 +171,7 @@ def _of_queue(session: Session) -> Iterator[Metric]:
         for scorer, priority, *counts in session.execute(by_priority)
     ]
     gauges = (
-        ("heldout_queue_runs", "Runs that wait, without those of suspended teams."),
+        ("heldout_queue_runs", "Runs that wait, without those that are held."),
         ("heldout_queue_paused_runs", "Runs that wait for a retry."),
         ("heldout_queue_oldest_seconds", "Seconds for which the oldest of them has waited."),
     )
@@ -179,7 +179,12 @@ def _of_queue(session: Session) -> Iterator[Metric]:
         samples = [(labels, counts[place]) for labels, counts in rows]
         yield _gauge(name, meaning, ["scorer", "priority"], samples)
     held = session.scalar(select(func.count()).where(*waits, is_held())) or 0
-    yield _gauge("heldout_queue_held_runs", "Runs of suspended teams.", [], [((), held)])
+    yield _gauge(
+        "heldout_queue_held_runs",
+        "Runs of suspended teams and of phases whose scoring is paused.",
+        [],
+        [((), held)],
+    )
 
 
 def _of_workers(session: Session) -> Iterator[Metric]:

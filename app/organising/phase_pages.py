@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -13,7 +13,8 @@ from app.core.access import Action
 from app.core.errors import MalformedError, RefusedError
 from app.core.paging import Before
 from app.intake.importing import parse_quota
-from app.organising import phases
+from app.organising import extending, pausing, phases
+from app.organising.pausing import Pause
 from app.organising.phases import NewQuota, NewRules, PhaseSheet
 from app.submissions import quotas
 from app.submissions.quotas import NewSlots
@@ -26,6 +27,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import SentForm, field_errors, values_of
+from app.web.zones import in_form, moments_of, zone_field
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
@@ -34,8 +36,10 @@ calendars = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
 CALENDAR = "text/calendar; charset=utf-8"
 MIB: Final = 1 << 20
 SIZES: Final = ("max_upload", "max_unpacked_bytes", "max_file_bytes")  # in MiB in the form
-UTC_INPUT = "%Y-%m-%dT%H:%M"
+DATES: Final = ("opens_at", "closes_at")
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+Saved = Annotated[bool, Query(description="whether the rules were just changed")]
 
 # the empty form of extra slots; its reason has its own name, because the page has two forms with a reason
 SLOTS: Final = {"team": "", "task": "", "number": "1", "expires_at": "", "slot_reason": ""}
@@ -50,8 +54,9 @@ def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
         "max_file_bytes": limits.max_file_bytes,
     }
     return {
-        "opens_at": f"{phase.opens_at:{UTC_INPUT}}",
-        "closes_at": f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
+        "opens_at": in_form(phase.opens_at),
+        "closes_at": in_form(phase.closes_at),
+        **dict.fromkeys(map(zone_field, DATES), "UTC"),
         "grace_minutes": str(int(phase.grace.total_seconds() // 60)),
         "quotas": ", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
         "embargo": phase.embargo,
@@ -78,12 +83,15 @@ def _in_bytes(sent: str) -> int | str:
         return sent
 
 
-def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
-    """Convert the form to an API request; an unchanged time keeps its seconds. Raises ValueError."""
+def _rules(form: Mapping[str, Any], moments: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
+    """Convert the form to an API request; an unchanged time keeps its seconds. Raises ValueError.
+
+    moments: the times in the form, in their zones.
+    """
     now = _form_of(sheet)
     times = {
-        name: getattr(sheet.phase, name) if form[name] == now[name] else form[name] and f"{form[name]}Z"
-        for name in ("opens_at", "closes_at")
+        name: getattr(sheet.phase, name) if in_form(moment) == now[name] else moment
+        for name, moment in moments.items()
     }
     limits = {
         name: None if form[name] in ("", now[name]) else form[name] for name in (*phases.LIMITS, "max_upload")
@@ -91,7 +99,8 @@ def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
     sizes = {name: _in_bytes(value) for name, value in limits.items() if name in SIZES and value is not None}
     quotas = [parse_quota(part) for part in form["quotas"].split(",") if part.strip()]
     windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
-    return NewRules.model_validate({**form, **times, **limits, **sizes, "quotas": windows})
+    fields = {name: form[name] for name in NewRules.model_fields}
+    return NewRules.model_validate({**fields, **times, **limits, **sizes, "quotas": windows})
 
 
 @calendars.get("/challenges/{challenge}/calendar.ics")
@@ -107,9 +116,9 @@ def phase_calendar(platform: ThePlatform, challenge: str, image_set: str) -> Res
 
 
 @router.get("/phases/{phase_id}")
-def phase(request: Request, phase_id: int, before: Before = None) -> Response:
+def phase(request: Request, phase_id: int, before: Before = None, saved: Saved = False) -> Response:  # noqa: FBT002
     """Show dates, quotas and extra slots of a phase, and the forms that change them."""
-    return _page(request, phase_id, before=before)
+    return _page(request, phase_id, before=before, saved=saved)
 
 
 def _page(
@@ -118,19 +127,24 @@ def _page(
     form: Mapping[str, Any] | None = None,
     slots: Mapping[str, Any] = SLOTS,
     *,
+    pause_reason: object = "",
     problems: Mapping[str, str] = NOTHING,
     refused: tuple[str, ...] = (),
     before: int | None = None,
+    saved: bool = False,
 ) -> Response:
-    sheet = phases.phase_rules(platform_of_request(request), actor_of_request(request), phase_id, before)
+    platform, actor = platform_of_request(request), actor_of_request(request)
+    sheet = phases.phase_rules(platform, actor, phase_id, before)
     return render(
         request,
         "phases/phase.html",
         code=409 if refused else 422 if problems else 200,
         sheet=sheet,
-        form={**(form or _form_of(sheet)), **slots},
+        form={**(form or _form_of(sheet)), **slots, "pause_reason": pause_reason},
         problems=problems,
         refused=refused,
+        outages=extending.notices(platform, actor, phase_id),
+        saved=saved,
     )
 
 
@@ -143,17 +157,54 @@ def change(
     sent: SentForm,
 ) -> Response:
     """Change dates and quotas of a phase."""
-    form = values_of(sent, NewRules)
+    form = values_of(sent, NewRules) | {zone_field(name): sent.get(zone_field(name), "") for name in DATES}
+    moments, problems = moments_of(form, DATES)
     try:
-        rules = _rules(form, phases.phase_rules(platform, actor, phase_id))
-        phases.change_rules(platform, actor, phase_id, rules)
+        rules = _rules(form, moments, phases.phase_rules(platform, actor, phase_id))
+        if not problems:
+            phases.change_rules(platform, actor, phase_id, rules)
     except ValidationError as error:
-        return _page(request, phase_id, form, problems=field_errors(error))
+        problems = {**field_errors(error), **problems}
     except ValueError as error:
-        return _page(request, phase_id, form, problems={"quotas": str(error)})
+        problems["quotas"] = str(error)
     except RefusedError as error:
         return _page(request, phase_id, form, refused=tuple(one.message for one in error.refusals))
-    return RedirectResponse(f"/organise/phases/{phase_id}", status_code=303)
+    if problems:
+        return _page(request, phase_id, form, problems=problems)
+    return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
+
+
+@router.post("/phases/{phase_id}/outages/{outage_id}/extend")
+def extend(
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, outage_id: int
+) -> Response:
+    """Extend the deadline of a phase by what an outage took."""
+    try:
+        extending.extend(platform, actor, phase_id, outage_id)
+    except RefusedError as error:
+        return _page(request, phase_id, refused=tuple(one.message for one in error.refusals))
+    return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
+
+
+@router.post("/phases/{phase_id}/pause")
+def pause(
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, sent: SentForm
+) -> Response:
+    """Pause scoring of a phase."""
+    form = {"reason": sent.get("pause_reason", "")}
+    try:
+        pausing.pause(platform, actor, phase_id, Pause.model_validate(form))
+    except ValidationError as error:
+        problems = {"pause_reason": field_errors(error)["reason"]}
+        return _page(request, phase_id, pause_reason=form["reason"], problems=problems)
+    return RedirectResponse(f"/organise/phases/{phase_id}#scoring", status_code=303)
+
+
+@router.post("/phases/{phase_id}/resume")
+def resume(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+    """Resume scoring of a phase."""
+    pausing.resume(platform, actor, phase_id)
+    return RedirectResponse(f"/organise/phases/{phase_id}#scoring", status_code=303)
 
 
 def new_slots(form: Mapping[str, Any]) -> NewSlots:

@@ -183,6 +183,18 @@ def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
     return _actor(person, scopes=frozenset(map(Scope, scopes)))
 
 
+def person_as_actor(session: Session, user_id: int | None) -> Actor | None:
+    """Return a person with what they may do now, for something that goes on without a request of theirs.
+
+    None if the account was deleted or is suspended.
+    """
+    statement = select(*_PERSON).where(
+        User.id == user_id, User.suspended_at.is_(None), User.deleted_at.is_(None)
+    )
+    found = session.execute(statement).one_or_none()
+    return _actor(found) if found else None
+
+
 def _actor(
     person: Sequence[Any],
     *,

@@ -9,8 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.core.access import Actor
 from app.jobs import places
-from app.jobs.places import Places, Waiting, damaged_content, poll_interval
-from app.jobs.queue import is_held
+from app.jobs.places import Places, Waiting, causes, poll_interval
 from app.models import Job, Method, Phase, Result, ResultState, Run, RunState, Submission
 from app.platform import Platform
 from app.results.submissions import ANY_RUN, visible_submissions
@@ -26,8 +25,7 @@ class LatestRun:
     attempt: int
     scorer: str
     queued_at: datetime
-    is_held: bool  # its team is suspended
-    damaged: str | None  # what must be repaired before it can be scored
+    waiting: Waiting  # what it waits for, if it is queued
 
 
 def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
@@ -37,7 +35,7 @@ def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[Late
     )
     statement = (
         select(
-            Result.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, func.coalesce(is_held(), False), damaged_content()
+            Result.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, *causes()
         )
         .select_from(Result)
         .join(Submission, Result.submission_id == Submission.id)
@@ -48,7 +46,10 @@ def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[Late
         .where(Submission.id == submission_id, visible_submissions(actor))
         .order_by(Result.id)
     )  # fmt: skip
-    return [LatestRun(*row) for row in session.execute(statement)]
+    return [
+        LatestRun(result, run_id, state, attempt, scorer, queued_at, Waiting(scorer, *facts))
+        for result, run_id, state, attempt, scorer, queued_at, *facts in session.execute(statement)
+    ]
 
 
 WAITING = (RunState.QUEUED, RunState.RUNNING)
@@ -66,11 +67,7 @@ def etag_while_waiting(platform: Platform, actor: Actor, submission_id: int) -> 
             run.result is not ResultState.PENDING or run.state not in WAITING for run in found
         ):
             return None
-        waiting = {
-            run.id: Waiting(run.scorer, run.is_held, run.damaged)
-            for run in found
-            if run.state is RunState.QUEUED
-        }
+        waiting = {run.id: run.waiting for run in found if run.state is RunState.QUEUED}
         queue = places.places_among(platform, session, waiting)
     now = datetime.now(UTC)
     parts = [_fingerprint(run, queue, now) for run in found]
@@ -81,6 +78,6 @@ def _fingerprint(run: LatestRun, queue: Places, now: datetime) -> tuple[object, 
     """Return everything a page shows of a run that is waiting or running."""
     place = queue.place(run)
     return (
-        run.id, run.state.value, run.attempt, place, queue.wait_seconds(run), queue.has_worker(run), run.id in queue.held,
-        queue.damaged.get(run.id), poll_interval(now - run.queued_at, place),
+        run.id, run.state.value, run.attempt, place, queue.wait(run.id), queue.wait_seconds(run),
+        poll_interval(now - run.queued_at, place),
     )  # fmt: skip

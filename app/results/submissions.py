@@ -28,7 +28,7 @@ from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import NotFoundError
 from app.core.paging import RowPage, page_of
 from app.jobs import places
-from app.jobs.places import Places
+from app.jobs.places import Places, Wait
 from app.models import (
     Challenge,
     ClassScore,
@@ -105,8 +105,7 @@ class RunView:
     high: float | None
     classes: tuple[ClassValue, ...]
     is_rescore: bool
-    is_held: bool = False  # waits because its team is suspended
-    damaged: str | None = None  # what must be repaired before it can be scored, e.g. "stored archive"
+    waits_for: Wait | None = None  # None if it does not wait
     seconds_waited: float | None = None  # in the queue; hidden with the details
     seconds_scored: float | None = None  # likewise
     retries: tuple[Retry, ...] = ()  # why it was attempted more than once; for organisers
@@ -208,6 +207,7 @@ class SubmissionRow:
     is_public: bool = False  # everybody sees the method
     quota: QuotaEffect | None = None  # None for people outside of the team
     is_waiting: bool = False  # no worker has started it: its team can cancel it
+    waits_for: Wait | None = None  # None if it does not wait
 
     @property
     def shown_state(self) -> str:
@@ -254,8 +254,7 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Places, visibilit
         if visibility.classes
         else (),
         is_rescore=run.rescore_id is not None,
-        is_held=run.id in queue.held,
-        damaged=queue.damaged.get(run.id),
+        waits_for=queue.wait(run.id),
         seconds_waited=seconds_between(run.queued_at, run.claimed_at) if visibility.details else None,
         seconds_scored=seconds_between(run.claimed_at, run.finished_at) if visibility.details else None,
     )
@@ -574,13 +573,14 @@ def _shown_rows(
 ) -> RowPage[SubmissionRow]:
     """Return rows as the reader may see them, with their positions in the queue and their means."""
     queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
-    positions = places.places_of(platform, session, queued).places
+    queue = places.places_of(platform, session, queued)
     headlines = load_headlines(session, {each for _, *runs in page.rows for each in runs})
     visibilities = {(phase.challenge, phase.image_set): visibility_for(actor, phase) for phase in phases}
     shown = tuple(
         replace(
             row,
-            position=positions.get(run),
+            position=queue.places.get(run),
+            waits_for=queue.wait(run),
             mean=visibilities[row.challenge, row.image_set].mean(
                 headlines.get(run), headlines.get(ladder or 0)
             ),

@@ -5,9 +5,24 @@ import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Final, Self
 
-from sqlalchemy import BigInteger, ColumnElement, and_, cast, false, func, select, text, true, tuple_
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    and_,
+    case,
+    cast,
+    func,
+    null,
+    or_,
+    select,
+    text,
+    true,
+    tuple_,
+    type_coerce,
+)
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session, aliased
 
@@ -15,6 +30,7 @@ from app.challenges.challenges import PhaseView, offered_competitions
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import BadRequestError, NotFoundError
 from app.models import Challenge, Phase, Result, ResultState, Submission, Upload, UploadState
+from app.models.table import enum_type
 from app.platform import Platform
 from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
@@ -125,6 +141,14 @@ class SameResult:
     submitted_for: int  # the result's competition
 
 
+class CheckState(StrEnum):
+    """What the check of a received upload waits for."""
+
+    RUNNING = "being checked"
+    TURN = "another archive of the team is being checked"
+    REQUEST = "its check was interrupted"  # and can be requested again
+
+
 @dataclass(frozen=True, slots=True)
 class UploadView:
     """An upload; `report` is the validation report as printed by `python -m scoring validate`."""
@@ -148,8 +172,13 @@ class UploadView:
     same_content: list[int]  # submissions of the team in this phase with the same bytes
     is_ours: bool  # the reader is in its team and may send bytes, confirm, or delete it
     may_download: bool
-    is_being_checked: bool = False
+    check: CheckState | None = None  # of a received upload that was not checked yet
     same_predictions: tuple[SameResult, ...] = ()  # in other archives of the team in this phase
+
+    @property
+    def is_being_checked(self) -> bool:
+        """Whether its report is on its way."""
+        return self.check is CheckState.RUNNING
 
     @property
     def shown_state(self) -> str:
@@ -188,6 +217,7 @@ class UploadRow:
     started_at: datetime
     expires_at: datetime | None
     submissions: list[int]
+    check: CheckState | None = None  # of a received upload that was not checked yet
 
     @property
     def shown_state(self) -> str:
@@ -305,8 +335,7 @@ def get_upload(
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
         expires_at(retention.retention_of(platform)), Upload.expected_sha256, Upload.competitions,
         _SUBMISSIONS, _SAME_CONTENT, visible_uploads(actor, Action.CHANGE_UPLOAD),
-        visible_uploads(actor, Action.READ_ARCHIVE),
-        func.coalesce(Upload.check_until > func.clock_timestamp(), false()),
+        visible_uploads(actor, Action.READ_ARCHIVE), _check(),
     )  # fmt: skip
     statement = (
         select(*columns)
@@ -375,7 +404,7 @@ def _uploads_of_teams(
     columns = (
         Upload.id, Challenge.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
         Upload.valid, _problems(), Upload.started_at,
-        expires_at(retention), _SUBMISSIONS,
+        expires_at(retention), _SUBMISSIONS, _check(),
     )  # fmt: skip
     earlier = tuple_(Upload.started_at, Upload.id) < (before.started_at, before.id) if before else true()
     statement = (
@@ -387,6 +416,20 @@ def _uploads_of_teams(
         .limit(limit)
     )
     return [UploadRow(*row) for row in session.execute(statement)]
+
+
+def _check() -> ColumnElement[Any]:
+    """What the check of a received upload waits for; null for others."""
+    other, now = aliased(Upload), func.clock_timestamp()
+    same_owner = or_(other.user_id == Upload.user_id, other.team_id == Upload.team_id)
+    is_busy = select(other.id).where(same_owner, other.check_until > now).correlate(Upload).exists()
+    state: ColumnElement[Any] = case(
+        (Upload.state != UploadState.RECEIVED, null()),
+        (Upload.check_until > now, CheckState.RUNNING.value),
+        (is_busy, CheckState.TURN.value),
+        else_=CheckState.REQUEST.value,
+    )
+    return type_coerce(state, enum_type(CheckState, length=60))
 
 
 def _problems() -> ColumnElement[Any]:

@@ -22,7 +22,7 @@ from app.core.errors import (
     SecondFactorRequiredError,
 )
 from app.core.rate_limits import Limited, client_of
-from app.core.site import SiteView
+from app.core.site import ServiceLine, SiteView
 from app.models import ChallengeVisibility
 from app.platform import Platform
 from app.web import formats
@@ -201,9 +201,15 @@ def templates() -> Environment:
 _templates = templates()
 
 
+def service_line(request: Request) -> ServiceLine | None:
+    """Return what pages say of the state of the service, without waiting; None if it is not known."""
+    line: ServiceLine | None = request.app.state.service_line()
+    return line
+
+
 def render_template(template: str, **context: Any) -> str:
     """Render a template that depends only on its context."""
-    everywhere = {"actor": Actor(), "settings": None, "theme": "", "site": SiteView()}
+    everywhere = {"actor": Actor(), "settings": None, "theme": "", "site": SiteView(), "service": None}
     return _templates.get_template(template).render(everywhere | context)
 
 
@@ -212,7 +218,7 @@ ACCOUNT: Final = "<!-- account -->"  # marks where shared pages show the links o
 
 
 def render(request: Request, template: str, *, code: int = 200, **context: Any) -> HTMLResponse:
-    """Render a page with the variables that all pages use."""
+    """Render a page with the variables that all pages use; those in its context are not read."""
     platform = platform_of_request(request)
     path = address_of(request)
     everywhere = {
@@ -222,7 +228,8 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "address": platform.settings.address,
         "settings": platform.settings,
         # the page of an error waits for nothing
-        "site": platform.site() if code < 400 else platform.last_site[0],
+        "site": context.get("site") or (platform.site() if code < 400 else platform.last_site[0]),
+        "service": service_line(request),
         "theme": "" if (theme := theme_of(request)) is Theme.SYSTEM else theme,
     }
     page = _templates.get_template(template).render(everywhere | context)
@@ -272,6 +279,7 @@ def render_shared(
             "path": request.url.path,
             "address": platform.settings.address,
             "site": platform.site(),
+            "service": service_line(request),
         }
         page = render_template(template, **here, **read())
         return Rendered.of((page if actor.is_logged_in else _with_parts(page, parts())).encode())

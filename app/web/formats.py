@@ -10,6 +10,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from app.web.charts.shapes import place
+from app.web.zones import aoe
 
 UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 SHORT: Final = {  # VOC's long class names as in its own tables; the title attribute has the full name
@@ -240,6 +241,7 @@ def _parts(seconds: float) -> list[str]:
 
 FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "ago": ago,
+    "aoe": aoe,
     "bars": bars,
     "by_file": by_file,
     "bytes": size,

@@ -76,7 +76,8 @@ DATA_SET_FILE = re.compile(r"/api/v1/organise/(data-sets/[^/]+/files|data-set-fi
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 HEALTH_PATHS = ("/health", "/ready", "/metrics")
-ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # served without identifying the caller
+# served without identifying the caller, which needs the database
+ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS, "/status", "/api/v1/status")
 
 # the paths that an admin without a second factor can reach
 ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", "/theme", *ANONYMOUS_PATHS)

@@ -15,7 +15,7 @@ from app.core.problems import PROBLEMS
 from app.evaluation import similarity
 from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
-from app.jobs.places import Outlook
+from app.jobs.places import Cause, Outlook, Wait
 from app.jobs.queue import DeadJob
 from app.models import (
     ChallengeRole,
@@ -33,6 +33,7 @@ from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.audit import TOPICS, AuditPage, Told
 from app.organising.disclosing import DisclosureView
+from app.organising.extending import OutageNotice
 from app.organising.phases import PhaseSheet, SizeBounds
 from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser, RoleInvitation
@@ -41,7 +42,7 @@ from app.results.submissions import QuotaEffect, SubmissionRow
 from app.submissions.questions import PRESETS
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse, SlotView
 from app.submissions.retention import Retention
-from app.submissions.uploads import UploadPage
+from app.submissions.uploads import CheckState, UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.challenge_samples import of_challenges
 from tests.pages.comparison_views import of_comparisons
@@ -57,6 +58,7 @@ from tests.pages.organiser_samples import of_organisers
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
+from tests.pages.status_samples import of_status
 from tests.pages.team_samples import of_teams
 from tests.pages.text_samples import of_creating, of_settings, of_setup, of_texts, of_visibility
 from tests.pages.views import (
@@ -79,6 +81,7 @@ from tests.pages.views import (
     values,
     withdrawn,
 )
+from tests.pages.webhook_samples import of_webhooks
 
 Sample = tuple[str, dict[str, Any]]  # a template and its context
 
@@ -108,6 +111,8 @@ def samples() -> Iterator[Sample]:
     yield from of_settings()
     yield from of_creating()
     yield from of_notifications()
+    yield from of_webhooks()
+    yield from of_status()
     yield from of_the_rest()
 
 
@@ -139,22 +144,40 @@ def of_phases() -> Iterator[Sample]:
         PHASE, scoring.Limits(), bounds, True, slots, (EVIL,), ("classification", "detection"), 1, 2
     )
     form = {"task": "detection", "team": EVIL, "reason": EVIL}
-    yield "phases/phase.html", {"sheet": sheet, "form": form, "problems": {}, "refused": ()}
-    wrong = {"quotas": EVIL, "task": EVIL}
+    outage = OutageNotice(1, NOW, NOW, 37, NOW, None)
+    context: dict[str, Any] = {"outages": (), "saved": False, "problems": {}, "refused": ()}
+    yield "phases/phase.html", {**context, "sheet": sheet, "form": form}
+    wrong = {"quotas": EVIL, "task": EVIL, "pause_reason": EVIL, "opens_at": EVIL}
     bare = replace(sheet, slots=(), phase=VAL)
-    yield "phases/phase.html", {"sheet": bare, "form": {"task": ""}, "problems": wrong, "refused": (EVIL,)}
+    zones = {"task": "", "opens_zone": "Europe/Berlin", "closes_zone": "AoE"}
+    yield (
+        "phases/phase.html",
+        {**context, "sheet": bare, "form": zones, "problems": wrong, "refused": (EVIL,), "saved": True},
+    )
+    outages = (
+        outage,
+        replace(outage, outage=2, refusals=(EVIL,)),
+        replace(outage, outage=3, extended_at=NOW),
+    )
+    paused = replace(sheet, phase=replace(PHASE, paused_at=NOW, pause_reason=EVIL))
+    yield (
+        "phases/phase.html",
+        {**context, "sheet": paused, "form": form, "outages": outages, "saved": True},
+    )
 
 
 def of_uploads() -> Iterator[Sample]:
     yield "submissions/submit.html", submitting()
     steps = (RequiredStep(EVIL, EVIL, "/account/address"),)
     left = (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,)))
-    empty = replace(submitting()["page"], phase=VAL, steps=steps, can_upload=False, quota=left)
-    yield "submissions/submit.html", submitting(page=empty)
+    service = ServiceLine("fault", EVIL, EVIL)
+    shut = replace(VAL, paused_at=NOW, pause_reason=EVIL)
+    empty = replace(submitting()["page"], phase=shut, steps=steps, can_upload=False, quota=left)
+    yield "submissions/submit.html", submitting(page=empty) | {"service": service}
     for state in UploadState:
         if state is not UploadState.CHECKED:
             yield "submissions/submit.html", submitting(upload(state))
-    busy = replace(upload(UploadState.RECEIVED), is_being_checked=True)
+    busy = replace(upload(UploadState.RECEIVED), check=CheckState.RUNNING)
     yield "submissions/submit.html", submitting(busy)
     yield "submissions/submit.html", submitting(replace(busy, is_ours=False))
     rows = tuple(upload_row(state, valid=valid) for state in UploadState for valid in (True, False))
@@ -212,7 +235,7 @@ def of_submissions() -> Iterator[Sample]:
         run(RunState.QUEUED),
         run(RunState.RUNNING, attempt=2),
         run(RunState.QUEUED, position=None, has_worker=False),
-        run(RunState.QUEUED, position=None, damaged="stored archive"),
+        run(RunState.QUEUED, waits_for=Wait(Cause.PAUSED, EVIL)),
         final=False,
     )
     blank = run(
@@ -243,7 +266,7 @@ def of_submissions() -> Iterator[Sample]:
         row, state=ResultState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
     )
     scored = replace(row, state=ResultState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
-    waiting_row = replace(row, is_waiting=True, quota=QuotaEffect.COUNTS)
+    waiting_row = replace(row, is_waiting=True, quota=QuotaEffect.COUNTS, waits_for=Wait(Cause.TURN, EVIL))
     gone = replace(row, state=ResultState.WITHDRAWN, quota=QuotaEffect.CANCELLED, is_public=True)
     yield "submissions/mine.html", {"rows": (), "older": None, "quota": {}, "is_first": True}
     yield (

@@ -82,7 +82,7 @@ def test_the_queue_is_read_once_for_all_waiting_pages(
 
 
 def position_in(response: httpx2.Response) -> int:
-    [place] = re.findall(r"Number <strong>(\d+)</strong>", response.text)
+    [place] = re.findall(r"Number (\d+) in the queue", response.text)
     return int(place)
 
 

@@ -60,6 +60,7 @@ def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) ->
         "draft": None,
         "site": SITE,
         "theme": "",
+        "service": None,
         "settings": Settings(login_providers=(EXAMPLE_ID,)),
     }
     return environment().get_template(page).render({**shared, **context})

@@ -32,7 +32,7 @@ from app.submissions.consequences import Consequence
 from app.submissions.methods import KnownMethod, MethodView
 from app.submissions.questions import AnsweredQuestion, QuestionView
 from app.submissions.submit_page import Confirmation, ExpectedFiles, SubmitPage
-from app.submissions.uploads import SameResult, UploadRow, UploadView
+from app.submissions.uploads import CheckState, SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
 
 NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)
@@ -253,6 +253,7 @@ def upload(state: UploadState, *, valid: bool | None = None) -> UploadView:
         same_content=[7, 12] if valid else [],
         is_ours=True,
         may_download=True,
+        check=CheckState.RUNNING if state is UploadState.RECEIVED else None,
         same_predictions=(SameResult(3, 9, 3), SameResult(3, 10, 4)) if valid else (),
     )
 
@@ -271,6 +272,7 @@ def upload_row(state: UploadState, *, valid: bool) -> UploadRow:
         started_at=NOW,
         expires_at=NOW + timedelta(days=2),
         submissions=[7] if valid else [],
+        check=CheckState.TURN if state is UploadState.RECEIVED else None,
     )
 
 

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,10 @@ from app.models import (
     ChallengePage,
     ChallengePicture,
     Disclosure,
+    Notice,
+    Outage,
     Phase,
+    ServicePart,
     Site,
     Terms,
     User,
@@ -33,7 +37,7 @@ from app.models import (
 from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
 from tests.security.undoing import UndonePlatform
-from tests.security.world import HERE, PEOPLE, ROLES, THERE, TOKENS, Ids, World, restore_files
+from tests.security.world import HERE, LONG_AGO, PEOPLE, ROLES, THERE, TOKENS, Ids, World, restore_files
 from tests.system.kits import small_kit
 
 TABLE = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text())
@@ -72,8 +76,10 @@ FIXED = {
     "key": "unknown",
     "invitation_id": "1",
     "announcement_id": "1000000",
+    "notice_id": "1000000",
+    "outage_id": "1000000",
 }
-NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", "mail_id", "notification_id", *OF_A_RESULT), "999999999") | {
+NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", "mail_id", "webhook_id", "notification_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
     "data_upload_id": str(uuid.UUID(int=7)),
@@ -190,6 +196,12 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         session.add(ChallengePage(challenge_id=here.id, contact="organisers@example.org"))
         session.add(ChallengePicture(challenge_id=here.id, alt="A scene", digest="x", large=b"x", small=b"x"))
         session.add(Announcement(id=1_000_000, challenge_id=here.id, title="News", text="Some"))
+        session.add(Notice(id=1_000_000, title="Maintenance", starts_at=LONG_AGO))
+        # near the deadline of the phases that are closed
+        end = LONG_AGO + timedelta(days=9)
+        session.add(
+            Outage(id=1_000_000, part=ServicePart.UPLOADS, started_at=end - timedelta(hours=1), ended_at=end)
+        )
         template = session.query(Phase).filter_by(challenge_id=here.id).one()
         people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]
         session.add_all(people)

@@ -54,6 +54,7 @@ from app.models import (
     Upload,
     UploadState,
     User,
+    Webhook,
 )
 from app.people.sessions import Browser, start_session
 from app.people.tokens import NewToken, create_token
@@ -216,7 +217,14 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         email="invited@example.org",
         expires_at=func.now() + timedelta(days=7),
     )
-    session.add_all((link, question, slot, twin, role_invitation))
+    hook = Webhook(
+        team_id=world.team_id,
+        name="Chat",
+        url="https://hooks.example.org/",
+        secret="whsec_AAAA",
+        created_by=author,
+    )
+    session.add_all((link, question, slot, twin, role_invitation, hook))
     session.flush()
     mail = NotificationMail(
         user_id=person.id, kind=EventKind.OPENED, due_at=func.now(), attempts=1, failed_at=func.now()
@@ -241,7 +249,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "result_id": str(result.id), "run_id": str(scored.id), "receipt": str(scored.receipt), "phase_id": str(phase.id),
         "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
-        "invitation_key": role_invitation.token_hash.hex(), "slot_id": str(slot.id), "question_id": str(question.id), "pair_id": str(pair.id),
+        "invitation_key": role_invitation.token_hash.hex(), "slot_id": str(slot.id), "question_id": str(question.id), "webhook_id": str(hook.id), "pair_id": str(pair.id),
         "challenge_invitation_id": str(invitation.id), "request_id": str(creation.id),
         "file_id": str(file.id), "data_upload_id": str(data_upload.id),
         "intake_id": str(intake_file.intake_id), "intake_file_id": str(intake_file.id),

@@ -1,5 +1,6 @@
 """Damaged contents are never scored or blamed on a participant, and are scored once repaired."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -79,7 +80,9 @@ class Scene:
     def shown(self, submission: int) -> tuple[str, str, str | None]:
         """The states of a submission's only result and its run, and what it waits for."""
         [result] = self.someone.submission(submission)["results"]
-        return result["state"], result["shown"]["state"], result["shown"]["damaged"]
+        wait = result["shown"]["waits_for"] or {"text": ""}
+        what = re.match("It waits: (.*) damaged", wait["text"])
+        return result["state"], result["shown"]["state"], what and what[1]
 
     def check_that_it_waits(self, submission: int, what: str) -> None:
         """Assert that nothing is recorded or counted and that everybody concerned is informed."""
@@ -108,7 +111,7 @@ class Scene:
 
     def mean(self, submission: int) -> float:
         [result] = self.someone.submission(submission)["results"]
-        assert (result["state"], result["shown"]["damaged"]) == ("scored", None)
+        assert (result["state"], result["shown"]["waits_for"]) == ("scored", None)
         return float(result["shown"]["headline"])
 
 

@@ -11,14 +11,15 @@ from sqlalchemy import Connection, NullPool, Select, create_engine, func, select
 
 import scoring
 from app.core.access import Actor
-from app.core.errors import CheckBusyError, StorageUnavailableError
+from app.core.errors import CheckBusyError, ConflictError, StorageUnavailableError
 from app.evaluation import scoring as evaluation
 from app.evaluation.scoring import HANDLER
 from app.jobs import heartbeats, places, queue
-from app.jobs.places import Places
+from app.jobs.places import Cause, Places, Wait
 from app.jobs.queue import Claim
 from app.models import (
     Job,
+    JobKind,
     Queue,
     Rescore,
     Result,
@@ -30,8 +31,9 @@ from app.models import (
     Upload,
     UploadState,
 )
-from app.organising import approvals
+from app.organising import approvals, pausing
 from app.organising.approvals import Suspension, TeamRefusal
+from app.organising.pausing import Pause
 from app.platform import Platform
 from app.storage import FolderStorage
 from app.submissions import checking
@@ -304,14 +306,56 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
     other = board.run_of(board.result())
 
     held = places_of(board, waiting, other)
-    assert (set(held.held), set(held.places)) == ({waiting}, {other})
+    assert (held.wait(waiting), held.wait(again), set(held.places)) == (
+        Wait(
+            Cause.SUSPENDED,
+            "It waits while the team is suspended, and is scored once the suspension is lifted.",
+        ),
+        None,
+        {other},
+    )
     assert {claim(board), claim(board), claim(board)} == {(again, 1), (other, 1), None}
     with board.platform.transaction() as session:
         assert queue.count_due(session, Queue.RUNS, 10, OURS) == 0
 
     approvals.lift(board.platform, actor, suspended, TeamRefusal(reason="explained"))
-    assert places_of(board, waiting).held == frozenset()
+    assert set(places_of(board, waiting).places) == {waiting}
     assert claim(board) == (waiting, 1)
+
+
+def test_runs_of_a_paused_phase_keep_their_places_and_let_others_pass(board: Rows) -> None:
+    actor = Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True)
+    other = made(board.platform)
+    first, second = (board.run_of(board.result()) for _ in range(2))
+    started = board.run_of(board.result())
+    change_job(board, "turn = -1", started)
+    assert claim(board) == (started, 1)
+    theirs = other.run_of(other.result())
+    before = places_of(board, first, second, theirs)
+
+    pausing.pause(board.platform, actor, board.phase_id, Pause(reason="A class is mislabelled."))
+    held = places_of(board, first, second, theirs)
+    late = board.run_of(board.result())
+
+    assert [before.places[each] for each in (first, theirs, second)] == [1, 2, 3]
+    assert held.places == {theirs: 1}
+    wait = held.wait(first)
+    assert wait is not None
+    assert wait.cause is Cause.PAUSED
+    assert "have paused scoring: A class is mislabelled. It keeps its place" in wait.text
+    assert [claim(board), claim(board)] == [(theirs, 1), None]
+    with board.platform.transaction() as session:
+        assert queue.count_due(session, Queue.RUNS, 10, OURS) == 0
+        assert queue.lock_claimed(session, Claim(job(board, started).id, 1, JobKind.RUN, started, {}))
+    with pytest.raises(ConflictError):
+        pausing.pause(board.platform, actor, board.phase_id, Pause(reason="again"))
+
+    newer = other.run_of(other.result())
+    pausing.resume(board.platform, actor, board.phase_id)
+    pausing.resume(board.platform, actor, board.phase_id)
+    order = places_of(board, first, second, late, newer).places
+    assert sorted(order, key=order.__getitem__) == [first, second, newer, late]
+    assert [claim(board) for _ in range(4)] == [(first, 1), (second, 1), (newer, 1), (late, 1)]
 
 
 def test_a_claim_reads_one_row_of_the_queue_index(board: Rows) -> None:

@@ -1,0 +1,294 @@
+"""Deliveries of webhooks: each event is sent until the receiver has confirmed it, one after the other.
+
+A webhook has at most one job, which sends the next delivery and stays until none waits. So events arrive in their order, and
+a receiver that does not answer holds up nobody but itself.
+"""
+
+import base64
+import hashlib
+import hmac
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, assert_never
+
+import structlog
+from sqlalchemy import ColumnElement, delete, false, func, or_, select, true, update
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.core.access import Actor
+from app.jobs import attempts, events, queue
+from app.jobs.attempts import Handler
+from app.jobs.queue import Claim, pause_before_retry
+from app.models import (
+    Challenge,
+    ChallengeOrganiser,
+    Event,
+    EventKind,
+    Job,
+    JobKind,
+    Team,
+    Webhook,
+    WebhookDelivery,
+)
+from app.notifications import calling, webhook_messages
+from app.notifications.calling import Allowed, Outcome
+from app.notifications.kinds import KINDS, Recipients
+from app.notifications.webhook_messages import Message
+from app.people import sessions
+from app.platform import Platform
+
+log = structlog.get_logger()
+
+OFF_AFTER: Final = timedelta(days=3)  # of failures
+PACE: Final = timedelta(seconds=1)  # between two deliveries, and no less than the first of them took
+KEPT: Final = 100  # deliveries of a webhook that ended
+PREFIX_OF_SECRETS: Final = "whsec_"
+
+
+def signed_headers(secret: str, delivery: uuid.UUID, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return the headers by which a receiver recognises a delivery, as Standard Webhooks says.
+
+    >>> signed_headers("whsec_AAAA", uuid.UUID(int=7), 1_800_000_000, b"{}")["webhook-signature"]
+    'v1,oeYv2qmthi/nTDsXJEFU2cfw45StO2Rhdg6cFwW5uqc='
+    """
+    key = base64.b64decode(secret.removeprefix(PREFIX_OF_SECRETS))
+    signed = hmac.digest(key, f"{delivery}.{timestamp}.".encode() + body, hashlib.sha256)
+    return {
+        "webhook-id": str(delivery),
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": f"v1,{base64.b64encode(signed).decode()}",
+        "content-type": "application/json",
+        "user-agent": "heldout-webhook",
+    }
+
+
+def path_of(session: Session, hook: Webhook) -> str:
+    """Return the address of the page of a webhook."""
+    if hook.team_id is not None:
+        return f"/teams/{hook.team_id}/webhooks"
+    return f"/organise/challenges/{session.get_one(Challenge, hook.challenge_id).code}/webhooks"
+
+
+def waits() -> ColumnElement[bool]:
+    """The condition for deliveries that have not ended."""
+    return WebhookDelivery.ended_at.is_(None)
+
+
+def plan(session: Session, event: Event) -> None:
+    """Add a delivery for each webhook that is told of an event, in the transaction that dispatches it."""
+    told = select(Webhook).where(Webhook.off_at.is_(None), _is_told(event)).order_by(Webhook.id)
+    key = uuid.uuid4()
+    for hook in session.scalars(told.with_for_update()):
+        session.add(WebhookDelivery(webhook_id=hook.id, event_id=event.id, event_key=key))
+        queue_up(session, hook)
+
+
+def _is_told(event: Event) -> ColumnElement[bool]:
+    """The condition for webhooks that are told of an event: none of what is for one person or for admins."""
+    if event.user_id is not None:
+        return false()
+    of_challenge = Webhook.challenge_id == event.challenge_id
+    match KINDS[event.kind].recipients:
+        case Recipients.TEAM:
+            return Webhook.team_id == event.team_id
+        case Recipients.TEAMS:
+            of_its_teams = Webhook.team_id.in_(select(Team.id).where(Team.challenge_id == event.challenge_id))
+            return or_(of_challenge, of_its_teams)
+        case Recipients.ORGANISERS:
+            return of_challenge
+        case Recipients.ADMINS:
+            return false()
+        case other:
+            assert_never(other)
+
+
+def queue_up(session: Session, hook: Webhook) -> None:
+    """Add the job that sends what waits for a locked webhook, unless it has one."""
+    if not hook.is_queued:
+        hook.is_queued = True
+        queue.add(session, JobKind.WEBHOOK, {"webhook": hook.id}, key=str(hook.id))
+
+
+# sending
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """A delivery that is about to be sent. actor: who made the webhook, None for a test."""
+
+    row: WebhookDelivery
+    event: Event | None
+    actor: Actor | None
+    hook: Webhook
+    path: str
+
+
+def _work(platform: Platform, claim: Claim) -> None:
+    """Send the next delivery of a webhook.
+
+    If the process dies before the outcome is recorded, the same delivery is sent again, with the same id.
+    """
+    with platform.transaction() as session:
+        sending = _next(session, claim)
+    if sending is None:
+        return
+    hook, delivery = sending.hook, sending.row.public_id
+    body = _message(platform, sending).to_json()
+    headers = signed_headers(hook.secret, delivery, int(time.time()), body)
+    outcome = calling.post(hook.url, body, headers, Allowed.by(platform.settings))
+    log.info(
+        "webhook called",
+        webhook=hook.id,
+        delivery=str(delivery),
+        status=outcome.status,
+        problem=outcome.problem,
+    )
+    with platform.transaction() as session:
+        _record_outcome(platform, session, claim, sending.row.id, outcome)
+
+
+def _locked(session: Session, claim: Claim) -> tuple[Job, Webhook] | None:
+    """Lock a claimed job and its webhook; None if the claim was lost or the webhook deleted."""
+    job = queue.lock_claimed(session, claim)
+    hook = session.get(Webhook, int(claim.payload["webhook"]), with_for_update=True)
+    return (job, hook) if job is not None and hook is not None else None
+
+
+def _first_waiting(session: Session, hook: Webhook) -> WebhookDelivery | None:
+    """Return the next delivery of a webhook: a test, else the oldest event; nothing but tests if it is off."""
+    is_test = WebhookDelivery.event_id.is_(None)
+    statement = (
+        select(WebhookDelivery)
+        .where(WebhookDelivery.webhook_id == hook.id, waits(), is_test if hook.off_at else true())
+        .order_by(is_test.desc(), WebhookDelivery.id)
+        .limit(1)
+    )
+    return session.scalar(statement)
+
+
+def _next(session: Session, claim: Claim) -> _Sending | None:
+    """Return what to send now; None if there is nothing, and then the job is done."""
+    found = _locked(session, claim)
+    if found is None:
+        return None
+    job, hook = found
+    row = _first_waiting(session, hook)
+    actor = _author(session, hook)
+    if row is not None and row.event_id is not None and actor is None:
+        _turn_off(session, hook, "the person who made it is no longer a member or an organiser")
+        row = _first_waiting(session, hook)
+    if row is None:
+        _finish(session, job, hook)
+        return None
+    event = session.get(Event, row.event_id) if row.event_id else None
+    return _Sending(row, event, actor if event else None, hook, path_of(session, hook))
+
+
+def _author(session: Session, hook: Webhook) -> Actor | None:
+    """Return the person who made a webhook; None if they are no longer in its team, or organise its challenge no longer."""
+    actor = sessions.person_as_actor(session, hook.created_by)
+    if actor is None:
+        return None
+    if hook.team_id is not None:
+        return webhook_messages.of_team(actor, hook.team_id) if actor.is_member(hook.team_id) else None
+    return actor if hook.challenge_id and actor.organises_challenge(hook.challenge_id) else None
+
+
+def _message(platform: Platform, sending: _Sending) -> Message:
+    row = sending.row
+    if sending.event is None or sending.actor is None:
+        return webhook_messages.of_test(
+            row.public_id, row.event_key, platform.settings.address + sending.path
+        )
+    is_teams = sending.hook.team_id is not None
+    return webhook_messages.of_event(
+        platform, sending.actor, sending.event, row.public_id, row.event_key, scores=is_teams
+    )
+
+
+def _record_outcome(
+    platform: Platform, session: Session, claim: Claim, delivery_id: int, outcome: Outcome
+) -> None:
+    """Record the outcome of a delivery if the claim still holds, and when to send what is next."""
+    found = _locked(session, claim)
+    if found is None:
+        log.warning("outcome of a delivery not recorded", delivery=delivery_id)
+        return
+    job, hook = found
+    row = session.get(WebhookDelivery, delivery_id)
+    if row is not None:
+        _note_attempt(session, hook, row, outcome)
+    _forget_old(session, hook)
+    following = _first_waiting(session, hook)
+    if following is None:
+        _finish(session, job, hook)
+    elif following is row:
+        queue.postpone(job, pause_before_retry(hook.failures, platform.settings.first_pause), outcome.problem)
+    else:
+        queue.postpone(job, max(PACE, timedelta(seconds=outcome.seconds)), outcome.problem)
+
+
+def _note_attempt(session: Session, hook: Webhook, row: WebhookDelivery, outcome: Outcome) -> None:
+    """Record an attempt at a delivery. A test is sent once, and its failure says nothing about events."""
+    now, is_test = challenges.now(session), row.event_id is None
+    row.attempts, row.tried_at = row.attempts + 1, now
+    row.status, row.seconds, row.problem = outcome.status, outcome.seconds, outcome.problem
+    if not outcome.problem or is_test:
+        row.ended_at = now
+    if not outcome.problem:
+        hook.failures, hook.failing_since = 0, None
+    elif not is_test:
+        hook.failures, hook.failing_since = hook.failures + 1, hook.failing_since or now
+        if now - hook.failing_since >= OFF_AFTER:
+            _turn_off(session, hook, f"nothing was delivered for {OFF_AFTER.days} days")
+    session.flush()
+
+
+def _finish(session: Session, job: Job, hook: Webhook) -> None:
+    hook.is_queued = False
+    session.delete(job)
+
+
+def _turn_off(session: Session, hook: Webhook, reason: str) -> None:
+    """Turn a webhook off, drop what waits for it, and tell its team, or the organisers of its challenge."""
+    now = challenges.now(session)
+    hook.off_at, hook.off_reason = now, reason
+    is_event = WebhookDelivery.event_id.is_not(None)
+    waiting = update(WebhookDelivery).where(WebhookDelivery.webhook_id == hook.id, is_event, waits())
+    session.execute(waiting.values(ended_at=now, problem="the webhook was turned off"))
+    details: dict[str, Any] = {"path": path_of(session, hook), "title": hook.name}
+    if hook.team_id is not None:
+        events.record(session, EventKind.HOOK_OFF, team_id=hook.team_id, **details)
+        return
+    of_challenge = ChallengeOrganiser.challenge_id == hook.challenge_id
+    for organiser in session.scalars(select(ChallengeOrganiser.user_id).where(of_challenge)):
+        events.record(
+            session, EventKind.HOOK_OFF, challenge_id=hook.challenge_id, user_id=organiser, **details
+        )
+
+
+def _forget_old(session: Session, hook: Webhook) -> None:
+    """Delete all but the last deliveries of a webhook that ended."""
+    ended = select(WebhookDelivery.id).where(WebhookDelivery.webhook_id == hook.id, ~waits())
+    old = ended.order_by(WebhookDelivery.id.desc()).offset(KEPT)
+    session.execute(delete(WebhookDelivery).where(WebhookDelivery.id.in_(old)))
+
+
+def _give_up(session: Session, job: Job) -> None:
+    """Keep a job that was given up for admins to see; a delivery that we cannot write is dropped, and the next ones are sent."""
+    attempts.mark_dead(session, job)
+    hook = session.get(Webhook, int(job.payload["webhook"]), with_for_update=True)
+    if hook is None:
+        return
+    if job.failures and (row := _first_waiting(session, hook)):
+        row.ended_at, row.problem = func.clock_timestamp(), "an error on our side"
+        session.flush()
+    hook.is_queued = False
+    if _first_waiting(session, hook):
+        queue_up(session, hook)
+
+
+HANDLER: Final = Handler(_work, on_give_up=_give_up)
