@@ -12,6 +12,7 @@ from app.challenges.challenges import PhaseState
 from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns, Terms, Use
 from app.challenges.terms import RequiredStep
 from app.core.problems import PROBLEMS
+from app.core.site import ServiceLine
 from app.evaluation import similarity
 from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
