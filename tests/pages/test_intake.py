@@ -193,7 +193,7 @@ def test_an_object_that_is_not_listed_is_swept_and_deleting_removes_all_others(p
             422,
             "expected images, public, hidden",
         ),
-        (lambda place, intake: place.create(intake, 1 << 50), 413, "MiB"),
+        (lambda place, intake: place.create(intake, 1 << 50), 413, "data-set-too-large"),
         (
             lambda place, intake: place.create(intake, 5, **{"Upload-Checksum": "sha1 x"}),
             400,
