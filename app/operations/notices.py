@@ -53,11 +53,10 @@ class NoticeView:
 
 
 def current(session: Session) -> tuple[NoticeView, ...]:
-    """Return the notices that everybody sees: those that are in force, and those that are scheduled."""
+    """Return the notices that everybody sees: those that are in force, then those that are scheduled, the next one first."""
     now = func.clock_timestamp()
-    return _views(
-        session, or_(Notice.ends_at.is_(None), Notice.ends_at > now), Notice.starts_at < now + AHEAD
-    )
+    is_over_later = or_(Notice.ends_at.is_(None), Notice.ends_at > now)
+    return _views(session, is_over_later, Notice.starts_at < now + AHEAD)[::-1]
 
 
 def _views(session: Session, *which: ColumnElement[bool]) -> tuple[NoticeView, ...]:

@@ -89,7 +89,7 @@ class Status:
     def notice(self) -> NoticeView | None:
         """The notice that is shown on every page: the latest that is in force."""
         found = self.numbers.notices if self.numbers else ()
-        return next((each for each in found if each.state(self.checked_at) == "shown"), None)
+        return next((each for each in reversed(found) if each.state(self.checked_at) == "shown"), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +103,20 @@ class Looked:
 
 
 def line_of(status: Status) -> ServiceLine:
-    """Return what pages say of the state of the service."""
+    """Return what every page says of the state of the service, or the notice that is in force."""
+    line = state_of(status)
+    if line.look == "done" and status.notice:
+        return ServiceLine("attention", status.notice.title, line.details)
+    return line
+
+
+def state_of(status: Status) -> ServiceLine:
+    """Return the state of the service in a few words."""
     details = _details(status.numbers)
     if not status.uploads.works:
         return ServiceLine("fault", "Uploads are unavailable", status.uploads.problem)
     if not status.scoring.works:
         return ServiceLine("attention", "Uploads are accepted, scoring waits", status.scoring.problem)
-    if status.notice:
-        return ServiceLine("attention", status.notice.title, details)
     return ServiceLine("done", "Uploads and scoring work", details)
 
 
@@ -123,9 +129,10 @@ def _details(numbers: Numbers | None) -> str:
     """
     if numbers is None:
         return ""
-    wait = numbers.wait_minutes
-    soon = f"; a new one is scored in about {plural(wait, 'minute')}" if wait else ""
-    return f"{plural(numbers.workers, 'worker')}, {plural(numbers.waiting, 'submission')} waiting{soon}"
+    wait = numbers.wait_minutes or 0
+    waiting = plural(numbers.waiting, "submission") if numbers.waiting else "nothing"
+    soon = f"; a new {'one' if numbers.waiting else 'submission'} is scored in about {plural(wait, 'minute')}"
+    return f"{plural(numbers.workers, 'worker')}, {waiting} waiting{soon if wait else ''}"
 
 
 def status_of(looked: Looked, before: Status | None) -> Status:

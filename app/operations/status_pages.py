@@ -11,7 +11,7 @@ from app.core.access import Action
 from app.core.errors import MalformedError
 from app.operations import notices
 from app.operations.notices import NewNotice
-from app.operations.status import Status, Watch, line_of
+from app.operations.status import Status, Watch, state_of
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import SentForm, field_errors, values_of
@@ -34,7 +34,7 @@ async def status(request: Request, platform: ThePlatform) -> Response:
         code=200 if found.is_known else 503,
         site=platform.last_site[0],  # as read last, for the database may be away
         status=found,
-        line=line_of(found),
+        line=state_of(found),
     )
     response.headers["Cache-Control"] = "no-cache"
     return response

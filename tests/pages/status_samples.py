@@ -7,7 +7,7 @@ from typing import Any
 
 from app.models import ServicePart
 from app.operations.notices import NewNotice, NoticeView
-from app.operations.status import Numbers, OutageView, PartStatus, Status, line_of
+from app.operations.status import Numbers, OutageView, PartStatus, Status, line_of, state_of
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 
@@ -31,8 +31,8 @@ def of_status() -> Iterator[Sample]:
         replace(WELL, scoring=PartStatus(works=False, problem=EVIL), numbers=new),
         replace(WELL, uploads=AWAY, numbers=None),
     ):
-        line = line_of(status)
-        yield "status/status.html", {"status": status, "line": line, "service": line}
+        context = {"status": status, "line": state_of(status), "service": line_of(status)}
+        yield "status/status.html", context
     page = "status/notices.html"
     empty: dict[str, Any] = {"form": {}, "problems": {}, "preview": None}
     yield page, {**empty, "notices": ()}

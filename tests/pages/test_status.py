@@ -76,7 +76,7 @@ def test_everybody_sees_that_all_is_well_and_how_long_a_submission_waits(
     assert (numbers["workers"], numbers["waiting"]) == (1, 3)
     assert numbers["wait_minutes"] == 3, "the fourth on two slots, 90 seconds each"
     assert numbers["last_scored_at"] == "2026-11-25T10:01:00Z", "to the minute"
-    assert "3 submissions waiting; a new one is scored in about 3 minutes" in page
+    assert "3 submissions waiting; a new submission is scored in about 3 minutes" in page
     assert "Uploads and scoring work" in page
     assert set(numbers) == {
         "read_at", "workers", "waiting", "wait_minutes", "last_scored_at", "notices", "outages"
@@ -208,7 +208,7 @@ def test_an_admin_schedules_and_ends_notices(
     assert "<option selected>Mars</option>" in wrong.text
     assert (reverse.status_code, "would end before it starts" in reverse.text) == (422, True)
     assert (far.status_code, sent) == (303, [303, 303])
-    assert list(shown) == ["Maintenance", "Scores are late"], "not yet the one that is far away"
+    assert list(shown) == ["Scores are late", "Maintenance"], "not yet the one that is far away"
     assert shown["Maintenance"]["starts_at"] == "2026-12-25T11:59:00Z"
     assert shown["Maintenance"]["ends_at"] == "2026-12-25T17:00:00Z"
     assert "<em>full</em>" in page
