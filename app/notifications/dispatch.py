@@ -38,8 +38,7 @@ def dispatch(platform: Platform, _payload: Mapping[str, Any]) -> None:
             waiting = select(Event).where(Event.dispatched_at.is_(None)).order_by(Event.id).limit(BATCH)
             events = session.scalars(waiting.with_for_update(skip_locked=True)).all()
             _notify(session, [event.id for event in events])
-            for event in events:
-                webhook_deliveries.plan(session, event)
+            webhook_deliveries.plan(session, events)
         platform.notifier.wake_workers(Queue.FOLLOW_UPS)  # for webhooks
         if len(events) < BATCH:
             return

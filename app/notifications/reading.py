@@ -17,6 +17,7 @@ from sqlalchemy import (
     cast,
     delete,
     func,
+    null,
     select,
     true,
     update,
@@ -122,7 +123,10 @@ def notifications(
 
 def told(session: Session, actor: Actor, *which: ColumnElement[bool], limit: int) -> list[Told]:
     """Return notifications of a person, newest first, with what they say now."""
-    statement = _with_facts().where(*which).order_by(Notification.id.desc()).limit(limit)
+    notifications = select(Notification.id, Notification.read_at, *_FACTS).join(
+        Event, Event.id == Notification.event_id
+    )
+    statement = _with_facts(notifications).where(*which).order_by(Notification.id.desc()).limit(limit)
     rows = [_Row(*row) for row in session.execute(statement)]
     seen = [row for row in rows if is_shown(actor, row.scope)]
     numbers = {row.event.details["submission"] for row in seen if row.event.kind in OF_SUBMISSIONS}
@@ -157,15 +161,15 @@ class _Row:
         return Scope(self.event.kind, self.event.challenge_id, self.event.team_id, self.event.user_id)
 
 
-def _with_facts() -> Select[*tuple[Any, ...]]:
-    """Select the columns of `_Row`: every table is joined by its primary key."""
+_FACTS: Final = (
+    Event, Challenge.code, Challenge.title, Phase.image_set, Phase.closes_at, Team, User.name, Announcement, Method.name, Upload.id,
+)  # fmt: skip
+
+
+def _with_facts(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
+    """Join what events refer to, the columns of `_FACTS`: every table by its primary key."""
     return (
-        select(
-            Notification.id, Notification.read_at, Event, Challenge.code, Challenge.title, Phase.image_set, Phase.closes_at,
-            Team, User.name, Announcement, Method.name, Upload.id,
-        )
-        .join(Event, Event.id == Notification.event_id)
-        .outerjoin(Challenge, Challenge.id == Event.challenge_id)
+        statement.outerjoin(Challenge, Challenge.id == Event.challenge_id)
         .outerjoin(Phase, Phase.id == Event.phase_id)
         .outerjoin(Team, Team.id == Event.team_id)
         .outerjoin(User, User.id == _detail("by", BigInteger(), EventKind.INVITATION))
@@ -173,6 +177,16 @@ def _with_facts() -> Select[*tuple[Any, ...]]:
         .outerjoin(Method, Method.id == _detail("method", BigInteger(), EventKind.PUBLISHED))
         .outerjoin(Upload, Upload.id == _detail("upload", Uuid(), EventKind.INVALID))
     )  # fmt: skip
+
+
+def line_of_event(session: Session, event_id: int) -> Line:
+    """Return what an event says now to those whom it concerns."""
+    statement = select(null(), null(), *_FACTS).select_from(Event).where(Event.id == event_id)
+    row = _Row(*session.execute(_with_facts(statement)).one())
+    of_submission = row.event.kind in OF_SUBMISSIONS
+    return sentences.line_of(
+        _facts(row, _outcomes(session, {row.event.details["submission"]} if of_submission else ()))
+    )
 
 
 def _detail(name: str, kind_of_column: Any, kind: EventKind) -> ColumnElement[Any]:

@@ -230,7 +230,7 @@ def _runs_failed(facts: Facts) -> Line:
     sentence = (
         f"Scoring failed in {facts.challenge_title} because of an error of the server; nothing was counted"
     )
-    return Line(sentence, "/organise")
+    return Line(sentence, f"/organise/challenges/{quote(facts.challenge)}/submissions?state=failed")
 
 
 def _team_waits(facts: Facts) -> Line:
@@ -272,6 +272,13 @@ def _worker_away(facts: Facts) -> Line:
     else:
         sentence = f"The worker on {about['host']} has not been seen since {_moment(about['since'])}"
     return Line(sentence, "/admin")
+
+
+def _data_set_expires(facts: Facts) -> Line:
+    return Line(
+        f"A data set of {facts.challenge_title} was not touched for weeks and will be removed soon",
+        f"/organise/data-sets/{facts.details['intake']}",
+    )
 
 
 def _intake_key(_facts: Facts) -> Line:
@@ -326,6 +333,7 @@ WRITERS: Final[Mapping[EventKind, Callable[[Facts], Line]]] = {
     EventKind.BACKUP_OLD: _backup_old,
     EventKind.WORKER_AWAY: _worker_away,
     EventKind.INTAKE_KEY: _intake_key,
+    EventKind.DATA_SET_EXPIRES: _data_set_expires,
     EventKind.MAIL_FAILS: _mail_fails,
 }
 

@@ -9,12 +9,13 @@ import hashlib
 import hmac
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, assert_never
 
 import structlog
-from sqlalchemy import ColumnElement, delete, false, func, or_, select, true, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, true, update
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
@@ -77,30 +78,45 @@ def waits() -> ColumnElement[bool]:
     return WebhookDelivery.ended_at.is_(None)
 
 
-def plan(session: Session, event: Event) -> None:
-    """Add a delivery for each webhook that is told of an event, in the transaction that dispatches it."""
-    told = select(Webhook).where(Webhook.off_at.is_(None), _is_told(event)).order_by(Webhook.id)
-    key = uuid.uuid4()
-    for hook in session.scalars(told.with_for_update()):
-        session.add(WebhookDelivery(webhook_id=hook.id, event_id=event.id, event_key=key))
-        queue_up(session, hook)
+def plan(session: Session, told: Sequence[Event]) -> None:
+    """Add a delivery for each webhook that is told of an event, in the transaction that dispatches these."""
+    challenge_id = func.coalesce(Webhook.challenge_id, Team.challenge_id)
+    concerned = or_(
+        challenge_id.in_({event.challenge_id for event in told}),
+        Webhook.team_id.in_({event.team_id for event in told}),
+    )
+    statement = (
+        select(Webhook, challenge_id)
+        .outerjoin(Team, Webhook.team_id == Team.id)
+        .where(Webhook.off_at.is_(None), concerned)
+        .order_by(Webhook.id)
+        .with_for_update(of=Webhook)
+    )
+    hooks = session.execute(statement).all()
+    for event in told:
+        key = uuid.uuid4()
+        for hook, challenge in hooks:
+            if is_told(event, hook, challenge):
+                session.add(WebhookDelivery(webhook_id=hook.id, event_id=event.id, event_key=key))
+                queue_up(session, hook)
 
 
-def _is_told(event: Event) -> ColumnElement[bool]:
-    """The condition for webhooks that are told of an event: none of what is for one person or for admins."""
+def is_told(event: Event, hook: Webhook, challenge_id: int) -> bool:
+    """Return whether a webhook is told of an event: of none that is for one person or for admins.
+
+    challenge_id: of the webhook or its team.
+    """
     if event.user_id is not None:
-        return false()
-    of_challenge = Webhook.challenge_id == event.challenge_id
+        return False
     match KINDS[event.kind].recipients:
         case Recipients.TEAM:
-            return Webhook.team_id == event.team_id
+            return hook.team_id is not None and hook.team_id == event.team_id
         case Recipients.TEAMS:
-            of_its_teams = Webhook.team_id.in_(select(Team.id).where(Team.challenge_id == event.challenge_id))
-            return or_(of_challenge, of_its_teams)
+            return challenge_id == event.challenge_id
         case Recipients.ORGANISERS:
-            return of_challenge
+            return hook.challenge_id is not None and hook.challenge_id == event.challenge_id
         case Recipients.ADMINS:
-            return false()
+            return False
         case other:
             assert_never(other)
 

@@ -1,6 +1,5 @@
 """What a webhook is told: what the person who made it may see at that time, and of scores never more than their team does."""
 
-import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +14,12 @@ from app.challenges.challenges import PhaseView
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.models import Challenge, Event, Role, Team
+from app.notifications import reading
 from app.notifications.kinds import KINDS
 from app.platform import Platform
 from app.results import submissions
 from app.results.submissions import SubmissionView
 
-SUBMISSION: Final = re.compile(r"/submissions/(\d{1,18})")
 TEST: Final = "test"
 
 
@@ -119,14 +118,14 @@ def of_event(
         team = session.get(Team, event.team_id) if event.team_id else None
         challenge = _challenge(session, event, team)
         phase = challenges.phase_of_id(session, event.phase_id) if event.phase_id else None
+        line = reading.line_of_event(session, event.id)
     submission = _submission(platform, actor, event.details)
     minute = event.at.replace(second=0, microsecond=0)  # seconds tell how long something was scored
-    title = _title(event, submission)
-    address = platform.settings.address + str(event.details.get("path", "/"))
-    names = [each for each in (challenge and challenge.title, phase and phase.image_set) if each]
+    title = f"{KINDS[event.kind].title}: {submission.method.name}" if submission else line.sentence
+    address = platform.settings.address + (line.path or "/")
     return Message(
         delivery,
-        f"{title} ({', '.join(names)}): {address}" if names else f"{title}: {address}",
+        f"{title}: {address}",
         EventFacts(key, event.kind.value, minute, title, address),
         challenge=ChallengeFacts(challenge.code, challenge.title) if challenge else None,
         phase=_phase_facts(phase),
@@ -142,18 +141,12 @@ def _challenge(session: Session, event: Event, team: Team | None) -> Challenge |
 
 def _submission(platform: Platform, actor: Actor, details: Mapping[str, Any]) -> SubmissionView | None:
     """Return the submission whose page an event is about, if the actor may see it now."""
-    found = SUBMISSION.match(str(details.get("path", "")))
-    if not found:
+    if "submission" not in details:
         return None
     try:
-        return submissions.submission_page(platform, actor, int(found[1]))
+        return submissions.submission_page(platform, actor, details["submission"])
     except NotFoundError:
         return None
-
-
-def _title(event: Event, submission: SubmissionView | None) -> str:
-    about = submission.method.name if submission else str(event.details.get("title", ""))
-    return f"{KINDS[event.kind].title}: {about}" if about else KINDS[event.kind].title
 
 
 def _phase_facts(phase: PhaseView | None) -> PhaseFacts | None:

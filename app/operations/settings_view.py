@@ -10,14 +10,23 @@ from app.operations import site
 from app.operations.site import SiteSheet
 from app.platform import Platform
 
-SIZES: Final = {"max_upload", "max_stored", "max_stored_team", "max_data", "child_memory"}
+SIZES: Final = {
+    "max_upload",
+    "max_stored",
+    "max_stored_team",
+    "max_data",
+    "child_memory",
+    "max_intake",
+    "max_intake_unpacked",
+    "intake_memory",
+}
 KEYS: Final = (SECRETS | {"s3_access_key"}) - {"login_providers"}
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (
         "Address",
         ("public_url", "trusted_hosts", "trusted_proxies", "secure_cookies", "host", "port", "web_processes"),
     ),
-    ("Mail", ("smtp_host", "smtp_port", "smtp_tls", "mail_sender")),
+    ("Mail", ("smtp_host", "smtp_port", "smtp_tls", "mail_sender", "mails_per_minute")),
     (
         "Accounts",
         (
@@ -33,6 +42,14 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "requests_at_once",
         ),
     ),
+    (
+        "Data sets",
+        (
+            "max_intake", "max_intake_unpacked", "max_intake_images", "max_intake_boxes", "intake_memory", "intake_seconds",
+            "import_folder",
+        ),
+    ),
+    ("Webhooks", ("webhook_http", "webhook_networks")),
     ("Scoring", ("workers", "scoring_seconds", "child_memory", "attempts", "retry_seconds")),
     (
         "Storage and servers",

@@ -50,7 +50,7 @@ def consequences(
             if is_replaceable(phase)
             else "This phase takes one result per method. It is final: no later upload replaces it."
         ),
-        *_on_quota(phase, found, quota, now),
+        *_on_quota(found, quota, now),
         Consequence(_SEEN[phase.disclosure]),
         Consequence(_on_visibility(phase, is_public=is_public)),
         Consequence("You can cancel it at no cost until a worker starts it."),
@@ -69,7 +69,7 @@ def _on_missing(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _on_quota(
-    phase: PhaseView, found: Sequence[Mapping[str, Any]], quota: Sequence[QuotaLine], now: datetime
+    found: Sequence[Mapping[str, Any]], quota: Sequence[QuotaLine], now: datetime
 ) -> Iterator[Consequence]:
     wanted = Counter(competition["task"] for competition in found)
     for line in quota:
@@ -87,7 +87,7 @@ def _on_quota(
                 f"{uses}{extra}; none is left after it, and the next one is free",
                 use.frees_at or now + use.quota.window,
             )
-    if not phase.quotas:
+    if not quota:
         yield Consequence("It costs no quota: this phase has none.")
 
 

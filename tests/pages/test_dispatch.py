@@ -59,6 +59,7 @@ TOLD: dict[EventKind, set[str]] = {
     EventKind.TEAM_WAITS: ORGANISERS,
     EventKind.TRUTH_READY: ORGANISERS,
     EventKind.OUTAGE: ORGANISERS,
+    EventKind.DATA_SET_EXPIRES: ORGANISERS,
     EventKind.STORAGE_LOW: ADMINS,
     EventKind.BACKUP_OLD: ADMINS,
     EventKind.WORKER_AWAY: ADMINS,
@@ -98,6 +99,10 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
     EventKind.TRUTH_READY: (
         {"version": 2, "is_shown": False},
         "Version 2 of the ground truth of {title}, test was imported; score the results again to use it",
+    ),
+    EventKind.DATA_SET_EXPIRES: (
+        {"intake": "7"},
+        "A data set of {title} was not touched for weeks and will be removed soon",
     ),
     EventKind.STORAGE_LOW: (
         {"host": "h", "place": "storage", "free": 1 << 30, "total": 100 << 30},

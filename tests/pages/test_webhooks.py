@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from app.jobs import attempts, events
 from app.models import (
+    Announcement,
     AuditRecord,
     Challenge,
     ChallengeOrganiser,
@@ -79,6 +80,16 @@ class Site:
             events.record(session, kind, **about)
         do_all(self.platform)
 
+    def announce(self, title: str, challenge_id: int | None = None) -> None:
+        """Publish an announcement of the challenge, or of another one, and dispatch it."""
+        of_challenge = challenge_id or self.challenge_id
+        with self.platform.transaction() as session:
+            row = Announcement(challenge_id=of_challenge, title=title, text="Soon.")
+            session.add(row)
+            session.flush()
+            number = row.id
+        self.tell(EventKind.ANNOUNCEMENT, challenge_id=of_challenge, announcement=number)
+
     def scored(self, mean: float) -> int:
         """Score a result of the team and tell of it; returns the id of the submission."""
         result = self.rows.result(mean=mean, is_public=False)
@@ -86,7 +97,7 @@ class Site:
         self.ask("DELETE FROM job")  # of figures and the like, for which there is no annotation here
         [[submission]] = self.ask("SELECT submission_id FROM result WHERE id = :result", result=result)
         facts = {"team_id": self.rows.team_id, "phase_id": self.rows.phase_id}
-        self.tell(EventKind.SCORED, path=f"/submissions/{submission}", **facts)
+        self.tell(EventKind.SCORED, submission=submission, **facts)
         return int(submission)
 
     def ask(self, statement: str, **values: object) -> list[Any]:
@@ -218,10 +229,9 @@ def test_organisers_are_told_what_concerns_them_and_everybody_and_never_a_score(
     create(site.organiser, site.organisers_path, receiver.url)
 
     submission = site.scored(0.5)
-    path = f"/submissions/{submission}"
-    site.tell(EventKind.RUNS_FAILED, path=path, phase_id=site.rows.phase_id)
-    site.tell(EventKind.ANNOUNCEMENT, path="/challenges/x/news", title="Late")
-    site.tell(EventKind.ANNOUNCEMENT, challenge_id=made(site.platform).team_id, path="/", title="Elsewhere")
+    site.tell(EventKind.RUNS_FAILED, submission=submission, phase_id=site.rows.phase_id)
+    site.announce("Late")
+    site.announce("Elsewhere", made(site.platform).team_id)
     site.tell(EventKind.INVITATION, user_id=site.rows.user_id)
     site.tell(EventKind.STORAGE_LOW)
     site.send_all()
@@ -229,7 +239,7 @@ def test_organisers_are_told_what_concerns_them_and_everybody_and_never_a_score(
     bodies = [json.loads(each.body) for each in receiver.sent]
     assert [body["event"]["kind"] for body in bodies] == ["runs failed", "announcement"]
     assert bodies[0]["submission"]["results"] == [{"competition": 3, "state": "scored", "mean": None}]
-    assert bodies[1]["event"]["title"] == "An announcement: Late"
+    assert bodies[1]["event"]["title"] == f"{site.code}: Late"
 
 
 def test_a_failed_delivery_is_repeated_with_its_id_before_the_next_one_is_sent(
@@ -238,7 +248,7 @@ def test_a_failed_delivery_is_repeated_with_its_id_before_the_next_one_is_sent(
     create(site.owner, site.path, receiver.url)
     receiver.statuses += [500, 503]
     for title in ("first", "second", "third"):
-        site.tell(EventKind.ANNOUNCEMENT, title=title, path="/")
+        site.announce(title)
 
     for _ in range(3):
         site.send_all()
@@ -255,9 +265,9 @@ def test_a_failed_delivery_is_repeated_with_its_id_before_the_next_one_is_sent(
 def test_a_receiver_that_fails_is_left_alone_for_a_while(site: Site, receiver: Receiver) -> None:
     create(site.owner, site.path, receiver.url)
     receiver.statuses += [500] * 9
-    site.tell(EventKind.ANNOUNCEMENT, title="first", path="/")
+    site.announce("first")
 
-    site.tell(EventKind.ANNOUNCEMENT, title="second", path="/")
+    site.announce("second")
     do_all(site.platform)
 
     assert len(receiver.sent) == 1
@@ -301,7 +311,7 @@ def test_a_webhook_is_turned_off_after_three_days_and_its_team_is_told(
     create(site.organiser, site.organisers_path, f"{receiver.url}?organisers")
     receiver.statuses += [500] * 4
     for title in ("first", "second"):
-        site.tell(EventKind.ANNOUNCEMENT, title=title, path="/")
+        site.announce(title)
     site.ask("UPDATE webhook SET failing_since = now() - interval '71 hours'")
     site.ask("UPDATE job SET not_before = NULL")
     do_all(site.platform)
@@ -311,6 +321,7 @@ def test_a_webhook_is_turned_off_after_three_days_and_its_team_is_told(
     receiver.statuses += [500] * 4
     site.ask("UPDATE job SET not_before = NULL")
     do_all(site.platform)
+    do_all(site.platform)  # what the end of the webhooks has recorded
 
     page = site.member.get(site.path).text
     assert "nothing was delivered for 3 days" in page
@@ -322,17 +333,17 @@ def test_a_webhook_is_turned_off_after_three_days_and_its_team_is_told(
     assert {path for _, _, path in told} == {site.path, site.organisers_path}
     assert len(told) == 4, "the members of the team, one of them without a login here, and the organiser"
     before = len(receiver.sent)
-    site.tell(EventKind.ANNOUNCEMENT, title="third", path="/")
+    site.announce("third")
     site.send_all()
     assert len(receiver.sent) == before
 
     receiver.statuses.clear()
     [[hook]] = site.ask("SELECT id FROM webhook WHERE team_id IS NOT NULL")
     assert site.owner.post(f"/webhooks/{hook}/on").status_code == 303
-    site.tell(EventKind.ANNOUNCEMENT, title="fourth", path="/")
+    site.announce("fourth")
     site.send_all()
     assert [json.loads(each.body)["event"]["title"] for each in receiver.sent[before:]] == [
-        "An announcement: fourth"
+        f"{site.code}: fourth"
     ]
 
 
@@ -343,7 +354,7 @@ def test_a_webhook_is_off_once_the_person_who_made_it_has_left(site: Site, recei
     assert site.owner.post(f"/teams/{site.rows.team_id}/leave").status_code == 303
     site.ask("DELETE FROM challenge_organiser WHERE challenge_id = :id", id=site.challenge_id)
 
-    site.tell(EventKind.ANNOUNCEMENT, title="first", path="/")
+    site.announce("first")
     site.send_all()
 
     assert receiver.sent == []
@@ -356,7 +367,7 @@ def test_a_test_is_sent_at_once_and_shows_its_status_but_nothing_of_the_answer(
 ) -> None:
     secret = create(site.owner, site.path, receiver.url)
     receiver.statuses += [500, 418]
-    site.tell(EventKind.ANNOUNCEMENT, title="first", path="/")
+    site.announce("first")
     [[hook]] = site.ask("SELECT id FROM webhook")
 
     assert site.owner.post(f"/webhooks/{hook}/test").headers["location"] == f"{site.path}#webhook-{hook}"
@@ -398,7 +409,7 @@ def test_owners_manage_and_members_see_the_webhooks_without_secrets(site: Site, 
         site.organiser.get("/audit").text,
     ]
     rotated = site.owner.post(f"/webhooks/{hook}/secret").text
-    site.tell(EventKind.ANNOUNCEMENT, title="first", path="/")
+    site.announce("first")
     site.send_all()
 
     assert all(f"127.0.0.1:{receiver.port}" in page for page in seen)
@@ -437,7 +448,7 @@ def test_only_the_last_deliveries_are_kept(
     monkeypatch.setattr(webhook_deliveries, "KEPT", 2)
     create(site.owner, site.path, receiver.url)
     for number in range(4):
-        site.tell(EventKind.ANNOUNCEMENT, title=str(number), path="/")
+        site.announce(str(number))
     site.send_all()
 
     with site.platform.transaction() as session:
@@ -451,7 +462,7 @@ def test_a_message_that_cannot_be_written_does_not_hold_up_the_next(
     site: Site, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(site.owner, site.path, receiver.url)
-    site.tell(EventKind.ANNOUNCEMENT, title="first", path="/")
+    site.announce("first")
     site.send_all()
     with site.platform.transaction() as session:
         events.record(session, EventKind.ANNOUNCEMENT, challenge_id=site.challenge_id, title="bad", path="/")
@@ -464,7 +475,7 @@ def test_a_message_that_cannot_be_written_does_not_hold_up_the_next(
         do_all(site.platform)
         for _ in range(attempts.MAX_FAILURES):
             site.send_all()
-    site.tell(EventKind.ANNOUNCEMENT, title="good", path="/")
+    site.announce("good")
     site.send_all()
 
     assert [json.loads(each.body)["event"]["title"].split()[-1] for each in receiver.sent] == [

@@ -44,6 +44,7 @@ WHO_MAY = {
     Action.READ_TEAM: ("PVOWA", "everybody"),
     Action.JOIN_TEAM: ("PSVOWEA", "PSVOWEA"),
     Action.CHANGE_TEAM: ("POWA", "POWA"),
+    Action.CHANGE_WEBHOOK: ("POWA", "POWA"),
     Action.READ_ORGANISING: ("VOWA", "VOWA"),
     Action.ORGANISE: ("OWA", "OWA"),
     Action.READ_PEOPLE: ("VOWA", "VOWA"),
