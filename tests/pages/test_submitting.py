@@ -234,7 +234,9 @@ def test_an_archive_that_waits_says_whether_it_is_being_checked(scene: Scene) ->
 
     def shown(until: datetime | None) -> tuple[bool, bool]:
         with scene.platform.transaction() as session:
-            session.execute(waiting.values(state=UploadState.RECEIVED, report=None, valid=None, check_until=until))
+            session.execute(
+                waiting.values(state=UploadState.RECEIVED, report=None, valid=None, check_until=until)
+            )
         text = plain(scene.ash.get(page))
         return "The archive is being checked." in text, "Check again</button>" in text
 
