@@ -16,7 +16,7 @@ from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
 from app.intake.importing import TreeImport, import_tree
-from app.models import Disclosure, Phase
+from app.models import Disclosure, Phase, Upload, UploadState
 from app.platform import Platform
 from app.web.formats import size
 from tests.pages.conftest import Browser
@@ -29,6 +29,7 @@ OBJECTS = {"bird": 1, "boat": 1, "car": 4, "cat": 1, "cow": 1, "dog": 12}  # in 
 IMAGES = {image_set: tuple(f"{image_set}_{n}" for n in range(12)) for image_set in ("val", "test")}
 BOX = (1, 1, 10, 10)
 MIB = 1 << 20
+DAY = timedelta(days=1)
 
 
 @dataclass
@@ -227,6 +228,24 @@ def test_each_step_is_on_one_page_at_the_address_of_the_upload(scene: Scene) -> 
     assert ('id="upload"' in as_organiser, 'id="confirmation"' in as_organiser) == (False, False)
 
 
+def test_an_archive_that_waits_says_whether_it_is_being_checked(scene: Scene) -> None:
+    page = scene.upload()
+    waiting = update(Upload).where(Upload.id == page.rpartition("/")[2])
+
+    def shown(until: datetime | None) -> tuple[bool, bool]:
+        with scene.platform.transaction() as session:
+            session.execute(
+                waiting.values(state=UploadState.RECEIVED, report=None, valid=None, check_until=until)
+            )
+        text = plain(scene.ash.get(page))
+        return "The archive is being checked." in text, "Check again</button>" in text
+
+    now = datetime.now(UTC)
+    assert [shown(now + DAY), shown(now - DAY), shown(None)] == [(True, False), (False, True), (False, True)]
+    assert scene.ash.post(f"{page}/check").headers["location"] == page
+    assert 'id="confirm"' in plain(scene.ash.get(page))
+
+
 def plain(response: httpx2.Response) -> str:
     """The text of a page, with single spaces."""
     assert response.status_code == 200, response.text
@@ -251,9 +270,6 @@ def test_the_same_form_sent_twice_is_one_submission_and_an_edited_one_another(sc
     assert edited.headers["location"] != first.headers["location"]
     assert without_key.status_code == 409
     assert len(scene.submissions()) == 2
-
-
-DAY = timedelta(days=1)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from app.submissions.quotas import Holder, QuotaLine, QuotaUse
 from tests.rules.test_submissions import phase
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-HELD_OUT = replace(phase(), disclosure=Disclosure.CLASSES)
+HELD_OUT = replace(phase(), disclosure=Disclosure.CLASSES, quotas=(Quota(2, 7),))
 FOUND = {"number": 3, "task": "detection", "missing": ["dog", "sheep"]}
 LINE = QuotaLine("detection", 1, None, (QuotaUse(Holder.TEAM, Quota(2, 7), 1, NOW + timedelta(days=2)),), 0)
 
@@ -88,7 +88,7 @@ def test_each_competition_and_extra_slots_are_said() -> None:
 
 @pytest.mark.parametrize("disclosure", Disclosure)
 def test_every_policy_says_what_one_will_see(disclosure: Disclosure) -> None:
-    said = " ".join(say(replace(HELD_OUT, disclosure=disclosure), [], ()))
+    said = " ".join(say(replace(HELD_OUT, disclosure=disclosure, quotas=()), [], ()))
 
     assert ("a newer one takes its place" in said) == (disclosure is Disclosure.FULL)
     assert "You see" in said
