@@ -63,6 +63,7 @@ class NewInvitations(BaseModel):
             min_length=1,
             max_length=MOST_INVITATIONS,
             description="e-mail addresses, and domains such as @example.org, of confirmed addresses",
+            examples=[["name@example.org", "@lab.example.org"]],
         ),
     ]
 
