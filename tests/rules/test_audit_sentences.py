@@ -55,6 +55,8 @@ def test_every_action_that_is_recorded_has_a_sentence_and_no_other() -> None:
 def test_every_action_of_a_challenge_can_be_filtered() -> None:
     of_the_site = {
         "account",
+        "creation",
+        "creator",
         "job",
         "person",
         "provider",
