@@ -8,7 +8,7 @@ from types import MappingProxyType
 from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, Member, Role
+from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, Member, Role, Team
 
 
 class Action(enum.StrEnum):
@@ -447,6 +447,8 @@ def _visible_challenges(actor: Actor, *, in_lists: bool) -> Select[int]:
         found.append(Challenge.id.in_(actor.organises | actor.views))
     if actor.is_logged_in:
         own = select(Member.challenge_id).where(Member.user_id == actor.user_id)
+        if actor.viewed_team is not None:
+            own = select(Team.challenge_id).where(Team.id == actor.viewed_team)
         redeemed = select(InvitedPerson.challenge_id).where(InvitedPerson.user_id == actor.user_id)
         invited = and_(
             Challenge.visibility == ChallengeVisibility.INVITED,

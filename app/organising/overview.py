@@ -37,6 +37,7 @@ from app.platform import Platform
 from app.web.formats import plural
 
 LATEST = 8  # rows of the table
+MOST_COUNTED = 10_000  # uploads of the funnel, the latest ones
 LATEST_INVALID = 100  # uploads whose problems are counted
 RECENTLY = timedelta(days=30)  # how far back they go
 MOST_PROBLEMS = 8
@@ -121,6 +122,11 @@ class Funnel:
     submitted: int
     scored: int
     public: int
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether older uploads were not counted."""
+        return self.uploads >= MOST_COUNTED
 
     @property
     def steps(self) -> tuple[tuple[str, int], ...]:
@@ -374,7 +380,14 @@ def challenge_overview(platform: Platform, actor: Actor, code: str) -> Challenge
 
 
 def _funnel(session: Session, phase_ids: Iterable[int]) -> Funnel:
-    ids = list(phase_ids)
+    """Count how far the latest uploads came, at most `MOST_COUNTED`, so that a page of a large challenge stays quick."""
+    latest = (
+        select(Upload.id, Upload.valid)
+        .where(Upload.phase_id.in_(list(phase_ids)))
+        .order_by(Upload.started_at.desc())
+        .limit(MOST_COUNTED)
+        .subquery()
+    )
     is_scored = Result.state == ResultState.SCORED
     reached = (
         select(
@@ -382,23 +395,22 @@ def _funnel(session: Session, phase_ids: Iterable[int]) -> Funnel:
             func.bool_or(is_scored).label("scored"),
             func.bool_or(is_scored & Method.public_at.is_not(None)).label("public"),
         )
+        .join(latest, latest.c.id == Submission.upload_id)
         .join(Method, Submission.method_id == Method.id)
         .join(Result, Result.submission_id == Submission.id)
-        .where(Submission.phase_id.in_(ids))
         .group_by(Submission.upload_id)
         .subquery()
     )
     statement = (
         select(
             func.count(),
-            func.count().filter(Upload.valid.is_(True)),
+            func.count().filter(latest.c.valid.is_(True)),
             func.count(reached.c.upload_id),
             func.count().filter(reached.c.scored),
             func.count().filter(reached.c.public),
         )
-        .select_from(Upload)
-        .outerjoin(reached, reached.c.upload_id == Upload.id)
-        .where(Upload.phase_id.in_(ids))
+        .select_from(latest)
+        .outerjoin(reached, reached.c.upload_id == latest.c.id)
     )
     return Funnel(*session.execute(statement).one())
 

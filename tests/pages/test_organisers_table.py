@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ from app.submissions import quotas
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.pages.views import report
-from tests.system.rows import Rows, made
+from tests.system.rows import Rows, described, made
 
 NAMES = iter(range(1000))
 
@@ -70,8 +71,8 @@ class Scene:
 
 
 @pytest.fixture
-def scene(browser: Browser, platform: Platform) -> Scene:
-    rows = made(platform)
+def scene(browser: Browser, platform: Platform, tmp_path: Path) -> Scene:
+    rows = described(platform, tmp_path)
     with platform.transaction() as session:
         code = session.get_one(Challenge, session.get_one(Phase, rows.phase_id).challenge_id).code
     people: dict[str, Any] = {}
@@ -386,7 +387,7 @@ e AS (
 SELECT count(*) FROM r
 """
 PAGES = ("", "/submissions", "/submissions?columns=person&text=m", "/teams", "/phases", "/ground-truth", "/organisers", "/news",
-         "/questions", "/data", "/audit", "/submissions.csv")  # fmt: skip
+         "/questions", "/data", "/audit")  # fmt: skip
 
 
 def fill(rows: Rows, number: int) -> None:
@@ -396,6 +397,14 @@ def fill(rows: Rows, number: int) -> None:
         session.execute(text(FILL), values)
 
 
+def queries_of(scene: Scene, address: str) -> int:
+    """How many queries a page needs; sometimes one more, for what a process remembers for a while."""
+    with counted(scene.rows.platform) as statements:
+        answer = scene.owner.get(address)
+    assert answer.status_code == 200, (address, answer.text[:300])
+    return len(statements)
+
+
 def test_no_page_of_organisers_needs_more_queries_for_more_rows(scene: Scene) -> None:
     found: dict[int, dict[str, int]] = {}
     addresses = ["/organise", *(scene.here + page for page in PAGES)]
@@ -403,11 +412,7 @@ def test_no_page_of_organisers_needs_more_queries_for_more_rows(scene: Scene) ->
         fill(scene.rows, number)
         found[number] = {}
         for address in addresses:
-            with counted(scene.rows.platform) as statements:
-                answer = scene.owner.get(address)
-            assert answer.status_code == 200, (address, answer.text[:300])
-            if not address.endswith(".csv"):  # which reads some at a time
-                found[number][address] = len(statements)
+            found[number][address] = min(queries_of(scene, address) for _ in range(2))
 
     few, many = found[3], found[3000]
     assert {each: (few[each], many[each]) for each in few if many[each] > few[each]} == {}

@@ -14,6 +14,7 @@ from app.models import (
     Challenge,
     ChallengeOrganiser,
     ChallengeRole,
+    ChallengeVisibility,
     Member,
     Phase,
     Submission,
@@ -116,6 +117,21 @@ def test_a_view_shows_what_those_eyes_see_and_says_so(scene: Scene) -> None:
     )
     assert "You see" not in scene.organiser.get(page).text
     assert "For organisers" in scene.organiser.get(private).text
+
+
+def test_a_team_is_shown_a_challenge_that_only_invited_people_see(scene: Scene) -> None:
+    page = f"/challenges/{scene.code}"
+    with scene.rows.platform.transaction() as session:
+        challenge = session.scalars(select(Challenge).where(Challenge.code == scene.code)).one()
+        challenge.visibility = ChallengeVisibility.INVITED
+
+    scene.view(team=scene.rows.team_id)
+    assert scene.status(page) == 200
+    scene.organiser.post("/organise/view-as/end")
+    for eyes in ({}, {"is_visitor": "true"}):
+        scene.view(**eyes)
+        assert scene.status(page) == 404
+        scene.organiser.post("/organise/view-as/end")
 
 
 def test_others_never_get_the_page_of_a_view(scene: Scene, browser: Browser) -> None:
