@@ -15,8 +15,8 @@ from app.boards import comparison_api, comparison_pages
 from app.boards import pages as boards_pages
 from app.boards import team_api as boards_team_api
 from app.boards import team_pages as boards_team_pages
-from app.challenges import api as challenges_api
 from app.challenges import (
+    answer_pages,
     data_api,
     data_pages,
     example_pages,
@@ -26,6 +26,7 @@ from app.challenges import (
     visibility_api,
     visibility_pages,
 )
+from app.challenges import api as challenges_api
 from app.challenges import pages as challenges_pages
 from app.core import logs
 from app.core.problems import problem_responses
@@ -42,7 +43,7 @@ from app.intake import pages as intake_pages
 from app.jobs.sandbox import warm_up
 from app.notifications import api as notifications_api
 from app.notifications import pages as notifications_pages
-from app.notifications import webhook_api, webhook_pages
+from app.notifications import thread_api, thread_pages, webhook_api, webhook_pages
 from app.operations import (
     administration_api,
     administration_pages,
@@ -135,6 +136,7 @@ API = (
     visibility_api.router,
     data_api.router,
     intake_api.router,
+    thread_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,
@@ -166,6 +168,8 @@ PAGES = (
     text_pages.router,
     news_pages.router,
     visibility_pages.router,
+    answer_pages.router,
+    thread_pages.router,
     login_pages.router,
     second_factor_pages.router,
     openid_pages.router,

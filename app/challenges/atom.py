@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
 
-from app.challenges.news import AnnouncementView, Feed
+from app.challenges.news import Feed, FeedEntry
 from app.web.markdown import markdown
 
 MEDIA_TYPE: Final = "application/atom+xml; charset=utf-8"
@@ -25,20 +25,21 @@ def atom(feed: Feed, site: str, address: str, own_path: str) -> bytes:
     _link(root, "alternate", f"{address}{feed.path}", "text/html")
     author = SubElement(root, f"{{{ATOM}}}author")
     _text(author, "name", feed.title or site)
-    for each in feed.announcements:
+    for each in feed.entries:
         _entry(root, each, address, is_named=not feed.title)
     written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return written
 
 
-def _entry(root: Element, each: AnnouncementView, address: str, *, is_named: bool) -> None:
+def _entry(root: Element, each: FeedEntry, address: str, *, is_named: bool) -> None:
     entry = SubElement(root, f"{{{ATOM}}}entry")
     _text(entry, "id", each.public_id.urn)
     _text(entry, "title", f"{each.challenge_title}: {each.title}" if is_named else each.title)
     _text(entry, "published", _moment(each.created_at))
     _text(entry, "updated", _moment(each.updated_at))
-    _link(entry, "alternate", f"{address}/challenges/{each.challenge}/news#news-{each.id}", "text/html")
-    _text(entry, "content", str(markdown(each.text, each.challenge, 3)), type="html")
+    _link(entry, "alternate", f"{address}/challenges/{each.challenge}/news#{each.anchor}", "text/html")
+    content = "<hr>\n".join(markdown(text, each.challenge, 3) for text in each.texts)
+    _text(entry, "content", content, type="html")
 
 
 def _text(parent: Element, name: str, text: str, **attributes: str) -> None:

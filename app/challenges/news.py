@@ -1,4 +1,7 @@
-"""News of challenges: announcements that organisers write, and those by which changes of a phase announce themselves."""
+"""News of challenges: announcements that organisers write, and those by which changes of a phase announce themselves.
+
+Published answers to questions (`answers.py`) stand beside them, on the page and in feeds.
+"""
 
 import uuid
 from collections.abc import Iterator
@@ -6,11 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, Protocol, Unpack
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges
+from app.challenges import answers, challenges
+from app.challenges.answers import AnswerView
 from app.challenges.challenges import PhaseView
 from app.challenges.rules import date_in_words
 from app.challenges.terms import require_organiser
@@ -28,6 +33,10 @@ from app.web.formats import duration, plural
 from app.web.markdown import LONGEST
 
 PAGE: Final = 20  # announcements
+AnswersBefore = Annotated[
+    int | None,
+    Query(ge=1, le=2**63 - 1, description="`next_answers` of the previous page: only published answers"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +62,19 @@ class AnnouncementView:
 
 @dataclass(frozen=True, slots=True)
 class NewsView:
-    """A page of a challenge's news, newest first; `next` is the `before` of the following page."""
+    """A page of a challenge's news, newest first; `next` is the `before` of the following page.
+
+    answers: questions that were published with their answers, on the first page and on pages of their own; `next_answers` is
+    the `answers_before` of the following one.
+    """
 
     challenge: str
     title: str
     announcements: tuple[AnnouncementView, ...]
     next: int | None
     phases: tuple[PhaseView, ...] = ()
+    answers: tuple[AnswerView, ...] = ()
+    next_answers: int | None = None
 
 
 class NewAnnouncement(BaseModel):
@@ -198,15 +213,24 @@ def _view(row: Announcement, code: str, title: str) -> AnnouncementView:
     )  # fmt: skip
 
 
-def news_page(platform: Platform, code: str, before: int | None = None) -> NewsView:
-    """Load a page of a challenge's news. Raises NotFoundError."""
+def news_page(
+    platform: Platform, code: str, before: int | None = None, answers_before: int | None = None
+) -> NewsView:
+    """Load a page of a challenge's news: the first has both kinds, the following ones have one. Raises NotFoundError."""
     with platform.snapshot() as session:
         challenge = challenges.challenge_of(session, code)
         if challenge is None:
             raise NotFoundError(f"there is no challenge {code!r}")
-        rows = newest(session, code, PAGE, before)
+        rows = newest(session, code, PAGE, before) if answers_before is None else RowPage[AnnouncementView]()
+        answered = (
+            answers.newest(session, _of_challenge(code), PAGE, answers_before)
+            if before is None
+            else RowPage[AnswerView]()
+        )
         phases = tuple(challenges.phases_of(session, code))
-    return NewsView(challenge.code, challenge.title, rows.rows, rows.next, phases)
+    return NewsView(
+        challenge.code, challenge.title, rows.rows, rows.next, phases, answered.rows, answered.next
+    )
 
 
 def editable_news(platform: Platform, actor: Actor, code: str, before: int | None = None) -> NewsView:
@@ -295,16 +319,30 @@ def _record(session: Session, actor: Actor, action: str, row: Announcement, **va
 
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-FEED: Final = 50  # announcements in a feed
+FEED: Final = 50  # entries of a feed
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """An announcement or a published answer in a feed. anchor: on the page of news; texts: Markdown, one after the other."""
+
+    public_id: uuid.UUID
+    challenge: str
+    challenge_title: str
+    anchor: str
+    title: str
+    texts: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """The newest announcements of a challenge, or of all. updated_at: when the newest change was made."""
+    """The news of a challenge, or of all, newest first. updated_at: when the newest change was made."""
 
     title: str
     path: str  # of the page that it is the feed of
-    announcements: tuple[AnnouncementView, ...]
+    entries: tuple[FeedEntry, ...]
     updated_at: datetime
 
 
@@ -314,8 +352,26 @@ def feed(platform: Platform, code: str | None) -> Feed:
         challenge = challenges.challenge_of(session, code) if code is not None else None
         if code is not None and challenge is None:
             raise NotFoundError(f"there is no challenge {code!r}")
-        rows = newest(session, code, FEED).rows
+        announced = [_entry(row, f"news-{row.id}", row.text) for row in newest(session, code, FEED).rows]
+        answered = [
+            _entry(row, f"answer-{row.id}", row.question, row.answer)
+            for row in answers.newest(session, _of_challenge(code), FEED).rows
+        ]
         started = session.scalar(select(func.max(Challenge.created_at)).where(_of_challenge(code)))
-    updated = max((row.updated_at for row in rows), default=started or EPOCH)
+    entries = sorted((*announced, *answered), key=lambda entry: entry.created_at, reverse=True)[:FEED]
+    updated = max((entry.updated_at for entry in entries), default=started or EPOCH)
     title = challenge.title if challenge else ""
-    return Feed(title, f"/challenges/{code}/news" if challenge else "/", rows, updated)
+    return Feed(title, f"/challenges/{code}/news" if challenge else "/", tuple(entries), updated)
+
+
+def _entry(row: AnnouncementView | AnswerView, anchor: str, *texts: str) -> FeedEntry:
+    return FeedEntry(
+        row.public_id,
+        row.challenge,
+        row.challenge_title,
+        anchor,
+        row.title,
+        texts,
+        row.created_at,
+        row.updated_at,
+    )

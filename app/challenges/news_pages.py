@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.challenges import atom, news
 from app.challenges import rules as challenge_rules
-from app.challenges.news import NewAnnouncement
+from app.challenges.news import AnswersBefore, NewAnnouncement
 from app.core.access import Action
 from app.core.caching import Rendered, conditional_response
 from app.core.errors import ConflictError
@@ -37,14 +37,18 @@ def rules(request: Request, platform: ThePlatform, challenge: str) -> Response:
 
 @router.get("/challenges/{challenge}/news", dependencies=reading)
 def challenge_news(
-    request: Request, platform: ThePlatform, challenge: str, before: Before = None
+    request: Request,
+    platform: ThePlatform,
+    challenge: str,
+    before: Before = None,
+    answers_before: AnswersBefore = None,
 ) -> Response:
     """Show the news of a challenge."""
     return render_shared(
         request,
         "texts/news.html",
-        (challenge, before),
-        lambda: {"news": news.news_page(platform, challenge, before)},
+        (challenge, before, answers_before),
+        lambda: {"news": news.news_page(platform, challenge, before, answers_before)},
     )
 
 

@@ -115,7 +115,7 @@ def required_step(refusal: Refusal, phase: PhaseView, here: str) -> RequiredStep
             f"/challenges/{phase.challenge}/terms?next={quote(here)}",
         )
     if isinstance(refusal, TeamSuspended | TeamNotApproved):
-        return RequiredStep("Ask the organisers", refusal.message, "/teams")
+        return RequiredStep("Ask the organisers", refusal.message, f"/challenges/{phase.challenge}/ask")
     return RequiredStep(
         "Confirm your e-mail address", f"the annotation of {phase.image_set} is hidden", "/account/address"
     )

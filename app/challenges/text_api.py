@@ -2,9 +2,10 @@
 
 from fastapi import APIRouter
 
-from app.challenges import news, texts
+from app.challenges import answers, news, texts
 from app.challenges import rules as challenge_rules
-from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
+from app.challenges.answers import AnswerSheet, NewAnswer
+from app.challenges.news import AnnouncementView, AnswersBefore, NewAnnouncement, NewsView
 from app.challenges.rules import RulesView
 from app.challenges.texts import NewTexts, TextSheet
 from app.core.access import Action
@@ -21,9 +22,11 @@ def rules(platform: ThePlatform, challenge: str) -> RulesView:
 
 
 @router.get("/challenges/{challenge}/news", tags=["challenges"], dependencies=[requires(Action.READ_PUBLIC)])
-def challenge_news(platform: ThePlatform, challenge: str, before: Before = None) -> NewsView:
-    """Return the announcements of a challenge, newest first."""
-    return news.news_page(platform, challenge, before)
+def challenge_news(
+    platform: ThePlatform, challenge: str, before: Before = None, answers_before: AnswersBefore = None
+) -> NewsView:
+    """Return the announcements of a challenge and the answers that its organisers have published, newest first."""
+    return news.news_page(platform, challenge, before, answers_before)
 
 
 @router.post(
@@ -62,6 +65,34 @@ def edit(
 def delete(platform: ThePlatform, actor: CurrentActor, challenge: str, announcement_id: int) -> None:
     """Delete an announcement."""
     news.delete(platform, actor, challenge, announcement_id)
+
+
+@router.get(
+    "/organise/threads/{thread_id}/answer", tags=["organisers"], dependencies=[requires(Action.ORGANISE)]
+)
+def answer(platform: ThePlatform, actor: CurrentActor, thread_id: int) -> AnswerSheet:
+    """Return what is published of a question to the organisers, or the texts that it could be published with."""
+    return answers.answer_sheet(platform, actor, thread_id)
+
+
+@router.put(
+    "/organise/threads/{thread_id}/answer", tags=["organisers"], dependencies=[requires(Action.ORGANISE)]
+)
+def publish_answer(platform: ThePlatform, actor: CurrentActor, thread_id: int, new: NewAnswer) -> AnswerSheet:
+    """Publish a question with its answer, or change what is published. Nothing but these texts becomes public."""
+    answers.publish(platform, actor, thread_id, new)
+    return answers.answer_sheet(platform, actor, thread_id)
+
+
+@router.delete(
+    "/organise/threads/{thread_id}/answer",
+    status_code=204,
+    tags=["organisers"],
+    dependencies=[requires(Action.ORGANISE)],
+)
+def unpublish_answer(platform: ThePlatform, actor: CurrentActor, thread_id: int) -> None:
+    """Delete what is published of a question."""
+    answers.unpublish(platform, actor, thread_id)
 
 
 @router.get(

@@ -32,6 +32,9 @@ class Action(enum.StrEnum):
     READ_TEAM = "team.read"
     JOIN_TEAM = "team.join"
     CHANGE_TEAM = "team.change"
+    ASK = "thread.ask"  # the organisers of any challenge
+    READ_THREAD = "thread.read"
+    REPLY = "thread.reply"
     READ_ORGANISING = (
         "challenge.read_organising"  # the organisers' pages, without what only organisers may see
     )
@@ -194,6 +197,9 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.READ_TEAM: {State.PRIVATE: _READERS, State.PUBLIC: frozenset({Relation.ANYBODY})},
     Action.JOIN_TEAM: _always(Relation.PERSON),
     Action.CHANGE_TEAM: _always(*_TEAM),
+    Action.ASK: _always(Relation.PERSON),
+    Action.READ_THREAD: _always(*_TEAM),
+    Action.REPLY: _always(Relation.MEMBER),
     Action.READ_ORGANISING: _always(Relation.VIEWER, Relation.ORGANISER),
     Action.CHANGE_WEBHOOK: _always(*_TEAM),
     Action.ORGANISE: _always(Relation.ORGANISER),
@@ -218,6 +224,7 @@ _READING = frozenset(
         Action.READ_ARCHIVE,
         Action.READ_SUBMISSION,
         Action.READ_TEAM,
+        Action.READ_THREAD,
     }
 )
 _ORGANISING = _READING | {
@@ -243,6 +250,8 @@ SCOPES: Mapping[Scope, frozenset[Action]] = {
         Action.JOIN_TEAM,
         Action.CHANGE_TEAM,
         Action.MANAGE_NOTIFICATIONS,
+        Action.ASK,
+        Action.REPLY,
     },
     Scope.ORGANISE: _ORGANISING,
     Scope.ADMIN: _ORGANISING | {Action.READ_STORAGE, Action.MANAGE_JOBS, Action.MANAGE_SITE},

@@ -502,6 +502,33 @@ class TooManyQuestions(Refusal):
     field = "text"
 
 
+class AskingOff(Refusal):
+    """The organisers of the challenge take no questions on this server; the message says where they do, if anywhere."""
+
+    code = "asking-off"
+    status = 409
+    title = "No questions here"
+
+
+class MessageLimit(Refusal):
+    """Only so many messages are accepted in a time. The Retry-After header has the seconds until the next is."""
+
+    code = "message-limit"
+    status = 429
+    title = "Too many requests"
+
+
+class NamesAsker(Refusal):
+    """What would be published contains names of the team that asked; the message lists them. Remove them, or send
+    `names_may_stay`.
+    """
+
+    code = "names-asker"
+    status = 409
+    title = "Names the team"
+    field = "names_may_stay"
+
+
 class NoLink(Refusal):
     """A result can have anonymous links while it has a score and its method is not public, ten at most."""
 

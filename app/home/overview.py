@@ -8,7 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges, terms, texts
+from app.challenges import asking, challenges, terms, texts
+from app.challenges.asking import Asking
 from app.challenges.challenges import PhaseState, PhaseView
 from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
@@ -82,6 +83,7 @@ class OwnView:
     quotas: tuple[OwnQuota, ...]
     has_contact: bool
     contact: str
+    asking: Asking
 
 
 def overview(
@@ -208,6 +210,7 @@ def own_view(platform: Platform, actor: Actor, code: str) -> OwnView:
             _quotas(session, actor, phases) if is_own else (),
             bool(contact),
             contact if is_own else "",
+            asking.asking_of(session, challenge.id),
         )
 
 

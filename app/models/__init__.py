@@ -69,6 +69,7 @@ from app.models.submissions import (
 )
 from app.models.table import (
     Approval,
+    AskingPlace,
     Audience,
     Base,
     ChallengeRole,
@@ -82,6 +83,7 @@ from app.models.table import (
     IntakeRole,
     IntakeState,
     JobKind,
+    MessageAudience,
     PhaseMoment,
     QuestionKind,
     Queue,
@@ -90,10 +92,19 @@ from app.models.table import (
     RunState,
     Service,
     ServicePart,
+    ThreadState,
     UploadState,
 )
 from app.models.teams import Invitation, Member, Team
 from app.models.texts import Announcement, ChallengePage, Site
+from app.models.threads import (
+    AskingRule,
+    PublishedAnswer,
+    ReceivedMessage,
+    TeamMessage,
+    Thread,
+    ThreadMessage,
+)
 
 __all__ = [
     "Announcement",
@@ -102,6 +113,8 @@ __all__ = [
     "ApiToken",
     "Approval",
     "Artefact",
+    "AskingPlace",
+    "AskingRule",
     "Audience",
     "AuditRecord",
     "Base",
@@ -151,6 +164,7 @@ __all__ = [
     "MailRequest",
     "MailedNotification",
     "Member",
+    "MessageAudience",
     "Method",
     "MethodChange",
     "Notice",
@@ -165,11 +179,13 @@ __all__ = [
     "PictureSource",
     "ProviderLogin",
     "Publication",
+    "PublishedAnswer",
     "PublishedChallenge",
     "Question",
     "QuestionKind",
     "Queue",
     "Quota",
+    "ReceivedMessage",
     "RecoveryCode",
     "Rescore",
     "Result",
@@ -187,8 +203,12 @@ __all__ = [
     "Sketch",
     "Submission",
     "Team",
+    "TeamMessage",
     "Terms",
     "TermsAcceptance",
+    "Thread",
+    "ThreadMessage",
+    "ThreadState",
     "TruthKey",
     "Upload",
     "UploadState",

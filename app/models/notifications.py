@@ -9,7 +9,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Challenge, Phase
 from app.models.people import User
-from app.models.table import Base, EventKind, key_column, now_column
+from app.models.table import (
+    Base,
+    EventKind,
+    key_column,
+    now_column,
+)
 from app.models.teams import Team
 
 

@@ -230,6 +230,31 @@ class ServicePart(enum.StrEnum):
     SCORING = "scoring"
 
 
+class AskingPlace(enum.StrEnum):
+    """Where the organisers of a challenge are asked."""
+
+    HERE = "here"
+    FORUM = "forum"  # on another site
+    NOWHERE = "nowhere"
+
+
+class ThreadState(enum.StrEnum):
+    """Whose turn it is in a question to the organisers."""
+
+    OPEN = "open"  # the organisers'
+    ANSWERED = "answered"
+    CLOSED = "closed"  # by an organiser: it takes no more messages
+
+
+class MessageAudience(enum.StrEnum):
+    """The teams to which organisers send a message; only those that have members."""
+
+    ALL = "all teams"
+    NOT_SUBMITTED = "uploaded only"  # to a phase, without submitting anything to it
+    RESULT = "have a result"  # in a competition of a phase, scored or on its way
+    TEAM = "one team"
+
+
 class Service(enum.StrEnum):
     """Kinds of processes that send heartbeats."""
 
@@ -275,6 +300,9 @@ TYPES: dict[Any, Any] = {
             FileKind,
             Audience,
             Queue,
+            AskingPlace,
+            ThreadState,
+            MessageAudience,
             Service,
         )
     },

@@ -44,6 +44,7 @@ from app.models import (
     Result,
     Run,
     Team,
+    ThreadMessage,
     Upload,
     User,
 )
@@ -154,6 +155,7 @@ class _Row:
     news: Announcement | None
     method: str | None
     upload: uuid.UUID | None
+    message: str | None
 
     @property
     def scope(self) -> Scope:
@@ -163,6 +165,7 @@ class _Row:
 
 _FACTS: Final = (
     Event, Challenge.code, Challenge.title, Phase.image_set, Phase.closes_at, Team, User.name, Announcement, Method.name, Upload.id,
+    ThreadMessage.text,
 )  # fmt: skip
 
 
@@ -176,6 +179,7 @@ def _with_facts(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]
         .outerjoin(Announcement, Announcement.id == _detail("announcement", BigInteger(), EventKind.ANNOUNCEMENT))
         .outerjoin(Method, Method.id == _detail("method", BigInteger(), EventKind.PUBLISHED))
         .outerjoin(Upload, Upload.id == _detail("upload", Uuid(), EventKind.INVALID))
+        .outerjoin(ThreadMessage, ThreadMessage.id == _detail("message", BigInteger(), EventKind.QUESTION, EventKind.ANSWER))
     )  # fmt: skip
 
 
@@ -189,9 +193,9 @@ def line_of_event(session: Session, event_id: int) -> Line:
     )
 
 
-def _detail(name: str, kind_of_column: Any, kind: EventKind) -> ColumnElement[Any]:
-    """A detail of events of one kind; null for others, which may mean something else by its name."""
-    return case((Event.kind == kind, cast(Event.details[name].astext, kind_of_column)))
+def _detail(name: str, kind_of_column: Any, *kinds: EventKind) -> ColumnElement[Any]:
+    """A detail of events of these kinds; null for others, which may mean something else by its name."""
+    return case((Event.kind.in_(kinds), cast(Event.details[name].astext, kind_of_column)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +246,7 @@ def _facts(row: _Row, outcomes: dict[int, _Outcome]) -> Facts:
         news=NewsFacts(row.news.title, row.news.text) if row.news else None,
         method=outcome.method if outcome else row.method or "",
         has_upload=row.upload is not None,
+        message=row.message,
         results=outcome.results if outcome else (),
     )
 

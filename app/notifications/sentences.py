@@ -57,6 +57,7 @@ class Facts:
     news: NewsFacts | None = None
     method: str = ""
     has_upload: bool = False
+    message: str | None = None  # Markdown, what somebody wrote
     results: tuple[ResultFacts, ...] = ()
 
     @property
@@ -298,7 +299,9 @@ def _titled(beginning: str) -> Callable[[Facts], Line]:
         words = beginning.format(challenge=facts.challenge_title, team=facts.team_name)
         title = facts.details.get("title")
         sentence = f"{words}: {title}" if title else words
-        return Line(sentence, facts.details.get("path") or facts.page, facts.details.get("text"))
+        return Line(
+            sentence, facts.details.get("path") or facts.page, facts.message or facts.details.get("text")
+        )
 
     return write
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Row, distinct, func, literal, select
+from sqlalchemy import distinct, func, literal, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
@@ -30,7 +30,7 @@ from app.models import (
     Team,
     Upload,
 )
-from app.notifications import mailing
+from app.notifications import mailing, threads
 from app.organising import extending
 from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
 from app.platform import Platform
@@ -236,11 +236,14 @@ def load_overview(
 
 
 def needs_of(
-    code: str, phases: Iterable[OrganiserPhase], waiting_teams: int, mail: MailState
+    code: str, phases: Iterable[OrganiserPhase], waiting_teams: int, mail: MailState, open_threads: int
 ) -> tuple[Need, ...]:
     """Return what waits for an organiser, what keeps people from submitting first."""
     here = f"/organise/challenges/{code}"
     found = [need for row in phases for need in _needs_of_phase(here, row)]
+    if open_threads:
+        title = f"{plural(open_threads, 'question')} of teams"
+        found.append(Need(title, "", f"{here}/threads?state=open", "Answer"))
     if waiting_teams:
         title = (
             f"{waiting_teams} teams wait for approval" if waiting_teams > 1 else "1 team waits for approval"
@@ -316,35 +319,43 @@ def cards(platform: Platform, actor: Actor) -> Cards:
     """Return the challenges that the actor organises or views, with what needs them."""
     with platform.snapshot() as session:
         theirs = rows_for(actor, Action.READ_ORGANISING, challenge=Challenge.id)
-        statement = select(Challenge.id, Challenge.code, Challenge.title).where(theirs)
-        listed = session.execute(statement.order_by(Challenge.id.desc())).all()
+        listed = session.scalars(select(Challenge).where(theirs).order_by(Challenge.id.desc())).all()
         found = load_overview(session, challenges.read_phases(session, actor))
         teams, mail = _teams(session, [each.id for each in listed]), _mail_states(session)
+        asked = _open_threads(session, actor, [each.id for each in listed])
     return Cards(
-        tuple(_card(actor, each, found.phases, teams.get(each.id, (0, 0)), mail(each.id)) for each in listed),
+        tuple(
+            _card(actor, each, found.phases, teams.get(each.id, (0, 0)), mail(each.id), asked.get(each.id, 0))
+            for each in listed
+        ),
         found.lacks_worker,
     )
 
 
+def _open_threads(session: Session, actor: Actor, challenge_ids: Iterable[int]) -> dict[int, int]:
+    """Count the questions of teams that wait for an answer in the challenges that the actor organises, not only views."""
+    return threads.count_open(session, [each for each in challenge_ids if actor.organises_challenge(each)])
+
+
 def _card(
     actor: Actor,
-    challenge: Row[int, str, str],
+    challenge: Challenge,
     phases: Sequence[OrganiserPhase],
     teams: tuple[int, int],
     mail: MailState,
+    open_threads: int,
 ) -> Card:
-    challenge_id, code, title = challenge.tuple()
-    own = [row for row in phases if row.phase.challenge_id == challenge_id]
+    own = [row for row in phases if row.phase.challenge_id == challenge.id]
     total, waiting = teams
     return Card(
-        code=code,
-        title=title,
-        is_viewed=actor.views_challenge(challenge_id),
+        code=challenge.code,
+        title=challenge.title,
+        is_viewed=actor.views_challenge(challenge.id),
         phases=tuple(row.phase for row in own),
         teams=total,
         results=sum(row.results for row in own),
         queued=sum(row.queued + row.running for row in own),
-        needs=needs_of(code, own, waiting, mail),
+        needs=needs_of(challenge.code, own, waiting, mail, open_threads),
     )
 
 
@@ -363,13 +374,14 @@ def challenge_overview(platform: Platform, actor: Actor, code: str) -> Challenge
         phases = {each.id: each for each in challenges.phases_of(session, code)}
         found = load_overview(session, phases.values())
         total, waiting = _teams(session, [challenge.id]).get(challenge.id, (0, 0))
+        asked = _open_threads(session, actor, [challenge.id]).get(challenge.id, 0)
         latest = load_rows(session, actor, phases, statement_of(challenge.id, TableQuery(), (), None, LATEST))
         return ChallengeOverview(
             code=challenge.code,
             title=challenge.title,
             is_viewed=actor.views_challenge(challenge.id),
             phases=found.phases,
-            needs=needs_of(challenge.code, found.phases, waiting, _mail_states(session)(challenge.id)),
+            needs=needs_of(challenge.code, found.phases, waiting, _mail_states(session)(challenge.id), asked),
             funnel=_funnel(session, phases),
             teams=total,
             workers=_workers(session),

@@ -55,6 +55,7 @@ from app.models import (
     ResultState,
     Submission,
     Team,
+    Thread,
     Upload,
     User,
 )
@@ -414,9 +415,16 @@ def move_uploads(session: Session, user_id: int, challenge_id: int, team_id: int
     session.execute(update(Upload).where(*_unconfirmed(user_id, challenge_id)).values(team_id=team_id))
 
 
+def has_uploads(session: Session, team_id: int) -> bool:
+    """Whether a team has uploads or methods, so that its name stands beside something that it made."""
+    used = (select(each.id).where(each.team_id == team_id).exists() for each in (Upload, Method))
+    return bool(session.scalar(select(or_(*used))))
+
+
 def delete_if_unused(session: Session, team_id: int) -> bool:
-    """Delete a team without members, methods, and uploads. Return whether it was deleted."""
-    used = [select(each.team_id).where(each.team_id == team_id).exists() for each in (Member, Method, Upload)]
+    """Delete a team without members, methods, uploads, and questions to organisers. Return whether it was deleted."""
+    tables = (Member, Method, Upload, Thread)
+    used = [select(each.team_id).where(each.team_id == team_id).exists() for each in tables]
     unused = delete(Team).where(Team.id == team_id, and_(*(~each for each in used)))
     return session.scalar(unused.returning(Team.id)) is not None
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import reduce
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import Column, ColumnElement, Select, and_, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
@@ -52,6 +52,8 @@ from app.models import (
     Team,
     Terms,
     TermsAcceptance,
+    Thread,
+    ThreadMessage,
     Upload,
     User,
 )
@@ -60,6 +62,7 @@ from app.people.sessions import can_log_in, check_owner
 from app.platform import Platform
 from app.results import withdrawing
 from app.submissions.methods import NAMES_PEOPLE
+from app.web.forms import HttpsOrBlank
 
 # left out of an export for a token: how to log in to the account, and what was done with it
 NOT_FOR_TOKENS = frozenset(
@@ -128,22 +131,7 @@ def erased_name(team_id: int, taken: Iterable[str]) -> str:
     return next(name for name in names if name not in known)
 
 
-_ADDRESS = TypeAdapter(HttpUrl)
-
 PersonName = Annotated[str, Field(min_length=2, max_length=80, description="as shown to others"), Visible]
-
-
-def _homepage(text: str) -> str:
-    if text:
-        message = "must be an address that begins with https://"
-        try:
-            address = _ADDRESS.validate_python(text)
-        except ValidationError as error:
-            raise ValueError(message) from error
-        # the part before an @ looks like the host but is not
-        if address.scheme != "https" or address.username or address.password:
-            raise ValueError(message)
-    return text
 
 
 def _orcid(text: str) -> str:
@@ -157,7 +145,7 @@ class Profile(BaseModel):
 
     name: PersonName
     affiliation: Annotated[str, Field(max_length=200, pattern="^[^\0]*$")] = ""
-    homepage: Annotated[str, Field(max_length=300), AfterValidator(_homepage)] = ""
+    homepage: Annotated[HttpsOrBlank, Field(max_length=300)] = ""
     orcid: Annotated[str, Field(max_length=60), AfterValidator(_orcid)] = ""
 
 
@@ -371,6 +359,12 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
     yield "mail_choices", select(
         func.row_number().over(order_by=MailChoice.kind).label("id"), MailChoice.kind, MailChoice.by_mail
     ).where(MailChoice.user_id == user_id)  # fmt: skip
+    yield "threads", select(
+        Thread.id, Challenge.code.label("challenge"), Thread.title, Thread.state, Thread.created_at
+    ).join(Challenge, Challenge.id == Thread.challenge_id).where(Thread.asked_by == user_id)  # fmt: skip
+    yield "thread_messages", select(
+        ThreadMessage.id, ThreadMessage.thread_id.label("thread"), ThreadMessage.text, ThreadMessage.created_at
+    ).where(ThreadMessage.author_id == user_id)  # fmt: skip
     yield "actions", select(AuditRecord.id, AuditRecord.at, AuditRecord.action, AuditRecord.subject).where(
         AuditRecord.user_id == user_id
     )  # fmt: skip
@@ -495,8 +489,8 @@ def _delete(session: Session, settings: LoginSettings, user_id: int, results: Re
         return
     alone = own_teams(session, user_id)
     teams.leave_every_team(session, user_id)
-    if results is ResultsChoice.ERASE:
-        for team_id in alone:
+    for team_id in alone:
+        if results is ResultsChoice.ERASE or not teams.has_uploads(session, team_id):
             erase_team(session, team_id, erased_name(team_id, team_names(session, team_id)))
     mail.notify_owner(session, MailTemplate.ACCOUNT_DELETED, user)
     erase_person(session, user)

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from app.challenges import asking
 from app.core.access import Action
 from app.core.paging import Before
 from app.core.rate_limits import Limited
@@ -55,7 +56,8 @@ def submission(
     asked = DetailRequest(competition, tuple(class_name))
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
     mark_as_of(request, view.challenge)
-    return render(request, "submissions/submission.html", **context(view, detail, asked))
+    place = asking.asking(platform, view.challenge) if view.is_member else None
+    return render(request, "submissions/submission.html", asking=place, **context(view, detail, asked))
 
 
 def context(

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges import challenges, terms, texts
+from app.challenges import asking, challenges, terms, texts
+from app.challenges.asking import Asking
 from app.challenges.challenges import (
     PhaseView,
     description_of,
@@ -104,6 +105,7 @@ class SubmitPage:
     largest: int
     limits: Limits
     contact: str  # of the organisers
+    asking: Asking  # where they are asked
     steps: tuple[RequiredStep, ...] = ()
     can_upload: bool = True
     upload: UploadView | None = None
@@ -152,6 +154,7 @@ def _page(
         quota = quotas.lines(session, actor, phase)
         can_upload = not terms.refusals_of_upload(session, actor, phase)
         contact = texts.contact_of(session, phase.challenge_id)
+        place = asking.asking_of(session, phase.challenge_id)
     return SubmitPage(
         phase=phase,
         competitions=tuple(
@@ -161,6 +164,7 @@ def _page(
         largest=largest_archive(phase, platform.settings.max_upload),
         limits=description_of(platform.descriptions, phase.description_key).limits,
         contact=contact,
+        asking=place,
         steps=steps,
         can_upload=can_upload,
         upload=upload,

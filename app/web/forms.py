@@ -1,10 +1,10 @@
 """HTML forms: the submitted values of an API model's fields, and error messages for fields."""
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, HttpUrl, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from starlette.datastructures import FormData, UploadFile
 
@@ -55,6 +55,24 @@ def file_of(sent: FormData, name: str) -> UploadFile | None:
 
 # an optional field: a form sends "" where a program sends null
 OrBlank = Annotated[Value | None, BeforeValidator(lambda value: None if value == "" else value)]
+
+_ADDRESS: Final = TypeAdapter(HttpUrl)
+
+
+def _https_or_blank(text: str) -> str:
+    if text:
+        message = "must be an address that begins with https://"
+        try:
+            address = _ADDRESS.validate_python(text)
+        except ValidationError as error:
+            raise ValueError(message) from error
+        # the part before an @ looks like the host but is not
+        if address.scheme != "https" or address.username or address.password:
+            raise ValueError(message)
+    return text
+
+
+HttpsOrBlank = Annotated[str, AfterValidator(_https_or_blank)]
 
 
 def values_of(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:

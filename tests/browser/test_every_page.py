@@ -30,7 +30,7 @@ PUBLIC = (
 PARTICIPANTS = (
     "/teams", "/teams/{team}", "/notifications", "/account/notifications", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
     "/account/address", "/account/creating", "/account/password", "/account/profile", "/account/delete",
-    "/uploads",
+    "/uploads", "/threads", "/challenges/sample/ask?upload={spoilt}",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
 ORGANISERS = (
@@ -51,6 +51,7 @@ ORGANISERS = (
     "/pictures/sample/val",
     "/organise/challenges/sample/news",
     "/organise/challenges/sample/teams",
+    "/organise/challenges/sample/threads",
     "/organise/challenges/sample/organisers",
     "/organise/challenges/sample/visibility",
     "/organise/phases/2",

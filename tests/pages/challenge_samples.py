@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from app.challenges.asking import Asking
 from app.challenges.challenges import PhaseState, PhaseView
 from app.challenges.texts import ChallengeTexts
 from app.figures.published import PublishedLine
@@ -28,11 +29,13 @@ from app.home.home import (
 )
 from app.home.overview import Overview, OwnQuota, OwnView, PhaseNumbers, Progress, steps_of
 from app.images.covers import Cover
+from app.models import AskingPlace
 from app.results.leaders import BoardSummary
 from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
 from tests.pages.method_views import RESULT
 from tests.pages.text_samples import QUOTA_LINE, WRITTEN
+from tests.pages.thread_samples import FORUM
 from tests.pages.views import NOW, PHASE, VAL
 
 CLOSED = replace(
@@ -141,9 +144,9 @@ def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:
     first = steps_of("VOC2007", Progress(), has_terms=False, submit_to=None)
     last = steps_of("VOC2007", everything, has_terms=True, submit_to="test")
     for own in (
-        OwnView("VOC2007", first, None, (), True, ""),
-        OwnView("VOC2007", last, EVIL, (OwnQuota("test", (QUOTA_LINE,)),), True, EVIL),
-        OwnView("VOC2007", last, None, (OwnQuota("test", ()),), False, ""),
+        OwnView("VOC2007", first, None, (), True, "", Asking()),
+        OwnView("VOC2007", last, EVIL, (OwnQuota("test", (QUOTA_LINE,)),), True, EVIL, FORUM),
+        OwnView("VOC2007", last, None, (OwnQuota("test", ()),), False, "", Asking(AskingPlace.NOWHERE)),
     ):
         yield "home/own_steps.html", {"own": own}
         yield "home/own_aside.html", {"own": own}

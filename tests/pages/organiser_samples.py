@@ -70,7 +70,7 @@ ROWS = (
 
 
 def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
-    needs = needs_of("VOC2007", phases, 2, MailState(is_away=True, undelivered=3))
+    needs = needs_of("VOC2007", phases, 2, MailState(is_away=True, undelivered=3), 4)
     views = tuple(row.phase for row in phases)
     card = Card("VOC2007", EVIL, is_viewed=False, phases=views, teams=2, results=30, queued=1, needs=needs)
     idle = replace(card, is_viewed=True, needs=(), phases=())

@@ -300,6 +300,38 @@ def question_too_many(scene: Scene) -> Any:
         scene.run_sql("DELETE FROM question")
 
 
+QUESTION = {"title": "Why was I refused?", "text": "Why?"}
+
+
+def _organised(scene: Scene, method: str, path: str, **body: Any) -> Any:
+    """The response to an admin's program."""
+    headers = {"Authorization": f"Bearer {token_of_admin(scene.platform, 'admin@localhost', 'Admin')}"}
+    return scene.stranger.request(method, f"/api/v1/organise/{path}", json=body, headers=headers)
+
+
+def question_to_nobody(scene: Scene) -> Any:
+    """Ask where the organisers take no questions."""
+    _organised(scene, "PUT", "challenges/free/asking", place="nowhere")
+    try:
+        return scene.program.post("/api/v1/challenges/free/threads", json=QUESTION)
+    finally:
+        scene.run_sql("DELETE FROM asking_rule")
+
+
+def message_too_many(scene: Scene) -> Any:
+    asked = scene.program.post("/api/v1/challenges/free/threads", json=QUESTION)
+    messages = f"/api/v1/threads/{asked.json()['thread']['id']}/messages"
+    return [scene.program.post(messages, json={"text": f"More {number}"}) for number in range(10)][-1]
+
+
+def published_name(scene: Scene) -> Any:
+    """Publish a question with the name of its team."""
+    scene.run_sql("UPDATE thread_message SET created_at = created_at - interval '2 days'")
+    asked = scene.program.post("/api/v1/challenges/free/threads", json=QUESTION | {"title": "Another"})
+    answer = {"title": "Why?", "question": "Program asks why", "answer": "So"}
+    return _organised(scene, "PUT", f"threads/{asked.json()['thread']['id']}/answer", **answer)
+
+
 def suspended_team(scene: Scene) -> Any:
     """Confirm for a team that was suspended after the upload."""
     upload = scene.upload("free")

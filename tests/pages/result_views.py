@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from app.challenges.asking import Asking
 from app.results.analyses import AnalysisView, ClassErrors, ErrorRow, Level, SweepView
 from app.results.details import (
     EVERY,
@@ -77,4 +78,5 @@ def context(
         "query": "competition=3",
         "pause": 2,
         "etag": None,
+        "asking": Asking() if view.is_member else None,
     }

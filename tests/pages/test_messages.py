@@ -18,6 +18,7 @@ from tests.pages.provoking import (
     link_to_a_result_without_a_score,
     login_beyond_the_limit,
     login_while_others_log_in,
+    message_too_many,
     name_of_another_team,
     new_name_of_a_scored_method,
     one_result,
@@ -25,6 +26,8 @@ from tests.pages.provoking import (
     other_request_under_a_key,
     password_login_without_passwords,
     public_method_without_an_answer,
+    published_name,
+    question_to_nobody,
     question_too_many,
     registration_while_closed,
     removed_upload,
@@ -175,6 +178,16 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a question too many": (
         question_too_many, 409, "too-many-questions", "a challenge asks at most 20 questions",
+    ),
+    "a question where none are taken": (
+        question_to_nobody, 409, "asking-off", "the organisers take no questions here",
+    ),
+    "a message too many": (
+        message_too_many, 429, "message-limit",
+        r"you have sent 10 messages to organisers within 1 hour; the next is possible on .* UTC.*",
+    ),
+    "an answer that would name a team": (
+        published_name, 409, "names-asker", "the texts contain Program; remove this, or say that it may stay",
     ),
     "a team that is suspended": (
         suspended_team, 403, "team-suspended", "the team .* is suspended: shared accounts.*",

@@ -26,6 +26,7 @@ from app.organising.creating import Creator, CreatorsView, OwnRequest, RequestVi
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
 from scoring import Limits
 from tests.pages.drawn import EVIL
+from tests.pages.thread_samples import ANSWER
 from tests.pages.views import NOW, PHASE, VAL
 
 QUOTA_LINE = QuotaLine("detection", 1, NOW, (QuotaUse(Holder.TEAM, Quota(2, 7), 1, NOW),), 1)
@@ -59,6 +60,14 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "texts/rules.html", {"view": RulesView("VOC2007", EVIL, (), "", None, None)}
     for news in (
         NewsView("VOC2007", EVIL, (WRITTEN, AUTOMATIC), 7),
+        NewsView(
+            "VOC2007",
+            EVIL,
+            (WRITTEN,),
+            None,
+            answers=(ANSWER, replace(ANSWER, id=6, edited_at=None)),
+            next_answers=5,
+        ),
         NewsView("VOC2007", EVIL, (), None),
     ):
         yield "texts/news.html", {"news": news}

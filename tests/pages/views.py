@@ -20,6 +20,7 @@ from app.boards.rows import (
     segments,
 )
 from app.boards.selections import BoardQuery, TrainingData, column_groups
+from app.challenges.asking import Asking
 from app.challenges.challenges import PhaseState, PhaseView
 from app.core.access import Actor
 from app.evaluation.rescoring import RescoreView, UndecidedRun
@@ -326,6 +327,7 @@ def submitting(
         largest=1 << 30,
         limits=scoring.Limits(),
         contact=EVIL,
+        asking=Asking(),
         upload=view,
         confirmation=asked,
     )

@@ -50,7 +50,7 @@ def test_everyone_but_organisers_has_to_accept_the_newest_terms(
 
 
 @pytest.mark.parametrize("kind", [TeamSuspended, TeamNotApproved])
-def test_a_problem_with_the_team_leads_to_the_teams_page(kind: type[Refusal]) -> None:
+def test_a_problem_with_the_team_leads_to_the_organisers(kind: type[Refusal]) -> None:
     step = required_step(kind("the team is suspended"), PHASE, "/uploads/7")
 
-    assert (step.address, "the team is suspended") == ("/teams", step.reason)
+    assert (step.address, "the team is suspended") == (f"/challenges/{PHASE.challenge}/ask", step.reason)

@@ -39,6 +39,7 @@ from app.models import (
     NotificationMail,
     OneTimeLink,
     Phase,
+    PublishedAnswer,
     Question,
     QuestionKind,
     Queue,
@@ -51,6 +52,8 @@ from app.models import (
     SecondFactor,
     SimilarPair,
     Submission,
+    Thread,
+    ThreadMessage,
     Upload,
     UploadState,
     User,
@@ -239,6 +242,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.flush()
     file, data_upload = _data_file(session, world, phase, author)
     intake_file = _intake_file(session, phase, author)
+    thread = _thread(session, world, upload, author)
     result.state, result.published_run_id, result.published_generation = ResultState.SCORED, scored.id, 1
     if state == "withdrawn":
         result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.now()
@@ -251,11 +255,34 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
         "invitation_key": role_invitation.token_hash.hex(), "slot_id": str(slot.id), "question_id": str(question.id), "webhook_id": str(hook.id), "pair_id": str(pair.id),
         "challenge_invitation_id": str(invitation.id), "request_id": str(creation.id),
-        "file_id": str(file.id), "data_upload_id": str(data_upload.id),
+        "file_id": str(file.id), "data_upload_id": str(data_upload.id), "thread_id": str(thread.id),
         "intake_id": str(intake_file.intake_id), "intake_file_id": str(intake_file.id),
         "truth_id": str(rescore.ground_truth_id), "mail_id": str(mail.id), "notification_id": str(notification.id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
+
+
+def _thread(session: Session, world: World, upload: Upload, author: int) -> Thread:
+    """A published question of the team."""
+    here = session.get_one(Phase, upload.phase_id).challenge_id
+    thread = Thread(
+        challenge_id=here,
+        team_id=world.team_id,
+        asked_by=author,
+        phase_id=upload.phase_id,
+        upload_id=upload.id,
+        title="Why",
+    )
+    session.add(thread)
+    session.flush()
+    asked = ThreadMessage(thread_id=thread.id, author_id=author, is_answer=False, text="Why?")
+    published = PublishedAnswer(
+        challenge_id=here, thread_id=thread.id, title="Why", question="Why?", answer="So", created_by=author
+    )
+    session.add_all((asked, published))
+    session.flush()
+    thread.last_message_id = asked.id
+    return thread
 
 
 IMAGES = b"images"

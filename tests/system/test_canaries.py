@@ -55,6 +55,7 @@ IDS = {
     "team_id": f"SELECT team_id FROM upload WHERE phase_id {OURS}",
     "user_id": f"SELECT user_id FROM upload WHERE phase_id {OURS}",
     "competition": f"SELECT competition FROM board WHERE phase_id {OURS}",
+    "thread_id": f"SELECT id FROM thread WHERE phase_id {OURS}",
 }
 """What the addresses of routes can name, by parameter."""
 
@@ -150,6 +151,7 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
         awaited(partial(is_complete, site.organiser, number))
     link = private_link(oak, private)
     awaited(partial(is_mailed, running, "submission scored"))
+    ask_and_answer(oak, site.organiser, private)
     values = {name: tuple(str(row[0]) for row in running.ask(query)) for name, query in IDS.items()}
     values |= {
         "challenge": ("canary",),
@@ -162,6 +164,18 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
         found = together.map(lambda person: Crawl(person.http, values).run(["/", link]), people.values())
         crawls = dict(zip(people, found, strict=True))
     return Crawled(running, secret, crawls, Crawl(site.organiser.http, values).run(["/"]))
+
+
+def ask_and_answer(oak: Client, organiser: Client, number: int) -> None:
+    """Ask about a submission and its upload, answer and publish the answer."""
+    for about in ({"submission": number}, {"upload": oak.submission(number)["upload_id"]}):
+        asked = oak.http.post(
+            "/api/v1/challenges/canary/threads", json={"title": "Why?", "text": "Why?", **about}
+        )
+        thread = good(asked)["thread"]["id"]
+        good(organiser.http.post(f"/api/v1/organise/threads/{thread}/messages", json={"text": "Because"}))
+        texts_of_answer = {"title": "Why?", "question": "Why?", "answer": "Because"}
+        good(organiser.http.put(f"/api/v1/organise/threads/{thread}/answer", json=texts_of_answer))
 
 
 def is_complete(organiser: Client, number: int) -> bool:

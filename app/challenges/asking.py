@@ -1,0 +1,91 @@
+"""Where the organisers of a challenge are asked: here, in a forum elsewhere, or nowhere."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationInfo, field_validator
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.challenges.terms import locked_challenge, require_organiser
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import NotFoundError
+from app.models import AskingPlace, AskingRule
+from app.platform import Platform
+from app.web.forms import HttpsOrBlank
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Where organisers are asked. forum: the address of one elsewhere, empty if there is none."""
+
+    place: AskingPlace = AskingPlace.HERE
+    forum: str = ""
+
+    @property
+    def host(self) -> str:
+        r"""The host of the forum, in letters that cannot be confused with others.
+
+        >>> Asking(AskingPlace.FORUM, "https://\u0430sk.example/vision").host  # begins with a Cyrillic letter
+        'xn--sk-6kc.example'
+        """
+        return (HttpUrl(self.forum).host or "") if self.forum else ""
+
+
+class NewAsking(BaseModel):
+    """Where organisers are asked from now on."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True, validate_default=True)
+
+    place: AskingPlace
+    forum: Annotated[HttpsOrBlank, Field(max_length=300, description="its address, if this is the place")] = (
+        ""
+    )
+
+    @field_validator("forum")
+    @classmethod
+    def _only_of_a_forum(cls, forum: str, info: ValidationInfo) -> str:
+        if info.data.get("place") is not AskingPlace.FORUM:
+            return ""
+        if not forum:
+            raise ValueError("is missing")
+        return str(HttpUrl(forum))
+
+
+def asking_of(session: Session, challenge_id: int) -> Asking:
+    """Return where the organisers of a challenge are asked."""
+    rule = session.get(AskingRule, challenge_id)
+    return Asking(rule.place, rule.forum) if rule else Asking()
+
+
+def asking(platform: Platform, code: str) -> Asking:
+    """Return where the organisers of a challenge are asked. Raises NotFoundError."""
+    with platform.transaction() as session:
+        challenge = challenges.challenge_of(session, code)
+        if challenge is None:
+            raise NotFoundError(f"there is no challenge {code!r}")
+        return asking_of(session, challenge.id)
+
+
+def set_asking(platform: Platform, actor: Actor, code: str, new: NewAsking) -> None:
+    """Choose where the organisers of a challenge are asked; questions that were asked before can still be answered.
+
+    Raises NotFoundError, ForbiddenError.
+    """
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        before = asking_of(session, challenge.id)
+        if (before.place, before.forum) == (new.place, new.forum):
+            return
+        session.merge(AskingRule(challenge_id=challenge.id, place=new.place, forum=new.forum))
+        audit.record(
+            session,
+            actor.user_id,
+            "asking.set",
+            f"challenge {challenge.id}",
+            challenge_id=challenge.id,
+            before={"place": before.place, "forum": before.forum},
+            after={"place": new.place, "forum": new.forum},
+        )
+    platform.cache.expire_versions()
