@@ -43,7 +43,14 @@ from app.intake import pages as intake_pages
 from app.jobs.sandbox import warm_up
 from app.notifications import api as notifications_api
 from app.notifications import pages as notifications_pages
-from app.notifications import thread_api, thread_pages, webhook_api, webhook_pages
+from app.notifications import (
+    team_message_api,
+    team_message_pages,
+    thread_api,
+    thread_pages,
+    webhook_api,
+    webhook_pages,
+)
 from app.operations import (
     administration_api,
     administration_pages,
@@ -137,6 +144,7 @@ API = (
     data_api.router,
     intake_api.router,
     thread_api.router,
+    team_message_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,
@@ -170,6 +178,7 @@ PAGES = (
     visibility_pages.router,
     answer_pages.router,
     thread_pages.router,
+    team_message_pages.router,
     login_pages.router,
     second_factor_pages.router,
     openid_pages.router,

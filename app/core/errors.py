@@ -529,6 +529,15 @@ class NamesAsker(Refusal):
     field = "names_may_stay"
 
 
+class NoReceiver(Refusal):
+    """No team with members matches the audience of the message."""
+
+    code = "no-receiver"
+    status = 409
+    title = "Nobody to send it to"
+    field = "audience"
+
+
 class NoLink(Refusal):
     """A result can have anonymous links while it has a score and its method is not public, ten at most."""
 

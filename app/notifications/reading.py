@@ -44,6 +44,7 @@ from app.models import (
     Result,
     Run,
     Team,
+    TeamMessage,
     ThreadMessage,
     Upload,
     User,
@@ -165,7 +166,7 @@ class _Row:
 
 _FACTS: Final = (
     Event, Challenge.code, Challenge.title, Phase.image_set, Phase.closes_at, Team, User.name, Announcement, Method.name, Upload.id,
-    ThreadMessage.text,
+    func.coalesce(ThreadMessage.text, TeamMessage.text),
 )  # fmt: skip
 
 
@@ -180,6 +181,7 @@ def _with_facts(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]
         .outerjoin(Method, Method.id == _detail("method", BigInteger(), EventKind.PUBLISHED))
         .outerjoin(Upload, Upload.id == _detail("upload", Uuid(), EventKind.INVALID))
         .outerjoin(ThreadMessage, ThreadMessage.id == _detail("message", BigInteger(), EventKind.QUESTION, EventKind.ANSWER))
+        .outerjoin(TeamMessage, TeamMessage.id == _detail("message", BigInteger(), EventKind.MESSAGE))
     )  # fmt: skip
 
 

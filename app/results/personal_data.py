@@ -50,6 +50,7 @@ from app.models import (
     Role,
     Submission,
     Team,
+    TeamMessage,
     Terms,
     TermsAcceptance,
     Thread,
@@ -365,6 +366,10 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
     yield "thread_messages", select(
         ThreadMessage.id, ThreadMessage.thread_id.label("thread"), ThreadMessage.text, ThreadMessage.created_at
     ).where(ThreadMessage.author_id == user_id)  # fmt: skip
+    yield "team_messages", select(
+        TeamMessage.id, Challenge.code.label("challenge"), TeamMessage.title, TeamMessage.text, TeamMessage.created_at,
+        TeamMessage.sent_at,
+    ).join(Challenge, Challenge.id == TeamMessage.challenge_id).where(TeamMessage.created_by == user_id)  # fmt: skip
     yield "actions", select(AuditRecord.id, AuditRecord.at, AuditRecord.action, AuditRecord.subject).where(
         AuditRecord.user_id == user_id
     )  # fmt: skip

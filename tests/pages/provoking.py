@@ -332,6 +332,18 @@ def published_name(scene: Scene) -> Any:
     return _organised(scene, "PUT", f"threads/{asked.json()['thread']['id']}/answer", **answer)
 
 
+def message_to_nobody(scene: Scene) -> Any:
+    message = {
+        "title": "Late",
+        "text": "Late",
+        "audience": "have a result",
+        "image_set": "test",
+        "competition": 4,
+    }
+    draft = _organised(scene, "POST", "challenges/past/messages", **message).json()["message"]["id"]
+    return _organised(scene, "POST", f"messages/{draft}/send", version=1)
+
+
 def suspended_team(scene: Scene) -> Any:
     """Confirm for a team that was suspended after the upload."""
     upload = scene.upload("free")

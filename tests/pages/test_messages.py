@@ -18,6 +18,7 @@ from tests.pages.provoking import (
     link_to_a_result_without_a_score,
     login_beyond_the_limit,
     login_while_others_log_in,
+    message_to_nobody,
     message_too_many,
     name_of_another_team,
     new_name_of_a_scored_method,
@@ -188,6 +189,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an answer that would name a team": (
         published_name, 409, "names-asker", "the texts contain Program; remove this, or say that it may stay",
+    ),
+    "a message that nobody would receive": (
+        message_to_nobody, 409, "no-receiver", "no team with members matches now, so nothing was sent",
     ),
     "a team that is suspended": (
         suspended_team, 403, "team-suspended", "the team .* is suspended: shared accounts.*",

@@ -86,7 +86,7 @@ def test_an_export_contains_everything_about_a_person_and_nothing_about_others(
     assert len(found["sessions"]) == 1
     assert found.keys() == {
         "account", "left_out", "sessions", "logins", "tokens", "teams", "terms", "downloads", "uploads", "submissions",
-        "threads", "thread_messages", "actions", "invitations", "requests",
+        "threads", "thread_messages", "team_messages", "actions", "invitations", "requests",
         "notifications", "mails", "mail_choices",
     }  # fmt: skip
     assert "cedar" not in response.text

@@ -98,6 +98,9 @@ def test_a_team_asks_about_its_report_and_an_organiser_answers(
     assert "<strong>expected 6 fields</strong>" in answered
     assert "Two fields are missing." in answered
     assert told(platform, EventKind.ANSWER, thread) == [ada.id]
+    newest = ada.call("GET", "/notifications")["notifications"][0]
+    assert newest["sentence"] == "The organisers of Fir answered: Why was I refused?"
+    assert newest["path"] == f"{where}#last"
 
     assert ada.send(f"{where}/messages", text="Thank you. And which?")[0] == 303
     assert "open</span>" in ada.page("/threads")

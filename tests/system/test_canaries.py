@@ -56,6 +56,7 @@ IDS = {
     "user_id": f"SELECT user_id FROM upload WHERE phase_id {OURS}",
     "competition": f"SELECT competition FROM board WHERE phase_id {OURS}",
     "thread_id": f"SELECT id FROM thread WHERE phase_id {OURS}",
+    "team_message_id": f"SELECT id FROM team_message WHERE phase_id {OURS}",
 }
 """What the addresses of routes can name, by parameter."""
 
@@ -167,7 +168,7 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
 
 
 def ask_and_answer(oak: Client, organiser: Client, number: int) -> None:
-    """Ask about a submission and its upload, answer and publish the answer."""
+    """Ask about a submission and its upload, answer, publish the answer, and write to the team."""
     for about in ({"submission": number}, {"upload": oak.submission(number)["upload_id"]}):
         asked = oak.http.post(
             "/api/v1/challenges/canary/threads", json={"title": "Why?", "text": "Why?", **about}
@@ -176,6 +177,16 @@ def ask_and_answer(oak: Client, organiser: Client, number: int) -> None:
         good(organiser.http.post(f"/api/v1/organise/threads/{thread}/messages", json={"text": "Because"}))
         texts_of_answer = {"title": "Why?", "question": "Why?", "answer": "Because"}
         good(organiser.http.put(f"/api/v1/organise/threads/{thread}/answer", json=texts_of_answer))
+    message = {
+        "title": "Thanks",
+        "text": "Thanks",
+        "audience": "have a result",
+        "image_set": "test",
+        "competition": 3,
+    }
+    draft = good(organiser.http.post("/api/v1/organise/challenges/canary/messages", json=message))
+    sending = f"/api/v1/organise/messages/{draft['message']['id']}/send"
+    good(organiser.http.post(sending, json={"version": 1}))
 
 
 def is_complete(organiser: Client, number: int) -> bool:
