@@ -23,6 +23,7 @@ def pytest_collection() -> None:
     os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests that share a running site to one process of pytest-xdist, and each other module to one."""
     for item in items:

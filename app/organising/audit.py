@@ -59,6 +59,10 @@ TOPICS: Final[Mapping[str, str]] = {
     "data-set": "Data sets",
     "picture": "Picture of the challenge",
     "webhook": "Webhooks",
+    "thread": "Questions of teams",
+    "answer": "Published answers",
+    "asking": "Where teams can ask",
+    "message": "Messages to teams",
 }
 
 # what somebody did; {subject} is its object by name, the others are fields of before, after and details
@@ -67,6 +71,10 @@ SENTENCES: Final[Mapping[str, str]] = {
     "account.confirm_address": "confirmed an e-mail address",
     "account.delete": "deleted the account of {subject}",
     "account.reset_password": "chose a new password by mail",
+    "answer.edit": "changed a published answer",
+    "answer.publish": "published an answer for everybody",
+    "answer.unpublish": "withdrew a published answer",
+    "asking.set": "changed where teams of {subject} can ask questions",
     "challenge.approves_teams": "{asked}",
     "challenge.open": "opened {subject} ({visibility})",
     "challenge.visibility": "changed who can see {subject}: {changes}",
@@ -92,6 +100,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "link.reveal": "revealed {subject}",
     "link.revoke": "revoked {subject}",
     "link.use": "accepted a role by {link}",
+    "message.send": "wrote “{title}” to teams",
     "method.hide": "hid the method {method}",
     "method.make_public": "made the method {method} public",
     "method.show": "showed the method {method} again",
@@ -156,6 +165,8 @@ SENTENCES: Final[Mapping[str, str]] = {
     "team.set_owner": "changed who owns {subject}",
     "team.suspend": "suspended {subject}",
     "terms.set": "set version {version} of the terms",
+    "thread.close": "closed a question of a team",
+    "thread.reopen": "opened a question of a team again",
     "token.create": "made an API token",
     "token.revoke": "revoked an API token",
     "token.revoke-all": "revoked all API tokens",
