@@ -191,7 +191,8 @@ def publish(platform: Platform, actor: Actor, thread_id: int, new: NewAnswer) ->
             session.add(row)
             action = "answer.publish"
         else:
-            row.edited_at, action = func.clock_timestamp(), "answer.edit"
+            action = "answer.edit"
+            row.edited_at = func.clock_timestamp()
         row.title, row.question, row.answer = new.texts
         row.version += 1
         _record(session, actor, action, row, after={"title": row.title, "version": row.version})
