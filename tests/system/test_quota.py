@@ -194,7 +194,7 @@ def test_changed_archive_limits_do_not_affect_checked_uploads(
     limits = good(site.organiser.http.get(f"/api/v1{page}/rules"))["limits"]
     assert (limits["max_boxes"], limits["max_total_lines"], limits["max_lines"]) == (40, 9, 3_000_000)
     assert (
-        "At most 9 lines in all files"
+        " 9 lines in all files"
         in site.anybody.http.get("/challenges/quota-limits/test/competitions/3").text
     )
     assert site.installation.ask(
