@@ -116,7 +116,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   closeMenus(event.target);
   const told = event.target.closest("a[data-read]"); // opening its page reads a notification
-  if (told) navigator.sendBeacon(told.dataset.read);
+  if (told) fetch(told.dataset.read, { method: "POST", keepalive: true, redirect: "manual" });
 });
 document.addEventListener("htmx:afterSettle", () => {
   offerToCopy();

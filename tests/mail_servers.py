@@ -30,6 +30,7 @@ class MailServer:
     of_texts: dict[str, str] = field(default_factory=dict)
     hangs: set[str] = field(default_factory=set)  # addresses at which it says nothing more
     users: list[str] = field(default_factory=list)  # who has logged in, for each message
+    most_in_session: int = 1000  # messages, after which it ends the connection
 
     async def handle_RCPT(  # noqa: N802 - called by this name
         self, _server: object, _session: object, envelope: Envelope, address: str, _options: object
@@ -40,6 +41,15 @@ class MailServer:
         if answer == OK:
             envelope.rcpt_tos.append(address)
         return answer
+
+    async def handle_MAIL(  # noqa: N802
+        self, _server: object, session: Any, envelope: Envelope, address: str, _options: object
+    ) -> str:
+        session.messages = getattr(session, "messages", 0) + 1
+        if session.messages > self.most_in_session:
+            return "421 4.7.0 too many messages in this connection"
+        envelope.mail_from = address
+        return OK
 
     async def handle_DATA(self, _server: object, session: Any, envelope: Envelope) -> str:  # noqa: N802
         [address] = envelope.rcpt_tos
@@ -56,6 +66,7 @@ class MailServer:
         """Forget what was taken, and take everything from now on."""
         for each in (self.received, self.users, self.answers, self.of_texts, self.hangs):
             each.clear()
+        self.most_in_session = 1000
 
     def to(self, address: str) -> list[EmailMessage]:
         """The mail that an address has got."""

@@ -37,7 +37,8 @@ def _changed_results(rescore_id: int, visibility: Visibility) -> Select[*tuple[A
     """Select the results whose visible values differ between the run on their board and that of a re-scoring, with their team."""
     old, new = aliased(Run), aliased(Run)
     before, after = aliased(ClassScore), aliased(ClassScore)
-    same_class = before.class_name.is_not_distinct_from(after.class_name)
+    # coalesced, because the planner can hash only an equation
+    same_class = func.coalesce(before.class_name, "") == func.coalesce(after.class_name, "")
     return (
         select(Result.id, new.team_id)
         .join(new, new.result_id == Result.id)

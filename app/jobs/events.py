@@ -43,8 +43,8 @@ def record_once(session: Session, key: str, kind: EventKind, **facts: Any) -> No
 
     Another transaction that uses the key at the same time waits for the outcome of this one.
     """
-    claimed = insert_if_new(EventKey).values(key=key).on_conflict_do_nothing()
-    if session.scalar(claimed.returning(EventKey.key)) is not None:
+    claimed = insert_if_new(EventKey).values(name=key).on_conflict_do_nothing()
+    if session.scalar(claimed.returning(EventKey.name)) is not None:
         record(session, kind, **facts)
 
 
@@ -57,9 +57,9 @@ def record_each(session: Session, kind: EventKind, rows: Select[*tuple[Any, ...]
     names = [column.name for column in found.c if column.name != "key"]
     chosen = select(literal(kind, Event.kind.type), *(found.c[name] for name in names))
     if "key" in found.c:
-        claimed = insert_if_new(EventKey).from_select(["key"], select(found.c.key)).on_conflict_do_nothing()
-        first = claimed.returning(EventKey.key).cte("first")
-        chosen = chosen.join(first, first.c.key == found.c.key)
+        claimed = insert_if_new(EventKey).from_select(["name"], select(found.c.key)).on_conflict_do_nothing()
+        first = claimed.returning(EventKey.name).cte("first")
+        chosen = chosen.join(first, first.c.name == found.c.key)
     recorded = session.scalars(insert(Event).from_select(["kind", *names], chosen).returning(Event.id)).all()
     if recorded:
         _tell(session)

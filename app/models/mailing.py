@@ -15,7 +15,7 @@ class EventKey(Base):
 
     __tablename__ = "event_key"
     __table_args__ = (Index("ix_event_key_at", "at"),)
-    key: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
     at: Mapped[datetime] = now_column()
 
 
@@ -78,5 +78,5 @@ class SigningKey(Base):
 
     __tablename__ = "signing_key"
     name: Mapped[str] = mapped_column(primary_key=True)  # what it signs
-    key: Mapped[bytes]
+    secret: Mapped[bytes]
     created_at: Mapped[datetime] = now_column()

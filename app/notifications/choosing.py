@@ -125,8 +125,8 @@ UNKNOWN_LINK: Final = (
 
 def _key(session: Session) -> bytes:
     """Return the key that signs these links, and make it if this is the first use."""
-    mine = insert(SigningKey).values(name=KEY, key=secrets.token_bytes(32)).on_conflict_do_nothing()
-    known = select(SigningKey.key).where(SigningKey.name == KEY)
+    mine = insert(SigningKey).values(name=KEY, secret=secrets.token_bytes(32)).on_conflict_do_nothing()
+    known = select(SigningKey.secret).where(SigningKey.name == KEY)
     key = session.scalar(known)
     if key is None:
         session.execute(mine)

@@ -23,6 +23,7 @@ from app.models import (
 )
 from app.notifications import webhook_deliveries
 from app.notifications.kinds import BY_MAIL, KINDS, Recipients
+from app.people.sessions import is_person
 from app.platform import Platform
 
 BATCH: Final = 500  # events in a transaction
@@ -92,7 +93,10 @@ def _did_not_do_it() -> ColumnElement[bool]:
 
 
 def _add_to_mails(session: Session, events: Sequence[int]) -> None:
-    """Add the notifications of events to the next mail of their kind to each person who wants it and has a confirmed address."""
+    """Add the notifications of events to the next mail of their kind to each person who wants it and has a confirmed address.
+
+    Programs, whose accounts nobody logs in to, get none.
+    """
     wanted = (
         select(Notification.id, Notification.user_id, Event.kind)
         .join(Event, Notification.event_id == Event.id)
@@ -102,6 +106,7 @@ def _add_to_mails(session: Session, events: Sequence[int]) -> None:
             Event.id.in_(events),
             User.verified_at.is_not(None),
             User.suspended_at.is_(None),
+            is_person(),
             func.coalesce(MailChoice.by_mail, Event.kind.in_(BY_MAIL)),
         )
         .subquery()

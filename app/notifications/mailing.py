@@ -132,9 +132,24 @@ def send_due(platform: Platform, _payload: Mapping[str, Any]) -> None:
     same Message-ID. Raises MailServerError while the server takes none.
     """
     until = time.monotonic() + SECONDS
+    while _send_over_one_connection(platform, until):
+        pass
+
+
+def _send_over_one_connection(platform: Platform, until: float) -> bool:
+    """Send due mails; return whether the server ended the connection after some of them, as if it wanted a new one."""
+    sent = 0
     with mail.outgoing(platform.settings) as send:
         while time.monotonic() < until and (claimed := _claim_next(platform)) is not None:
-            _send_one(platform, claimed, send)
+            try:
+                _send_one(platform, claimed, send)
+            except MailServerError:
+                if not sent:
+                    raise
+                _set(platform, claimed, due_at=func.clock_timestamp())
+                return True
+            sent += 1
+    return False
 
 
 def _send_one(platform: Platform, claimed: Claimed, send: Callable[[EmailMessage], object]) -> None:

@@ -36,7 +36,12 @@ def notifications(
     words = ({"unread": "true"} if only_unread else {}) | {"before": page.next}
     older = f"/notifications?{urlencode(words)}" if page.next else None
     return render(
-        request, "notifications/notifications.html", page=page, only_unread=only_unread, older=older
+        request,
+        "notifications/notifications.html",
+        page=page,
+        only_unread=only_unread,
+        older=older,
+        is_first=before is None,
     )
 
 

@@ -294,7 +294,7 @@ def delete_old(platform: Platform) -> None:
         (Notification, Notification.id, _is_old(Notification.created_at, KEEP_READ) & Notification.read_at.is_not(None)),
         (NotificationMail, NotificationMail.id, _is_old(NotificationMail.created_at, KEEP_READ)),
         (Event, Event.id, _is_old(Event.at, KEEP_EVENTS)),
-        (EventKey, EventKey.key, _is_old(EventKey.at, KEEP_EVENTS)),
+        (EventKey, EventKey.name, _is_old(EventKey.at, KEEP_EVENTS)),
     )  # fmt: skip
     for table, key, condition in old:
         while _delete_some(platform, table, key, condition) == BATCH:

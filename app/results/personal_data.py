@@ -351,9 +351,9 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
     ).join(Phase, Phase.id == Submission.phase_id).join(Challenge, Challenge.id == Phase.challenge_id).join(
         Method, Method.id == Submission.method_id
     ).where(Submission.user_id == user_id)  # fmt: skip
-    yield "notifications", select(Notification.id, Event.kind, Event.at, Notification.read_at).join(
-        Event, Event.id == Notification.event_id
-    ).where(Notification.user_id == user_id)  # fmt: skip
+    yield "notifications", select(  # to the minute, as on pages: durations can reveal something of hidden scores
+        Notification.id, Event.kind, func.date_trunc("minute", Event.at).label("at"), Notification.read_at
+    ).join(Event, Event.id == Notification.event_id).where(Notification.user_id == user_id)  # fmt: skip
     yield "mails", select(
         NotificationMail.id, NotificationMail.kind, NotificationMail.address, NotificationMail.sent_at
     ).where(NotificationMail.user_id == user_id)  # fmt: skip

@@ -12,15 +12,15 @@ depends_on = None
 def upgrade() -> None:
     op.create_table(
         "event_key",
-        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.PrimaryKeyConstraint("key", name=op.f("pk_event_key")),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_event_key")),
     )
     op.create_index("ix_event_key_at", "event_key", ["at"])
     op.create_table(
         "signing_key",
         sa.Column("name", sa.String(), nullable=False),
-        sa.Column("key", sa.LargeBinary(), nullable=False),
+        sa.Column("secret", sa.LargeBinary(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_signing_key")),
     )

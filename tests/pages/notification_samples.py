@@ -24,8 +24,9 @@ def of_notifications() -> Iterator[Sample]:
     none = NotificationPage((), None, 0)
     name = "notifications/notifications.html"
     for unread in (False, True):
-        yield name, {"page": page, "only_unread": unread, "older": "/notifications?before=5"}
-        yield name, {"page": none, "only_unread": unread, "older": None}
+        known = {"only_unread": unread, "is_first": True}
+        yield name, {"page": page, "older": "/notifications?before=5", **known}
+        yield name, {"page": none, "older": None, **known}
     choices = tuple(
         KindChoice(kind, row.title, row.recipients.value, row.by_mail) for kind, row in KINDS.items()
     )

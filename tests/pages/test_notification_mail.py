@@ -152,6 +152,9 @@ def test_nothing_is_mailed_to_unconfirmed_suspended_or_deleted_people_or_about_w
     empty(platform)
     people = scene(platform)
     server, connected = sent
+    with connected.transaction() as session:
+        session.get_one(User, people.people["co-organiser"]).password_hash = None  # a program
+    people.record(EventKind.OPENED, user_id=people.people["co-organiser"], at=AT)
     states = ("verified_at = NULL", "suspended_at = now()", "deleted_at = now()")
     for role, state in zip(("member", "other team", "organiser"), states, strict=True):
         people.record(EventKind.OPENED, user_id=people.people[role], at=AT)
@@ -366,6 +369,21 @@ def test_an_outage_of_the_mail_server_loses_nothing_sends_nothing_twice_and_is_s
         send(back)
         send(back)
     assert len(server.received) == 2
+
+
+def test_a_server_that_takes_few_mails_in_a_connection_gets_the_others_in_new_ones(
+    people: Scene, sent: tuple[MailServer, Platform]
+) -> None:
+    server, connected = sent
+    server.most_in_session = 1
+    for kind in (EventKind.OPENED, EventKind.TERMS_CHANGED):
+        people.record(kind, at=AT, version=1, has_text=True)
+
+    for _ in range(2):
+        send(connected)
+
+    assert len(server.received) == 4
+    assert mailing.failed_mails(connected).rows == ()
 
 
 def test_a_server_that_hangs_holds_up_one_mail_and_the_others_follow(
