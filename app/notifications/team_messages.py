@@ -16,7 +16,7 @@ from app.challenges.rules import date_in_words
 from app.challenges.terms import locked_challenge, require_organiser
 from app.challenges.texts import Lines
 from app.core import audit
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, rows_for, visible_to
 from app.core.errors import (
     ConflictError,
     MalformedError,
@@ -476,7 +476,11 @@ def received_messages(
         team = session.execute(
             select(Team, Challenge)
             .join(Challenge)
-            .where(Team.id == team_id, Team.id.in_(teams.teams_now(actor)))
+            .where(
+                Team.id == team_id,
+                Team.id.in_(teams.teams_now(actor)),
+                visible_to(actor, Team.challenge_id),
+            )
         ).one_or_none()
         if team is None:
             raise NotFoundError(f"you are not in a team {team_id}")

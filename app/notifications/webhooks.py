@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from app.challenges import challenges
 from app.challenges.terms import require_organiser
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, visible_to
 from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError
 from app.core.names import Visible
 from app.jobs import queue
@@ -140,9 +140,10 @@ def team_page(platform: Platform, actor: Actor, team_id: int) -> WebhookPage:
     """Return the webhooks of a team of the reader's. Raises NotFoundError."""
     with platform.snapshot() as session:
         mine = teams.member(session, team_id, actor.user_id)
-        if mine is None:
+        is_this = (Team.id == team_id, visible_to(actor, Team.challenge_id))
+        team = session.scalar(select(Team).where(*is_this))
+        if mine is None or team is None:
             raise NotFoundError(f"you are not in team {team_id}")
-        team = session.get_one(Team, team_id)
         challenge = session.get_one(Challenge, team.challenge_id)
         return WebhookPage(
             f"/teams/{team_id}/webhooks", team.name, challenge.code, challenge.title, team_id, mine.is_owner,

@@ -64,7 +64,7 @@ def upgrade() -> None:
             ["intake_id"], ["intake.id"], name=op.f("fk_intake_file_intake_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_intake_file")),
-        sa.UniqueConstraint("intake_id", "role", "name", name=op.f("uq_intake_file_intake_id")),
+        sa.UniqueConstraint("intake_id", "role", "name", name=op.f("uq_intake_file_intake_id_role_name")),
     )
     op.create_table(
         "intake_segment",

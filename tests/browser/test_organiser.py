@@ -113,7 +113,7 @@ def test_an_organiser_asks_for_the_runtime_which_becomes_a_column_and_a_filter(
 def test_an_organiser_chooses_a_picture_for_the_challenge(visit: Visit) -> None:
     page, reader = visit("organiser"), visit()
     page.goto("/organise/challenges/sample/page")
-    page.get_by_role("link", name="The picture of the challenge").click()
+    page.get_by_role("link", name="Picture", exact=True).click()
     drawn = io.BytesIO()
     Image.new("RGB", (1600, 1200), "teal").save(drawn, "PNG")
 

@@ -68,7 +68,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a link that was used": (
         lambda scene: scene.visitor.post("/role-links/used"),
-        410, "<h1>Link for a role</h1>", "This link has been used or has expired.",
+        410, "<h1>Link for a role</h1>", "This link has been used or revoked, or has expired.",
     ),
     "no archive in the form": (
         lambda scene: scene.visitor.post("/challenges/open/test/submit", data={}),
@@ -99,7 +99,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         confirmation_sent_twice, 409, "Fix 1 problem", "Hazel has a result in competition 3 that is not scored yet",
     ),
     "a quota that is used up, in the form": (
-        confirmation_beyond_the_quota, 409, "This cannot be scored now", "1 of 1 detection results in 7 days are used",
+        confirmation_beyond_the_quota, 409, "This was not submitted, and nothing was counted", "1 of 1 detection results in 7 days are used",
     ),
     "an upload that does not exist": (
         lambda scene: scene.visitor.get(f"/uploads/{NOWHERE}"), 404, "<h1>Not found</h1>", "no upload",

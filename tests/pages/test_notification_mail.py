@@ -305,7 +305,7 @@ def test_an_address_that_is_rejected_is_given_up_at_once_and_listed_and_sent_aga
     admin = people.log_in("admin", browser)
     listed = admin.get("/admin/mail").text
     assert all(each in listed for each in (member, other, "SMTPRecipientsRefused 550", "SMTPDataError 554"))
-    assert "could not be delivered to\n            2 addresses" in organised(people, browser)
+    assert "Mail could not be delivered to 2 addresses" in organised(people, browser)
 
     server.answers.clear()
     assert admin.post(f"/admin/mail/{found[member].id}/resend").status_code == 303
@@ -361,7 +361,7 @@ def test_an_outage_of_the_mail_server_loses_nothing_sends_nothing_twice_and_is_s
         assert mailing.trouble(session) is None
         session.execute(text("UPDATE job SET queued_at = now() - interval '11 minutes'"))
         assert "cannot be used" in (mailing.trouble(session) or "")
-    assert "The mail server has been away" in organised(people, browser)
+    assert "No mail is sent" in organised(people, browser)
     assert {each.attempts for each in rows(gone).values()} == {0}
     assert administration.failed_jobs(gone).rows == ()
 

@@ -13,7 +13,7 @@ from app.platform import Platform
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 
-MOST_QUERIES = 6
+MOST_QUERIES = 7
 CLASSES = [f"class {number}" for number in range(20)]
 CURVE = scoring.to_plain(scoring.Curve("", 300, bytes(place % 5 == 0 for place in range(2000))))
 

@@ -119,6 +119,8 @@ class Row:
         parts = f"{self.path} {self.said}"
         if any(f"{{{name}}}" in parts for name in OF_A_RESULT):
             return CASES
+        if "{outage_id}" in parts:
+            return (("public", False),)
         return (("public", True), ("public", False)) if "{image_set}" in parts else (("public", True),)
 
     def rule(self, state: str) -> Mapping[str, str]:

@@ -87,7 +87,7 @@ def test_the_page_shows_them_with_figures(results: Results) -> None:
     page = results.page(results.site.anybody, results.address("elm", "oak"))
 
     assert "oak − elm" in page
-    assert page.count("<svg") == 5  # the mark in the header, and four figures
+    assert page.count("<svg") == 6  # the mark and the bell in the header, and four figures
     assert "Paired bootstrap: 1,000 times" in page
     assert "hx-" not in page
 

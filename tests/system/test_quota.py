@@ -194,8 +194,7 @@ def test_changed_archive_limits_do_not_affect_checked_uploads(
     limits = good(site.organiser.http.get(f"/api/v1{page}/rules"))["limits"]
     assert (limits["max_boxes"], limits["max_total_lines"], limits["max_lines"]) == (40, 9, 3_000_000)
     assert (
-        " 9 lines in all files"
-        in site.anybody.http.get("/challenges/quota-limits/test/competitions/3").text
+        " 9 lines in all files" in site.anybody.http.get("/challenges/quota-limits/test/competitions/3").text
     )
     assert site.installation.ask(
         "SELECT before, after FROM audit WHERE action = 'phase.change' AND subject = %s", f"phase {phase_id}"
