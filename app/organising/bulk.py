@@ -67,7 +67,7 @@ class Selection(BaseModel):
     action: Bulk
     rows: Annotated[
         tuple[Annotated[str, Field(pattern=KEY.pattern, max_length=60)], ...],
-        Field(min_length=1, max_length=MOST, description="`key` of rows"),
+        Field(min_length=1, max_length=MOST, description="`key` of rows", examples=[["r12.34"]]),
     ]
 
 

@@ -53,7 +53,9 @@ class NewOrganiser(NewRole):
 class NewInvitation(NewRole):
     """A role for whoever reads the mail to this address."""
 
-    email: Annotated[str, Field(max_length=254, description="where the link is mailed to")]
+    email: Annotated[
+        str, Field(max_length=254, description="where the link is mailed to", examples=["name@example.org"])
+    ]
 
     @field_validator("email")
     @classmethod
