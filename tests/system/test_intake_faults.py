@@ -72,7 +72,7 @@ def test_a_worker_killed_while_it_reads_leaves_nothing_half_done(scene: Scene) -
     found = scene.settled(intake)
     assert found["state"] == "read", found
     assert found["report"]["images"]["count"] == 2_000
-    assert not any(scratch_root(scene.running.platform).iterdir())
+    awaited(lambda: not any(scratch_root(scene.running.platform).iterdir()))
 
 
 def test_an_upload_goes_on_after_the_web_server_was_restarted(scene: Scene) -> None:
@@ -118,6 +118,7 @@ def test_two_data_sets_at_once_do_not_disturb_each_other(scene: Scene) -> None:
 
 
 def test_nothing_that_was_sent_is_readable_outside_private_storage(scene: Scene) -> None:
+    scene.send(scene.start(), "test.csv", TABLE)
     settings = scene.running.settings
     private = settings.private_storage
     files = [
