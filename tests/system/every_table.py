@@ -25,6 +25,7 @@ OF_TYPE: Final[dict[type, Any]] = {
 SAID: Final[dict[str, tuple[dict[str, Any], ...]]] = {  # rows of tables with constraints over several columns
     "result": ({"competition": 1}, {"competition": 2}),
     "challenge_invitation": ({"domain": "example.org"},),
+    "outage": ({"ended_at": datetime(2026, 11, 24, tzinfo=UTC)},),
     "alike_pair": (
         {
             "result_id": select(func.max(Result.id)).scalar_subquery(),
