@@ -326,7 +326,7 @@ WRITERS: Final[Mapping[EventKind, Callable[[Facts], Line]]] = {
     EventKind.TEAM_REFUSED: _refused,
     EventKind.TEAM_SUSPENDED: _suspended,
     EventKind.TERMS_CHANGED: _terms,
-    EventKind.HOOK_OFF: _titled("A webhook was turned off because its calls failed"),
+    EventKind.HOOK_OFF: _titled("A webhook was turned off"),
     EventKind.QUESTION: _titled("A question about {challenge}"),
     EventKind.RUNS_FAILED: _runs_failed,
     EventKind.TEAM_WAITS: _team_waits,

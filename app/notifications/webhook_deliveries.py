@@ -26,11 +26,14 @@ from app.jobs.queue import Claim, pause_before_retry
 from app.models import (
     Challenge,
     ChallengeOrganiser,
+    ChallengeRole,
     Event,
     EventKind,
     Job,
     JobKind,
+    Role,
     Team,
+    User,
     Webhook,
     WebhookDelivery,
 )
@@ -275,15 +278,26 @@ def _turn_off(session: Session, hook: Webhook, reason: str) -> None:
     is_event = WebhookDelivery.event_id.is_not(None)
     waiting = update(WebhookDelivery).where(WebhookDelivery.webhook_id == hook.id, is_event, waits())
     session.execute(waiting.values(ended_at=now, problem="the webhook was turned off"))
-    details: dict[str, Any] = {"path": path_of(session, hook), "title": hook.name}
+    details: dict[str, Any] = {"path": path_of(session, hook), "title": f"{hook.name}, because {reason}"}
     if hook.team_id is not None:
-        events.record(session, EventKind.HOOK_OFF, team_id=hook.team_id, **details)
+        challenge_id = session.get_one(Team, hook.team_id).challenge_id
+        events.record(session, EventKind.HOOK_OFF, challenge_id=challenge_id, team_id=hook.team_id, **details)
         return
-    of_challenge = ChallengeOrganiser.challenge_id == hook.challenge_id
-    for organiser in session.scalars(select(ChallengeOrganiser.user_id).where(of_challenge)):
-        events.record(
-            session, EventKind.HOOK_OFF, challenge_id=hook.challenge_id, user_id=organiser, **details
-        )
+    for user_id in _organisers(session, hook.challenge_id):
+        events.record(session, EventKind.HOOK_OFF, challenge_id=hook.challenge_id, user_id=user_id, **details)
+
+
+def _organisers(session: Session, challenge_id: int | None) -> Sequence[int]:
+    """Return the people who organise a challenge; if nobody does, the admins."""
+    organise = (
+        ChallengeOrganiser.challenge_id == challenge_id,
+        ChallengeOrganiser.role != ChallengeRole.VIEWER,
+    )
+    admins = select(User.id).where(User.role == Role.ADMIN)
+    return (
+        session.scalars(select(ChallengeOrganiser.user_id).where(*organise)).all()
+        or session.scalars(admins).all()
+    )
 
 
 def _forget_old(session: Session, hook: Webhook) -> None:

@@ -25,13 +25,17 @@ TEST: Final = "test"
 
 @dataclass(frozen=True, slots=True)
 class EventFacts:
-    """What happened. id: the same for all webhooks that are told of it; address: of the page that says more."""
+    """What happened. id: the same for all webhooks that are told of it; address: of the page that says more.
+
+    text: the Markdown of an announcement, an answer or a message.
+    """
 
     id: uuid.UUID
     kind: str
     at: datetime
     title: str
     address: str
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,7 @@ def of_event(
     return Message(
         delivery,
         f"{title}: {address}",
-        EventFacts(key, event.kind.value, minute, title, address),
+        EventFacts(key, event.kind.value, minute, title, address, line.text),
         challenge=ChallengeFacts(challenge.code, challenge.title) if challenge else None,
         phase=_phase_facts(phase),
         team=TeamFacts(team.id, team.name) if team else None,

@@ -240,7 +240,7 @@ def test_organisers_are_told_what_concerns_them_and_everybody_and_never_a_score(
     bodies = [json.loads(each.body) for each in receiver.sent]
     assert [body["event"]["kind"] for body in bodies] == ["runs failed", "announcement"]
     assert bodies[0]["submission"]["results"] == [{"competition": 3, "state": "scored", "mean": None}]
-    assert bodies[1]["event"]["title"] == f"{site.code}: Late"
+    assert (bodies[1]["event"]["title"], bodies[1]["event"]["text"]) == (f"{site.code}: Late", "Soon.")
 
 
 def test_a_failed_delivery_is_repeated_with_its_id_before_the_next_one_is_sent(
@@ -310,6 +310,8 @@ def test_a_webhook_is_turned_off_after_three_days_and_its_team_is_told(
 ) -> None:
     create(site.owner, site.path, receiver.url)
     create(site.organiser, site.organisers_path, f"{receiver.url}?organisers")
+    views = "SELECT challenge_id, user_id, 'viewer' FROM member WHERE challenge_id = :id AND NOT is_owner"
+    site.ask(f"INSERT INTO challenge_organiser (challenge_id, user_id, role) {views}", id=site.challenge_id)
     receiver.statuses += [500] * 4
     for title in ("first", "second"):
         site.announce(title)
@@ -332,7 +334,10 @@ def test_a_webhook_is_turned_off_after_three_days_and_its_team_is_told(
         " JOIN user_account u ON u.id = n.user_id WHERE e.kind = 'webhook off' ORDER BY 3, u.email"
     )
     assert {path for _, _, path in told} == {site.path, site.organisers_path}
-    assert len(told) == 4, "the members of the team, one of them without a login here, and the organiser"
+    assert len(told) == 4, (
+        "the members of the team, one of them without a login here, and the organiser who is no viewer"
+    )
+    assert "Lab chat, because nothing was delivered for 3 days" in site.member.get("/notifications").text
     before = len(receiver.sent)
     site.announce("third")
     site.send_all()
