@@ -47,7 +47,9 @@ from app.platform import Platform
 log = structlog.get_logger()
 
 OFF_AFTER: Final = timedelta(days=3)  # of failures
-PACE: Final = timedelta(seconds=1)  # between two deliveries, and no less than the first of them took
+PER_MINUTE: Final = 30  # deliveries of a webhook
+QUICK: Final = 0.25  # seconds in which a receiver answers that gets the next delivery at once
+PACE: Final = timedelta(seconds=2)  # between two deliveries to others
 KEPT: Final = 100  # deliveries of a webhook that ended
 PREFIX_OF_SECRETS: Final = "whsec_"
 
@@ -241,13 +243,19 @@ def _record_outcome(
     if row is not None:
         _note_attempt(session, hook, row, outcome)
     _forget_old(session, hook)
-    following = _first_waiting(session, hook)
-    if following is None:
+    if _first_waiting(session, hook) is None:
         _finish(session, job, hook)
-    elif following is row:
+    elif hook.failures:
         queue.postpone(job, pause_before_retry(hook.failures, platform.settings.first_pause), outcome.problem)
     else:
-        queue.postpone(job, max(PACE, timedelta(seconds=outcome.seconds)), outcome.problem)
+        is_quick = outcome.seconds < QUICK and _in_last_minute(session, hook) < PER_MINUTE
+        queue.postpone(job, timedelta(0) if is_quick else PACE, outcome.problem)
+
+
+def _in_last_minute(session: Session, hook: Webhook) -> int:
+    is_recent = WebhookDelivery.tried_at > func.clock_timestamp() - timedelta(minutes=1)
+    recent = select(func.count()).where(WebhookDelivery.webhook_id == hook.id, is_recent)
+    return session.scalar(recent) or 0
 
 
 def _note_attempt(session: Session, hook: Webhook, row: WebhookDelivery, outcome: Outcome) -> None:

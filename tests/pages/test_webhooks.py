@@ -80,15 +80,19 @@ class Site:
             events.record(session, kind, **about)
         do_all(self.platform)
 
-    def announce(self, title: str, challenge_id: int | None = None) -> None:
-        """Publish an announcement of the challenge, or of another one, and dispatch it."""
+    def record_announcement(self, title: str, challenge_id: int | None = None) -> None:
+        """Publish an announcement of the challenge, or of another one."""
         of_challenge = challenge_id or self.challenge_id
         with self.platform.transaction() as session:
             row = Announcement(challenge_id=of_challenge, title=title, text="Soon.")
             session.add(row)
             session.flush()
-            number = row.id
-        self.tell(EventKind.ANNOUNCEMENT, challenge_id=of_challenge, announcement=number)
+            events.record(session, EventKind.ANNOUNCEMENT, challenge_id=of_challenge, announcement=row.id)
+
+    def announce(self, title: str, challenge_id: int | None = None) -> None:
+        """Publish an announcement and dispatch it."""
+        self.record_announcement(title, challenge_id)
+        do_all(self.platform)
 
     def scored(self, mean: float) -> int:
         """Score a result of the team and tell of it; returns the id of the submission."""
@@ -261,6 +265,23 @@ def test_a_failed_delivery_is_repeated_with_its_id_before_the_next_one_is_sent(
     assert [each.attempts for each in site.deliveries()] == [3, 1, 1]
     assert [each.status for each in site.deliveries()] == [200, 200, 200]
     assert not site.ask("SELECT 1 FROM job WHERE kind = 'webhook'")
+
+
+def test_a_quick_receiver_gets_what_waits_at_once_up_to_a_number_a_minute(
+    site: Site, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook_deliveries, "PER_MINUTE", 3)
+    monkeypatch.setattr(webhook_deliveries, "QUICK", 5)
+    create(site.owner, site.path, receiver.url)
+    for title in ("first", "second", "third", "fourth", "fifth"):
+        site.record_announcement(title)
+
+    do_all(site.platform)
+
+    assert len(receiver.sent) == 3
+    site.ask("UPDATE webhook_delivery SET tried_at = tried_at - interval '1 minute'")
+    site.send_all()
+    assert len(receiver.sent) == 5
 
 
 def test_a_receiver_that_fails_is_left_alone_for_a_while(site: Site, receiver: Receiver) -> None:
