@@ -272,15 +272,15 @@ def said(value: object) -> str:
     ('none', 'yes', 'a, b', '{"x": 1}')
     """
     match value:
-        case None | "" | [] | {}:
+        case None:
             return "none"
         case bool():
             return "yes" if value else "no"
         case str() | int() | float():
-            return str(value)
+            return str(value) or "none"
         case list() | tuple():
-            return ", ".join(map(said, value))
-    return json.dumps(value, sort_keys=True)
+            return ", ".join(map(said, value)) or "none"
+    return json.dumps(value, sort_keys=True) if value else "none"
 
 
 def _field(name: str) -> str:

@@ -108,9 +108,8 @@ def test_what_happens_within_a_minute_is_one_mail_and_what_comes_later_waits_ten
     assert server.to(people.addresses["visitor"]) == []
     pass_gap(connected)
     send(connected)
-    assert [str(each["Subject"]) for each in server.to(address)][
-        -1
-    ] == f"{title(people)}, test opened on 30 November 2026, 12:00 UTC"
+    last = str(server.to(address)[-1]["Subject"])
+    assert last.startswith(f"{title(people)}, test opened on 30 November 2026, 12:00 UTC")
 
 
 def title(people: Scene) -> str:

@@ -32,14 +32,15 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _challenge(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
-    import_tree(
-        platform, TreeImport(small_kit(tmp_path_factory.mktemp("threads")), "fir", "test", title="Fir")
-    )
+def _challenges(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Two that take uploads; the questions of one test alone are about Elm."""
+    kit = small_kit(tmp_path_factory.mktemp("threads"))
+    for code in ("fir", "elm"):
+        import_tree(platform, TreeImport(kit, code, "test", title=code.title()))
 
 
-def invalid_upload(person: Person) -> str:
-    path = "/api/v1/challenges/fir/test/uploads?filename=fern.tar.gz"
+def invalid_upload(person: Person, challenge: str = "fir") -> str:
+    path = f"/api/v1/challenges/{challenge}/test/uploads?filename=fern.tar.gz"
     upload = person.http.put(path, content=results(cat=5).replace(b"comp3", b"comp9")).json()
     return str(upload["id"])
 
@@ -72,20 +73,20 @@ def suspend(platform: Platform, team: int) -> None:
 def test_a_team_asks_about_its_report_and_an_organiser_answers(
     platform: Platform, people: Iterator[Person]
 ) -> None:
-    ada, olga = next(people), organiser_of(platform, people, "fir")
-    upload = invalid_upload(ada)
-    [link] = re.findall(r'href="(/challenges/fir/ask\?upload=[^"]+)"', ada.page(f"/uploads/{upload}"))
+    ada, olga = next(people), organiser_of(platform, people, "elm")
+    upload = invalid_upload(ada, "elm")
+    [link] = re.findall(r'href="(/challenges/elm/ask\?upload=[^"]+)"', ada.page(f"/uploads/{upload}"))
     form = ada.page(link)
     assert f'href="/uploads/{upload}">fern.tar.gz</a>' in form
     assert f'name="upload" value="{upload}"' in form
 
-    status, where = ada.send("/challenges/fir/ask", **WHY, upload=upload)
+    status, where = ada.send("/challenges/elm/ask", **WHY, upload=upload)
 
     assert status == 303
     assert "1 question of teams" in olga.page("/organise")
-    overview = olga.page("/organise/challenges/fir")
-    assert 'href="/organise/challenges/fir/threads?state=open"' in overview
-    listed = olga.page("/organise/challenges/fir/threads?state=open")
+    overview = olga.page("/organise/challenges/elm")
+    assert 'href="/organise/challenges/elm/threads?state=open"' in overview
+    listed = olga.page("/organise/challenges/elm/threads?state=open")
     assert f'href="{where}"' in listed
     assert f'href="/uploads/{upload}"' in listed  # two clicks from the overview
     assert "fern.tar.gz" in olga.page(f"/uploads/{upload}")
@@ -99,7 +100,7 @@ def test_a_team_asks_about_its_report_and_an_organiser_answers(
     assert "Two fields are missing." in answered
     assert told(platform, EventKind.ANSWER, thread) == [ada.id]
     newest = ada.call("GET", "/notifications")["notifications"][0]
-    assert newest["sentence"] == "The organisers of Fir answered: Why was I refused?"
+    assert newest["sentence"] == "The organisers of Elm answered: Why was I refused?"
     assert newest["path"] == f"{where}#last"
 
     assert ada.send(f"{where}/messages", text="Thank you. And which?")[0] == 303

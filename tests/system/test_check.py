@@ -61,7 +61,7 @@ def test_a_running_installation_passes_as_its_worker_and_as_its_web_server(
         code, found, words = outcomes(site, part, **ALONE)
 
     assert {name for name, result in found.items() if result != "ok"} <= OTHERS, words
-    assert (len(found), code) == ({"worker": 19, "web": 18}[part], 0 if "none failed" in words else 1)
+    assert (len(found), code) == ({"worker": 20, "web": 19}[part], 0 if "none failed" in words else 1)
 
 
 def test_each_problem_is_named_with_what_to_do(site: SharedSite, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_each_problem_is_named_with_what_to_do(site: SharedSite, tmp_path: Path)
     assert code == 1
     assert {name for name, result in found.items() if result == "failed"} - OTHERS == {
         "database role", "broker", "store of archives", "store of descriptions", "store of artefacts",
-        "store of files", "ground truth", "mail", "free disk", "secrets", "public address",
+        "store of files", "store of intake", "ground truth", "mail", "free disk", "secrets", "public address",
     }  # fmt: skip
     for sentence in ("heldout_owner owns", "cannot be reached", "Not a directory", "HELDOUT_PUBLIC_URL"):
         assert sentence in words

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import io
+import tempfile
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -34,7 +35,9 @@ BIG = bytes(range(256)) * 4096 * 40  # 40 MiB: several pieces of an upload
 
 
 @pytest.fixture(params=["folder", "s3"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
+    """An empty store whose drafts lie in this test's folder, since a sweep takes those of the whole machine."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     if request.param == "folder":
         return FolderStorage(tmp_path / "store")
     running: ObjectStore = request.getfixturevalue("objects")
