@@ -384,17 +384,17 @@ def test_a_run_survives_ground_truth_missing_for_more_than_three_attempts(scene:
 def test_a_run_continues_by_itself_once_damage_is_repaired(scene: Scene) -> None:
     with damaged(scene.running.platform.truths, scene.truth.name, "flipped"):
         submission_id = scene.confirm()
-        assert eventually(lambda: waits_for(scene, submission_id) == "ground truth", LONGEST)
+        assert eventually(lambda: "ground truth damaged" in waits_for(scene, submission_id), LONGEST)
 
     assert scene.attempts(submission_id) == [2]
     assert scene.running.ask("SELECT FROM damaged_content") == []
 
 
-def waits_for(scene: Scene, submission_id: int) -> str | None:
-    """The content that has to be repaired before a submission is scored."""
+def waits_for(scene: Scene, submission_id: int) -> str:
+    """What the team is told that a submission waits for; empty if it does not wait."""
     [result] = scene.someone.submission(submission_id)["results"]
-    what: str | None = result["shown"]["damaged"]
-    return what
+    wait = result["shown"]["waits_for"]
+    return str(wait["text"]) if wait else ""
 
 
 def retries(scene: Scene, submission_id: int) -> int:
