@@ -1,7 +1,6 @@
 """A real mail server for tests, which can be told to refuse a recipient, a text or everything, or to hang."""
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword
 
 from app.core.settings import MailEncryption
 from app.platform import Platform
+from tests.system.servers import free_port
 
 PASSWORD = "correct horse"
 OK = "250 OK"
@@ -80,13 +80,11 @@ def log_in(_server: object, _session: object, _envelope: object, _mechanism: str
 
 @contextmanager
 def mail_server(
-    platform: Platform, *, context: ssl.SSLContext | None = None
+    platform: Platform, *, context: ssl.SSLContext | None = None, port: int | None = None
 ) -> Iterator[tuple[MailServer, Platform]]:
     """A mail server, and a platform that sends through it. context: of STARTTLS, without which it then takes no login."""
     server = MailServer()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = port or free_port()
     rules: dict[str, Any] = {
         "tls_context": context,
         "require_starttls": True,
