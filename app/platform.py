@@ -17,7 +17,7 @@ from app.core.database import limit_response_time
 from app.core.errors import StorageUnavailableError
 from app.core.notifier import Notifier, celery_of
 from app.core.rate_limits import RateLimiter, limiter_of
-from app.core.settings import Settings, SettingsError
+from app.core.settings import Registration, Settings, SettingsError
 from app.core.site import SiteView, load_site
 from app.models import (
     Artefact,
@@ -97,6 +97,13 @@ class Platform:
     def __post_init__(self) -> None:
         """Derive `autocommit` from the engine."""
         object.__setattr__(self, "autocommit", self.engine.execution_options(isolation_level="AUTOCOMMIT"))
+
+    def current_settings(self) -> Settings:
+        """Return the settings with what admins chose in the browser, where the environment fixes nothing."""
+        chosen = self.site().registration
+        if not chosen or "registration" in self.settings.model_fields_set:
+            return self.settings
+        return self.settings.model_copy(update={"registration": Registration(chosen)})
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:

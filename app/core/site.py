@@ -38,6 +38,7 @@ class SiteView:
     has_privacy: bool = False
     logo: str = ""
     tagline: str = ""
+    registration: str | None = None  # as admins chose; None: as the server was started
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,16 @@ def load_site(session: Session) -> SiteView:
     """Return the settings of the site, by default those of a new installation."""
     statement = select(
         Site.name, Site.version, Site.accent, Site.contact, Site.links, Site.imprint != "", Site.privacy != "",
-        Site.logo_digest, Site.tagline,
+        Site.logo_digest, Site.tagline, Site.registration,
     )  # fmt: skip
     row = session.execute(statement).one_or_none()
     if row is None:
         return SiteView()
-    name, version, accent, contact, links, has_imprint, has_privacy, logo, tagline = row
+    name, version, accent, contact, links, has_imprint, has_privacy, logo, tagline, registration = row
     footer = tuple(FooterLink(each["title"], each["address"]) for each in links)
-    return SiteView(name, version, accent, contact, footer, has_imprint, has_privacy, logo, tagline)
+    return SiteView(
+        name, version, accent, contact, footer, has_imprint, has_privacy, logo, tagline, registration or None
+    )
 
 
 Colour = tuple[float, float, float]  # red, green and blue in [0, 1]

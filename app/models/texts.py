@@ -63,6 +63,8 @@ class Site(Base):
     creation: Mapped[CreationRule] = mapped_column(
         default=CreationRule.ADMINS, server_default=text("'admins'")
     )
+    # who may create an account, as the setting of this name says; empty: as the server was started
+    registration: Mapped[str] = mapped_column(default="", server_default=text("''"))
     accent: Mapped[str] = mapped_column(default="")  # "#1f6feb"; empty for the style sheet's own
     contact: Mapped[str] = mapped_column(default="")
     links: Mapped[list[dict[str, Any]]] = mapped_column(default=list)  # of the footer: title and address

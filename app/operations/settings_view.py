@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from app.core.settings import SECRETS, LoginProvider, Settings, variable
+from app.core.settings import SECRETS, LoginProvider, Registration, Settings, variable
 from app.operations import site
 from app.operations.site import SiteSheet
 from app.platform import Platform
@@ -90,12 +90,19 @@ class SettingsView:
     """All settings: those that admins change in the browser, and those of the environment."""
 
     site: SiteSheet
+    registration: Registration  # in force
+    registration_is_fixed: bool  # by the environment
     groups: tuple[SettingGroup, ...]
 
 
 def settings_view(platform: Platform) -> SettingsView:
     """Return the settings of the site, and those of the process that answers."""
-    return SettingsView(site.sheet(platform), groups_of(platform.settings))
+    return SettingsView(
+        site.sheet(platform),
+        platform.current_settings().registration,
+        site.is_registration_fixed(platform),
+        groups_of(platform.settings),
+    )
 
 
 def groups_of(settings: Settings) -> tuple[SettingGroup, ...]:

@@ -3,7 +3,7 @@
 import io
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from PIL import Image
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -15,12 +15,23 @@ from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, MalformedError, NotFoundError
 from app.core.names import Visible, folded, is_mail_address
+from app.core.settings import Registration
 from app.core.site import NAME, FooterLink, accent_style, checked_accent
 from app.models import CreationRule, Site
 from app.platform import Platform
 from app.web.markdown import LONGEST
 
-FIELDS: Final = ("name", "tagline", "creation", "accent", "contact", "links", "imprint", "privacy")
+FIELDS: Final = (
+    "name",
+    "tagline",
+    "creation",
+    "registration",
+    "accent",
+    "contact",
+    "links",
+    "imprint",
+    "privacy",
+)
 LARGEST_LOGO: Final = 512 << 10  # bytes
 MOST_PIXELS: Final = 4_000_000
 LOGO_SIZE: Final = (480, 96)  # at most, in pixels
@@ -54,6 +65,10 @@ class NewSite(BaseModel):
     name: Annotated[str, Field(min_length=2, max_length=40), Visible] = NAME
     tagline: Annotated[str, Field(max_length=300, description="a sentence on the home page")] = ""
     creation: Annotated[CreationRule, Field(description="who may create challenges")] = CreationRule.ADMINS
+    registration: Annotated[
+        Registration | Literal[""],
+        Field(description="who may create an account; empty: as the server was started"),
+    ] = ""
     accent: Annotated[
         str,
         Field(description="a colour such as #2456d6; empty for the usual one"),
@@ -82,6 +97,7 @@ class SiteSheet:
     logo: str = ""
     tagline: str = ""
     creation: CreationRule = CreationRule.ADMINS
+    registration: str = ""
 
 
 def sheet(platform: Platform) -> SiteSheet:
@@ -89,6 +105,11 @@ def sheet(platform: Platform) -> SiteSheet:
     with platform.transaction() as session:
         row = session.get(Site, 1)
         return _sheet(row) if row else SiteSheet()
+
+
+def is_registration_fixed(platform: Platform) -> bool:
+    """Whether the environment decides who may create an account."""
+    return "registration" in platform.settings.model_fields_set
 
 
 def _sheet(row: Site) -> SiteSheet:
@@ -104,6 +125,7 @@ def _sheet(row: Site) -> SiteSheet:
         row.logo_digest,
         row.tagline,
         row.creation,
+        row.registration,
     )
 
 
@@ -118,6 +140,7 @@ def _stored(session: Session) -> Site:
             name=NAME,
             tagline="",
             creation=CreationRule.ADMINS,
+            registration="",
             accent="",
             contact="",
             links=[],

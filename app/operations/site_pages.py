@@ -13,7 +13,7 @@ from app.core.rate_limits import Limited
 from app.operations import settings_view, site, trial_mail
 from app.operations.site import NewSite, SiteSheet
 from app.platform import Platform
-from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, platform_of_request, render, requires
 from app.web.forms import SentForm, field_errors, values_of
 
 router = APIRouter()
@@ -161,6 +161,7 @@ def _page(
         code=409 if refused else 422 if problems else 200,
         sheet=stored,
         form=typed,
+        registration_is_fixed=site.is_registration_fixed(platform_of_request(request)),
         problems=problems or {},
         preview=preview,
         refused=refused,

@@ -68,7 +68,7 @@ def register(
     next_page: NextPage = "/",
 ) -> Response:
     """Create an account and log in."""
-    if not platform.settings.may_register_with_password:
+    if not platform.current_settings().may_register_with_password:
         raise RegistrationClosedError("Registration with a password is closed on this server")
     form = {"email": email, "name": name, "password": password, "next": next_page}
     try:

@@ -374,7 +374,7 @@ def _apply_outcome(session: Session, platform: Platform, context: CallbackContex
     provider, started, claims = context.provider, context.started, context.claims
     known = find_known(session, provider.issuer, claims, context.started_by)
     found = outcome(started.purpose, claims, known, started.started_at)
-    if found is LoginOutcome.NEW and platform.settings.registration is Registration.CLOSED:
+    if found is LoginOutcome.NEW and platform.current_settings().registration is Registration.CLOSED:
         return Returned(LoginOutcome.CLOSED)
     if found is LoginOutcome.NEW:
         content = {

@@ -226,7 +226,7 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "now": datetime.now(UTC),
         "path": path,
         "address": platform.settings.address,
-        "settings": platform.settings,
+        "settings": platform.current_settings() if code < 400 else platform.settings,
         # the page of an error waits for nothing
         "site": context.get("site") or (platform.site() if code < 400 else platform.last_site[0]),
         "service": service_line(request),

@@ -13,10 +13,13 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
+from app.core.settings import Registration
 from app.core.site import DARK, ENOUGH, LIGHT, accent_style, checked_accent, contrast
 from app.jobs import mail
 from app.models import AuditRecord, Site
+from app.operations import site
 from app.platform import Platform
+from tests.login_settings import with_settings
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
 from tests.pages.test_accounts import registered
@@ -72,6 +75,25 @@ def test_every_page_carries_the_name_the_look_and_the_links(admin: TestClient, b
     assert "<script>x" not in browser().get("/imprint").text
     assert "We store little." in browser().get("/privacy").text
     assert "<title>Acorn &amp; Bench: news</title>" in browser().get("/news.atom").text
+
+
+def test_an_admin_closes_registration_unless_the_environment_has_decided(
+    admin: TestClient, browser: Browser, platform: Platform
+) -> None:
+    newcomer = {"email": "late@example.org", "name": "Late", "password": "four words are long"}
+    saved = admin.post("/admin/site", data=FORM | {"version": "0", "registration": "closed"})
+    assert saved.status_code == 303
+    assert "New accounts cannot be made here" in browser().get("/register").text
+    assert browser().post("/register", data=newcomer).status_code == 403
+    assert "<dd>nobody</dd>" in admin.get("/admin/settings").text
+    fixed = with_settings(platform, registration=Registration.OPEN)
+    assert fixed.current_settings().registration is Registration.OPEN
+    assert site.is_registration_fixed(fixed)
+
+    admin.post("/admin/site", data=FORM | {"version": "1", "registration": ""})
+
+    assert browser().post("/register", data=newcomer).status_code == 303
+    assert admin.post("/admin/site", data=FORM | {"version": "2", "registration": "x"}).status_code == 422
 
 
 def test_nothing_is_shown_of_what_was_not_written(browser: Browser) -> None:

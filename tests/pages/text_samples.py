@@ -15,6 +15,7 @@ from app.challenges.visibility import (
     Offer,
     VisibilityView,
 )
+from app.core.settings import Registration
 from app.core.site import FooterLink
 from app.jobs.mail import MailLocation
 from app.models import ChallengeVisibility, CreationRule, Quota
@@ -99,6 +100,7 @@ def of_the_site() -> Iterator[tuple[str, dict[str, Any]]]:
     for sheet in (SiteSheet(), SiteSheet(2, EVIL, "#2456d6", "a@example.org", links, EVIL, EVIL, "abc")):
         form = as_plain(sheet)
         page = {"sheet": sheet, "form": form, "problems": {}, "preview": None, "refused": "", "theirs": {}}
+        page["registration_is_fixed"] = not sheet.version
         yield "site/settings.html", page
         yield "site/settings.html", page | {"problems": dict.fromkeys((*SITE_FIELDS, "logo"), EVIL)}
         yield "site/settings.html", page | {"refused": EVIL, "theirs": {"imprint": EVIL, "privacy": ""}}
@@ -179,5 +181,11 @@ def of_settings() -> Iterator[tuple[str, dict[str, Any]]]:
     )
     written = SiteSheet(1, EVIL, EVIL, EVIL, (), EVIL, EVIL, "x", EVIL, CreationRule.APPROVAL)
     for trial in trials():
-        yield "site/all.html", {"view": SettingsView(SiteSheet(), (group,)), "trial": trial}
-    yield "site/all.html", {"view": SettingsView(written, (group,)), "trial": trial}
+        yield (
+            "site/all.html",
+            {"view": SettingsView(SiteSheet(), Registration.OPEN, False, (group,)), "trial": trial},
+        )
+    yield (
+        "site/all.html",
+        {"view": SettingsView(written, Registration.CLOSED, True, (group,)), "trial": trial},
+    )

@@ -1,0 +1,19 @@
+"""Who may create an account, as admins choose it."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "5b1d9e60c7a2"
+down_revision = "3073589f7560"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column(
+        "site", sa.Column("registration", sa.String(), server_default=sa.text("''"), nullable=False)
+    )
+
+
+def downgrade() -> None:
+    op.drop_column("site", "registration")
