@@ -1,9 +1,11 @@
 """Where the organisers of a challenge are asked: here, in a forum elsewhere, or nowhere."""
 
+import uuid
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationInfo, field_validator
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
@@ -11,9 +13,18 @@ from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.models import AskingPlace, AskingRule
+from app.models import AskingPlace, AskingRule, Thread, ThreadState
 from app.platform import Platform
 from app.web.forms import HttpsOrBlank
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question that a team has asked."""
+
+    id: int
+    title: str
+    state: ThreadState
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +33,7 @@ class Asking:
 
     place: AskingPlace = AskingPlace.HERE
     forum: str = ""
+    asked: tuple[AskedQuestion, ...] = ()  # by the reader's team, about what a page shows
 
     @property
     def host(self) -> str:
@@ -53,19 +65,30 @@ class NewAsking(BaseModel):
         return str(HttpUrl(forum))
 
 
-def asking_of(session: Session, challenge_id: int) -> Asking:
-    """Return where the organisers of a challenge are asked."""
+def asking_of(
+    session: Session, challenge_id: int, upload: uuid.UUID | None = None, submission: int | None = None
+) -> Asking:
+    """Return where the organisers of a challenge are asked, and what they were asked about an upload of the reader's team."""
     rule = session.get(AskingRule, challenge_id)
-    return Asking(rule.place, rule.forum) if rule else Asking()
+    asked: tuple[AskedQuestion, ...] = ()
+    if upload is not None:
+        about = [Thread.upload_id == upload]
+        if submission is not None:
+            about.append(Thread.submission_id == submission)
+        statement = select(Thread.id, Thread.title, Thread.state).where(or_(*about)).order_by(Thread.id)
+        asked = tuple(AskedQuestion(*row) for row in session.execute(statement))
+    return Asking(rule.place, rule.forum, asked) if rule else Asking(asked=asked)
 
 
-def asking(platform: Platform, code: str) -> Asking:
-    """Return where the organisers of a challenge are asked. Raises NotFoundError."""
+def asking(
+    platform: Platform, code: str, upload: uuid.UUID | None = None, submission: int | None = None
+) -> Asking:
+    """Return the same by the code of a challenge. Raises NotFoundError."""
     with platform.transaction() as session:
         challenge = challenges.challenge_of(session, code)
         if challenge is None:
             raise NotFoundError(f"there is no challenge {code!r}")
-        return asking_of(session, challenge.id)
+        return asking_of(session, challenge.id, upload, submission)
 
 
 def set_asking(platform: Platform, actor: Actor, code: str, new: NewAsking) -> None:

@@ -56,7 +56,7 @@ def submission(
     asked = DetailRequest(competition, tuple(class_name))
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
     mark_as_of(request, view.challenge)
-    place = asking.asking(platform, view.challenge) if view.is_member else None
+    place = asking.asking(platform, view.challenge, view.upload_id, view.id) if view.is_member else None
     return render(request, "submissions/submission.html", asking=place, **context(view, detail, asked))
 
 

@@ -154,7 +154,8 @@ def _page(
         quota = quotas.lines(session, actor, phase)
         can_upload = not terms.refusals_of_upload(session, actor, phase)
         contact = texts.contact_of(session, phase.challenge_id)
-        place = asking.asking_of(session, phase.challenge_id)
+        ours = upload.id if upload is not None and upload.is_ours else None
+        place = asking.asking_of(session, phase.challenge_id, ours)
     return SubmitPage(
         phase=phase,
         competitions=tuple(

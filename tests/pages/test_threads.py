@@ -96,6 +96,10 @@ def test_a_team_asks_about_its_report_and_an_organiser_answers(
     assert olga.send(f"/organise{where}/messages", text="Two fields are missing.")[0] == 303
     answered = ada.page(where)
     assert "answered</span>" in answered
+    assert f'you asked: <a href="{where}">Why was I refused?</a>' in ada.page(f"/uploads/{upload}")
+    assert "you asked" not in olga.page(f"/uploads/{upload}")
+    bob = next(people)
+    assert "you asked" not in bob.page(f"/uploads/{invalid_upload(bob, 'elm')}")  # of another team
     assert "<strong>expected 6 fields</strong>" in answered
     assert "Two fields are missing." in answered
     assert told(platform, EventKind.ANSWER, thread) == [ada.id]

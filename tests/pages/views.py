@@ -20,12 +20,12 @@ from app.boards.rows import (
     segments,
 )
 from app.boards.selections import BoardQuery, TrainingData, column_groups
-from app.challenges.asking import Asking
+from app.challenges.asking import AskedQuestion, Asking
 from app.challenges.challenges import PhaseState, PhaseView
 from app.core.access import Actor
 from app.evaluation.rescoring import RescoreView, UndecidedRun
 from app.jobs.places import Outlook
-from app.models import Disclosure, QuestionKind, Quota, ResultState, Role, RunState, UploadState
+from app.models import Disclosure, QuestionKind, Quota, ResultState, Role, RunState, ThreadState, UploadState
 from app.organising.overview import OrganiserPhase
 from app.results.exhibits import ClassValue
 from app.results.submissions import RunView, SubmissionResult, SubmissionView
@@ -327,7 +327,7 @@ def submitting(
         largest=1 << 30,
         limits=scoring.Limits(),
         contact=EVIL,
-        asking=Asking(),
+        asking=Asking(asked=(AskedQuestion(1, EVIL, ThreadState.ANSWERED),)),
         upload=view,
         confirmation=asked,
     )
