@@ -132,7 +132,8 @@ def test_those_who_organise_a_challenge_get_a_tab_to_its_organisers_pages(
     tab = f'<a href="/organise{OAK}">Organise</a>'
 
     for page in ("", "/data", "/rules", "/news", "/leaderboards", "/figures"):
-        shown = [client.get(f"{OAK}{page}").text for client in (olga, ash, browser())]
+        readers = (olga, ash, browser())
+        shown = [client.get(f"{OAK}{page}", follow_redirects=True).text for client in readers]
         assert [tab in each for each in shown] == [True, False, False], page
 
 
