@@ -31,6 +31,8 @@ WIDTHS: Final = {"wide": ViewportSize(width=1280, height=900), "narrow": Viewpor
 SCHEMES: Final = ("light", "dark")
 READERS: Final = {"visitor": PUBLIC, "participant": PARTICIPANTS, "organiser": ORGANISERS}
 ROWS: Final = (0, 3, 300)
+# a picture of the whole page shows what people scroll to as well
+EAGER: Final = "for (const image of document.querySelectorAll('img[loading]')) image.loading = 'eager'"
 LONGEST: Final = 120_000  # milliseconds for one picture, on a machine that does other work, too
 
 
@@ -67,6 +69,8 @@ def take(browser: Browser, site: Site, who: str, paths: Sequence[str], folder: P
                     or (response.status == 404) != (path == "/nowhere")
                 ):
                     found.append("not found")
+                page.evaluate(EAGER)
+                page.wait_for_load_state("networkidle")
                 for complaint in found:
                     print(folder.name, who, width, path, complaint, flush=True)
                 for scheme in SCHEMES:
