@@ -90,7 +90,6 @@ function closeMenus(inside) {
   }
 }
 
-document.documentElement.classList.add("scripted");
 addLocalTimes(document);
 addOwnTimes(document);
 announce();

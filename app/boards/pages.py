@@ -12,6 +12,7 @@ from app.boards.exports import bib_of, csv_of, tex_of
 from app.boards.ranking import FIGURES
 from app.boards.rows import FEW_CLASSES, BoardFormat, BoardKey, BoardPage, BoardView, one_page
 from app.boards.selections import Format, PageParameters
+from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
 from app.core.caching import Splice, conditional_response
 from app.core.site import SiteView
@@ -77,6 +78,10 @@ def board(
         *splices_of_theme(request),
         *splices_of_view(request),
         Splice(ACCOUNT.encode(), account_links(actor).encode()),
+        *(
+            Splice(mark.encode(), tab.encode())
+            for mark, tab in organise_tab(platform, actor, challenge).items()
+        ),
     )
     return conditional_response(request, page, "text/html", is_private=True, splices=splices)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from app.challenges import challenges, files, terms
+from app.challenges.challenges import PhaseView
 from app.challenges.files import FileView
 from app.challenges.phase_files import ImageArchive, PhaseFiles, StatisticsTable, files_of, statistics_of
 from app.core.access import Actor
@@ -39,6 +40,12 @@ def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
             statistics=statistics_of(platform, session, phases, shown),
             is_organiser=actor.organises_challenge(challenge.id),
         )
+
+
+def phases_of(platform: Platform, code: str) -> list[PhaseView]:
+    """Return the phases of a challenge, whose states stand above its data."""
+    with platform.snapshot() as session:
+        return challenges.phases_of(session, code)
 
 
 def checksums(platform: Platform, actor: Actor, code: str) -> str:

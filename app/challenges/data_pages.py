@@ -33,7 +33,8 @@ UTC_INPUT: Final = "%Y-%m-%dT%H:%M"
 @router.get("/challenges/{challenge}/data", dependencies=[READ])
 def data(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Show the files of a challenge, and what the server makes for every phase."""
-    return render(request, "data/data.html", page=data_page.data_page(platform, actor, challenge))
+    page = data_page.data_page(platform, actor, challenge)
+    return render(request, "data/data.html", page=page, phases=data_page.phases_of(platform, challenge))
 
 
 @router.get("/challenges/{challenge}/data/SHA256SUMS", dependencies=[READ])

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from app.challenges import atom, news
 from app.challenges import rules as challenge_rules
 from app.challenges.news import AnswersBefore, NewAnnouncement
+from app.challenges.tabs import organise_tab
 from app.core.access import Action
 from app.core.caching import Rendered, conditional_response
 from app.core.errors import ConflictError
@@ -32,6 +33,7 @@ def rules(request: Request, platform: ThePlatform, challenge: str) -> Response:
         "texts/rules.html",
         challenge,
         lambda: {"view": challenge_rules.rules_page(platform, challenge)},
+        lambda actor: organise_tab(platform, actor, challenge),
     )
 
 
@@ -49,6 +51,7 @@ def challenge_news(
         "texts/news.html",
         (challenge, before, answers_before),
         lambda: {"news": news.news_page(platform, challenge, before, answers_before)},
+        lambda actor: organise_tab(platform, actor, challenge),
     )
 
 

@@ -30,6 +30,7 @@ from app.models import Disclosure, FileKind, Picture, PictureSource
 from app.platform import Platform
 from app.storage import digest_of
 from scoring import CompetitionInfo, Description, Limits
+from scoring.competitions import name_of
 from scoring.data.description import UNKNOWN_SIDE, PublicCounts
 
 
@@ -120,7 +121,7 @@ def files_of(platform: Platform, session: Session, actor: Actor, phase: PhaseVie
         files += (
             GeneratedFile(
                 "example.tar.gz",
-                f"A valid result of competition {each.number}: {each.title}",
+                f"{name_of(phase.dataset, each.number)}: a valid result of competition {each.number}",
                 f"{base}/example.tar.gz?competition={each.number}",
             )
             for each in offered

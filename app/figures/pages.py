@@ -6,7 +6,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from app.boards.rows import BoardKey
-from app.core.access import Action
+from app.challenges.tabs import organise_tab
+from app.core.access import Action, Actor
 from app.core.caching import Rendered, conditional_response
 from app.core.rate_limits import Limited
 from app.figures import figures as figure_views
@@ -35,7 +36,10 @@ def figures(
         page = figure_views.figures_page(platform, address, columns)
         return {"page": page, "board": page.view}
 
-    return render_shared(request, "figure_pages/figures.html", (address, columns), read)
+    def own(actor: Actor) -> dict[str, str]:
+        return organise_tab(platform, actor, challenge)
+
+    return render_shared(request, "figure_pages/figures.html", (address, columns), read, own)
 
 
 @router.get("/figures/{name}.svg", dependencies=[limited(Limited.VIEW)])

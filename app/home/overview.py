@@ -146,7 +146,11 @@ def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str 
         )
         if done.registered and not done.confirmed
         else Step(
-            "Register", "Reading needs no account; submitting does", "/register", "Register", done.confirmed
+            "Register",
+            "Reading needs no account; submitting does",
+            f"/register?next={here}",
+            "Register",
+            done.confirmed,
         )
     )
     accept = (

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
 from app.core.rate_limits import Limited
 from app.home import front
@@ -134,6 +135,7 @@ def challenge(
         return {
             STEPS: render_template("home/own_steps.html", own=mine),
             OWN: render_template("home/own_aside.html", own=mine),
+            **organise_tab(platform, actor, challenge),
         }
 
     return render_shared(request, "home/challenge.html", (challenge, image_set, page), read, own)

@@ -68,6 +68,7 @@ from app.submissions.methods import (
     unpublishable_reason,
 )
 from app.submissions.quotas import QuotaLine
+from scoring.competitions import name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,7 @@ class SubmissionRow:
     quota: QuotaEffect | None = None  # None for people outside of the team
     is_waiting: bool = False  # no worker has started it: its team can cancel it
     waits_for: Wait | None = None  # None if it does not wait
+    name: str = ""  # of the competition
 
     @property
     def shown_state(self) -> str:
@@ -576,6 +578,7 @@ def _shown_rows(
     queue = places.places_of(platform, session, queued)
     headlines = load_headlines(session, {each for _, *runs in page.rows for each in runs})
     visibilities = {(phase.challenge, phase.image_set): visibility_for(actor, phase) for phase in phases}
+    datasets = {phase.challenge: phase.dataset for phase in phases}
     shown = tuple(
         replace(
             row,
@@ -585,6 +588,7 @@ def _shown_rows(
                 headlines.get(run), headlines.get(ladder or 0)
             ),
             created_at=visibilities[row.challenge, row.image_set].moment(row.created_at),
+            name=name_of(datasets[row.challenge], row.competition),
         )
         for row, run, ladder in page.rows
     )

@@ -168,11 +168,21 @@ def _page(request: Request, kind: type[Kind], detail: str, problems: Problems) -
 
 
 def _answer_domain_error(request: Request, error: DomainError) -> Response:
+    if isinstance(error, LoginRequiredError) and "hx-request" in request.headers:
+        return _lost_session(request)
     if request.method == "GET" and not wants_json(request) and (page := _login_page(request, error)):
         return RedirectResponse(f"{page}?next={quote(address_of(request))}", status_code=303)
     if isinstance(error, StorageUnavailableError):
         log.warning("storage unavailable", path=_logged_path(request), cause=error.cause)
     return respond(request, type(error), str(error), headers=_headers_of(error))
+
+
+def _lost_session(request: Request) -> Response:
+    """Return what stands in place of the part of a page that htmx asked for; htmx shows no response with an error's status."""
+    headers = {"Cache-Control": "no-store", "HX-Reselect": ".note", "HX-Reswap": "innerHTML"}
+    response = render(request, "sessions/lost.html")
+    response.headers.update(headers)
+    return response
 
 
 def _login_page(request: Request, error: DomainError) -> str | None:

@@ -69,9 +69,10 @@ class Results:
     team: int
 
 
-def place_of(session: Session, challenge: str) -> Place:
-    """The only phase of a challenge."""
-    phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == challenge)).one()
+def place_of(session: Session, challenge: str, image_set: str = "test") -> Place:
+    """A phase of a challenge."""
+    of_challenge = select(Phase).join(Challenge).where(Challenge.code == challenge)
+    phase = session.scalars(of_challenge.where(Phase.image_set == image_set)).one()
     truth = session.scalars(select(GroundTruth.id).where(GroundTruth.phase_id == phase.id)).one()
     boards = select(Board.competition).where(Board.phase_id == phase.id).order_by(Board.competition)
     competitions = tuple(session.scalars(boards))

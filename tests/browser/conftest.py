@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from app.web.dependencies import SESSION_COOKIE
 from tests.browser.sites import Site, running_site
@@ -25,14 +25,19 @@ ARGUMENTS = (
 @pytest.fixture(scope="module")  # Playwright keeps an event loop running, which would disturb other tests
 def chromium() -> Iterator[Browser]:
     """A browser without a window."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip("there is no Chromium: apt-get install chromium")
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        browser = launched(playwright)
+        if browser is None:
+            pytest.skip("there is no Chromium: apt-get install chromium")
         yield browser
         browser.close()
+
+
+def launched(playwright: Playwright) -> Browser | None:
+    """The browser of this machine, if it has one."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    return playwright.chromium.launch(executable_path=program, args=ARGUMENTS) if program else None
 
 
 @pytest.fixture(scope="session")

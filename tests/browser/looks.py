@@ -74,6 +74,16 @@ MUTE = """() => {
   return wrong;
 }"""
 
+LOADS = 3
+# The layout shift as Chromium measures it, which tells of the past at once, and of nothing if nothing has moved.
+SHIFTS = """(most) => new Promise((resolve) => {
+  const found = [];
+  const told = () => resolve(found.reduce((sum, each) => sum + each.value, 0) > most
+    ? found.flatMap((each) => each.sources.map(({ node }) => `${each.value.toFixed(3)}: ${node?.outerHTML?.slice(0, 90) ?? node?.textContent}`)) : []);
+  new PerformanceObserver((list) => { found.push(...list.getEntries()); }).observe({ type: "layout-shift", buffered: true });
+  setTimeout(told, 150);
+})"""
+
 # Is the focused element in the viewport, and is its focus visible?
 FOCUSED = """() => {
   const element = document.activeElement;
@@ -97,6 +107,19 @@ def mute_elements(page: Page) -> list[str]:
     """Elements without a name or a label, and headings out of order."""
     mute: list[str] = page.evaluate(MUTE)
     return mute
+
+
+def shifts(page: Page, most: float = 0.02) -> list[str]:
+    """What has moved since the page was loaded, if the layout shifted by more than this in all.
+
+    A table that arrives in pieces, on a busy machine, moves by chance: only what moves each time is told.
+    """
+    for _ in range(LOADS):
+        found: list[str] = page.evaluate(SHIFTS, most)
+        if not found:
+            return []
+        page.reload()
+    return found
 
 
 def too_wide_by(page: Page) -> int:

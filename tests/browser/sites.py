@@ -1,7 +1,7 @@
 """A running installation with a small sample challenge, a participant's results, and what a browser needs to visit it."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,12 @@ class Site:
         """The participant's team."""
         return int(self.participant.http.get("/api/v1/teams").json()[0]["id"])
 
+    def address_of(self, path: str) -> str:
+        """A path with the numbers of this site in place of `{test3}`, `{valid}`, `{team}` and `{compared}`. Raises KeyError without."""
+        scored = {f"{image_set}{number}": one for (image_set, number), one in self.scored.items()}
+        of_team = {"team": self.team, "compared": self.compared} if self.scored else {}
+        return path.format(**scored, **self.uploads, **of_team)
+
     @property
     def compared(self) -> str:
         """Two methods of a board of the test set, as the query of their comparison."""
@@ -64,8 +70,8 @@ class Site:
 
 
 @contextmanager
-def running_site(servers: OwnServers) -> Iterator[Site]:
-    """A site that runs until the end of the block, with three baselines on its board of the test set."""
+def running_site(servers: OwnServers, *, is_empty: bool = False) -> Iterator[Site]:
+    """A site that runs until the end of the block, with three baselines on its board of the test set, unless it shall be empty."""
     with (
         installation(servers, max_upload=1 << 20, workers=1, sweep_seconds=5) as place,
         tempfile.TemporaryDirectory(prefix="heldout sample ") as folder,
@@ -87,17 +93,17 @@ def running_site(servers: OwnServers) -> Iterator[Site]:
         published.add(place.platform, "voc2007")
         address = place.start_web()
         place.start_worker()
-        yield _filled(place, address, tree)
+        yield _filled(place, address, tree, {} if is_empty else ROWS)
 
 
-def _filled(place: Installation, address: str, tree: Path) -> Site:
+def _filled(place: Installation, address: str, tree: Path, rows: Mapping[tuple[str, int], int]) -> Site:
     drawn = {
         image_set: sample.draw_baselines(tree, tree.parent / "baselines", image_set=image_set)
         for image_set in SETS
     }
     entered = {
         (image_set, number): [one for one in drawn[image_set] if one.competition == number][:most]
-        for (image_set, number), most in ROWS.items()
+        for (image_set, number), most in rows.items()
     }
     participant, organiser = (_person(place, address, name) for name in ("Ada Byron", "Olga Orga"))
     token = roles.create_admin_link(place.platform)
@@ -112,10 +118,14 @@ def _filled(place: Installation, address: str, tree: Path) -> Site:
     }
     for number in (number for several in numbers.values() for number in several):
         participant.final(number)
-    good, good_val = (thinned(entered[image_set, 3][0].archive) for image_set in ("test", "val"))
+    good, good_val = (
+        thinned(next(one.archive for one in drawn[image_set] if one.competition == 3))
+        for image_set in ("test", "val")
+    )
+    contents = {"valid": good, "spoilt": spoilt(good)} if rows else {}
     uploads = {
         name: participant.send(f"{sample.NAME}/test", content).json()["id"]
-        for name, content in {"valid": good, "spoilt": spoilt(good)}.items()
+        for name, content in contents.items()
     }
     scored = {board: several[0] for board, several in numbers.items()}
     return Site(place, address, participant, organiser, good, good_val, spoilt(good), scored, uploads)

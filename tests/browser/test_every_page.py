@@ -7,7 +7,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.axe import violations
 from tests.browser.conftest import Visit
-from tests.browser.looks import beyond_the_edge, faint_texts, mute_elements, too_wide_by
+from tests.browser.looks import beyond_the_edge, faint_texts, mute_elements, shifts, too_wide_by
 from tests.browser.sites import Site
 from tests.system.installations import Client
 
@@ -88,19 +88,15 @@ PAGES = [
 ]
 
 
-def address(site: Site, path: str) -> str:
-    scored = {f"{image_set}{number}": one for (image_set, number), one in site.scored.items()}
-    return path.format(**scored, **site.uploads, team=site.team, compared=site.compared)
-
-
 @pytest.mark.parametrize(("who", "path"), PAGES)
 def test_a_page_is_accessible_in_both_colour_schemes_and_fits_a_phone(
     site: Site, visit: Visit, who: str | None, path: str
 ) -> None:
     page = visit(who, viewport=DESK)
-    response = page.goto(address(site, path))
+    response = page.goto(site.address_of(path))
 
     assert response is not None
+    assert shifts(page) == []
     assert (response.status == 404) == (path == "/nowhere")
     assert mute_elements(page) == []
     assert violations(page) == []
@@ -161,9 +157,9 @@ def test_no_two_pages_have_the_same_title(site: Site) -> None:
     visitor = site.installation.client(site.address)
 
     titles = [
-        *(title_of(visitor, address(site, path)) for path in PUBLIC if path not in MISTAKES),
+        *(title_of(visitor, site.address_of(path)) for path in PUBLIC if path not in MISTAKES),
         *(
-            title_of(site.participant, address(site, path))
+            title_of(site.participant, site.address_of(path))
             for path in PARTICIPANTS
             if path not in (*MISTAKES, *PUBLIC)
         ),
@@ -244,7 +240,7 @@ def test_an_error_page_shows_its_reference(
 
 def test_counts_of_nine_digits_do_not_widen_the_page_on_a_phone(site: Site, visit: Visit) -> None:
     page = visit(None, viewport=PHONE)
-    page.goto(address(site, "/submissions/{val5}"))
+    page.goto(site.address_of("/submissions/{val5}"))
 
     counts = page.locator(".scores tbody td.number:not(.quiet)")
     counts.evaluate_all("(cells) => { for (const cell of cells) cell.textContent = '123,456,789'; }")

@@ -144,6 +144,8 @@ def test_after_the_session_expires_a_form_survives_a_login_in_a_new_tab(site: Si
         "UPDATE login_session SET expires_at = now() WHERE created_at = (SELECT max(created_at) FROM login_session)"
     )
 
+    page.get_by_role("checkbox", name="Make it public").check()
+    expect(page.locator("#follows")).to_contain_text("You are no longer logged in")
     page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("You are no longer logged in")
     with page.expect_popup() as opened:

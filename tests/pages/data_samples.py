@@ -21,7 +21,7 @@ from app.challenges.phase_files import (
 from app.models import Audience, FileKind
 from scoring import Limits
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW
+from tests.pages.views import NOW, PHASE, VAL
 
 FILE = FileView(
     id=3,
@@ -71,10 +71,13 @@ def of_data() -> Iterator[tuple[str, dict[str, Any]]]:
         statistics=STATISTICS,
         is_organiser=True,
     )
-    yield "data/data.html", {"page": page}
+    yield "data/data.html", {"page": page, "phases": (PHASE, VAL)}
     yield (
         "data/data.html",
-        {"page": replace(page, files=(), phases=(), statistics=None, has_terms=False, is_organiser=False)},
+        {
+            "page": replace(page, files=(), phases=(), statistics=None, has_terms=False, is_organiser=False),
+            "phases": (),
+        },
     )
     choices = {"kinds": tuple(FileKind), "audiences": tuple(Audience)}
     unsent = replace(COMING, version=0, size=None)

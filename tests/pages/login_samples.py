@@ -21,6 +21,7 @@ def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
         "sessions/confirm.html",
         {**again, "problems": {"password": EVIL}, "next": EVIL, "is_interrupted": True},
     )
+    yield "sessions/lost.html", {}
     for problems in ({}, {"code": EVIL}):
         yield "second_factor/code.html", {"form": {}, "problems": problems, "next": EVIL}
     new = {"factor": FactorView(), "codes": (), "form": {}, "problems": {}}

@@ -44,6 +44,18 @@ def test_after_the_session_ends_a_form_can_be_resent_after_a_login_in_another_ta
     assert "laptop" in reloaded.text
 
 
+def test_a_part_of_a_page_that_a_script_renews_says_that_the_session_has_ended(browser: Browser) -> None:
+    visitor = browser()
+    visitor.headers |= {"Accept": "*/*", "HX-Request": "true"}
+
+    response = visitor.get("/submissions")
+
+    assert response.status_code == 200  # htmx shows no other
+    assert response.headers["cache-control"] == "no-store"
+    assert "You are no longer logged in." in response.text
+    assert "<html" not in response.text
+
+
 def test_a_program_without_a_token_gets_an_error_in_json(browser: Browser) -> None:
     program = browser()
     program.headers["Accept"] = "*/*"

@@ -122,3 +122,25 @@ def test_the_first_step_asks_to_confirm_an_address_that_is_not_confirmed() -> No
         ("Download the data", False, False),
         ("Upload and submit", False, False),
     ]
+
+
+def test_those_who_organise_a_challenge_get_a_tab_to_its_organisers_pages(
+    browser: Browser, platform: Platform
+) -> None:
+    olga = organiser(browser, platform, "olive@example.org")
+    ash = registered(browser(), "ash.tab@example.org")
+    tab = f'<a href="/organise{OAK}">Organise</a>'
+
+    for page in ("", "/data", "/rules", "/news", "/leaderboards", "/figures"):
+        readers = (olga, ash, browser())
+        shown = [client.get(f"{OAK}{page}", follow_redirects=True).text for client in readers]
+        assert [tab in each for each in shown] == [True, False, False], page
+
+
+def test_registering_from_a_challenge_leads_back_to_it(browser: Browser) -> None:
+    visitor = browser()
+    page = visitor.get(f"{OAK}/rules").text
+
+    assert f'href="/register?next={OAK}/rules"' in page
+    assert f'href="/register?next={OAK}"' in visitor.get(OAK).text
+    assert f'name="next" value="{OAK}"' in visitor.get(f"/register?next={OAK}").text
