@@ -15,7 +15,7 @@ from scoring.tasks.protocol import spell
 
 
 def rules_to_plain(result: Result) -> Any:
-    """Every field of the rules; None where the protocol is official, or JSON cannot hold a field.
+    """Every field of the rules; None for an official protocol, and for rules with a field that JSON cannot hold.
 
     Functions and measures are spelled as in a receipt, and have to be those of an official protocol.
     """
@@ -30,7 +30,7 @@ def rules_to_plain(result: Result) -> Any:
 
 
 def rules_from_plain(result: Result, plain: Any) -> Any:
-    """What `rules_to_plain` was given, for a result without its rules; None for None.
+    """The rules that `rules_to_plain` turned into `plain`, for a result without its rules; None for None.
 
     Raises KeyError, TypeError or ValueError for anything else, and for rules under the name of an official protocol.
     """

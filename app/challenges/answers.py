@@ -129,7 +129,7 @@ def _view(row: PublishedAnswer, challenge: Challenge) -> AnswerView:
 
 
 def answer_sheet(platform: Platform, actor: Actor, thread_id: int) -> AnswerSheet:
-    """Return what is published of a thread, or what could be: its first message and the last answer. Raises NotFoundError."""
+    """Return what is published of a thread or, before that, a proposal: its first message and its last answer. Raises NotFoundError."""
     with platform.snapshot() as session:
         thread, challenge = _organised(session, actor, thread_id)
         stored = _stored(session, thread_id)

@@ -75,6 +75,11 @@ class PhaseView:
     paused_at: datetime | None = None  # since when its organisers have paused scoring
     pause_reason: str = ""
 
+    @property
+    def is_held_out(self) -> bool:
+        """Whether its annotation is hidden."""
+        return self.disclosure.is_held_out
+
 
 HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # unless an organiser chooses others
 
@@ -131,7 +136,7 @@ def quotas_of_new_phase(given: tuple[Quota, ...] | None, disclosure: Disclosure)
     (['2 in 7 days', '30 in 365 days'], ())
     """
     if given is None:
-        return () if disclosure is Disclosure.FULL else HELD_OUT_QUOTAS
+        return HELD_OUT_QUOTAS if disclosure.is_held_out else ()
     return in_order(given)
 
 
@@ -142,7 +147,7 @@ _SHARED_QUOTAS: Final = (
     select(func.jsonb_agg(_OTHER.stored_quotas))
     .where(
         _OTHER.id != Phase.id,
-        _OTHER.disclosure != Disclosure.FULL,
+        _OTHER.is_held_out,
         _OTHER.id.in_(
             select(_SAME.phase_id)
             .join(_OWN, _OWN.fingerprint == _SAME.fingerprint)
@@ -188,9 +193,9 @@ def _view(
     offers: list[dict[str, Any]] | None,  # of files with its images
 ) -> PhaseView:
     images_for = audience_of_images(offers, moment)
-    has_open_truth = phase.disclosure is Disclosure.FULL and images is not None
+    has_open_truth = images is not None and not phase.is_held_out
     publishes_images = bool(images) or has_open_truth
-    is_shared = phase.disclosure is not Disclosure.FULL and others_quotas is not None
+    is_shared = phase.is_held_out and others_quotas is not None
     shared = [Quota(**quota) for quotas in others_quotas or () for quota in quotas] if is_shared else []
     return PhaseView(
         id=phase.id,
@@ -348,7 +353,7 @@ def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str
         .join(GroundTruth, GroundTruth.phase_id == Phase.id)
         .where(
             Phase.id != phase_id,
-            Phase.disclosure != Disclosure.FULL,
+            Phase.is_held_out,
             or_(GroundTruth.fingerprint == fingerprint, GroundTruth.fingerprint.in_(own)),
         )
         .distinct()

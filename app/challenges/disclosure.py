@@ -43,8 +43,8 @@ class RunScore:
 
 
 @dataclass(frozen=True, slots=True)
-class TermsChange:
-    """The terms of a phase before a change; None for values that it left alone."""
+class DisclosureChange:
+    """The disclosure of a phase before a change; None for values that it left alone."""
 
     at: datetime
     disclosure: Disclosure | None
@@ -92,41 +92,64 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class DisclosureLevel:
-    """A level of disclosure, as explained on its page.
+    """A level of disclosure, in the words of every page that explains it.
 
     shown: what participants see until the phase is over; recovered: the percentage of all labels that the best attacker
-    of SECURITY.md recovers in a year with the default quota, at most; None if everything is shown.
+    of SECURITY.md recovers in a year with the default quota, at most; None if everything is shown. rule: in the rules of the
+    challenge; notice: before one submits; hidden: beside a result, what of it is hidden until the phase is over.
     """
 
     shown: str
     meant_for: str
     recovered: float | None
+    rule: str
+    notice: str
+    hidden: str
 
 
 DISCLOSURE_LEVELS: Final = {
     Disclosure.FULL: DisclosureLevel(
-        "Every digit, curves, intervals, counts, matrices.",
-        "Annotation that is public, such as that of val.",
-        None,
+        shown="Every digit, curves, intervals, counts, matrices.",
+        meant_for="Annotation that is public, such as that of val.",
+        recovered=None,
+        rule="The annotation is public, so every digit of a score, curves, intervals and counts are shown.",
+        notice="You see every digit of the score, with curves and details.",
+        hidden="",
     ),
     Disclosure.CLASSES: DisclosureLevel(
-        "Each class and the mean, in tenths of a percent.",
-        "The usual rule for a held-out test set, as on the PASCAL VOC server.",
-        1.42,
+        shown="Each class and the mean, in tenths of a percent.",
+        meant_for="The usual rule for a held-out test set, as on the PASCAL VOC server.",
+        recovered=1.42,
+        rule="The annotation is hidden: each class and the mean are shown, in tenths of a percent.",
+        notice="You see each class and the mean in tenths of a percent.",
+        hidden="Curves, confidence intervals and counts are hidden",
     ),
     Disclosure.MEAN: DisclosureLevel(
-        "Only the mean, in tenths of a percent; the classes when the phase is over.",
-        "Test sets that stay in use for years.",
-        0.03,
+        shown="Only the mean, in tenths of a percent; the classes when the phase is over.",
+        meant_for="Test sets that stay in use for years.",
+        recovered=0.03,
+        rule="The annotation is hidden: only the mean is shown, in tenths of a percent.",
+        notice="You see the mean in tenths of a percent, and no class.",
+        hidden="Everything but the mean is hidden",
     ),
     Disclosure.LADDER: DisclosureLevel(
-        "The mean of the team's best result so far, and a new one only where it beats that by a standard error; the classes"
-        " when the phase is over.",
-        "Test sets on which many people tune their methods.",
-        0.01,
+        shown="The mean of the team's best result so far, and a new one only where it beats that by a standard error; the"
+        " classes when the phase is over.",
+        meant_for="Test sets on which many people tune their methods.",
+        recovered=0.01,
+        rule="The annotation is hidden: only the mean is shown, in tenths of a percent, and a new mean only if it beats the best"
+        " one of the team by a standard error.",
+        notice="You see a new mean only if it is clearly better than the best one of your team.",
+        hidden="The mean is that of the team's best result so far, unless this one beats it by a standard error; everything else"
+        " is hidden",
     ),
     Disclosure.AT_CLOSE: DisclosureLevel(
-        "No scores until the phase is over; then each class and the mean.", "A challenge with a date.", 0.0
+        shown="No scores until the phase is over; then each class and the mean.",
+        meant_for="A challenge with a date.",
+        recovered=0.0,
+        rule="The annotation is hidden: no scores are shown.",
+        notice="You see no score until the phase is over.",
+        hidden="Scores are hidden",
     ),
 }
 """The levels of `Disclosure`; a test compares the figures with SECURITY.md."""
@@ -229,7 +252,7 @@ def public_visibility(phase: PhaseView) -> Visibility:
     """
     if not phase.is_over:
         return replace(PUBLIC[phase.disclosure], only_complete=phase.only_complete)
-    if phase.details_at_close or phase.disclosure is Disclosure.FULL:
+    if phase.details_at_close or not phase.is_held_out:
         return EVERYTHING
     return PUBLIC[Disclosure.CLASSES]
 
@@ -242,22 +265,13 @@ def visibility_for(actor: Actor, phase: PhaseView) -> Visibility:
     return public
 
 
-HIDDEN: Final = {
-    Disclosure.CLASSES: "Curves, confidence intervals and counts are hidden",
-    Disclosure.MEAN: "Everything but the mean is hidden",
-    Disclosure.LADDER: "The mean is that of the team's best result so far, unless this one beats it by a standard error;"
-    " everything else is hidden",
-    Disclosure.AT_CLOSE: "Scores are hidden",
-}
-
-
 def withheld(phase: PhaseView, visibility: Visibility, *, is_complete: bool = True) -> str | None:
     """Return what is hidden of a result, why, and until when; None if nothing is."""
     if visibility.details:
         return None
     row = Disclosure.CLASSES if phase.is_over else phase.disclosure
     until = _until(phase)
-    hidden = f"{HIDDEN[row]} because the annotation of {phase.image_set} is held out{until}"
+    hidden = f"{DISCLOSURE_LEVELS[row].hidden} because the annotation of {phase.image_set} is held out{until}"
     if visibility.only_complete and not is_complete and row is Disclosure.CLASSES:
         return f"{hidden}. The values of classes are hidden, too, because the result is not complete"
     return hidden
@@ -274,7 +288,7 @@ def _until(phase: PhaseView) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class DisclosureTerms:
     """An organiser's choice of a phase's disclosure."""
 
     disclosure: Disclosure
@@ -292,7 +306,7 @@ LEAST_FIRST: Final = (
 
 
 def change_refusal(
-    before: Terms, after: Terms, *, closes: bool, has_results: bool, is_over: bool
+    before: DisclosureTerms, after: DisclosureTerms, *, closes: bool, has_results: bool, is_over: bool
 ) -> str | None:
     """Return why a phase's disclosure may not change like this, or None if it may.
 
@@ -302,7 +316,7 @@ def change_refusal(
     """
     if after.disclosure is Disclosure.AT_CLOSE and not closes:
         return "a phase that discloses scores at its close needs a closing date"
-    if not has_results or is_over or after.disclosure is Disclosure.FULL:
+    if not has_results or is_over or not after.disclosure.is_held_out:
         return None
     shows_more = LEAST_FIRST.index(after.disclosure) > LEAST_FIRST.index(before.disclosure)
     if shows_more or (before.only_complete and not after.only_complete):
@@ -320,7 +334,7 @@ def current_disclosure(phase: PhaseView) -> Disclosure:
     return Disclosure.FULL if public_visibility(phase).details else Disclosure.CLASSES
 
 
-def disclosures_so_far(phase: PhaseView, changes: Iterable[TermsChange]) -> frozenset[Disclosure]:
+def disclosures_so_far(phase: PhaseView, changes: Iterable[DisclosureChange]) -> frozenset[Disclosure]:
     """Return every disclosure that has applied to a phase: the current one and those before these changes, newest first."""
     rows = {current_disclosure(phase)}
     for change in changes:

@@ -26,7 +26,7 @@ from app.challenges.files import OfferedFile, refusal_of_images
 from app.challenges.snippets import snippet
 from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.models import Disclosure, FileKind, Picture, PictureSource
+from app.models import FileKind, Picture, PictureSource
 from app.platform import Platform
 from app.storage import digest_of
 from scoring import CompetitionInfo, Description, Limits
@@ -284,7 +284,7 @@ def annotation_is_public(phase: PhaseView, files: Sequence[OfferedFile]) -> bool
     for_all = [each for each in with_annotation if each.image_set is None]
     stages = {each.availability.stage(each.now) for each in own or for_all}
     is_out = not stages or Stage.AVAILABLE in stages
-    return phase.disclosure is Disclosure.FULL and phase.state is not PhaseState.UPCOMING and is_out
+    return not phase.is_held_out and phase.state is not PhaseState.UPCOMING and is_out
 
 
 def _counts(session: Session, phase: PhaseView) -> dict[str, ObjectCount]:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
 
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, terms, texts
 from app.challenges.challenges import PhaseView, description_of, largest_archive
+from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.core.errors import NotFoundError
 from app.models import Disclosure
 from app.platform import Platform
@@ -43,19 +43,6 @@ class RulesView:
     text: str
     terms: str | None
     terms_version: int | None
-
-
-SHOWN: Final = {
-    Disclosure.FULL: "The annotation is public, so every digit of a score, curves, intervals and counts are shown.",
-    Disclosure.CLASSES: "The annotation is hidden: each class and the mean are shown, in tenths of a percent.",
-    Disclosure.MEAN: "The annotation is hidden: only the mean is shown, in tenths of a percent.",
-    Disclosure.LADDER: (
-        "The annotation is hidden: only the mean is shown, in tenths of a percent, and a new mean only if it beats the best"
-        " one of the team by a standard error."
-    ),
-    Disclosure.AT_CLOSE: "The annotation is hidden: no scores are shown.",
-}
-"""What participants see of scores until a phase is over."""
 
 
 def rules_of(phase: PhaseView, *, approves_teams: bool) -> tuple[Rule, ...]:
@@ -94,14 +81,14 @@ def _dates(phase: PhaseView) -> tuple[str, ...]:
 
 
 def _admission(phase: PhaseView, *, approves_teams: bool) -> tuple[str, ...]:
-    if phase.disclosure is Disclosure.FULL:
+    if not phase.is_held_out:
         return ()
     approval = "A team may upload at once, and is scored as soon as the organisers have approved it."
     return ("Confirm your e-mail address first.", *([approval] if approves_teams else []))
 
 
 def _results(phase: PhaseView) -> tuple[str, ...]:
-    if phase.disclosure is Disclosure.FULL:
+    if not phase.is_held_out:
         return (
             "A method may be submitted again, and its newest result in a competition replaces the one before.",
         )
@@ -131,11 +118,11 @@ def _visibility(phase: PhaseView) -> tuple[str, ...]:
     found = ["A method and its results are private until its team makes it public."]
     if phase.is_over and phase.details_at_close:
         found.append("The phase is over, and everything about its scores is shown.")
-    elif phase.is_over and phase.disclosure is not Disclosure.FULL:
+    elif phase.is_over and phase.is_held_out:
         found.append("The phase is over: each class and the mean are shown, in tenths of a percent.")
     else:
-        found.append(SHOWN[phase.disclosure])
-        if phase.only_complete and phase.disclosure is not Disclosure.FULL:
+        found.append(DISCLOSURE_LEVELS[phase.disclosure].rule)
+        if phase.only_complete and phase.is_held_out:
             found.append("Scores of classes are shown only for results with predictions for all of them.")
         found.extend(_later(phase))
     if phase.embargo and not phase.is_over:
@@ -148,7 +135,7 @@ def _visibility(phase: PhaseView) -> tuple[str, ...]:
 
 
 def _later(phase: PhaseView) -> tuple[str, ...]:
-    if phase.disclosure is Disclosure.FULL or phase.closes_at is None:
+    if not phase.is_held_out or phase.closes_at is None:
         return ()
     if phase.details_at_close:
         return ("Everything about them becomes public when the phase is over.",)

@@ -26,7 +26,7 @@ from app.core.errors import (
     TermsNotAccepted,
 )
 from app.jobs import events
-from app.models import Challenge, Disclosure, EventKind, Terms, TermsAcceptance
+from app.models import Challenge, EventKind, Terms, TermsAcceptance
 from app.people import teams
 from app.people.teams import TeamStatus, scoring_refusals, upload_refusals
 from app.platform import Platform
@@ -88,7 +88,7 @@ class Accepted(BaseModel):
 
 def address_refusals(actor: Actor, phase: PhaseView) -> Iterable[Refusal]:
     """Yield a refusal if a phase's annotation is hidden and the person's address is not confirmed."""
-    if phase.disclosure is not Disclosure.FULL and not actor.is_verified:
+    if phase.is_held_out and not actor.is_verified:
         message = (
             "confirm your e-mail address before you submit to a phase whose annotation is hidden; "
             "the page /account/address says how"
@@ -166,11 +166,10 @@ def insert_acceptance(session: Session, user_id: int, code: str, version: int) -
 def submission_refusals(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
     """Return every reason to refuse results that concerns the person or their team."""
     terms = current_terms(session, phase.challenge, actor.user_id)
-    is_held_out = phase.disclosure is not Disclosure.FULL
     return (
         *address_refusals(actor, phase),
         *terms_refusals(actor, terms),
-        *scoring_refusals(_team(session, actor, phase), is_held_out=is_held_out),
+        *scoring_refusals(_team(session, actor, phase), is_held_out=phase.is_held_out),
     )
 
 

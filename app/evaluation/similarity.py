@@ -22,7 +22,6 @@ from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import (
     Challenge,
-    Disclosure,
     JobKind,
     Method,
     Phase,
@@ -165,7 +164,7 @@ def _subjects() -> Select[*tuple[Any, ...]]:
         .join(Upload, Submission.upload_id == Upload.id)
         .join(Phase, Result.phase_id == Phase.id)
         .join(Challenge, Phase.challenge_id == Challenge.id)
-        .where(Result.state == ResultState.SCORED, Phase.disclosure != Disclosure.FULL)
+        .where(Result.state == ResultState.SCORED, Phase.is_held_out)
     )  # fmt: skip
     return statement
 

@@ -29,7 +29,7 @@ from app.core.errors import NotFoundError
 from app.home.overview import Overview, overview
 from app.images.covers import Cover, own_covers, with_images
 from app.images.pictures import candidates, first_visible_picture
-from app.models import Challenge, Disclosure, Method
+from app.models import Challenge, Method
 from app.people.teams import is_public
 from app.platform import Platform
 from app.results import exposure, leaders, standings
@@ -227,7 +227,7 @@ def shown_phase(phases: Sequence[PhaseView], image_set: str | None) -> PhaseView
         phases,
         key=lambda phase: (
             phase.state is not PhaseState.UPCOMING,
-            phase.disclosure is not Disclosure.FULL,
+            phase.is_held_out,
             phase.opens_at,
             phase.id,
         ),
@@ -385,7 +385,7 @@ def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
 
     # This reads every scored run. With 100,000 runs, once a minute takes 0.1 % of a CPU, once a second 5 %.
     uses = platform.cache.version(("uses", phase.id, phase.description_key, phase.protocol), read, USES_FRESH)
-    return most_bits(disclosures_so_far(phase, exposure.terms_changes(session, phase.id)), uses)
+    return most_bits(disclosures_so_far(phase, exposure.disclosure_changes(session, phase.id)), uses)
 
 
 def _use(results: Mapping[int, int], values: Mapping[int, int]) -> Use:

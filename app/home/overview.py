@@ -14,7 +14,7 @@ from app.challenges.challenges import PhaseState, PhaseView
 from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.models import Board, Disclosure, GroundTruth, Submission, Team, Upload
+from app.models import Board, GroundTruth, Submission, Team, Upload
 from app.people import teams
 from app.platform import Platform
 from app.results.leaders import BoardSummary, Counts, board_summaries
@@ -107,8 +107,8 @@ def overview(
 
 def _numbers(phase: PhaseView, total: Mapping[str, int]) -> PhaseNumbers:
     """Return what is public of the totals: the image lists are, the number of objects is part of the annotation."""
-    is_public = phase.disclosure is Disclosure.FULL
-    return PhaseNumbers(phase.image_set, total["images"], total["objects"] if is_public else None)
+    objects = None if phase.is_held_out else total["objects"]
+    return PhaseNumbers(phase.image_set, total["images"], objects)
 
 
 def _statistics(session: Session, phases: Sequence[PhaseView]) -> dict[int, dict[str, Any]]:
@@ -221,7 +221,7 @@ def own_view(platform: Platform, actor: Actor, code: str) -> OwnView:
 def _submit_to(phases: Sequence[PhaseView]) -> str | None:
     """Choose the open phase to begin with: one with public annotation and no quota if there is one."""
     is_open = [phase for phase in phases if phase.state is PhaseState.OPEN]
-    first = min(is_open, key=lambda phase: (phase.disclosure is not Disclosure.FULL, phase.id), default=None)
+    first = min(is_open, key=lambda phase: (phase.is_held_out, phase.id), default=None)
     return first.image_set if first else None
 
 

@@ -23,7 +23,7 @@ from app.images.decoding import PictureError, check_beginning, read_file
 from app.images.packs import parts_of
 from app.images.pictures import organised_images, queue_job
 from app.jobs import queue
-from app.models import Challenge, Disclosure, JobKind, Phase, Picture, PictureBatch, PictureSource
+from app.models import Challenge, JobKind, Phase, Picture, PictureBatch, PictureSource
 from app.platform import Platform
 from app.submissions.retention import FILES, removable
 from app.web.transfers import StoredFile
@@ -48,7 +48,7 @@ class _Plan:
 
 def _is_wanted() -> ColumnElement[bool]:
     """Whether a phase has an archive of its images, for statements with PictureSource and Phase."""
-    is_published = or_(PictureSource.is_public, Phase.disclosure == Disclosure.FULL)
+    is_published = or_(PictureSource.is_public, ~Phase.is_held_out)
     return and_(PictureSource.offers_archive, is_published)
 
 

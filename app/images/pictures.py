@@ -20,7 +20,7 @@ from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.images.packs import read_part
 from app.jobs import queue
-from app.models import Disclosure, JobKind, Picture, PictureBatch, PictureSource
+from app.models import JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
 from app.results import artefacts
 from app.submissions.quotas import organised_phase
@@ -127,12 +127,12 @@ def draws_annotation(phase: PhaseView, source: PictureSource) -> bool:
     Overlays are stored where the web server can read them, so hidden annotation is drawn only if an organiser asks for it. A phase
     that discloses details after its end shows curves and counts then, but no boxes, because test sets are reused.
     """
-    return phase.disclosure is Disclosure.FULL or source.draws_truth
+    return not phase.is_held_out or source.draws_truth
 
 
 def can_see_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
     """Whether somebody who may see the images of a phase may see annotation and predictions drawn over them."""
-    if phase.disclosure is Disclosure.FULL:
+    if not phase.is_held_out:
         return phase.images_available or actor.organises_challenge(phase.challenge_id)
     return source.draws_truth and actor.organises_challenge(phase.challenge_id)
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges, news
 from app.challenges.challenges import description_of, is_over, quotas_of_new_phase
-from app.challenges.disclosure import Terms, change_refusal
+from app.challenges.disclosure import DisclosureTerms, change_refusal
 from app.images import making
 from app.images.making import ImportedImages
 from app.jobs import events, queue
@@ -535,8 +535,8 @@ def _change_rules(session: Session, phase: Phase, request: TreeImport, now: date
     return before, after
 
 
-def _terms(rules: Rules) -> Terms:
-    return Terms(rules.disclosure, rules.details_at_close, rules.only_complete)
+def _terms(rules: Rules) -> DisclosureTerms:
+    return DisclosureTerms(rules.disclosure, rules.details_at_close, rules.only_complete)
 
 
 def _columns(rules: Rules) -> dict[str, object]:

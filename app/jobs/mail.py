@@ -284,7 +284,7 @@ POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
 
 
 def next_allowed(letter: MailTemplate, requested: RecentRequests) -> datetime | None:
-    """Return when one more mail of this kind may be sent; None for now."""
+    """Return when one more mail of this kind may be sent; None if it may be sent now."""
     times = [
         *_waits(requested.now, requested.to_address, TO_ADDRESS_OF.get(letter, TO_ADDRESS)),
         *_waits(requested.now, requested.by_person, BY_PERSON),

@@ -113,6 +113,11 @@ class Phase(Base):
     paused_at: Mapped[datetime | None]  # since when its organisers have paused scoring
     pause_reason: Mapped[str] = mapped_column(default="", server_default=text("''"))  # participants read it
 
+    @hybrid_property
+    def is_held_out(self) -> bool:
+        """Whether its annotation is hidden; also a condition of statements."""
+        return self.disclosure != Disclosure.FULL
+
     @property
     def quotas(self) -> tuple[Quota, ...]:
         """The quotas for each task, per team and per person, shortest window first."""

@@ -81,7 +81,7 @@ class Webhook(Base):
 
 
 class WebhookDelivery(Base):
-    """An event for a webhook to be told of, or a test. What is sent is rendered when it is sent, and not stored."""
+    """An event that is sent to a webhook, or a test. Its message is rendered when it is sent, and is not stored."""
 
     __tablename__ = "webhook_delivery"
     __table_args__ = (

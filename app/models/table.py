@@ -41,6 +41,11 @@ class Disclosure(enum.StrEnum):
     LADDER = "ladder"  # a new mean only if it beats the team's best by a standard error
     AT_CLOSE = "at close"  # nothing
 
+    @property
+    def is_held_out(self) -> bool:
+        """Whether the annotation is hidden, so that every score reveals something of it."""
+        return self is not Disclosure.FULL
+
 
 class ChallengeVisibility(enum.StrEnum):
     """Who can see a challenge and everything that belongs to it."""

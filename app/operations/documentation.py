@@ -14,7 +14,6 @@ from app.challenges.challenges import PhaseState, PhaseView
 from app.challenges.examples import first_file, line_grammar, protocol_named
 from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.models import Disclosure
 from app.platform import Platform
 from scoring import CompetitionInfo, Description, Image
 from scoring.protocol_table import ProtocolDescription
@@ -217,9 +216,7 @@ def first_to_try(phases: Sequence[PhaseView]) -> BoardKey | None:
 
     phases: in any order. None if none of them has a suitable board.
     """
-    for phase in sorted(
-        phases, key=lambda one: (one.state is not PhaseState.OPEN, one.disclosure is not Disclosure.FULL)
-    ):
+    for phase in sorted(phases, key=lambda one: (one.state is not PhaseState.OPEN, one.is_held_out)):
         for info in scoring.competitions(phase.dataset):
             if not info.own_data and info.number not in phase.not_offered:
                 return BoardKey(phase.challenge, phase.image_set, info.number)

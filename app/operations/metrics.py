@@ -60,7 +60,7 @@ class Readings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected(Collector):
-    """Metrics that were already collected."""
+    """A collector of metrics that were read beforehand, in another thread."""
 
     metrics: tuple[Metric, ...]
 

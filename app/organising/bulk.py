@@ -41,7 +41,7 @@ MiB = 1 << 20
 
 
 class Bulk(enum.StrEnum):
-    """What can be done to rows."""
+    """What organisers can do to many submissions at once."""
 
     RESCORE = "run again"
     CANCEL = "cancel"

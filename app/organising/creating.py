@@ -31,7 +31,7 @@ class NewRequest(BaseModel):
     sentence: Annotated[str, Field(min_length=10, max_length=500), Visible]
 
 
-class Refusal(BaseModel):
+class RequestRefusal(BaseModel):
     """Why a request is refused; the person reads it."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
@@ -209,7 +209,7 @@ def approve(platform: Platform, actor: Actor, request_id: int) -> None:
     platform.notifier.wake_workers(Queue.MAIL)
 
 
-def refuse(platform: Platform, actor: Actor, request_id: int, refusal: Refusal) -> None:
+def refuse(platform: Platform, actor: Actor, request_id: int, refusal: RequestRefusal) -> None:
     """Refuse a request, and tell the person why. Raises NotFoundError, ConflictError if it is decided."""
     with platform.transaction() as session:
         row, user = _lock_open(session, request_id)

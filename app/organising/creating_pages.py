@@ -11,7 +11,7 @@ from app.core.access import Action, Actor
 from app.core.errors import ConflictError, MalformedError
 from app.core.rate_limits import Limited
 from app.organising import creating
-from app.organising.creating import NewRequest, Refusal
+from app.organising.creating import NewRequest, RequestRefusal
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import field_errors
@@ -73,7 +73,7 @@ def refuse(
 ) -> Response:
     """Refuse a request."""
     try:
-        creating.refuse(platform, actor, request_id, Refusal(reason=reason))
+        creating.refuse(platform, actor, request_id, RequestRefusal(reason=reason))
     except ValidationError as error:
         form = {f"reason-{request_id}": reason}
         problems = {f"reason-{request_id}": field_errors(error)["reason"]}

@@ -8,7 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, quotas_of_new_phase
-from app.challenges.disclosure import Exposure, Terms, bits_so_far, change_refusal, disclosures_so_far
+from app.challenges.disclosure import (
+    DisclosureTerms,
+    Exposure,
+    bits_so_far,
+    change_refusal,
+    disclosures_so_far,
+)
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
@@ -24,7 +30,7 @@ class DisclosureView:
     """What a phase discloses; refusals: why each option is not allowed, None if it is."""
 
     phase: PhaseView
-    terms: Terms
+    terms: DisclosureTerms
     refusals: Mapping[Disclosure, str | None]
 
 
@@ -57,7 +63,7 @@ def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> Disclosu
     with platform.transaction() as session:
         phase = organised_phase(session, actor, phase_id)
         has_results = exposure.has_results(session, phase_id)
-    terms = Terms(phase.disclosure, phase.details_at_close, phase.only_complete)
+    terms = DisclosureTerms(phase.disclosure, phase.details_at_close, phase.only_complete)
     refusals = {
         each: change_refusal(
             terms,
@@ -81,7 +87,7 @@ def exposure_page(
     with platform.transaction() as session:
         phase = organised_phase(session, actor, phase_id)
         found = exposure.uses(session, phase_id, after, TEAMS)
-        rows = disclosures_so_far(phase, exposure.terms_changes(session, phase_id))
+        rows = disclosures_so_far(phase, exposure.disclosure_changes(session, phase_id))
     return phase, tuple(
         Exposure(team, name, archives, contents, incomplete, use, lists, bits_so_far(rows, use))
         for team, name, archives, contents, incomplete, use, lists in found
@@ -96,14 +102,14 @@ def change_disclosure(
     Raises NotFoundError as `disclosure_page` does, ConflictError for an unsafe change, MalformedError for full disclosure
     without the confirmation that the annotation is public.
     """
-    if wanted.disclosure is Disclosure.FULL and not wanted.annotation_is_public:
+    if not (wanted.disclosure.is_held_out or wanted.annotation_is_public):
         raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
     with platform.transaction() as session:
         phase = organised_phase(session, actor, phase_id)
         stored = session.get_one(Phase, phase_id, with_for_update=True)
-        before = Terms(stored.disclosure, stored.details_at_close, stored.only_complete)
-        after = Terms(wanted.disclosure, wanted.details_at_close, wanted.only_complete)
-        releases = after.disclosure is Disclosure.FULL or after.details_at_close
+        before = DisclosureTerms(stored.disclosure, stored.details_at_close, stored.only_complete)
+        after = DisclosureTerms(wanted.disclosure, wanted.details_at_close, wanted.only_complete)
+        releases = after.details_at_close or not after.disclosure.is_held_out
         if releases and after != before and not actor.owns_challenge(phase.challenge_id):
             raise ForbiddenError(
                 "Only owners of the challenge show everything of a phase, because that makes its annotation known"
@@ -117,12 +123,12 @@ def change_disclosure(
         )
         if refusal:
             raise ConflictError(refusal)
-        if after.disclosure is Disclosure.FULL and challenges.phases_hiding(session, phase_id, ""):
+        if not after.disclosure.is_held_out and challenges.phases_hiding(session, phase_id, ""):
             raise ConflictError(
                 "another phase keeps the same annotation hidden, so it cannot become public here; an admin can import it as"
                 " public with --allow-public-copy"
             )
-        if after.disclosure is not Disclosure.FULL and not stored.quotas:
+        if after.disclosure.is_held_out and not stored.quotas:
             stored.quotas = quotas_of_new_phase(None, after.disclosure)
         shown_before = stored.shows_exposure
         for name, value in asdict(after).items():

@@ -216,7 +216,7 @@ def _minutes(grace: timedelta) -> str:
 def _contradictions(phase: PhaseView, rules: NewRules) -> Iterator[str]:
     if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
         yield "the phase would close before it opens"
-    if not rules.quotas and phase.disclosure is not Disclosure.FULL:
+    if phase.is_held_out and not rules.quotas:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
     if rules.closes_at is None and rules.embargo:
         yield "an embargo ends when the phase closes, so it needs a closing date"

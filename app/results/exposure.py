@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from app.challenges.disclosure import ProbingSigns, TermsChange, Use
+from app.challenges.disclosure import DisclosureChange, ProbingSigns, Use
 from app.models import (
     AuditRecord,
     Board,
@@ -43,7 +43,7 @@ def has_results(session: Session, phase_id: int) -> bool:
     )
 
 
-def terms_changes(session: Session, phase_id: int) -> list[TermsChange]:
+def disclosure_changes(session: Session, phase_id: int) -> list[DisclosureChange]:
     """Return the changes of a phase's terms since its first score, newest first, from the audit log."""
     of_board = (
         select(Publication.published_at)
@@ -64,7 +64,7 @@ def terms_changes(session: Session, phase_id: int) -> list[TermsChange]:
         .order_by(AuditRecord.id.desc())
     )
     return [
-        _terms_change(at, before if before is not None else _replaced(details))
+        _disclosure_change(at, before if before is not None else _replaced(details))
         for at, before, details in session.execute(statement)
     ]
 
@@ -76,9 +76,9 @@ def _replaced(import_details: Mapping[str, Any]) -> Mapping[str, Any]:
     return old_values | {"details_at_close": None if details is None else details == "yes"}
 
 
-def _terms_change(at: datetime, before: Mapping[str, Any]) -> TermsChange:
+def _disclosure_change(at: datetime, before: Mapping[str, Any]) -> DisclosureChange:
     row = before.get("disclosure")
-    return TermsChange(at, Disclosure(row) if row else None, before.get("details_at_close"))
+    return DisclosureChange(at, Disclosure(row) if row else None, before.get("details_at_close"))
 
 
 def uses(

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.core.access import Actor
 from app.core.errors import NotFoundError, StorageUnavailableError
-from app.models import Challenge, Disclosure, GroundTruth, Phase, Result, Run, RunState
+from app.models import Challenge, GroundTruth, Phase, Result, Run, RunState
 from app.platform import Platform
 from app.results.scored_runs import visible_run
 from scoring.saved_matches import open_matches
@@ -49,7 +49,7 @@ def is_public_truth(session: Session, ground_truth_id: int) -> bool:
 def _is_public_truth() -> ColumnElement[bool]:
     same, phase = aliased(GroundTruth), aliased(Phase)
     is_over = func.coalesce(phase.closes_at + phase.grace <= func.clock_timestamp(), False)
-    discloses = or_(phase.disclosure == Disclosure.FULL, and_(phase.details_at_close, is_over))
+    discloses = or_(~phase.is_held_out, and_(phase.details_at_close, is_over))
     hiding = (
         select(same.id)
         .join(phase, same.phase_id == phase.id)

@@ -20,7 +20,7 @@ from app.core.errors import (
     RefusedError,
     RemovedArchive,
 )
-from app.models import Disclosure, ResultState, Upload, UploadState
+from app.models import ResultState, Upload, UploadState
 from app.submissions.methods import METHOD_NAME, NAME_RACED, Training, training_refusals
 from app.submissions.quotas import Usage, quota_refusals
 from app.submissions.uploads import competitions_of
@@ -119,7 +119,7 @@ def statement_refusals(phase: PhaseView, proposal: Proposal, training: Training)
 
 def is_replaceable(phase: PhaseView) -> bool:
     """Whether a method's newer result replaces the one before, as it does if the annotation is public."""
-    return phase.disclosure is Disclosure.FULL
+    return not phase.is_held_out
 
 
 def _method_refusals(proposal: Proposal, prior: Sequence[PriorResult], *, is_open: bool) -> Iterable[Refusal]:

@@ -7,19 +7,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from app.challenges.challenges import PhaseView
-from app.models import Disclosure
+from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.submissions.acceptance import is_replaceable
 from app.submissions.quotas import QuotaLine
 
 MOST_NAMED: Final = 10  # classes in one sentence
-
-_SEEN: Final[Mapping[Disclosure, str]] = {
-    Disclosure.FULL: "You see every digit of the score, with curves and details.",
-    Disclosure.CLASSES: "You see each class and the mean in tenths of a percent.",
-    Disclosure.MEAN: "You see the mean in tenths of a percent, and no class.",
-    Disclosure.LADDER: "You see a new mean only if it is clearly better than the best one of your team.",
-    Disclosure.AT_CLOSE: "You see no score until the phase is over.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +43,7 @@ def consequences(
             else "This phase takes one result per method. It is final: no later upload replaces it."
         ),
         *_on_quota(found, quota, now),
-        Consequence(_SEEN[phase.disclosure]),
+        Consequence(DISCLOSURE_LEVELS[phase.disclosure].notice),
         Consequence(_on_visibility(phase, is_public=is_public)),
         Consequence("You can cancel it at no cost until a worker starts it."),
     )

@@ -19,7 +19,6 @@ from app.core.errors import ConflictError, MalformedError, NotFoundError, QuotaU
 from app.core.names import lookalike_key
 from app.core.paging import RowPage, page_of
 from app.models import (
-    Disclosure,
     ExtraSlot,
     GroundTruth,
     Method,
@@ -199,7 +198,7 @@ def free_at(quota: Quota, used: Sequence[datetime], number: int) -> datetime | N
 
 
 def quota_line(now: datetime, quotas: Sequence[Quota], task: str, usage: Usage) -> QuotaLine:
-    """Return what the quotas of a phase, at least one, leave for one task."""
+    """Return what is left of a phase's quotas, of which there is at least one, for one task."""
     times = {
         (holder, quota): times_of(now, quota, holder, task, usage.counted)
         for holder in Holder
@@ -297,7 +296,7 @@ def counted_results(
     sharing = (
         select(GroundTruth.phase_id)
         .join(Phase, GroundTruth.phase_id == Phase.id)
-        .where(GroundTruth.fingerprint.in_(own), Phase.disclosure != Disclosure.FULL)
+        .where(GroundTruth.fingerprint.in_(own), Phase.is_held_out)
     )
     statement = (
         select(

@@ -13,7 +13,7 @@ from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
 
 @dataclass(frozen=True, slots=True)
 class HardImage:
-    """An image, and the median over methods of what it is chosen by.
+    """An image, with the median over methods of the value that it is chosen by.
 
     image: from 0 in the order of the Main set, or of the Segmentation set; value: its rank, 1 the most confident, or for
     segmentation the IoU of the class or the share of pixels that were given it, in [0, 1].
@@ -25,9 +25,10 @@ class HardImage:
 
 @dataclass(frozen=True, slots=True)
 class HardImages:
-    """Images with the class that methods rank first, or last, and images without it that they rank first.
+    """Of a class: images with it that methods rank first, those that they rank last, and images without it that they rank first.
 
-    In segmentation: in which its IoU is largest, or smallest, and in which most pixels are given it.
+    In segmentation: images in which its IoU is largest, those in which it is smallest, and those in which most pixels are
+    wrongly given it.
     """
 
     class_name: str

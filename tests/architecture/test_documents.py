@@ -12,6 +12,7 @@ import typer
 
 from app.challenges.challenges import HELD_OUT_QUOTAS
 from app.challenges.disclosure import DISCLOSURE_LEVELS
+from app.models import JobKind
 from app.operations.commands import app as heldout_server
 from app.operations.documentation_site import FILES
 from app.submissions.methods import SHORTEST_DESCRIPTION
@@ -138,3 +139,17 @@ def test_the_documented_disclosure_levels_and_quotas_are_those_of_the_server() -
         f"{first.results} results in {first.days} days and {second.results} results in {second.days} days"
         in text
     )
+
+
+def test_every_kind_of_job_is_listed_with_the_modules_that_add_it() -> None:
+    text = (ROOT / "docs/decisions/queue-and-jobs.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z ]+)` \| (.*?) \|", text, re.MULTILINE))
+
+    assert sorted(rows) == sorted(JobKind)
+    for kind, added in rows.items():
+        for module in re.findall(r"`([a-z_]+/[a-z_]+\.py)`", added):
+            source = (ROOT / "app" / module).read_text()
+            assert re.search(rf"JobKind\.{JobKind(kind).name}\b|add_runs", source), (
+                kind,
+                module,
+            )

@@ -9,7 +9,7 @@ import scoring
 from app.boards.ranking import FIGURES
 from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.challenges import PhaseState
-from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns, Terms, Use
+from app.challenges.disclosure import DISCLOSURE_LEVELS, DisclosureTerms, Exposure, ProbingSigns, Use
 from app.challenges.terms import RequiredStep
 from app.core.problems import PROBLEMS
 from app.core.site import ServiceLine
@@ -402,7 +402,7 @@ def of_the_rest() -> Iterator[Sample]:
         {"dead": (), "older": None, "challenges": (), "workers": 0, "damaged": 0, "requests": 0},
     )
     yield from of_admins(challenge)
-    terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
+    terms = DisclosureTerms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
     disclosed = {
         "view": DisclosureView(PHASE, terms, refusals),

@@ -8,9 +8,9 @@ import pytest
 from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import (
     LEAST_FIRST,
+    DisclosureChange,
+    DisclosureTerms,
     StoredScore,
-    Terms,
-    TermsChange,
     Use,
     Visibility,
     bits_at_most,
@@ -163,8 +163,8 @@ def test_an_incomplete_result_says_that_its_class_values_are_hidden() -> None:
 HAS = {"closes": True, "has_results": True, "is_over": False}
 
 
-def terms(disclosure: Disclosure, *, only_complete: bool = False) -> Terms:
-    return Terms(disclosure, details_at_close=False, only_complete=only_complete)
+def terms(disclosure: Disclosure, *, only_complete: bool = False) -> DisclosureTerms:
+    return DisclosureTerms(disclosure, details_at_close=False, only_complete=only_complete)
 
 
 @pytest.mark.parametrize("before", list(Disclosure))
@@ -237,18 +237,18 @@ OPEN, OVER = CLOSES - timedelta(days=9), CLOSES + timedelta(days=9)
     ("changes", "rows"),
     [
         ([], {Disclosure.MEAN}),
-        ([TermsChange(OPEN, Disclosure.CLASSES, None)], {Disclosure.MEAN, Disclosure.CLASSES}),
+        ([DisclosureChange(OPEN, Disclosure.CLASSES, None)], {Disclosure.MEAN, Disclosure.CLASSES}),
         (
-            [TermsChange(OPEN, Disclosure.LADDER, None), TermsChange(OPEN, Disclosure.FULL, None)],
+            [DisclosureChange(OPEN, Disclosure.LADDER, None), DisclosureChange(OPEN, Disclosure.FULL, None)],
             {Disclosure.MEAN, Disclosure.LADDER, Disclosure.FULL},
         ),
-        ([TermsChange(OPEN, None, True)], {Disclosure.MEAN}),
-        ([TermsChange(OVER, None, True)], {Disclosure.MEAN, Disclosure.FULL}),
-        ([TermsChange(OVER, None, None)], {Disclosure.MEAN, Disclosure.CLASSES}),
+        ([DisclosureChange(OPEN, None, True)], {Disclosure.MEAN}),
+        ([DisclosureChange(OVER, None, True)], {Disclosure.MEAN, Disclosure.FULL}),
+        ([DisclosureChange(OVER, None, None)], {Disclosure.MEAN, Disclosure.CLASSES}),
     ],
 )
 def test_values_disclosed_before_a_change_stay_disclosed(
-    changes: list[TermsChange], rows: set[Disclosure]
+    changes: list[DisclosureChange], rows: set[Disclosure]
 ) -> None:
     now = phase(Disclosure.MEAN, details_at_close=False, is_over=False, closes_at=CLOSES)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.challenges.rules import SHOWN, rules_of
+from app.challenges.disclosure import DISCLOSURE_LEVELS
+from app.challenges.rules import rules_of
 from app.models import Disclosure, Quota
 from tests.pages.views import PHASE
 
@@ -64,7 +65,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"disclosure": Disclosure.MEAN}, "Each class and the mean become public when the phase is over."),
     (
         {"disclosure": Disclosure.LADDER},
-        SHOWN[Disclosure.LADDER],
+        DISCLOSURE_LEVELS[Disclosure.LADDER].rule,
     ),
     ({"disclosure": Disclosure.AT_CLOSE}, "The annotation is hidden: no scores are shown."),
     ({"disclosure": Disclosure.AT_CLOSE}, "There are no ranks until the phase is over."),

@@ -84,7 +84,7 @@ def _is_json(head: bytes) -> bool:
 
 
 def _unpacked_name(name: str) -> str:
-    """The name of a JSON file without the ending of its compression, and always one of a JSON file."""
+    """The name of a compressed JSON file after unpacking, which always ends in .json."""
     stem = shown(name.rpartition("/")[2])
     for ending in (".gz", ".xz"):
         stem = stem.removesuffix(ending)

@@ -39,7 +39,7 @@ _LARGE: Final = 0xFFFFFFFF  # stands for a size that is given in an extra field
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The position of an entry's content in the file."""
+    """The position of a member's content in the file."""
 
     info: ZipInfo
     start: int

@@ -1,4 +1,4 @@
-"""Action classification: how rankings of persons are scored, and its row."""
+"""Action classification: how rankings of persons are scored, and the functions of the task."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Classification: how rankings of images are scored, and its row."""
+"""Classification: how rankings of images are scored, and the functions of the task."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

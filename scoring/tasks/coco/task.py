@@ -1,4 +1,4 @@
-"""The rows of COCO's two tasks."""
+"""COCO's two tasks: their functions."""
 
 from dataclasses import replace
 from typing import Final

@@ -1,4 +1,4 @@
-"""The row of detection."""
+"""Detection: the functions of the task."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The row of person layout."""
+"""Person layout: the functions of the task."""
 
 from typing import Final
 

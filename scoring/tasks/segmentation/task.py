@@ -1,4 +1,4 @@
-"""The row of segmentation."""
+"""Segmentation: the functions of the task."""
 
 from typing import Final
 
