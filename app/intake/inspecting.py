@@ -14,6 +14,7 @@ from typing import Final
 import structlog
 
 import scoring
+from app.intake.findings import add_findings, convention_of, read_phase_pictures
 from app.intake.layouts import (
     CLASS_FOLDERS,
     AnnotatedSet,
@@ -42,6 +43,7 @@ log = structlog.get_logger()
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
 CHOSEN: Final = "chosen"  # folder of the pictures of the chosen set, each called by its image
+OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the challenge has already
 
 _PLACE: Final = re.compile(r"(?P<place>\w+\[\d+\])(?: \((?:id (?P<id>-?\w{1,40}))?[^)]*\))?: ")
 # what is said of hidden annotation, by the code of the problem
@@ -94,12 +96,13 @@ RULES: Final[Mapping[str, str]] = {
     "unknown-category": "a 'category_id' that no category has",
     "unknown-image": "an 'image_id' that no image has",
 }
-# codes whose messages are about archives, pictures and numbers of images, and quote nothing of annotation
+# codes whose messages are about archives and pictures, or count, and quote nothing of annotation but names of classes
 HARMLESS: Final = frozenset({
-    "annotation-without-picture", "bad-picture", "compression-method", "damaged", "empty", "encrypted",
+    "annotation-without-picture", "bad-picture", "box-convention", "box-outside", "class-without-objects",
+    "compression-method", "damaged", "duplicate-box", "empty", "encrypted",
     "file-too-large", "link", "malformed", "name-character", "name-encoding", "name-too-long", "nested-archive",
-    "no-competition", "not-looked-into", "not-tar", "path-too-deep", "picture-size", "picture-without-annotation", "ratio",
-    "special-file", "too-large", "too-many-images", "too-many-members", "too-many-pixels", "trailing-data", "truncated",
+    "no-competition", "not-looked-into", "not-tar", "path-too-deep", "picture-size", "picture-without-annotation", "predicts-class", "ratio",
+    "same-picture", "small-class", "special-file", "too-large", "too-many-images", "too-many-members", "too-many-pixels", "trailing-data", "truncated",
     "unsafe-path", "unsupported-type", "wrong-extension",
 })  # fmt: skip
 _OTHERWISE: Final = "this breaks a rule of its format"
@@ -144,6 +147,8 @@ def _inspected(
             reading.problems.extend(error.problems)
             sets[role] = []
     check_pictures(unpacked, sets)
+    progress.note("looking for what may not be meant", 0)
+    add_findings(unpacked, sets, read_phase_pictures(folder / OF_PHASES))
     found = []
     (folder / TRUTHS).mkdir()
     for role, some in sets.items():
@@ -178,6 +183,7 @@ def _view(key: str, role: str, found: AnnotatedSet) -> FoundSet:
             info.number for info in scoring.competitions(truth.lists.dataset) if info.number not in missing
         ),
         missing=tuple(missing.items()),
+        convention=convention_of(truth),
     )
 
 

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 import structlog
@@ -19,19 +19,33 @@ from pyrage import x25519
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from app.challenges import challenges
+from app.images import archives
+from app.images.decoding import PictureError
 from app.intake import applying, intakes, keys
 from app.intake.applying import ApplyError, RequestedApplication
-from app.intake.inspecting import inspect
+from app.intake.findings import PhasePicture, written
+from app.intake.inspecting import OF_PHASES, inspect
 from app.intake.intakes import IntakeFileView
 from app.intake.keys import KeyLostError
 from app.intake.reports import Report
 from app.intake.segments import Place, SegmentError, in_order, unseal
-from app.intake.unpacking import ReadingLimits, SentFile, noted_progress
+from app.intake.unpacking import ReadingLimits, SentFile, digest_of, noted_progress
 from app.jobs import events, queue
 from app.jobs.attempts import Handler
 from app.jobs.queue import Claim
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
-from app.models import Challenge, EventKind, Intake, IntakeFile, IntakeKey, IntakeSegment, IntakeState, Job
+from app.models import (
+    Challenge,
+    Disclosure,
+    EventKind,
+    Intake,
+    IntakeFile,
+    IntakeKey,
+    IntakeSegment,
+    IntakeState,
+    Job,
+)
 from app.platform import Platform
 from scoring import from_plain
 
@@ -201,6 +215,8 @@ def _inspected(platform: Platform, task: Task, folder: Path, watch: Watch) -> Re
     limits = ReadingLimits(
         settings.max_intake_unpacked, settings.max_intake_images, settings.max_intake_boxes
     )
+    if task.application is None:
+        _list_pictures_of_phases(platform, task, folder / OF_PHASES, watch)
     child = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
     chosen = task.application.set if task.application else None
     output = run_in_subprocess(
@@ -224,6 +240,29 @@ def _decrypted(platform: Platform, task: Task, folder: Path, watch: Watch) -> It
                 done += len(content)
                 watch.note({"step": "decrypting", "done": done, "total": total})
         yield SentFile(file.role.value, file.name, target)
+
+
+def _list_pictures_of_phases(platform: Platform, task: Task, target: Path, watch: Watch) -> None:
+    """Write which pictures the phases of the challenge have, by their content, to find those that are sent again."""
+    with platform.transaction() as session:
+        phases = challenges.phases_of(session, task.challenge)
+    done = 0
+    with target.open("x") as file:
+        for phase in phases:
+            try:
+                for name, content in archives.contents_of(platform, phase.id):
+                    done += len(content)
+                    watch.note(
+                        {"step": "looking at the pictures of other phases", "done": done, "total": None}
+                    )
+                    is_public = phase.disclosure is Disclosure.FULL
+                    file.write(
+                        written(
+                            PhasePicture(digest_of(content), phase.image_set, is_public, PurePath(name).name)
+                        )
+                    )
+            except PictureError as error:
+                log.warning("pictures of a phase not compared", phase=phase.id, error=str(error))
 
 
 def _in_import_folder(platform: Platform, path: str) -> Path:

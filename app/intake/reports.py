@@ -66,6 +66,7 @@ class FoundSet:
     classes: tuple[ClassCount, ...]
     competitions: tuple[int, ...]
     missing: tuple[tuple[int, str], ...] = ()
+    convention: str = ""  # how boxes are read, and what speaks for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ FILES = (
 )
 CLASSES = (ClassCount(EVIL, 3, 4, 1), ClassCount("dog", 1, 1, 0))
 SETS = (
-    FoundSet("hidden-0", "hidden", EVIL, "COCO JSON", EVIL, EVIL, 3, 5, CLASSES, (1, 2), ((3, EVIL),)),
+    FoundSet("hidden-0", "hidden", EVIL, "COCO JSON", EVIL, EVIL, 3, 5, CLASSES, (1, 2), ((3, EVIL),), EVIL),
     FoundSet("public-1", "public", "train", "table (CSV)", "birds", "train.csv", 3, 0, CLASSES, ()),
     FoundSet("public-0", "public", "val", "table (CSV)", "birds", "val.csv", 3, 0, (), ()),
 )

@@ -164,6 +164,11 @@ def test_pictures_are_those_of_the_images_and_public_annotation_opens_a_phase(pl
             .order_by(Picture.position)
         )
         assert session.execute(shown).all() == [(f"{name}.jpg", None) for name in "abc"]
+    again = place.read(place.send(code, ("hidden", "test.csv", TABLE), ("images", "p.zip", PICTURES)))
+    assert any(
+        "3 pictures are in test and in the phase val of this challenge" in each
+        for each in told(again, "warnings")
+    )
 
 
 MISTAKES = [

@@ -78,7 +78,13 @@ def members(file: BinaryIO, meter: Meter, names: Names) -> Iterator[Member]:
             continue
         name = names.accept(info.orig_filename, folder=info.is_dir())
         if name is not None and not info.is_dir():
-            yield Member(name, partial(_read, file, extent, meter))
+            yield Member(name, partial(_read, file, extent, meter), _seconds(info))
+
+
+def _seconds(info: ZipInfo) -> float:
+    """The time stamp of an entry, whose parts may be no date: as if all months had 32 days."""
+    year, month, day, hour, minute, second = info.date_time
+    return ((((year * 13 + month) * 32 + day) * 24 + hour) * 60 + minute) * 60 + second
 
 
 def _directory(file: BinaryIO, meter: Meter) -> tuple[list[ZipInfo], int]:
