@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST: Final = 12
 LARGEST: Final = (480, 360)  # width and height
 QUALITY: Final = 85
+LETTERS: Final = 18  # height in pixels
 COLOURS: Final = ("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#008080", "#9a6324", "#808000")
 
 

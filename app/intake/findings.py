@@ -344,9 +344,11 @@ def _of_clues(found: AnnotatedSet, pictures: Mapping[str, Picture]) -> Iterator[
     known, classes = labelled(found.truth), found.truth.lists.classes
     if not len(known.image):
         return
+    told: set[str] = set()
     for what, groups in _clues(found, known, pictures, len(classes)):
-        clue = find_clue(groups, known, classes)
+        clue = None if what in told else find_clue(groups, known, classes)
         if clue is not None:
+            told.add(what)
             more = (
                 f"; it is like that for {clue.classes:,} of {len(classes):,} classes"
                 if clue.classes > 1
@@ -362,15 +364,15 @@ def _of_clues(found: AnnotatedSet, pictures: Mapping[str, Picture]) -> Iterator[
 def _clues(
     found: AnnotatedSet, known: Labelled, pictures: Mapping[str, Picture], classes: int
 ) -> Iterator[tuple[str, Integers]]:
-    """What is known of images besides their pixels, each as the group of every image."""
+    """What is known of images besides their pixels, as the group of every image; of names and order in several ways."""
     names = [PurePosixPath(found.files.get(image, image)).stem for image in known.images]
     place = np.arange(len(names))
     yield "the names", _grouped([_NUMBER_AT_END.sub("", name) for name in names])
-    yield "the letters in the names", _grouped([_DIGITS.sub("0", name) for name in names])
+    yield "the names", _grouped([_DIGITS.sub("0", name) for name in names])
     yield "the numbers in the names", _in_blocks([_number(name) for name in names])
-    yield "the lengths of the names", _grouped([str(len(name)) for name in names])
+    yield "the names", _grouped([str(len(name)) for name in names])
     yield "the order", place // BLOCK
-    yield "the turns in the order", place % max(classes, 1)
+    yield "the order", place % max(classes, 1)
     sent = [pictures.get(image) for image in known.images]
     if any(sent):
         if found.layout != CLASS_FOLDERS:  # whose folders nobody sees

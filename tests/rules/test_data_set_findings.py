@@ -165,16 +165,16 @@ PLAIN = [f"{number:06}" for number in PLAIN_NUMBERS]
     [
         ("the names", [f"{'cat' if each else 'dog'}_{n}" for n, each in enumerate(MIXED)], MIXED, {}),
         (
-            "the letters in the names",
+            "the names",
             [f"{n}-{'c' if each else 'd'}" for n, each in enumerate(MIXED)],
             MIXED,
             {},
         ),
         ("the numbers in the names", sorted(PLAIN), SHOWN, {}),
         ("the order", PLAIN, SHOWN, {}),
-        ("the turns in the order", PLAIN, [0, 1] * 30, {}),
+        ("the order", PLAIN, [0, 1] * 30, {}),
         (
-            "the lengths of the names",
+            "the names",
             [f"{n:0{6 + each}}" for n, each in zip(PLAIN_NUMBERS, MIXED, strict=True)],
             MIXED,
             {},
