@@ -4,6 +4,7 @@ from app.evaluation import intervals, scoring, similarity
 from app.figures import board_figures
 from app.images import making, overlays
 from app.intake import reading as intake_reading
+from app.intake import trials
 from app.jobs import attempts, mail
 from app.jobs.attempts import Handlers, on_payload
 from app.models import JobKind, Queue
@@ -22,6 +23,8 @@ HANDLERS: Handlers = {
     JobKind.PICTURES: on_payload(making.make_next),
     JobKind.NOTIFY: on_payload(dispatch.dispatch),
     JobKind.INTAKE: intake_reading.HANDLER,
+    JobKind.INTAKE_PICTURES: intake_reading.PICTURES_HANDLER,
+    JobKind.TRIALS: trials.HANDLER,
     JobKind.NOTIFICATION_MAIL: on_payload(mailing.send_due),
     JobKind.WEBHOOK: webhook_deliveries.HANDLER,
 }

@@ -34,6 +34,9 @@ MiB: Final = 1 << 20
 PIECE: Final = 16 * MiB  # that is held in memory
 
 
+_Batches = tuple[tuple[int, str, str | None], ...]  # number, fingerprint, key of the copy
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """What an archive is made of. batches: of its images, in order; most: bytes that it may have."""
@@ -42,7 +45,7 @@ class _Plan:
     challenge_id: int
     image_set: str
     folder: str
-    batches: tuple[tuple[int, str, str | None], ...]  # number, fingerprint, key of the copy
+    batches: _Batches
     most: int
 
 
@@ -139,7 +142,16 @@ def _plan(platform: Platform, session: Session, phase_id: int) -> _Plan | None:
     )
 
 
-def _batches(session: Session, phase_id: int) -> tuple[tuple[int, str, str | None], ...]:
+def contents_of(platform: Platform, phase_id: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a phase's images as they were imported, in their order. Raises PictureError if one cannot be read."""
+    with platform.transaction() as session:
+        source = session.get(PictureSource, phase_id)
+        batches = _batches(session, phase_id)
+    if source is not None:
+        yield from _contents(platform, phase_id, source.folder, batches)
+
+
+def _batches(session: Session, phase_id: int) -> _Batches:
     statement = (
         select(PictureBatch.number, PictureBatch.fingerprint, PictureBatch.copy_key)
         .where(PictureBatch.phase_id == phase_id)
@@ -151,7 +163,7 @@ def _batches(session: Session, phase_id: int) -> tuple[tuple[int, str, str | Non
 def _write(platform: Platform, plan: _Plan, upload_id: uuid.UUID) -> int:
     """Write an archive to a partial upload, and return its size. Raises PictureError and TooLargeError."""
     waiting, end = bytearray(), 0
-    for block in tar_of(plan.image_set, _contents(platform, plan)):
+    for block in tar_of(plan.image_set, _contents(platform, plan.phase_id, plan.folder, plan.batches)):
         waiting += block
         if end + len(waiting) > plan.most:
             raise TooLargeError(f"more than {plan.most} bytes")
@@ -175,15 +187,17 @@ def tar_of(folder: str, files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
     yield bytes(2 * tarfile.BLOCKSIZE)
 
 
-def _contents(platform: Platform, plan: _Plan) -> Iterator[tuple[str, bytes]]:
+def _contents(
+    platform: Platform, phase_id: int, folder: str, batches: _Batches
+) -> Iterator[tuple[str, bytes]]:
     """Yield the files of the images that can be shown, in their order. Raises PictureError if one cannot be read."""
-    for number, _, copy_key in plan.batches:
+    for number, _, copy_key in batches:
         with platform.transaction() as session:
-            in_batch = Picture.phase_id == plan.phase_id, Picture.batch == number
+            in_batch = Picture.phase_id == phase_id, Picture.batch == number
             statement = select(Picture.file, Picture.problem).where(*in_batch).order_by(Picture.position)
             names = [None if problem else file for file, problem in session.execute(statement)]
         if copy_key is None:
-            yield from ((name, _read(Path(plan.folder), name)) for name in names if name)
+            yield from ((name, _read(Path(folder), name)) for name in names if name)
         else:
             with platform.truths.materialise(copy_key) as copies, copies.open("rb") as stream:
                 found = zip(names, parts_of(stream), strict=True)

@@ -16,7 +16,7 @@ from app.challenges.challenges import PhaseView
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
-from app.intake import importing, intakes
+from app.intake import importing, intakes, trials
 from app.intake.importing import PublicCopyError, TreeImport, check_name, new_rules, parse_quota
 from app.intake.inspecting import CHOSEN, TRUTHS
 from app.intake.reports import ClassCount, FoundSet, Report
@@ -164,6 +164,14 @@ def request_application(platform: Platform, actor: Actor, intake_id: UUID, appli
             problems |= _contradiction(session, application, found)
         if problems:
             raise ApplicationError(problems)
+        if (
+            found is not None
+            and found.role == IntakeRole.PUBLIC
+            and not actor.owns_challenge(intake.challenge_id)
+        ):
+            raise ForbiddenError(
+                "Only owners of the challenge publish annotation; hold it out, or ask an owner to apply it"
+            )
         intake.state, intake.message, intake.progress = IntakeState.APPLYING, "", {}
         intake.changed_at = func.clock_timestamp()
         intake.request = {**application.model_dump(mode="json"), "user_id": actor.user_id}
@@ -224,6 +232,7 @@ def apply(
         raise ApplyError(str(error)) from error
     if any(pictures.iterdir()):
         importing.with_pictures(platform, request, imported)
+    is_hidden = found.role == IntakeRole.HIDDEN
     note = "" if imported.is_new else f"The phase had this annotation already, as version {imported.version}."
 
     def tell(session: Session, intake: Intake) -> None:
@@ -231,6 +240,9 @@ def apply(
             session, EventKind.TRUTH_READY,
             challenge_id=intake.challenge_id, phase_id=imported.phase_id, version=imported.version,
         )  # fmt: skip
+        truth = challenges.newest_truth(session, imported.phase_id)
+        if is_hidden and truth is not None:
+            trials.add(session, truth.id)
 
     values = {
         "state": IntakeState.APPLIED,

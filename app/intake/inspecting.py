@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 import scoring
+from app.intake.drawing import draw
+from app.intake.findings import add_findings, convention_of, read_phase_pictures
 from app.intake.layouts import (
     CLASS_FOLDERS,
     AnnotatedSet,
@@ -33,15 +33,16 @@ from app.intake.reports import (
     ImageFacts,
     KindCount,
     Report,
+    without_words,
 )
 from app.intake.unpacking import Progress, ReadingLimits, SentFile, Unpacked, unpack
 from scoring import Problem, SubmissionError, to_plain
 from scoring.errors import Problems
 
-log = structlog.get_logger()
-
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
 CHOSEN: Final = "chosen"  # folder of the pictures of the chosen set, each called by its image
+DRAWN: Final = "drawn"  # pack of pictures with their annotation
+OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the challenge has already
 
 _PLACE: Final = re.compile(r"(?P<place>\w+\[\d+\])(?: \((?:id (?P<id>-?\w{1,40}))?[^)]*\))?: ")
 # what is said of hidden annotation, by the code of the problem
@@ -94,40 +95,42 @@ RULES: Final[Mapping[str, str]] = {
     "unknown-category": "a 'category_id' that no category has",
     "unknown-image": "an 'image_id' that no image has",
 }
-# codes whose messages are about archives, pictures and numbers of images, and quote nothing of annotation
+# codes whose messages are about archives and pictures, or count, and quote nothing of annotation but names of classes
 HARMLESS: Final = frozenset({
-    "annotation-without-picture", "bad-picture", "compression-method", "damaged", "empty", "encrypted",
+    "annotation-without-picture", "bad-picture", "box-convention", "box-outside", "class-without-objects",
+    "compression-method", "damaged", "duplicate-box", "empty", "encrypted",
     "file-too-large", "link", "malformed", "name-character", "name-encoding", "name-too-long", "nested-archive",
-    "no-competition", "not-looked-into", "not-tar", "path-too-deep", "picture-size", "picture-without-annotation", "ratio",
-    "special-file", "too-large", "too-many-images", "too-many-members", "too-many-pixels", "trailing-data", "truncated",
+    "no-competition", "not-looked-into", "not-tar", "path-too-deep", "picture-size", "picture-without-annotation", "predicts-class", "ratio",
+    "same-picture", "small-class", "special-file", "too-large", "too-many-images", "too-many-members", "too-many-pixels", "trailing-data", "truncated",
     "unsafe-path", "unsupported-type", "wrong-extension",
 })  # fmt: skip
 _OTHERWISE: Final = "this breaks a rule of its format"
 
 
 def inspect(
-    folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, chosen: str | None
+    folder: Path,
+    files: tuple[SentFile, ...],
+    dataset: str,
+    limits: ReadingLimits,
+    chosen: str | None,
+    drawn: str = PUBLIC,
 ) -> bytes:
     """Return the report on a data set as JSON, and write the ground truth of each set below the folder.
 
-    dataset: of the challenge; chosen: the key of the set whose pictures are put into a folder of their own. An error of ours
-    is logged without its message, which might quote annotation.
+    dataset: of the challenge; chosen: the key of the set whose pictures are put into a folder of their own; drawn: the role
+    of the annotation that is drawn over some pictures. An error of ours is logged without its message, which might quote annotation.
     """
-    try:
-        return json.dumps(to_plain(_inspected(folder, files, dataset, limits, chosen))).encode()
-    except (MemoryError, OSError):
-        raise  # which the parent knows how to tell
-    except Exception as error:  # noqa: BLE001 - what it says may quote annotation
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
-        log.error("inspection failed", error=type(error).__name__, where=where)  # noqa: TRY400 - no message
-        raise SystemExit(1) from None
+    with without_words():
+        return json.dumps(to_plain(_inspected(folder, files, dataset, limits, chosen, drawn))).encode()
 
 
 def _inspected(
-    folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, chosen: str | None
+    folder: Path,
+    files: tuple[SentFile, ...],
+    dataset: str,
+    limits: ReadingLimits,
+    chosen: str | None,
+    drawn: str,
 ) -> Report:
     progress = Progress(folder)
     (folder / CHOSEN).mkdir()
@@ -144,6 +147,8 @@ def _inspected(
             reading.problems.extend(error.problems)
             sets[role] = []
     check_pictures(unpacked, sets)
+    progress.note("looking for what may not be meant", 0)
+    add_findings(unpacked, sets, read_phase_pictures(folder / OF_PHASES))
     found = []
     (folder / TRUTHS).mkdir()
     for role, some in sets.items():
@@ -154,6 +159,9 @@ def _inspected(
             found.append(view)
             if view.key == chosen:
                 _link_pictures(folder / CHOSEN, unpacked, each)
+    if sets[drawn]:
+        progress.note("drawing some pictures", 0)
+        (folder / DRAWN).write_bytes(draw(unpacked, sets[drawn]))
     return _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] in (CLASS_FOLDERS, None))
 
 
@@ -178,6 +186,7 @@ def _view(key: str, role: str, found: AnnotatedSet) -> FoundSet:
             info.number for info in scoring.competitions(truth.lists.dataset) if info.number not in missing
         ),
         missing=tuple(missing.items()),
+        convention=convention_of(truth),
     )
 
 

@@ -86,6 +86,7 @@ class IntakeView:
     changed_at: datetime
     removed_at: datetime | None  # when it will be removed if nobody touches it
     image_set: str | None  # of the phase that it became
+    phase_id: int | None
     version: int | None
 
     @property
@@ -169,6 +170,7 @@ def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
             changed_at=intake.changed_at,
             removed_at=None if intake.state is IntakeState.APPLIED else intake.changed_at + UNTOUCHED,
             image_set=row.image_set,
+            phase_id=intake.phase_id,
             version=intake.version,
         )
         for row in rows

@@ -16,7 +16,7 @@ import numpy as np
 import scoring
 from app.images.matching import SUFFIXES, image_of, size_problem
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC
-from app.intake.unpacking import Picture, ReadingLimits, Unpacked, keep_picture
+from app.intake.unpacking import Content, Picture, ReadingLimits, Unpacked, keep_picture
 from scoring import GroundTruth, Problem, SubmissionError, TreeError
 from scoring.competitions import CHALLENGES
 from scoring.data.description import UNKNOWN_SIDE
@@ -139,7 +139,7 @@ def _read_kits(reading: Reading) -> Iterator[AnnotatedSet]:
 def _read_kit(reading: Reading, kit: Path) -> Iterator[AnnotatedSet]:
     for folder in ("JPEGImages", "PNGImages"):
         for path in sorted((kit / folder).glob("*")):
-            keep_picture(reading.unpacked, reading.role, reading.name(path), path, reading.limits)
+            keep_picture(reading.unpacked, reading.role, Content(reading.name(path), path), reading.limits)
             path.unlink()
     listed = _sets_of_kit(kit)
     if not listed:
@@ -329,6 +329,7 @@ def _read_table(reading: Reading, path: Path) -> Iterator[AnnotatedSet]:
                         f"at most {reading.limits.boxes:,} objects are allowed",
                     )
                     return
+            _remark_on_sides(reading, name)
         except csv.Error:
             say(table.line_num, "bad-row", "this line is not part of a table")
             return
@@ -342,6 +343,14 @@ def _read_table(reading: Reading, path: Path) -> Iterator[AnnotatedSet]:
         sizes=_sizes(reading.unpacked, images),
     )  # fmt: skip
     yield AnnotatedSet(image_set, TABLE, name, reading.own(truth, image_set), {})
+
+
+def _remark_on_sides(reading: Reading, name: str) -> None:
+    """Say what boxes that end before they begin hint at."""
+    count = sum(each.code == "inverted-box" and each.file == name for each in reading.problems.listed)
+    if count:
+        message = f"{count:,} boxes end before they begin: the last two columns may hold width and height; right and bottom are expected"
+        reading.problems.warn(Problem("box-convention", message, name))
 
 
 def _say_of_row(problems: Problems, file: str, line: int, code: str, message: str) -> None:
@@ -419,7 +428,7 @@ def _read_class_folders(reading: Reading) -> list[AnnotatedSet]:
             message = "expected names of classes and images without blanks"
             reading.problems.add(Problem("class-name", message, reading.name(path)))
             continue
-        keep_picture(reading.unpacked, reading.role, reading.name(path), path, reading.limits)
+        keep_picture(reading.unpacked, reading.role, Content(reading.name(path), path), reading.limits)
         path.unlink()
         sets.setdefault(image_set, {})[path.stem] = folders[-1]
     classes = sorted({name for labels in sets.values() for name in labels.values()})
@@ -430,6 +439,9 @@ def _class_set(
     reading: Reading, image_set: str, labels: Mapping[str, str], classes: Sequence[str]
 ) -> AnnotatedSet:
     place = {name: number for number, name in enumerate(classes)}
+    labels = dict(
+        sorted(labels.items())
+    )  # by image, because everybody sees the order, and folder by folder it tells the class
     y_true = np.zeros((len(labels), len(classes)), np.int8)
     y_true[np.arange(len(labels)), [place[name] for name in labels.values()]] = 1
     truth = GroundTruth.from_labels(y_true, images=tuple(labels), classes=classes)

@@ -3,18 +3,19 @@
 import uuid
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 import scoring
 from app.core.access import Action, Actor
 from app.core.errors import MalformedError
-from app.intake import applying, intakes
+from app.intake import applying, intakes, showing, trials
 from app.intake.applying import Application, ApplicationError
+from app.intake.drawing import MOST
 from app.models import Disclosure, IntakeRole
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
@@ -22,6 +23,7 @@ from app.web.forms import SentForm, field_errors, values_of
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
+PictureNumber = Annotated[int, Path(ge=1, le=MOST)]
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -61,6 +63,8 @@ def _page(
         "data_sets/data_set.html",
         code=422 if problems else 200,
         intake=intake,
+        shown=showing.shown(platform, actor, intake_id),
+        trials=trials.trials_of(platform, actor, intake.phase_id) if intake.phase_id else None,
         phases=applying.phases_to_replace(platform, intake.challenge),
         form=form,
         problems=problems,
@@ -137,3 +141,32 @@ def delete(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> 
 def remove(platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID) -> Response:
     """Remove a file of a data set and its bytes."""
     return _to(intakes.remove_file(platform, actor, intake_file_id))
+
+
+@router.post("/data-sets/{intake_id}/pictures")
+def draw_pictures(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
+    """Have a worker draw hidden annotation over some pictures, for you alone."""
+    showing.request(platform, actor, intake_id)
+    return RedirectResponse(f"/organise/data-sets/{intake_id}#pictures", status_code=303)
+
+
+@router.get("/data-sets/{intake_id}/pictures/{role}/{number}")
+def drawn_picture(
+    platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, role: IntakeRole, number: PictureNumber
+) -> Response:
+    """Return a picture with its annotation drawn, while it is there."""
+    content = showing.picture(platform, actor, intake_id, role, number)
+    return Response(content, media_type="image/jpeg", headers={"Cache-Control": "no-store"})
+
+
+@router.get("/phases/{phase_id}/trials")
+def trial_results(request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+    """Show the scores of made-up results, as participants will see theirs."""
+    return render(request, "data_sets/trials_page.html", trials=trials.trials_of(platform, actor, phase_id))
+
+
+@router.post("/phases/{phase_id}/trials")
+def score_trial_results(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+    """Have a worker make up results and score them."""
+    trials.request(platform, actor, phase_id)
+    return RedirectResponse(f"/organise/phases/{phase_id}/trials", status_code=303)

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 import structlog
@@ -19,21 +19,37 @@ from pyrage import x25519
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.intake import applying, intakes, keys
+from app.challenges import challenges
+from app.images import archives
+from app.images.decoding import PictureError
+from app.images.packs import pack
+from app.intake import applying, intakes, keys, showing
 from app.intake.applying import ApplyError, RequestedApplication
-from app.intake.inspecting import inspect
+from app.intake.drawing import DrawnPictures
+from app.intake.findings import PhasePicture, written
+from app.intake.inspecting import DRAWN, OF_PHASES, inspect
 from app.intake.intakes import IntakeFileView
 from app.intake.keys import KeyLostError
-from app.intake.reports import Report
+from app.intake.reports import HIDDEN, PUBLIC, Report
 from app.intake.segments import Place, SegmentError, in_order, unseal
-from app.intake.unpacking import ReadingLimits, SentFile, noted_progress
+from app.intake.unpacking import ReadingLimits, SentFile, digest_of, noted_progress
 from app.jobs import events, queue
 from app.jobs.attempts import Handler
 from app.jobs.queue import Claim
-from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
-from app.models import Challenge, EventKind, Intake, IntakeFile, IntakeKey, IntakeSegment, IntakeState, Job
+from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
+from app.models import (
+    Challenge,
+    Disclosure,
+    EventKind,
+    Intake,
+    IntakeFile,
+    IntakeKey,
+    IntakeSegment,
+    IntakeState,
+    Job,
+)
 from app.platform import Platform
-from scoring import from_plain
+from scoring import from_plain, to_plain
 
 log = structlog.get_logger()
 
@@ -42,6 +58,9 @@ SCRATCH: Final = "intake-scratch"  # folder in private storage
 LEFTOVER: Final = 3600.0  # seconds after which a folder that no job uses is removed
 NICE: Final = 10
 KEY_LOST: Final = "The key that this data set was encrypted for is lost. Upload the annotation again, and all other files with it."
+NOT_DRAWN: Final = (
+    "The pictures could not be drawn because of an error of the server, which admins can see in its log."
+)
 CRASHED: Final = "A worker could not read this data set because of an error of the server, which admins can see in its log."
 
 
@@ -62,11 +81,7 @@ class Task:
     dataset: str
     files: tuple[IntakeFileView, ...]
     application: RequestedApplication | None
-
-    @property
-    def state(self) -> IntakeState:
-        """The state of the data set while a worker is at it."""
-        return IntakeState.APPLYING if self.application else IntakeState.READING
+    state: IntakeState  # of the data set while a worker is at it; if it changes, that is no longer wanted
 
 
 def work(platform: Platform, claim: Claim) -> None:
@@ -91,6 +106,41 @@ def work(platform: Platform, claim: Claim) -> None:
         _fail(platform, claim, task, f"Reading this data set was stopped: {error}.")
 
 
+def draw_hidden(platform: Platform, claim: Claim) -> None:
+    """Draw some pictures of hidden annotation for the organiser who asked. May be done again at any time."""
+    with platform.transaction() as session:
+        intake = _locked(session, claim)
+        if intake is None or intake.state in intakes.WITH_WORKER:
+            return
+        task = _task_of(session, intake, None)
+    own = uuid.uuid5(
+        task.intake_id, str(claim.payload["user"])
+    )  # somebody may have the data set read or applied meanwhile
+    try:
+        with _scratch(platform, own) as folder:
+            _inspected(platform, task, folder, Watch(platform, claim, task, folder), drawn=HIDDEN)
+            drawn = folder / DRAWN
+            made = drawn.read_bytes() if drawn.exists() else _without_pictures(NOT_DRAWN)
+    except StoppedError:
+        return
+    except KeyLostError:
+        made = _without_pictures(KEY_LOST)
+    except (SegmentError, ImportFolderError, LimitExceededError) as error:
+        made = _without_pictures(f"The pictures were not drawn: {str(error).rstrip('.')}.")
+    except ChildFileError:
+        raise  # an outage
+    except ChildError:
+        made = _without_pictures(NOT_DRAWN)
+    showing.store_hidden(platform, claim.payload, made)
+
+
+def _without_pictures(message: str) -> bytes:
+    return pack([json.dumps(to_plain(DrawnPictures(message=message))).encode()])
+
+
+PICTURES_HANDLER: Final = Handler(draw_hidden)
+
+
 def _give_up(session: Session, job: Job) -> None:
     """Record that a data set could not be read because of an error of ours; the job is no longer needed."""
     log.error("data set failed", job=job.id, error=job.error)
@@ -112,22 +162,25 @@ def _start(platform: Platform, claim: Claim) -> Task | None:
             return None
         if intake.state is IntakeState.RECEIVED:
             intake.state = IntakeState.READING
-        challenge = session.get_one(Challenge, intake.challenge_id)
-        files = session.scalars(
-            select(IntakeFile)
-            .where(IntakeFile.intake_id == intake.id)
-            .order_by(IntakeFile.role, IntakeFile.name)
-        )
         application = None
         if intake.state is IntakeState.APPLYING:
             application = RequestedApplication.model_validate(intake.request)
-        return Task(
-            intake.id,
-            challenge.code,
-            challenge.dataset,
-            tuple(map(intakes.file_view, files)),
-            application,
-        )
+        return _task_of(session, intake, application)
+
+
+def _task_of(session: Session, intake: Intake, application: RequestedApplication | None) -> Task:
+    challenge = session.get_one(Challenge, intake.challenge_id)
+    files = session.scalars(
+        select(IntakeFile).where(IntakeFile.intake_id == intake.id).order_by(IntakeFile.role, IntakeFile.name)
+    )
+    return Task(
+        intake.id,
+        challenge.code,
+        challenge.dataset,
+        tuple(map(intakes.file_view, files)),
+        application,
+        intake.state,
+    )
 
 
 def _locked(session: Session, claim: Claim) -> Intake | None:
@@ -160,7 +213,7 @@ class Watch:
             intake = _locked(session, self.claim)
             if intake is None or intake.state is not self.task.state:
                 raise StoppedError
-            if progress is not None:
+            if progress is not None and intake.state in intakes.WITH_WORKER:
                 intake.progress = progress
 
 
@@ -194,17 +247,19 @@ def remove_leftovers(platform: Platform) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _inspected(platform: Platform, task: Task, folder: Path, watch: Watch) -> Report:
+def _inspected(platform: Platform, task: Task, folder: Path, watch: Watch, drawn: str = PUBLIC) -> Report:
     """Decrypt a data set and have a child inspect it. Raises what both raise."""
     settings = platform.settings
     files = tuple(_decrypted(platform, task, folder, watch))
     limits = ReadingLimits(
         settings.max_intake_unpacked, settings.max_intake_images, settings.max_intake_boxes
     )
+    if task.state is IntakeState.READING:
+        _list_pictures_of_phases(platform, task, folder / OF_PHASES, watch)
     child = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
     chosen = task.application.set if task.application else None
     output = run_in_subprocess(
-        child, inspect, folder, files, task.dataset, limits, chosen, watch=watch.of_child
+        child, inspect, folder, files, task.dataset, limits, chosen, drawn, watch=watch.of_child
     )
     return from_plain(Report, json.loads(output))
 
@@ -224,6 +279,29 @@ def _decrypted(platform: Platform, task: Task, folder: Path, watch: Watch) -> It
                 done += len(content)
                 watch.note({"step": "decrypting", "done": done, "total": total})
         yield SentFile(file.role.value, file.name, target)
+
+
+def _list_pictures_of_phases(platform: Platform, task: Task, target: Path, watch: Watch) -> None:
+    """Write which pictures the phases of the challenge have, by their content, to find those that are sent again."""
+    with platform.transaction() as session:
+        phases = challenges.phases_of(session, task.challenge)
+    done = 0
+    with target.open("x") as file:
+        for phase in phases:
+            try:
+                for name, content in archives.contents_of(platform, phase.id):
+                    done += len(content)
+                    watch.note(
+                        {"step": "looking at the pictures of other phases", "done": done, "total": None}
+                    )
+                    is_public = phase.disclosure is Disclosure.FULL
+                    file.write(
+                        written(
+                            PhasePicture(digest_of(content), phase.image_set, is_public, PurePath(name).name)
+                        )
+                    )
+            except PictureError as error:
+                log.warning("pictures of a phase not compared", phase=phase.id, error=str(error))
 
 
 def _in_import_folder(platform: Platform, path: str) -> Path:
@@ -262,6 +340,8 @@ def _segments(
 
 def _finish(platform: Platform, claim: Claim, task: Task, report: Report, folder: Path) -> None:
     if task.application is None:
+        if (folder / DRAWN).exists():
+            showing.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
         _record(platform, claim, task, applying.report_values(report), _tell_of_report(report))
         return
     try:

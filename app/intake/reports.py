@@ -1,11 +1,34 @@
 """What a worker found in a data set: problems, warnings, image sets and counts; nothing else of hidden annotation."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+import structlog
+
+log = structlog.get_logger()
 
 IMAGES, PUBLIC, HIDDEN = ROLES = ("images", "public", "hidden")
 """What files contain, as `IntakeRole` has it; child processes do not import the tables."""
 MOST_OF_A_KIND: Final = 100  # problems listed; the rest is counted
+
+
+@contextmanager
+def without_words() -> Iterator[None]:
+    """End a child process that fails without the message of its error, which may quote annotation."""
+    try:
+        yield
+    except (MemoryError, OSError):
+        raise  # which the parent knows how to tell
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+        log.error("work on annotation failed", error=type(error).__name__, where=where)  # noqa: TRY400 - no message
+        raise SystemExit(1) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +89,7 @@ class FoundSet:
     classes: tuple[ClassCount, ...]
     competitions: tuple[int, ...]
     missing: tuple[tuple[int, str], ...] = ()
+    convention: str = ""  # how boxes are read, and what speaks for it
 
 
 @dataclass(frozen=True, slots=True)

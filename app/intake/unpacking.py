@@ -4,10 +4,12 @@ import json
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import file_digest, sha256
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from sys import intern
+from typing import TYPE_CHECKING, Any, Final
 
 from app.images.decoding import MAX_PIXELS, PictureError, check_beginning
 from app.images.matching import SUFFIXES
@@ -16,11 +18,20 @@ from scoring import Limits, Problem, SubmissionError
 from scoring.archives.archive import Meter, is_archive, walk
 from scoring.errors import Problems
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 PROGRESS: Final = "progress.json"
 _EVERY: Final = 0.5  # seconds between two notes of progress
 _LARGEST_FILE: Final = 1 << 30
 TOO_MANY_PIXELS: Final = f"the picture has too many pixels; at most {MAX_PIXELS // 10**6} million are allowed"
-_ORIENTATION: Final = 0x0112  # of EXIF
+DIGEST: Final = 16  # bytes
+# tags of EXIF data
+_ORIENTATION: Final = 0x0112
+_CAMERA: Final = (0x010F, 0x0110, 0x0131)  # its maker, its model, the program
+_WRITTEN: Final = 0x0132
+_DETAILS: Final = 0x8769
+_TAKEN: Final = 0x9003
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +89,17 @@ def noted_progress(folder: Path) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture: its file, and its width and height, None if it is none."""
+    """A picture: its file, and its width and height, None if it is none; and what else is known of it besides its pixels."""
 
     path: Path
     size: tuple[int, int] | None
+    digest: bytes  # of its content
+    length: int  # in bytes
+    folder: str = ""  # in which it was sent
+    modified: float | None = None  # its time stamp in the archive
     is_rotated: bool = False  # by its EXIF data, which we ignore
+    camera: str = ""  # and program, by its EXIF data
+    taken: str = ""  # the day, by its EXIF data
 
 
 @dataclass(slots=True)
@@ -116,8 +133,8 @@ def unpack(
     for file in files:
         problems = found.problems[file.role]
         try:
-            for name, content in _members(file, limits, problems):
-                _keep(found, file.role, name, content, limits)
+            for sent in _members(file, limits, problems):
+                _keep(found, file.role, sent, limits)
                 progress.note("unpacking", found.size)
         except SubmissionError as error:
             for problem in error.problems:
@@ -125,32 +142,60 @@ def unpack(
     return found
 
 
-def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Iterator[tuple[str, bytes | Path]]:
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file that was sent: its name with folders, its bytes or where they are, and its time stamp in an archive."""
+
+    name: str
+    content: bytes | Path
+    modified: float | None = None
+
+    @property
+    def length(self) -> int:
+        """Its size in bytes."""
+        return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
+
+    @property
+    def digest(self) -> bytes:
+        """The first half of the SHA-256 of its bytes."""
+        if isinstance(self.content, bytes):
+            return digest_of(self.content)
+        with self.content.open("rb") as file:
+            return file_digest(file, "sha256").digest()[:DIGEST]
+
+
+def digest_of(content: bytes) -> bytes:
+    """The first half of a SHA-256, which is enough to tell pictures apart."""
+    return sha256(content).digest()[:DIGEST]
+
+
+def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Iterator[Content]:
     """Every file of an archive or a folder, or the file itself."""
     if not file.path.is_dir() and not is_archive(file.path):
-        yield file.name, file.path
+        yield Content(file.name, file.path)
         return
     meter = Meter.of(file.path, limits.of_an_archive)
     for member in walk(
         file.path, meter, problems, name=file.name, json=file.name.lower().endswith((".json.gz", ".json.xz"))
     ):
         if "__MACOSX" not in member.name and not PurePosixPath(member.name).name.startswith("."):
-            yield member.name, member.read()
+            yield Content(member.name, member.read(), member.modified)
 
 
 def _with_file(problem: Problem, name: str) -> Problem:
     return problem if problem.file else Problem(problem.code, problem.message, name)
 
 
-def _keep(found: Unpacked, role: str, name: str, content: bytes | Path, limits: ReadingLimits) -> None:
+def _keep(found: Unpacked, role: str, sent: Content, limits: ReadingLimits) -> None:
     """Write a file below the folder of its role; pictures of the image role go to the folder of all pictures."""
-    found.size += len(content) if isinstance(content, bytes) else content.stat().st_size
+    name = sent.name
+    found.size += sent.length
     if found.size > limits.unpacked:
         message = f"too large: a data set may have at most {limits.unpacked >> 20:,} MiB unpacked"
         raise SubmissionError(Problem("too-large", message))
     if role == IMAGES:
         if PurePosixPath(name).suffix.lower() in SUFFIXES:
-            keep_picture(found, role, name, content, limits)
+            keep_picture(found, role, sent, limits)
         else:
             found.problems[role].warn(
                 Problem("not-a-picture", "neither JPEG nor PNG by its name; ignored", name)
@@ -161,12 +206,12 @@ def _keep(found: Unpacked, role: str, name: str, content: bytes | Path, limits: 
     if target.exists():
         found.problems[role].add(Problem("duplicate", "this file was sent twice", name))
         return
-    _write(target, content)
+    _write(target, sent.content)
 
 
-def keep_picture(found: Unpacked, role: str, name: str, content: bytes | Path, limits: ReadingLimits) -> None:
+def keep_picture(found: Unpacked, role: str, sent: Content, limits: ReadingLimits) -> None:
     """Put a picture into the folder of all pictures under its name without folders."""
-    last = PurePosixPath(name).name
+    name, last = sent.name, PurePosixPath(sent.name).name
     if last in found.pictures:
         found.problems[role].add(Problem("duplicate-picture", "two pictures have this name", name))
         return
@@ -175,8 +220,8 @@ def keep_picture(found: Unpacked, role: str, name: str, content: bytes | Path, l
             Problem("too-many-images", f"a data set may have at most {limits.images:,} images")
         )
     target = found.images / last
-    _write(target, content)
-    picture = _look_at(target, name, found.problems[role])
+    _write(target, sent.content)
+    picture = _look_at(target, sent, found.problems[role])
     found.pictures[last] = picture
     if picture.is_rotated:
         message = "rotated by its EXIF data, which is ignored: annotation has to be of the pixels as they are stored"
@@ -190,16 +235,19 @@ def _write(target: Path, content: bytes | Path) -> None:
         target.write_bytes(content)
 
 
-def _look_at(path: Path, name: str, problems: Problems) -> Picture:
+def _look_at(path: Path, sent: Content, problems: Problems) -> Picture:
     """Read the header of a picture; nothing is decoded."""
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - needed only here
 
+    name = sent.name
+    folder = intern(PurePosixPath(name).parent.as_posix())
+    known = Picture(path, None, sent.digest, sent.length, folder, sent.modified)
     try:
         with path.open("rb") as file:
             check_beginning(file.read(16))
         with warnings.catch_warnings(action="ignore"), Image.open(path, formats=("JPEG", "PNG")) as image:
             size = image.size
-            rotation = image.getexif().get(_ORIENTATION, 1) if image.format == "JPEG" else 1
+            exif = _exif_of(image) if image.format == "JPEG" else {}
     except PictureError as error:
         problems.add(Problem("bad-picture", str(error), name))
     except Image.DecompressionBombError:
@@ -208,6 +256,21 @@ def _look_at(path: Path, name: str, problems: Problems) -> Picture:
         problems.add(Problem("bad-picture", "this picture cannot be read", name))
     else:
         if size[0] * size[1] <= MAX_PIXELS:
-            return Picture(path, size, is_rotated=rotation != 1)
+            return replace(
+                known,
+                size=size,
+                is_rotated=exif.get(_ORIENTATION, 1) != 1,
+                camera=intern(" ".join(str(exif.get(tag, "")) for tag in _CAMERA).strip()[:100]),
+                taken=intern(str(exif.get(_TAKEN) or exif.get(_WRITTEN) or "")[:10]),
+            )
         problems.add(Problem("too-many-pixels", TOO_MANY_PIXELS, name))
-    return Picture(path, None)
+    return known
+
+
+def _exif_of(image: "Image.Image") -> Mapping[int, object]:
+    """The EXIF data of a picture; nothing where it is broken, in any of the ways in which it can be."""
+    try:
+        exif = image.getexif()
+        return {**exif, **exif.get_ifd(_DETAILS)}
+    except Exception:  # noqa: BLE001 - the library raises whatever the bytes lead to
+        return {}

@@ -31,6 +31,12 @@ MAX_FAILURES = 5
 MAX_LOST_LEASES = 10  # takes over an hour with the pauses in between, so a short outage is not enough
 MAX_WOKEN = 10  # workers woken per sweep for each queue other than that of runs
 LONGEST_ERROR = 500  # characters
+OF_ANNOTATION = (
+    JobKind.RUN,
+    JobKind.INTAKE,
+    JobKind.INTAKE_PICTURES,
+    JobKind.TRIALS,
+)  # whose errors may quote it
 
 
 def _do_nothing(_session: Session, _job: Claim | Job) -> None:
@@ -146,8 +152,8 @@ def _settle(platform: Platform, claim: Claim, handler: Handler, settle: Settle) 
 
 
 def _error_text(job: Job, error: Exception) -> str:
-    """The text of an error for admins. Of runs and data sets only its type: the message may reveal hidden annotation."""
-    if job.kind in (JobKind.RUN, JobKind.INTAKE):
+    """The text of an error for admins; only its type where the message may reveal hidden annotation."""
+    if job.kind in OF_ANNOTATION:
         return type(error).__name__
     cause = error.cause if isinstance(error, StorageUnavailableError) else error
     return f"{type(error).__name__}: {cause}"[:LONGEST_ERROR]

@@ -1,4 +1,4 @@
-"""Tables of data sets that organisers send: their files, encrypted in segments, and the keys of the workers."""
+"""Tables of data sets that organisers send: their files, encrypted in segments, the keys of the workers, and trial results."""
 
 import uuid
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Challenge, Phase
+from app.models.challenges import Challenge, GroundTruth, Phase
 from app.models.people import User
 from app.models.table import Base, IntakeRole, IntakeState, enum_type, key_column, now_column
 
@@ -78,3 +78,18 @@ class IntakeSegment(Base):
     length: Mapped[int] = mapped_column(BigInteger)  # of the plaintext
     key: Mapped[str]  # of the object in the store of data sets
     key_id: Mapped[int] = mapped_column(ForeignKey(IntakeKey.id))
+
+
+class Trial(Base):
+    """The scores of made-up results of a ground truth, for organisers alone; a worker is at it until it is finished."""
+
+    __tablename__ = "trial"
+    ground_truth_id: Mapped[int] = mapped_column(
+        ForeignKey(GroundTruth.id, ondelete="CASCADE"), primary_key=True
+    )
+    scores: Mapped[list[dict[str, Any]]] = mapped_column(
+        default=list
+    )  # the JSON of `intake.trying.TriedTask`s
+    message: Mapped[str] = mapped_column(default="")  # why there are none
+    requested_at: Mapped[datetime] = now_column()
+    finished_at: Mapped[datetime | None]

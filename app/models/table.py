@@ -188,6 +188,8 @@ class JobKind(enum.StrEnum):
     OVERLAYS = "overlays"
     NOTIFY = "notify"  # people, of recorded events
     INTAKE = "intake"  # read a data set, or apply it
+    INTAKE_PICTURES = "data set pictures"  # draw some of hidden annotation for whoever asks
+    TRIALS = "trials"  # make up results of a ground truth, and score them
     NOTIFICATION_MAIL = "notification mail"
     WEBHOOK = "webhook"
 

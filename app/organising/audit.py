@@ -85,6 +85,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "creator.remove": "no longer lets {subject} create challenges",
     "data-set.apply": "applied a data set to {subject}",
     "data-set.delete": "deleted a data set",
+    "data-set.pictures": "had pictures of hidden annotation drawn",
     "description.rule": "set the length of descriptions to {shortest_description} characters",
     "file.add": "added the file {name}",
     "file.change": "changed the file {subject}",

@@ -6,11 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from app.intake.applying import PhaseCounts
+from app.intake.drawing import DrawnPicture, DrawnPictures
 from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
 from app.intake.reports import ClassCount, Finding, FoundSet, ImageFacts, KindCount, Report
+from app.intake.showing import ShownPictures
+from app.intake.trials import TrialsView
+from app.intake.trying import TriedClass, TriedResult, TriedTask
 from app.models import Disclosure, IntakeRole, IntakeState
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW
+from tests.pages.views import NOW, PHASE
 
 ID = uuid.UUID(int=7)
 FILES = (
@@ -20,7 +24,7 @@ FILES = (
 )
 CLASSES = (ClassCount(EVIL, 3, 4, 1), ClassCount("dog", 1, 1, 0))
 SETS = (
-    FoundSet("hidden-0", "hidden", EVIL, "COCO JSON", EVIL, EVIL, 3, 5, CLASSES, (1, 2), ((3, EVIL),)),
+    FoundSet("hidden-0", "hidden", EVIL, "COCO JSON", EVIL, EVIL, 3, 5, CLASSES, (1, 2), ((3, EVIL),), EVIL),
     FoundSet("public-1", "public", "train", "table (CSV)", "birds", "train.csv", 3, 0, CLASSES, ()),
     FoundSet("public-0", "public", "val", "table (CSV)", "birds", "val.csv", 3, 0, (), ()),
 )
@@ -49,7 +53,32 @@ INTAKE = IntakeView(
     changed_at=NOW,
     removed_at=NOW,
     image_set=None,
+    phase_id=None,
     version=None,
+)
+TRIED = (
+    TriedResult("empty", None, EVIL, (TriedClass(EVIL, None, EVIL),)),
+    TriedResult("random", 0.1, None, (TriedClass(EVIL, 0.1, None),)),
+    TriedResult("jittered", 0.9, None, (TriedClass(EVIL, 0.9, None),)),
+)
+TRIALS = (
+    TrialsView(PHASE, None),
+    TrialsView(PHASE, 1),
+    TrialsView(PHASE, 1, is_waiting=True),
+    TrialsView(PHASE, 1, message=EVIL, finished_at=NOW),
+    TrialsView(
+        PHASE, 1, finished_at=NOW,
+        tasks=(TriedTask("detection", EVIL, (3, 4), EVIL, TRIED), TriedTask("layout", EVIL, (7,), problem=EVIL)),
+    ),
+)  # fmt: skip
+DRAWN = DrawnPictures(
+    (DrawnPicture(EVIL, EVIL, 48, 36, (EVIL, "dog"), 1), DrawnPicture("b", "val", 48, 36, (), 0))
+)
+SHOWN = (
+    ShownPictures(DRAWN, None, None, has_hidden=False, is_waiting=False),
+    ShownPictures(DrawnPictures(message=EVIL), DRAWN, NOW, has_hidden=True, is_waiting=False),
+    ShownPictures(None, None, None, has_hidden=True, is_waiting=True),
+    ShownPictures(None, None, None, has_hidden=False, is_waiting=False),
 )
 WITHOUT_PROBLEMS = replace(REPORT, problems=(), warnings=())
 VIEWS = (
@@ -79,6 +108,19 @@ def of_intakes() -> Iterator[tuple[str, dict[str, Any]]]:
     form = {"set": "public-0", "phase": EVIL, "disclosure": "mean", "protocol": EVIL, "path": EVIL}
     problems = dict.fromkeys(("set", "phase", "disclosure", "quotas", "path", ""), EVIL)
     for intake in VIEWS:
-        page = {"intake": intake, "phases": phases, "form": {}, "problems": {}, **choices}
+        page: dict[str, Any] = {
+            "intake": intake,
+            "phases": phases,
+            "trials": None,
+            "shown": SHOWN[3],
+            "form": {},
+            "problems": {},
+            **choices,
+        }
         yield "data_sets/data_set.html", page
+    for shown in SHOWN:
+        yield "data_sets/data_set.html", {**page, "shown": shown}
+    for trials in TRIALS:
+        yield "data_sets/trials_page.html", {"trials": trials}
+        yield "data_sets/data_set.html", {**page, "trials": trials}
     yield "data_sets/data_set.html", {**page, "intake": VIEWS[6], "form": form, "problems": problems}

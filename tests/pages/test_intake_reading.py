@@ -1,29 +1,44 @@
 """Data sets are read by workers: in every layout, with every problem at once, and nothing hidden in a report."""
 
+import io
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import func, select, update
+from PIL import Image
+from sqlalchemy import delete, func, select, text, update
 from starlette.testclient import TestClient
 
-from app.intake import keys, reading
+from app.core.access import Actor
+from app.core.errors import NotFoundError
+from app.intake import keys, reading, showing, trials
 from app.models import (
+    Artefact,
+    AuditRecord,
+    Board,
     Challenge,
+    ChallengeOrganiser,
+    ChallengeRole,
     Event,
     EventKind,
     GroundTruth,
     Intake,
     IntakeFile,
+    IntakeRole,
     IntakeSegment,
     Job,
     Phase,
     Picture,
+    Result,
+    Run,
+    Submission,
+    Trial,
 )
 from app.organising import roles
 from app.platform import Platform
@@ -72,6 +87,11 @@ class Place:
         assert asked.status_code == 202, asked.text
         do_all(self.platform)
         return self.view(intake)
+
+    def phase_id(self, code: str) -> int:
+        """The only phase of a challenge."""
+        with self.platform.transaction() as session:
+            return session.scalars(select(Phase.id).join(Challenge).where(Challenge.code == code)).one()
 
     def view(self, intake: str) -> dict[str, Any]:
         found: dict[str, Any] = self.organiser.get(f"{ORGANISE}/data-sets/{intake}").json()
@@ -134,7 +154,137 @@ def test_every_layout_becomes_a_phase(place: Place, layout: str) -> None:
     with place.platform.transaction() as session:
         phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code)).one()
         assert (phase.disclosure.value, bool(phase.quotas)) == ("classes", True)
+        trial = session.scalars(select(Trial).join(GroundTruth).where(GroundTruth.phase_id == phase.id)).one()
+    assert (trial.message, trial.finished_at is None) == ("", False)
+    assert sorted(each for task in trial.scores for each in task["competitions"]) == competitions
+    for task in trial.scores:
+        means = {each["kind"]: each["mean"] or 0 for each in task["results"]}
+        assert means["jittered"] >= means["empty"], task
     assert not any(reading.scratch_root(place.platform).iterdir())
+
+
+def test_organisers_see_trial_results_and_have_them_scored_again(place: Place) -> None:
+    code, canary = place.challenge(), "31.0625"
+    boxes = TABLE.replace(b"b.jpg,dog,5,5,30,30", f"b.jpg,dog,5,5,{canary},30".encode())
+    assert canary.encode() in boxes
+    intake = place.send(code, ("hidden", "test.csv", boxes), ("images", "p.zip", PICTURES))
+    place.read(intake)
+    place.apply(intake, set="hidden-0", phase="test")
+    phase_id = place.phase_id(code)
+    here, html = f"/organise/phases/{phase_id}/trials", {"Accept": "text/html"}
+
+    shown = place.organiser.get(here, headers=html).text
+    again = place.organiser.post(here)
+    twice = place.organiser.post(here)
+    waiting = place.organiser.get(here, headers=html).text
+    of_data_set = place.organiser.get(f"/organise/data-sets/{intake}", headers=html).text
+    with patched_child(ValueError("SECRET")):
+        for _ in range(trials.FAILURES):
+            do_all(place.platform)
+            with place.platform.transaction() as session:
+                session.execute(update(Job).values(not_before=None))
+    failed = place.organiser.get(here, headers=html).text
+
+    assert "Detection, average precision in percent" in shown
+    assert "Nearly right: the annotation, moved a little" in shown
+    assert (again.status_code, twice.status_code) == (303, 409)
+    assert "as soon as one is free" in waiting
+    assert "Trial results of test" in of_data_set
+    assert trials.CRASHED in failed
+    assert "SECRET" not in failed
+    with place.platform.transaction() as session:
+        stored = [
+            session.execute(text("SELECT to_jsonb(t)::text FROM trial t")).scalars().all(),
+            session.execute(text("SELECT to_jsonb(t)::text FROM intake t")).scalars().all(),
+            session.execute(text("SELECT to_jsonb(t)::text FROM artefact t")).scalars().all(),
+        ]
+        assert stored[0]
+        assert not any(canary in row for rows in stored for row in rows)
+        for table in (Submission, Result, Run):
+            assert session.scalar(select(func.count()).select_from(table)) == 0
+        truth = session.scalars(select(GroundTruth).where(GroundTruth.phase_id == phase_id)).one()
+        session.execute(delete(Board).where(Board.phase_id == phase_id))
+        session.delete(truth)
+        session.flush()
+        assert session.get(Trial, truth.id) is None
+        session.rollback()
+
+
+def test_hidden_boxes_are_drawn_for_who_asks_and_are_gone_after_ten_minutes(place: Place) -> None:
+    code = place.challenge()
+    files = (
+        ("public", "val.zip", zipped(kit("val"))),
+        ("hidden", "test.csv", TABLE),
+        ("images", "p.zip", PICTURES),
+    )
+    intake = place.send(code, *files)
+    here, html = f"/organise/data-sets/{intake}", {"Accept": "text/html"}
+    early = place.organiser.post(f"{here}/pictures")
+    place.read(intake)
+    read = place.organiser.get(here, headers=html).text
+    public = place.organiser.get(f"{here}/pictures/public/1")
+    unasked = place.organiser.get(f"{here}/pictures/hidden/1")
+
+    asked = place.organiser.post(f"{here}/pictures")
+    twice = place.organiser.post(f"{here}/pictures")
+    awaited = place.organiser.get(here, headers=html).text
+    do_all(place.platform)
+    drawn = place.organiser.get(here, headers=html).text
+    hidden = [place.organiser.get(f"{here}/pictures/hidden/{number}") for number in (1, 2, 3, 4)]
+    of_another = replace(actor_of(place, code), user_id=0)
+    with pytest.raises(NotFoundError):
+        showing.picture(place.platform, of_another, uuid.UUID(intake), IntakeRole.HIDDEN, 1)
+    with place.platform.transaction() as session:
+        kept = select(Artefact).where(Artefact.kind == showing.HIDDEN_PICTURES)
+        row = session.scalars(kept).one()
+        key, row.created_at = row.key, row.created_at - showing.KEPT
+        actions = session.scalars(
+            select(AuditRecord.action).where(AuditRecord.subject == f"data set {intake}")
+        ).all()
+    late = place.organiser.get(f"{here}/pictures/hidden/1")
+    assert place.platform.artefacts.exists(key)
+    showing.delete_expired(place.platform)
+
+    assert (early.status_code, asked.status_code, twice.status_code) == (409, 303, 409)
+    assert "Show hidden boxes" in read
+    assert "val: a, cat, dog" in read
+    with Image.open(io.BytesIO(public.content)) as picture:
+        assert (picture.format, picture.size) == ("JPEG", (50, 40))
+        assert (
+            len(picture.convert("RGB").getcolors(4000) or ()) > 5
+        )  # the pictures that were sent have one colour
+    assert (unasked.status_code, late.status_code) == (404, 404)
+    assert [each.status_code for each in hidden] == [200, 200, 200, 404]
+    assert {each.headers["cache-control"] for each in (public, *hidden[:3])} == {"no-store"}
+    assert "A worker reads the data set again" in awaited
+    assert "test: b, dog" in drawn
+    assert "Drawn for you alone" in drawn
+    assert "data-set.pictures" in actions
+    assert not place.platform.artefacts.exists(key)
+    assert not any(reading.scratch_root(place.platform).iterdir())
+    place.organiser.delete(f"{ORGANISE}/data-sets/{intake}")
+    showing.delete_expired(place.platform)
+    with place.platform.transaction() as session:
+        assert session.scalar(select(Artefact).where(Artefact.subject.startswith(intake))) is None
+
+
+def actor_of(place: Place, code: str) -> Actor:
+    """The organiser of a challenge."""
+    with place.platform.transaction() as session:
+        challenge = session.scalars(select(Challenge.id).where(Challenge.code == code)).one()
+    return Actor(user_id=1, organises=frozenset({challenge}), owns=frozenset({challenge}))
+
+
+@contextmanager
+def patched_child(error: Exception) -> Iterator[None]:
+    """Let the child processes of trial results fail with an error."""
+
+    def fails(*_: object) -> bytes:
+        raise error
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(trials, "run_in_subprocess", fails)
+        yield
 
 
 def test_pictures_are_those_of_the_images_and_public_annotation_opens_a_phase(place: Place) -> None:
@@ -164,6 +314,11 @@ def test_pictures_are_those_of_the_images_and_public_annotation_opens_a_phase(pl
             .order_by(Picture.position)
         )
         assert session.execute(shown).all() == [(f"{name}.jpg", None) for name in "abc"]
+    again = place.read(place.send(code, ("hidden", "test.csv", TABLE), ("images", "p.zip", PICTURES)))
+    assert any(
+        "3 pictures are in test and in the phase val of this challenge" in each
+        for each in told(again, "warnings")
+    )
 
 
 MISTAKES = [
@@ -325,12 +480,29 @@ def test_what_another_phase_hides_is_published_by_an_admin_alone(place: Place) -
     public = place.send(code, ("public", "test.csv", TABLE))
     place.read(public)
 
+    with place.platform.transaction() as session:
+        challenge = session.scalars(select(Challenge.id).where(Challenge.code == code)).one()
+        [owner] = session.scalars(
+            select(ChallengeOrganiser).where(ChallengeOrganiser.challenge_id == challenge)
+        )
+        owner.role = ChallengeRole.ORGANISER
+    of_organiser = place.organiser.post(
+        f"{ORGANISE}/data-sets/{public}/apply", json={"set": "public-0", "phase": "test"}
+    )
+    with place.platform.transaction() as session:
+        session.execute(
+            update(ChallengeOrganiser)
+            .where(ChallengeOrganiser.challenge_id == challenge)
+            .values(role=ChallengeRole.OWNER)
+        )
     refused = place.apply(public, set="public-0", phase="test")
     asked = place.organiser.post(
         f"{ORGANISE}/data-sets/{public}/apply",
         json={"set": "public-0", "phase": "test", "allow_public_copy": True},
     )
 
+    assert of_organiser.status_code == 403
+    assert "Only owners of the challenge publish annotation" in of_organiser.text
     assert refused["state"] == "read"
     assert "keeps the same annotation hidden" in refused["message"]
     assert hiding not in refused["message"]

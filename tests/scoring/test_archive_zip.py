@@ -1,3 +1,4 @@
+import io
 import random
 import struct
 import zipfile
@@ -189,3 +190,67 @@ def test_limits_apply_before_anything_is_unpacked(tmp_path: Path, limits: Limits
 
     assert result.codes == [code]
     assert result.files == {}
+
+
+WIDE_END, LOCATOR = b"PK\6\6", b"PK\6\7"
+
+
+def wide(monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """A zip64 archive of two files, with wide sizes in their headers and at its end."""
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("a.txt", "b.txt"):
+            with archive.open(name, "w", force_zip64=True) as file:
+                file.write(name.encode() * 10)
+    return packed.getvalue()
+
+
+def test_zip64_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = wide(monkeypatch)
+    end = data.rfind(b"PK\5\6")
+    narrow = (
+        data[: end + 8] + b"\xff" * 12 + data[end + 20 :]
+    )  # as programs write that always refer to the wide end
+
+    for each in (data, narrow):
+        result = walked(written(tmp_path, each))
+        assert result.codes == []
+        assert result.files == {name: name.encode() * 10 for name in ("a.txt", "b.txt")}
+
+
+@pytest.mark.parametrize(
+    ("place", "offset", "changed"),
+    [
+        (WIDE_END, 0, b"PK\6\5"),
+        (WIDE_END, 4, struct.pack("<Q", 100)),  # more of it follows
+        (WIDE_END, 16, struct.pack("<L", 1)),  # on another disk
+        (WIDE_END, 24, struct.pack("<2Q", 3, 3)),
+        (WIDE_END, 40, struct.pack("<Q", 0)),
+        (WIDE_END, 48, struct.pack("<Q", 1)),
+        (LOCATOR, 0, b"PK\6\5"),
+        (LOCATOR, 8, struct.pack("<Q", 1)),
+        (LOCATOR, 16, struct.pack("<L", 2)),
+        (b"PK\5\6", 10, struct.pack("<H", 3)),
+        (b"PK\3\4", 30 + 5 + 4, struct.pack("<Q", 49)),  # another size in the header of a file
+        (b"PK\3\4", 30 + 5, struct.pack("<H", 9)),  # no wide sizes in it
+    ],
+)
+def test_zip64_whose_parts_contradict_each_other_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: bytes, offset: int, changed: bytes
+) -> None:
+    data = wide(monkeypatch)
+    start = data.rfind(place) + offset
+
+    result = walked(written(tmp_path, data[:start] + changed + data[start + len(changed) :], "results.zip"))
+
+    assert result.codes == ["malformed"]
+    assert result.files == {}
+
+
+def test_limits_hold_for_zip64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, wide(monkeypatch))
+
+    found = [walked(path, limits).codes for limits in (Limits(max_files=1), Limits(max_file_bytes=49))]
+
+    assert found == [["too-many-members"], ["file-too-large"]]

@@ -10,8 +10,11 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.core.access import Scope
+from app.images.packs import PACK, pack
+from app.intake.showing import PUBLIC_PICTURES
 from app.models import (
     AnonymousLink,
+    Artefact,
     Audience,
     Board,
     Challenge,
@@ -243,7 +246,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.add(pair)
     session.flush()
     file, data_upload = _data_file(session, world, phase, author)
-    intake_file = _intake_file(session, phase, author)
+    intake_file = _intake_file(session, world, phase, author)
     thread, message = _thread(session, world, upload, author)
     result.state, result.published_run_id, result.published_generation = ResultState.SCORED, scored.id, 1
     if state == "withdrawn":
@@ -325,11 +328,14 @@ def _data_file(session: Session, world: World, phase: Phase, author: int) -> tup
     return file, upload
 
 
-def _intake_file(session: Session, phase: Phase, author: int) -> IntakeFile:
-    """A file of a data set, of which nothing has arrived."""
+def _intake_file(session: Session, world: World, phase: Phase, author: int) -> IntakeFile:
+    """A file of a data set, of which nothing has arrived; of its report, pictures of public annotation."""
     intake = Intake(challenge_id=phase.challenge_id, user_id=author)
     session.add(intake)
     session.flush()
+    key = world.platform.artefacts.put(pack([b"{}", b"JPEG"]), uuid.uuid4())
+    facts = {"version": "1", "key": key, "media_type": PACK, "size": 4, "as_of": LONG_AGO}
+    session.add(Artefact(kind=PUBLIC_PICTURES, subject=str(intake.id), **facts))
     file = IntakeFile(intake_id=intake.id, role=IntakeRole.IMAGES, name="images.zip", size=10, received=0)
     session.add(file)
     session.flush()

@@ -93,7 +93,11 @@ def in_mib(size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file of an archive: its safe name, and a function that reads it, to be called before the next member is requested."""
+    """A file of an archive: its safe name, and a function that reads it, to be called before the next member is requested.
+
+    modified: its time stamp in seconds, for nothing but comparing those of one archive; None if there is none.
+    """
 
     name: str
     read: Callable[[], bytes]
+    modified: float | None = None

@@ -42,6 +42,7 @@ class Entry:
     name: str
     kind: bytes
     size: int
+    modified: float
 
 
 def members(stream: Stream, meter: Meter, names: Names) -> Iterator[Member]:
@@ -58,7 +59,7 @@ def members(stream: Stream, meter: Meter, names: Names) -> Iterator[Member]:
         else:
             name = names.accept(entry.name, folder=entry.kind == DIRTYPE)
             if name is not None and entry.kind != DIRTYPE:
-                yield Member(name, partial(_read, stream, entry))
+                yield Member(name, partial(_read, stream, entry), entry.modified)
         if not stream.skip_to(end):
             raise _truncated()
     _read_to_the_end(stream)
@@ -169,7 +170,7 @@ def _described(header: TarInfo, records: dict[bytes, bytes]) -> Entry:
     kind = REGTYPE if header.type == AREGTYPE else header.type
     if any(key.startswith(b"GNU.sparse.") for key in records):
         kind = GNUTYPE_SPARSE
-    return Entry(name, kind, int(size))
+    return Entry(name, kind, int(size), header.mtime)
 
 
 def _read_to_the_end(stream: Stream) -> None:

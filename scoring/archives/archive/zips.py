@@ -24,7 +24,14 @@ from scoring.errors import Problem, SubmissionError, shown
 _END: Final = struct.Struct("<4s4H2LH")
 _END_MAGIC: Final = b"PK\x05\x06"
 _LONGEST_COMMENT: Final = 0xFFFF
+# zip64: the same end in wider fields, and behind it where it is
+_WIDE_END: Final = struct.Struct("<4sQ2H2L4Q")
+_WIDE_END_MAGIC: Final = b"PK\x06\x06"
+_LOCATOR: Final = struct.Struct("<4sLQL")
+_LOCATOR_MAGIC: Final = b"PK\x06\x07"
+_WIDE_FIELD: Final = 1  # kind of the extra field with wide sizes
 _LARGEST_DIRECTORY: Final = 32 << 20
+_LARGEST_RECORD: Final = 400  # bytes of the directory for each file that is allowed
 _LOCAL: Final = struct.Struct("<4s5H3L2H")
 _LOCAL_MAGIC: Final = b"PK\x03\x04"
 _ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
@@ -34,7 +41,9 @@ _DESCRIPTORS: Final[tuple[int, ...]] = (0, 12, 16, 20, 24)  # bytes behind a mem
 _NONE: Final[tuple[int, ...]] = (0,)
 _UNICODE_NAME: Final = 0x7075
 _FRAMING: Final = 64 << 10  # bytes by which a packed file may be larger than its content
-_LARGE: Final = 0xFFFFFFFF  # stands for a size that is given in an extra field
+_LARGE: Final = 0xFFFFFFFF  # stands for a size or a place that is given in a wider field
+_NARROW_MOST: Final = 0xFFFF  # stands for a count that is
+_MOST: Final = (*(_NARROW_MOST,) * 4, _LARGE, _LARGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,13 @@ def members(file: BinaryIO, meter: Meter, names: Names) -> Iterator[Member]:
             continue
         name = names.accept(info.orig_filename, folder=info.is_dir())
         if name is not None and not info.is_dir():
-            yield Member(name, partial(_read, file, extent, meter))
+            yield Member(name, partial(_read, file, extent, meter), _seconds(info))
+
+
+def _seconds(info: ZipInfo) -> float:
+    """The time stamp of an entry, whose parts may be no date: as if all months had 32 days."""
+    year, month, day, hour, minute, second = info.date_time
+    return ((((year * 13 + month) * 32 + day) * 24 + hour) * 60 + minute) * 60 + second
 
 
 def _directory(file: BinaryIO, meter: Meter) -> tuple[list[ZipInfo], int]:
@@ -81,23 +96,52 @@ def _directory(file: BinaryIO, meter: Meter) -> tuple[list[ZipInfo], int]:
     if place < 0 or len(tail) - place < _END.size:
         message = "truncated or damaged: the zip archive has no end; the upload may be incomplete"
         raise SubmissionError(Problem("truncated", message))
-    _, disk, first_disk, here, count, length, start, comment = _END.unpack_from(tail, place)
+    comment = _END.unpack_from(tail, place)[-1]
     if place + _END.size + comment < len(tail):
         message = "trailing data: something follows the end of the zip archive"
         raise SubmissionError(Problem("trailing-data", message))
-    if disk or first_disk or here != count:
-        raise _malformed("it is one part of a split archive")
-    if start + length != size - len(tail) + place:
-        raise _malformed(
-            "its directory is not where its end says; something stands before, between or behind"
-        )
-    if count > meter.limits.max_files or length > _LARGEST_DIRECTORY:
+    count, length, start = _said_at_the_end(file, tail[place:], size - len(tail) + place)
+    if count > meter.limits.max_files or length > max(
+        _LARGEST_DIRECTORY, _LARGEST_RECORD * meter.limits.max_files
+    ):
         message = f"too many entries: an archive may hold at most {meter.limits.max_files} files and folders"
         raise SubmissionError(Problem("too-many-members", message, found=str(count)))
     infos = _infos(file)
     if len(infos) != count:
         raise _malformed(f"a mismatch: its end counts {count} entries, its directory has {len(infos)}")
     return infos, start
+
+
+def _said_at_the_end(file: BinaryIO, ending: bytes, place: int) -> tuple[int, int, int]:
+    """How many entries the directory has, how long it is and where it begins, as the end at this place says, wide or not."""
+    _, disk, first_disk, here, count, length, start, _ = _END.unpack_from(ending)
+    end, is_wide = place, _NARROW_MOST in (here, count) or _LARGE in (length, start)
+    file.seek(max(0, place - _LOCATOR.size))
+    locator = file.read(_LOCATOR.size)
+    if is_wide or locator.startswith(_LOCATOR_MAGIC):
+        end = place - _LOCATOR.size - _WIDE_END.size
+        file.seek(max(0, end))
+        wide = file.read(_WIDE_END.size)
+        if end < 0 or not (locator.startswith(_LOCATOR_MAGIC) and wide.startswith(_WIDE_END_MAGIC)):
+            raise _malformed("its end says that it is in zip64, and what belongs to that is not there")
+        narrow = (disk, first_disk, here, count, length, start)
+        _, rest, _, _, disk, first_disk, here, count, length, start = _WIDE_END.unpack(wide)
+        _, located_disk, located, disks = _LOCATOR.unpack(locator)
+        same = all(
+            short in (most, long)
+            for short, long, most in zip(
+                narrow, (disk, first_disk, here, count, length, start), _MOST, strict=True
+            )
+        )
+        if rest != _WIDE_END.size - 12 or located_disk or located != end or disks > 1 or not same:
+            raise _malformed("a mismatch: its two ends, of zip and of zip64, do not say the same")
+    if disk or first_disk or here != count:
+        raise _malformed("it is one part of a split archive")
+    if start + length != end:
+        raise _malformed(
+            "its directory is not where its end says; something stands before, between or behind"
+        )
+    return count, length, start
 
 
 def _infos(file: BinaryIO) -> list[ZipInfo]:
@@ -121,22 +165,37 @@ def _extent(file: BinaryIO, info: ZipInfo) -> Extent:
     if name != info.orig_filename or _names_twice(info):
         raise _malformed("a mismatch: a file has two different names")
     same = (flags, method) == (info.flag_bits, info.compress_type)
-    if not flags & _SIZES_FOLLOW and _LARGE not in (packed, size):
+    if not flags & _SIZES_FOLLOW:
+        if _LARGE in (packed, size):
+            packed, size = _wide_sizes(file.read(extra_length), packed, size)
         same = same and (checksum, packed, size) == (info.CRC, info.compress_size, info.file_size)
     if not same:
         raise _malformed("a mismatch: a file's header does not say what the directory says")
     return Extent(info, info.header_offset + _LOCAL.size + name_length + extra_length)
 
 
+def _wide_sizes(extra: bytes, packed: int, size: int) -> tuple[int, int]:
+    """The sizes of a local header, of which the large ones stand in the field of zip64: first the unpacked, then the packed."""
+    wide = next((content for kind, content in _extra_fields(extra) if kind == _WIDE_FIELD), b"")
+    large = [number for (number,) in struct.iter_unpack("<Q", wide[: len(wide) // 8 * 8])]
+    if len(large) < (packed, size).count(_LARGE):
+        raise _malformed("a mismatch: a file's header gives no size")
+    if size == _LARGE:
+        size = large.pop(0)
+    return large[0] if packed == _LARGE else packed, size
+
+
 def _names_twice(info: ZipInfo) -> bool:
     """Whether an extra field gives the entry a second name, which some programs prefer."""
-    extra = info.extra
+    return any(kind == _UNICODE_NAME for kind, _ in _extra_fields(info.extra))
+
+
+def _extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    """The kind and the content of each extra field."""
     while len(extra) >= 4:
         kind, length = struct.unpack_from("<2H", extra)
-        if kind == _UNICODE_NAME:
-            return True
+        yield kind, extra[4 : 4 + length]
         extra = extra[4 + length :]
-    return False
 
 
 def _check_that_they_fill(extents: list[Extent], end: int) -> None:

@@ -1,0 +1,134 @@
+"""Drawing a few pictures of a data set with their annotation, in a child process, so that people see whether boxes fit."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from app.images.decoding import PictureError, make, read_file
+from app.images.packs import pack
+from app.intake.findings import labelled
+from app.intake.layouts import AnnotatedSet, pictures_of
+from app.intake.unpacking import Picture, Unpacked
+from scoring import BoxConvention, GroundTruth, label_colours, to_plain
+from scoring.data.boxes import convert_boxes
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MOST: Final = 12
+LARGEST: Final = (480, 360)  # width and height
+QUALITY: Final = 85
+LETTERS: Final = 18  # height in pixels
+COLOURS: Final = ("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#008080", "#9a6324", "#808000")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPicture:
+    """A picture as it was drawn. image: its name; classes: those that it shows by its annotation; boxes: how many were drawn."""
+
+    image: str
+    image_set: str
+    width: int
+    height: int
+    classes: tuple[str, ...]
+    boxes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPictures:
+    """Some pictures of a data set; message: why there are none."""
+
+    pictures: tuple[DrawnPicture, ...] = ()
+    message: str = ""
+
+
+def draw(unpacked: Unpacked, sets: Sequence[AnnotatedSet]) -> bytes:
+    """Return a pack: the JSON of `DrawnPictures`, then each of up to twelve pictures, spread evenly over the sets, as JPEG."""
+    candidates = [
+        (each, image, picture)
+        for each in sets
+        for image, picture in pictures_of(unpacked, each).items()
+        if picture.size is not None
+    ]
+    places = sorted(set(np.linspace(0, len(candidates) - 1, MOST).astype(int).tolist())) if candidates else []
+    annotations = {id(each): _Annotation.of(each.truth) for each in sets}
+    drawn, contents = [], []
+    for place in places:
+        each, image, picture = candidates[place]
+        try:
+            content, view = _drawn(each.name, image, picture, annotations[id(each)])
+        except PictureError:
+            continue
+        drawn.append(view)
+        contents.append(content)
+    message = "" if drawn else "No picture of these image sets was sent, or none could be read."
+    return pack([json.dumps(to_plain(DrawnPictures(tuple(drawn), message))).encode(), *contents])
+
+
+@dataclass(frozen=True, slots=True)
+class _Annotation:
+    """The annotation of a set by image: place of each image, class places, and place of its label image."""
+
+    truth: GroundTruth
+    places: Mapping[str, int]
+    masks: Mapping[str, int]
+    shown: Mapping[str, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, truth: GroundTruth) -> "_Annotation":
+        known = labelled(truth)
+        shown: dict[str, tuple[int, ...]] = {}
+        for image, label in zip(known.image.tolist(), known.label.tolist(), strict=True):
+            shown[known.images[image]] = (*shown.get(known.images[image], ()), label)
+        return cls(
+            truth,
+            {name: place for place, name in enumerate(truth.lists.images)},
+            {name: place for place, name in enumerate(truth.lists.segmentation)},
+            shown,
+        )
+
+
+def _drawn(
+    image_set: str, image: str, picture: Picture, annotation: _Annotation
+) -> tuple[bytes, DrawnPicture]:
+    """Decode a picture and draw its boxes, or its label image, over it. Raises PictureError."""
+    from PIL import Image, ImageDraw  # noqa: PLC0415 - needed only here
+
+    made, truth = make(read_file(picture.path)), annotation.truth
+    with Image.open(io.BytesIO(made.view), formats=("JPEG",)) as view:
+        canvas = view.convert("RGB")
+    canvas.thumbnail(LARGEST)
+    if image in annotation.masks and len(truth.tables.masks):
+        canvas = _with_labels(canvas, truth.tables.masks[annotation.masks[image]])
+    objects = truth.tables.objects
+    rows = np.flatnonzero(objects.image == annotation.places.get(image, -1))
+    edges = convert_boxes(objects.boxes[rows], truth.tables.convention, BoxConvention.HALF_OPEN)
+    scaled = edges * np.tile([canvas.width / made.width, canvas.height / made.height], 2)
+    pen = ImageDraw.Draw(canvas)
+    for row, box in zip(rows.tolist(), np.clip(scaled, -10, 2 * max(LARGEST)).tolist(), strict=True):
+        label = int(objects.name[row])
+        colour = COLOURS[label % len(COLOURS)]
+        left, top = box[:2]
+        pen.rectangle((left, top, max(box[2] - 1, left), max(box[3] - 1, top)), outline=colour, width=2)
+        pen.text(
+            (left + 3, top + 1), truth.lists.classes[label], fill=colour, stroke_width=2, stroke_fill="white"
+        )
+    output = io.BytesIO()
+    canvas.save(output, "JPEG", quality=QUALITY)
+    classes = tuple(truth.lists.classes[label] for label in sorted(annotation.shown.get(image, ())))
+    return output.getvalue(), DrawnPicture(image, image_set, canvas.width, canvas.height, classes, len(rows))
+
+
+def _with_labels(
+    canvas: "Image.Image", labels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+) -> "Image.Image":
+    """The picture under its label image in the colours of the development kits."""
+    from PIL import Image  # noqa: PLC0415
+
+    painted = Image.fromarray(labels).resize(canvas.size, Image.Resampling.NEAREST)
+    painted.putpalette(label_colours())
+    return Image.blend(canvas, painted.convert("RGB"), 0.5)

@@ -1,0 +1,432 @@
+"""What is valid in a data set and perhaps not meant: small classes, boxes outside, images in two sets, what tells the class.
+
+Everything here counts. Of hidden annotation it names pictures and classes, never both together.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import sqrt
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.intake.layouts import CLASS_FOLDERS, AnnotatedSet, pictures_of
+from app.intake.reports import HIDDEN, IMAGES
+from app.intake.unpacking import Picture, Unpacked
+from scoring import BoxConvention, GroundTruth, Problem
+from scoring.data.boxes import convert_boxes
+from scoring.errors import Problems
+
+MOST_NAMED: Final = 5  # pictures or classes in a sentence
+WIDE: Final = 0.2  # half an interval that is worth a warning
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PhasePicture:
+    """A picture of a phase of the challenge. digest: of its content."""
+
+    digest: bytes
+    image_set: str
+    is_public: bool  # the annotation of the phase
+    file: str
+
+
+def add_findings(
+    unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]], of_phases: Sequence[PhasePicture]
+) -> None:
+    """Add warnings to the problems of each role. of_phases: the pictures that the challenge has already."""
+    named = {name for some in sets.values() for each in some for name in each.truth.lists.classes}
+    found = [
+        (role, each, pictures_of(unpacked, each) if unpacked.pictures else {})
+        for role, some in sets.items()
+        for each in some
+    ]
+    for role, each, pictures in found:
+        problems = unpacked.problems[role]
+        for problem in _of_boxes(each):
+            problems.warn(problem)
+        if role == HIDDEN and not problems.listed:  # what could not be read does not count
+            for problem in (*_of_classes(each, named), *_of_clues(each, pictures)):
+                problems.warn(problem)
+    _add_same_pictures(unpacked.problems[IMAGES], found, of_phases)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are.
+
+    >>> some_of(["a", "b"]), some_of([str(number) for number in range(8)])
+    ('a, b', '0, 1, 2, 3, 4 and 3 more')
+    """
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+# classes
+
+
+def half_interval(count: int) -> float:
+    """Half the 95 % interval of a share that rests on this many objects, where it is widest: 1.96 √(¼ / count).
+
+    >>> round(half_interval(24), 3), round(half_interval(100), 3)
+    (0.2, 0.098)
+    """
+    return 1.96 * sqrt(0.25 / count)
+
+
+def _of_classes(found: AnnotatedSet, named: set[str]) -> Iterator[Problem]:
+    """Classes without an object, and those with few. named: the classes of all sets."""
+    lists, objects = found.truth.lists, found.truth.tables.objects
+    if len(objects.name):
+        unit = "objects"
+        rows = (objects.image < lists.main) & ~objects.difficult
+        counts = np.bincount(objects.name[rows], minlength=len(lists.classes))
+    else:
+        unit = "images"
+        counts = np.bincount(labelled(found.truth).label, minlength=len(lists.classes))
+    known = dict(zip(lists.classes, counts.tolist(), strict=True))
+    empty = sorted(name for name in named if not known.get(name))
+    if empty:
+        message = f"{found.name} has no {unit} of {some_of(empty)}, which nobody can score then"
+        yield Problem("class-without-objects", message, found.source)
+    small = sorted(
+        (count, name) for name, count in known.items() if count and half_interval(count) >= WIDE - 1e-3
+    )
+    if small:
+        listed = some_of(
+            [
+                f"{name} ({count} {unit if count > 1 else unit[:-1]}: ± {100 * half_interval(count):.0f})"
+                for count, name in small
+            ]
+        )
+        message = (
+            f"{len(small):,} of {len(known):,} classes of {found.name} are so small that their 95 % interval will be about ± 20 "
+            f"points or more: {listed}; reckoned as 1.96 √(¼ / {unit})"
+        )
+        yield Problem("small-class", message, found.source)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """The images of a set, and which class is in which: pairs of places."""
+
+    images: tuple[str, ...]
+    image: Integers
+    label: Integers
+
+
+def labelled(truth: GroundTruth) -> Labelled:
+    """The images that show each class, by the labels of the Main set or, without any, by label images."""
+    lists, masks = truth.lists, truth.tables.masks
+    if (truth.tables.labels == 1).any():
+        label, image = np.nonzero(truth.tables.labels == 1)
+        return Labelled(lists.images[: lists.main], image.astype(np.int64), label.astype(np.int64))
+    of_run = np.repeat(np.arange(len(masks)), np.diff(masks.first))
+    seen = (masks.labels >= 1) & (masks.labels <= len(lists.classes))
+    pairs = np.unique(of_run[seen] * 256 + masks.labels[seen])
+    return Labelled(lists.segmentation, pairs // 256, pairs % 256 - 1)
+
+
+# boxes
+
+
+def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
+    """Boxes beyond their image, boxes that stand twice, and boxes that seem to be meant by another convention."""
+    lists, tables = found.truth.lists, found.truth.tables
+    objects = tables.objects
+    if not len(objects.boxes):
+        return
+    sides = tables.sizes[objects.image].astype(np.float64)
+    edges = convert_boxes(objects.boxes, tables.convention, BoxConvention.HALF_OPEN)
+    meant = other_convention(edges, sides, tables.convention)
+    if meant:
+        yield Problem("box-convention", meant, found.source)
+    outside = ((edges[:, :2] < -1) | (edges[:, 2:] > sides + 1)).any(axis=1)
+    twice = _stands_twice(np.column_stack([objects.image, objects.name]), objects.boxes)
+    for code, which, what in (
+        ("box-outside", outside, "reach beyond their image by more than a pixel"),
+        ("duplicate-box", twice, "stand there twice, with the same class and the same numbers"),
+    ):
+        if which.any():
+            images = [lists.images[place] for place in np.unique(objects.image[which]).tolist()]
+            message = f"{np.count_nonzero(which):,} of {len(objects.boxes):,} boxes {what}: images {some_of(images)}"
+            yield Problem(code, message, found.source)
+
+
+def _stands_twice(*tables: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows are like an earlier one, by a hash of 64 bits, because ten million rows have to fit in memory."""
+    found = np.zeros(len(tables[0]), np.uint64)
+    for column in (column for table in tables for column in table.T):
+        found ^= (column.astype(np.float64) + 0.0).view(np.uint64)
+        found *= np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(29)
+    order = np.argsort(found, kind="stable")
+    same = np.zeros(len(found), np.bool_)
+    same[order[1:]] = found[order[1:]] == found[order[:-1]]
+    return same
+
+
+@dataclass(frozen=True, slots=True)
+class BoxFacts:
+    """How many boxes there are, begin at the first pixel or before it, and end at the last pixel or behind it."""
+
+    boxes: int
+    at_first: int
+    before_first: int
+    at_last: int
+    behind_last: int  # by one pixel
+
+    @classmethod
+    def of(cls, edges: Floats, sides: Floats) -> "BoxFacts":
+        """Count boxes, given by edges, at the sides of their images, whose sizes may be unknown."""
+        count = np.count_nonzero
+        return cls(
+            len(edges),
+            int(count((edges[:, :2] == 0).any(axis=1))),
+            int(count((edges[:, :2] == -1).any(axis=1))),
+            int(count((edges[:, 2:] == sides).any(axis=1))),
+            int(count((edges[:, 2:] == sides + 1).any(axis=1))),
+        )
+
+
+def convention_of(truth: GroundTruth) -> str:
+    """How boxes are read, and what speaks for it; empty without boxes."""
+    tables = truth.tables
+    if not len(tables.objects.boxes):
+        return ""
+    edges = convert_boxes(tables.objects.boxes, tables.convention, BoxConvention.HALF_OPEN)
+    facts = BoxFacts.of(edges, tables.sizes[tables.objects.image].astype(np.float64))
+    words = (
+        "pixels counted from 1, the last ones included"
+        if tables.convention is BoxConvention.INCLUSIVE
+        else "left, top, width and height, counted from 0"
+    )
+    return (
+        f"Boxes are read as {words}: of {facts.boxes:,}, {facts.at_first:,} begin at the first pixel of their image and "
+        f"{facts.before_first:,} before it, {facts.at_last:,} end at its last and {facts.behind_last:,} behind it."
+    )
+
+
+def other_convention(edges: Floats, sides: Floats, convention: BoxConvention) -> str | None:
+    """Say that boxes seem to be meant otherwise than they are read, with the evidence; None if nothing speaks for it.
+
+    edges: (n, 4), as read, from 0; sides: (n, 2), width and height of their images.
+    """
+    facts = BoxFacts.of(edges, sides)
+    if convention is BoxConvention.INCLUSIVE:
+        if not facts.before_first:
+            return None
+        said = (
+            f"boxes are read as pixels counted from 1, but {facts.before_first:,} of {facts.boxes:,} begin at 0, so they seem to "
+            "be counted from 0"
+        )
+        if facts.at_last:
+            return (
+                f"{said}; {facts.at_last:,} end at the width or height of their image, so the last numbers are edges: add 1 to left "
+                "and top"
+            )
+        return f"{said}; none ends at the width or height of its image: add 1 to all four numbers"
+    third_and_fourth = edges[:, 2:] - edges[:, :2]
+    beyond = int(np.count_nonzero((edges[:, 2:] > sides + 1).any(axis=1)))
+    if (
+        (third_and_fourth > edges[:, :2]).all()
+        and (third_and_fourth <= sides).all()
+        and beyond * 5 >= len(edges)
+    ):
+        return (
+            f"'bbox' is read as left, top, width and height, but {beyond:,} of {facts.boxes:,} boxes reach beyond their image then, "
+            "and the last two numbers are larger than the first two in all of them: they seem to be right and bottom"
+        )
+    if facts.behind_last and not facts.at_first and not facts.before_first:
+        return (
+            f"boxes are read as counted from 0, but none of {facts.boxes:,} begins at 0, and {facts.behind_last:,} end one pixel "
+            "behind their image: they seem to be counted from 1; take 1 from left and top"
+        )
+    return None
+
+
+# the same picture in two sets
+
+
+Found = tuple[str, AnnotatedSet, Mapping[str, Picture]]
+
+
+def _add_same_pictures(problems: Problems, found: Sequence[Found], of_phases: Sequence[PhasePicture]) -> None:
+    """Warn of pictures that a hidden set shares with another set, has twice, or shares with another phase."""
+    contents = [
+        (role, each.name, {picture.digest: picture.path.name for picture in pictures.values()}, pictures)
+        for role, each, pictures in found
+    ]
+    for (role, name, one, _), (other_role, other_name, other, _) in combinations(contents, 2):
+        if HIDDEN in (role, other_role) and (shared := sorted(one.keys() & other.keys())):
+            pairs = sorted(
+                one[digest] if one[digest] == other[digest] else f"{one[digest]} = {other[digest]}"
+                for digest in shared
+            )
+            problems.warn(_same(len(shared), f"in {name} ({role}) and in {other_name} ({other_role})", pairs))
+    for role, name, one, pictures in contents:
+        counts = Counter(dict.fromkeys(one, 0))
+        counts.update(picture.digest for picture in pictures.values())
+        repeated = sorted(one[digest] for digest, count in counts.items() if count > 1)
+        if role == HIDDEN and repeated:
+            problems.warn(_same(len(repeated), f"in {name} twice or more under different names", repeated))
+        elsewhere: dict[str, list[str]] = {}
+        for each in of_phases:
+            is_leak = each.image_set != name and (role == HIDDEN or not each.is_public)
+            if is_leak and each.digest in one:
+                elsewhere.setdefault(each.image_set, []).append(one[each.digest])
+        for image_set, files in sorted(elsewhere.items()):
+            where = f"in {name} and in the phase {image_set} of this challenge"
+            problems.warn(_same(len(files), where, sorted(files)))
+
+
+def _same(count: int, where: str, names: Sequence[str]) -> Problem:
+    pictures = "1 picture is" if count == 1 else f"{count:,} pictures are"
+    return Problem("same-picture", f"{pictures} {where}, byte for byte: {some_of(names)}")
+
+
+# what tells the class
+
+
+BLOCK: Final = 10  # images that stand together in an order
+LEAST_SAVED: Final = 10  # images
+LEAST_SHARE: Final = 0.25  # of the errors of who knows nothing
+SIGMAS: Final = 3.0  # times the square root of these errors
+_DIGITS: Final = re.compile(r"\d+")
+_NUMBER_AT_END: Final = re.compile(r"[\W_]*\d*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """How well something other than the pixels tells whether an image shows a class.
+
+    name: of the class; wrong: images about which one errs who knows it; base: who knows nothing; classes: of how many it tells.
+    """
+
+    name: str
+    wrong: int
+    base: int
+    classes: int
+
+
+def find_clue(groups: Integers, known: Labelled, classes: Sequence[str]) -> Clue | None:
+    """Say which class the groups of images tell best; None if they tell none.
+
+    For each image the other images of its group vote on whether it shows a class. Without the groups one would say "no" for a
+    class that is in less than half of the images. A class is told if the vote makes fewer of these errors by a quarter, by ten
+    images, and by three times the square root of their number: never by chance in the sets of VOC.
+    """
+    number, size = int(groups.max(initial=-1)) + 1, len(known.images)
+    members = np.bincount(groups, minlength=number)
+    pairs, counts = np.unique(groups[known.image] * len(classes) + known.label, return_counts=True)
+    group, label = pairs // len(classes), pairs % len(classes)
+    others = members[group] - 1
+    missed = np.where(2 * (counts - 1) <= others, counts, 0)
+    false = np.where(2 * counts > others, members[group] - counts, 0)
+    wrong = np.bincount(label, weights=missed + false, minlength=len(classes))
+    total = np.bincount(known.label, minlength=len(classes))
+    base = np.minimum(total, size - total)
+    saved = base - wrong
+    told = (saved >= LEAST_SHARE * base) & (saved >= LEAST_SAVED) & (saved >= SIGMAS * np.sqrt(base))
+    if not told.any():
+        return None
+    best = int(np.argmax(np.where(told, saved / np.maximum(base, 1), -1)))
+    return Clue(classes[best], int(wrong[best]), int(base[best]), int(np.count_nonzero(told)))
+
+
+def _of_clues(found: AnnotatedSet, pictures: Mapping[str, Picture]) -> Iterator[Problem]:
+    known, classes = labelled(found.truth), found.truth.lists.classes
+    if not len(known.image):
+        return
+    told: set[str] = set()
+    for what, groups in _clues(found, known, pictures, len(classes)):
+        clue = None if what in told else find_clue(groups, known, classes)
+        if clue is not None:
+            told.add(what)
+            more = (
+                f"; it is like that for {clue.classes:,} of {len(classes):,} classes"
+                if clue.classes > 1
+                else ""
+            )
+            message = (
+                f"{what} of the pictures of {found.name} predict the class: by them alone one is wrong about {clue.name} in {clue.wrong:,} of "
+                f"{len(known.images):,} images, by a guess in {clue.base:,}{more}"
+            )
+            yield Problem("predicts-class", message, found.source)
+
+
+def _clues(
+    found: AnnotatedSet, known: Labelled, pictures: Mapping[str, Picture], classes: int
+) -> Iterator[tuple[str, Integers]]:
+    """What is known of images besides their pixels, as the group of every image; of names and order in several ways."""
+    names = [PurePosixPath(found.files.get(image, image)).stem for image in known.images]
+    place = np.arange(len(names))
+    yield "the names", _grouped([_NUMBER_AT_END.sub("", name) for name in names])
+    yield "the names", _grouped([_DIGITS.sub("0", name) for name in names])
+    yield "the numbers in the names", _in_blocks([_number(name) for name in names])
+    yield "the names", _grouped([str(len(name)) for name in names])
+    yield "the order", place // BLOCK
+    yield "the order", place % max(classes, 1)
+    sent = [pictures.get(image) for image in known.images]
+    if any(sent):
+        if found.layout != CLASS_FOLDERS:  # whose folders nobody sees
+            yield "the folders", _grouped([each.folder if each else "" for each in sent])
+        yield "the time stamps", _in_blocks([each.modified if each else None for each in sent])
+        yield "the EXIF data (camera, program)", _grouped([each.camera if each else "" for each in sent])
+        yield "the EXIF dates", _grouped([each.taken if each else "" for each in sent])
+        yield "the widths and heights", _grouped([str(each.size) if each else "" for each in sent])
+        yield "the file sizes", _in_blocks([each.length if each else None for each in sent])
+        yield "the file types", _grouped([each.path.suffix.lower() if each else "" for each in sent])
+
+
+def _grouped(values: Sequence[str]) -> Integers:
+    """The same number for the same value."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
+
+
+def _in_blocks(values: Sequence[float | None]) -> Integers:
+    """The same number for the same or neighbouring values, and for all that are unknown."""
+    known = np.array([np.nan if value is None else value for value in values], np.float64)
+    first = np.searchsorted(np.sort(known), known)  # of those like it; unknown ones stand last
+    return first.astype(np.int64) // BLOCK
+
+
+def _number(name: str) -> float | None:
+    """The last number in a name.
+
+    >>> _number("2008_000008"), _number("cat")
+    (8.0, None)
+    """
+    found = _DIGITS.findall(name)
+    return float(found[-1][-15:]) if found else None
+
+
+# the pictures that the challenge has already
+
+
+def read_phase_pictures(path: Path) -> tuple[PhasePicture, ...]:
+    """Read what `written` wrote; nothing if there is no such file."""
+    if not path.exists():
+        return ()
+    lines = (line.split("\t", 3) for line in path.read_text().splitlines())
+    return tuple(
+        PhasePicture(bytes.fromhex(digest), image_set, is_public == "public", file)
+        for digest, is_public, image_set, file in lines
+    )
+
+
+def written(picture: PhasePicture) -> str:
+    r"""A line about a picture of a phase.
+
+    >>> written(PhasePicture(bytes(2), "val", True, "a.jpg"))
+    '0000\tpublic\tval\ta.jpg\n'
+    """
+    kind = "public" if picture.is_public else "hidden"
+    return f"{picture.digest.hex()}\t{kind}\t{picture.image_set}\t{picture.file}\n"

@@ -1,0 +1,262 @@
+"""What is found in a data set that is valid and perhaps not meant, each by a small set made for it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.intake.findings import PhasePicture, add_findings, find_clue, labelled
+from app.intake.inspecting import HARMLESS
+from app.intake.layouts import COCO, AnnotatedSet
+from app.intake.reports import HIDDEN, IMAGES, PUBLIC
+from app.intake.unpacking import Picture, Unpacked
+from scoring import GroundTruth, Problem, read_tree
+from tests.shared import SHARED, unpack
+
+CLASSES = ("cat", "dog")
+BOX = (5.0, 5.0, 20.0, 20.0)
+
+
+def boxes_of(
+    boxes: Sequence[tuple[float, ...]], *, convention: str = "inclusive", images: Sequence[str] = ("a",)
+) -> AnnotatedSet:
+    """A set with a box of a cat each, in the first image of 50 x 40 pixels."""
+    truth = GroundTruth.from_arrays(
+        [images[0]] * len(boxes), ["cat"] * len(boxes), np.array(boxes), convention=convention, images=images,
+        classes=CLASSES, sizes=np.tile((50, 40), (len(images), 1)),
+    )  # fmt: skip
+    return AnnotatedSet("test", COCO, "test.json", truth, {})
+
+
+def labels_of(names: Sequence[str], shown: Sequence[int], *, classes: int = 2) -> AnnotatedSet:
+    """A set whose images show one class each."""
+    truth = GroundTruth.from_labels(
+        np.eye(classes, dtype=int)[list(shown)],
+        images=names,
+        classes=[f"class{each}" for each in range(classes)],
+    )
+    return AnnotatedSet("test", "folders", "test.zip", truth, {})
+
+
+def picture(name: str, content: bytes = b"", **known: Any) -> Picture:
+    return Picture(Path(name), (50, 40), content or name.encode(), 1, **known)
+
+
+def found(
+    hidden: AnnotatedSet,
+    public: AnnotatedSet | None = None,
+    pictures: Mapping[str, Picture] | None = None,
+    of_phases: Sequence[PhasePicture] = (),
+) -> dict[str, list[str]]:
+    """The warnings by code."""
+    unpacked = Unpacked(Path(), "birds", pictures=dict(pictures or {}))
+    add_findings(unpacked, {PUBLIC: [public] if public else [], HIDDEN: [hidden]}, of_phases)
+    by_code: dict[str, list[str]] = {}
+    for role in (IMAGES, PUBLIC, HIDDEN):
+        for each in unpacked.problems[role].warnings:
+            by_code.setdefault(each.code, []).append(each.message)
+    assert by_code.keys() <= HARMLESS  # so that they are told of hidden annotation, too
+    return by_code
+
+
+def test_classes_without_objects_and_small_ones_are_named_with_the_rule() -> None:
+    public = boxes_of([BOX])
+    public = replace(public, name="val", truth=GroundTruth.from_arrays(
+        ["v"], ["bird"], [BOX], convention="inclusive", classes=["bird"], images=["v"]
+    ))  # fmt: skip
+    spread = [(1.0 + each, 5.0, 20.0 + each, 20.0) for each in range(24)]
+
+    small = found(boxes_of(spread), public)
+    enough = found(boxes_of([*spread, BOX]))
+
+    assert small["class-without-objects"] == ["test has no objects of bird, dog, which nobody can score then"]
+    [message] = small["small-class"]
+    assert "1 of 2 classes of test are so small" in message
+    assert "cat (24 objects: ± 20); reckoned as 1.96 √(¼ / objects)" in message
+    assert "small-class" not in enough
+
+
+def test_label_images_are_counted_by_images() -> None:
+    truth = GroundTruth.from_label_maps([np.array([[0, 1], [255, 0]])], classes=CLASSES, images=["a"])
+
+    warnings = found(AnnotatedSet("test", "label images", "masks", truth, {}))
+
+    assert warnings["class-without-objects"] == ["test has no images of dog, which nobody can score then"]
+    assert "cat (1 image: ± 98)" in warnings["small-class"][0]
+
+
+def test_boxes_outside_and_boxes_that_stand_twice_are_counted() -> None:
+    inside = found(boxes_of([(1, 1, 50, 40), (1, 1, 51, 40), BOX]))
+    wrong = found(boxes_of([(1, 1, 52, 40), BOX, BOX, (5, 5, 20, 21)]))
+
+    assert not {"box-outside", "duplicate-box"} & inside.keys()
+    assert wrong["box-outside"] == ["1 of 4 boxes reach beyond their image by more than a pixel: images a"]
+    assert wrong["duplicate-box"] == [
+        "1 of 4 boxes stand there twice, with the same class and the same numbers: images a"
+    ]
+
+
+def test_numbers_of_hidden_boxes_are_in_no_finding() -> None:
+    boxes = [(0, 17.125, 52.375, 40), (0, 17.125, 52.375, 40), (5, 5, 20, 31.625)]
+
+    messages = [each for some in found(boxes_of(boxes)).values() for each in some]
+
+    assert len(messages) == 5
+    assert not any(number in message for number in ("17.1", "52.3", "31.6") for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("convention", "boxes", "words"),
+    [
+        ("inclusive", [(1, 1, 50, 40), BOX], None),
+        ("inclusive", [(0, 3, 49, 39), BOX], "add 1 to all four numbers"),
+        ("inclusive", [(0, 3, 50, 40), BOX], "the last numbers are edges"),
+        ("half-open", [(0, 0, 50, 40), BOX], None),
+        ("half-open", [(1, 1, 51, 41), BOX], "counted from 1; take 1 from left and top"),
+        (
+            "half-open",
+            [(10, 10, 55, 50), (5, 5, 25, 25), (30, 20, 78, 60)],
+            "they seem to be right and bottom",
+        ),
+    ],
+)
+def test_the_meaning_of_boxes_is_guessed_with_the_evidence(
+    convention: str, boxes: list[tuple[float, ...]], words: str | None
+) -> None:
+    messages = found(boxes_of(boxes, convention=convention)).get("box-convention", [])
+
+    assert len(messages) == (words is not None)
+    assert all(words in each for each in messages if words)
+
+
+def test_the_same_picture_in_two_sets_is_found_by_its_content() -> None:
+    hidden = boxes_of([BOX], images=("a", "b", "c"))
+    public = replace(boxes_of([BOX], images=("d", "e")), name="val")
+    same = {"a.jpg": b"1", "d.jpg": b"1", "b.jpg": b"2", "c.jpg": b"2", "e.jpg": b"5"}
+    pictures = {name: picture(name, content) for name, content in same.items()}
+    of_phases = [
+        PhasePicture(b"1", "train", True, "x.jpg"),
+        PhasePicture(b"5", "train", True, "y.jpg"),  # both are public
+        PhasePicture(b"5", "final", False, "y.jpg"),
+        PhasePicture(b"2", "test", False, "b.jpg"),  # would be replaced
+    ]
+
+    messages = found(hidden, public, pictures, of_phases)["same-picture"]
+
+    assert messages == [
+        "1 picture is in val (public) and in test (hidden), byte for byte: d.jpg = a.jpg",
+        "1 picture is in val and in the phase final of this challenge, byte for byte: e.jpg",
+        "1 picture is in test twice or more under different names, byte for byte: c.jpg",
+        "1 picture is in test and in the phase train of this challenge, byte for byte: a.jpg",
+    ]
+
+
+SHOWN = [0] * 30 + [1] * 30
+MIXED = [int(each) for each in np.random.default_rng(3).permutation(SHOWN)]
+PLAIN_NUMBERS = np.random.default_rng(4).permutation(900)[:60].tolist()
+PLAIN = [f"{number:06}" for number in PLAIN_NUMBERS]
+
+
+@pytest.mark.parametrize(
+    ("what", "names", "shown", "known"),
+    [
+        ("the names", [f"{'cat' if each else 'dog'}_{n}" for n, each in enumerate(MIXED)], MIXED, {}),
+        (
+            "the names",
+            [f"{n}-{'c' if each else 'd'}" for n, each in enumerate(MIXED)],
+            MIXED,
+            {},
+        ),
+        ("the numbers in the names", sorted(PLAIN), SHOWN, {}),
+        ("the order", PLAIN, SHOWN, {}),
+        ("the order", PLAIN, [0, 1] * 30, {}),
+        (
+            "the names",
+            [f"{n:0{6 + each}}" for n, each in zip(PLAIN_NUMBERS, MIXED, strict=True)],
+            MIXED,
+            {},
+        ),
+        ("the folders", PLAIN, MIXED, {"folder": ("one", "two")}),
+        ("the time stamps", PLAIN, MIXED, {"modified": (10.0, 20.0)}),
+        ("the EXIF data (camera, program)", PLAIN, MIXED, {"camera": ("Canon", "Nikon")}),
+        ("the EXIF dates", PLAIN, MIXED, {"taken": ("2026:01:01", "2026:02:01")}),
+        ("the widths and heights", PLAIN, MIXED, {"size": ((50, 40), (40, 50))}),
+        ("the file sizes", PLAIN, MIXED, {"length": (100, 200)}),
+    ],
+)
+def test_what_predicts_the_class_is_told_with_numbers(
+    what: str, names: list[str], shown: list[int], known: dict[str, tuple[Any, Any]]
+) -> None:
+    pictures = {
+        f"{name}.jpg": replace(picture(f"{name}.jpg"), **{key: values[each] for key, values in known.items()})
+        for name, each in zip(names, shown, strict=True)
+    }
+
+    messages = found(labels_of(names, shown), pictures=pictures)["predicts-class"]
+
+    [message] = [
+        each for each in messages if each.startswith(f"{what} of the pictures of test predict the class")
+    ]
+    assert message.endswith("of 60 images, by a guess in 30; it is like that for 2 of 2 classes")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_predicts_the_class_by_chance(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    for images, classes in ((20, 2), (60, 3), (500, 20), (2000, 2)):
+        shown = random.integers(0, classes, images)
+        names = [f"{each:06}" for each in random.permutation(10 * images)[:images]]
+        sent = {
+            f"{name}.jpg": picture(
+                f"{name}.jpg", camera=str(random.integers(5)), taken=str(random.integers(9)), folder=str(random.integers(3)),
+                modified=float(random.integers(1000)),
+            )
+            for name in names
+        }  # fmt: skip
+
+        assert "predicts-class" not in found(labels_of(names, shown.tolist(), classes=classes), pictures=sent)
+
+
+def test_a_vote_is_counted_as_if_image_by_image() -> None:
+    random = np.random.default_rng(1)
+    shown, groups = random.integers(0, 3, 200), random.integers(0, 20, 200)
+    groups[shown == 1] = groups[shown == 1] % 4 + 20
+    known = labelled(labels_of([str(each) for each in range(200)], shown.tolist(), classes=3).truth)
+
+    clue = find_clue(groups, known, ("x", "y", "z"))
+
+    wrong = 0
+    for each in range(200):
+        others = [other for other in range(200) if groups[other] == groups[each] and other != each]
+        vote = 2 * sum(shown[other] == 1 for other in others) > len(others)
+        wrong += vote != (shown[each] == 1)
+    assert clue is not None
+    assert (clue.name, clue.wrong, clue.base, clue.classes) == ("y", wrong, int((shown == 1).sum()), 1)
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.parametrize("image_set", ["test", "val"])
+def test_names_and_sizes_of_voc2007_raise_no_alarm(image_set: str, tmp_path: Path) -> None:
+    unpack(SHARED / "data" / "voc2007_annotations_imagesets.tar.xz", tmp_path)
+    truth = read_tree(next(tmp_path.rglob("ImageSets")).parent, image_set)
+    sizes = {
+        f"{each.id}.jpg": replace(picture(f"{each.id}.jpg"), size=(each.width, each.height))
+        for each in truth.description.images
+    }
+
+    warnings = found(AnnotatedSet(image_set, "kit", "VOC2007", truth, {}), pictures=sizes)
+
+    assert warnings == {}
+
+
+def test_a_problem_is_told_before_what_rests_on_complete_annotation() -> None:
+    unpacked = Unpacked(Path(), "birds")
+    unpacked.problems[HIDDEN].add(Problem("bad-row", "x"))
+
+    add_findings(unpacked, {HIDDEN: [boxes_of([BOX])]}, ())
+
+    assert unpacked.problems[HIDDEN].warnings == ()
