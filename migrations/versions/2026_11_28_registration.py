@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "5b1d9e60c7a2"
-down_revision = "3073589f7560"
+down_revision = "a5c81e07d3b9"
 branch_labels = None
 depends_on = None
 
