@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -14,6 +15,15 @@ from tests.system.servers import OwnServers
 from tests.unlimited import UNLIMITED
 
 Browser = Callable[[], TestClient]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_event_loop() -> Iterator[None]:
+    """Share one event loop between all test clients, which otherwise start a thread with a loop for each request."""
+    with start_blocking_portal() as portal:
+        TestClient.portal = portal
+        yield
+        TestClient.portal = None
 
 
 @pytest.fixture(scope="module")

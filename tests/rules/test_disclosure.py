@@ -28,7 +28,7 @@ from app.core.access import Actor
 from app.models import Disclosure
 from tests.pages.views import NOW, ORGANISER, PARTICIPANT, PHASE
 
-SCORE = StoredScore(0.6484999, 0.6484999, None)
+SCORE = StoredScore(0.6484999, 0.6484999, None, low=0.6, high=0.7)
 NO_OBJECT = StoredScore(None, 0.0, "there is no such object in the set")
 NOT_ENTERED = StoredScore(None, None, "not entered")
 BEST = StoredScore(0.7, 0.7, None)
@@ -57,6 +57,7 @@ def test_each_disclosure_shows_only_its_own_values(
     assert visibility.mean(SCORE, BEST) == mean
     assert visibility.value(SCORE) == value
     assert visibility.details is (disclosure is Disclosure.FULL)
+    assert visibility.interval(SCORE) == ((0.6, 0.7) if disclosure is Disclosure.FULL else (None, None))
     assert visibility.decimals == (None if disclosure is Disclosure.FULL else 3)
 
 

@@ -15,7 +15,6 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from httpx2 import Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.testclient import TestClient
 
 from app.core.access import Action, Scope
 from app.core.problems import kind_of_status
@@ -36,6 +35,7 @@ from app.models import (
 )
 from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
+from tests.security.conftest import Walker
 from tests.security.undoing import UndonePlatform
 from tests.security.world import HERE, LONG_AGO, PEOPLE, ROLES, THERE, TOKENS, Ids, World, restore_files
 from tests.system.kits import small_kit
@@ -212,12 +212,6 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         return World(undone, template.id, team, other)
 
 
-@pytest.fixture(scope="module")
-def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, follow_redirects=False, headers={"Accept": "application/json"}) as opened:
-        yield opened
-
-
 def test_every_route_is_in_the_table_and_names_an_action(app: FastAPI) -> None:
     known = dict(routes_of(app.routes))
 
@@ -230,9 +224,9 @@ def test_the_table_knows_the_roles_and_outcomes() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.method} {row.path}" for row in ROWS])
-def test_each_role_gets_the_outcome_in_the_table(row: Row, world: World, client: TestClient) -> None:
+def test_each_role_gets_the_outcome_in_the_table(row: Row, world: World, walker: Walker) -> None:
     found, said = {}, {}
-    nothing = {role: answered(row, NOWHERE, world, role, client) for role in row.is_hidden_from}
+    nothing = {role: answered(row, NOWHERE, world, role, walker) for role in row.is_hidden_from}
     for state, is_open in row.cases:
         ids = world.result(state, is_open=is_open)
         restore_files(world)
@@ -240,7 +234,7 @@ def test_each_role_gets_the_outcome_in_the_table(row: Row, world: World, client:
         for role in ROLES if (state, is_open) == row.cases[0] else PEOPLE:
             case = f"{role}, {state}, {'open' if is_open else 'closed'}"
             said[case] = row.expected(role, state)
-            found[case] = outcome(answered(row, ids, world, role, client), ids, nothing.get(role))
+            found[case] = outcome(answered(row, ids, world, role, walker), ids, nothing.get(role))
 
     assert found == said
 
@@ -266,13 +260,12 @@ def code_of(response: Response) -> str:
     return str(response.json()["code"]) if response.content else kind_of_status(response.status_code).code
 
 
-def answered(row: Row, ids: Ids, world: World, role: str, client: TestClient) -> Response:
+def answered(row: Row, ids: Ids, world: World, role: str, walker: Walker) -> Response:
     """The response to somebody; what it changed in the database is undone."""
     request = row.request(ids)
     headers = request.pop("headers", {}) | world.headers(role)
-    client.cookies.clear()
     with world.platform.undone() if row.changes else nullcontext():
-        return client.request(**request, headers=headers)
+        return walker.request(**request, headers=headers)
 
 
 def shown(response: Response, ids: Ids) -> tuple[list[str], object]:

@@ -1,15 +1,12 @@
 """A draft, and a challenge for invited people, do not exist for anybody else, by any route."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from httpx2 import Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
-from starlette.testclient import TestClient
 
 from app.intake.importing import TreeImport, import_tree
 from app.models import (
@@ -28,6 +25,7 @@ from app.models import (
 from app.people.sessions import Browser, start_session
 from app.people.teams import own_or_new_team
 from app.web.dependencies import SESSION_COOKIE
+from tests.security.conftest import Walker
 from tests.security.test_permissions import ROWS, Row
 from tests.security.undoing import UndonePlatform
 from tests.security.world import HERE, THERE, Ids, World
@@ -83,12 +81,6 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
     return made
 
 
-@pytest.fixture(scope="module")
-def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, follow_redirects=False, headers={"Accept": "application/json"}) as opened:
-        yield opened
-
-
 def become(world: World, visibility: ChallengeVisibility) -> None:
     """Change who can see the challenge, as another process would have done a second ago."""
     with world.platform.transaction() as session:
@@ -96,15 +88,14 @@ def become(world: World, visibility: ChallengeVisibility) -> None:
     world.platform.cache.expire_versions()
 
 
-def ask(world: World, client: TestClient, row: Row, ids: Ids, role: str, **headers: str) -> Response:
+def ask(world: World, walker: Walker, row: Row, ids: Ids, role: str, **headers: str) -> Response:
     request = row.request(ids)
     request["url"] = request["url"].replace("/challenges/there", f"/challenges/{HERE}")
     headers |= request.pop("headers", {}) | world.headers(role)
-    client.cookies.clear()
     if row.method in ("GET", "HEAD"):
-        return client.request(**request, headers=headers)
+        return walker.request(**request, headers=headers)
     with world.platform.undone():
-        return client.request(**request, headers=headers)
+        return walker.request(**request, headers=headers)
 
 
 DRAFT, LINK, INVITED = ChallengeVisibility.DRAFT, ChallengeVisibility.LINK, ChallengeVisibility.INVITED
@@ -121,15 +112,15 @@ DRAFT, LINK, INVITED = ChallengeVisibility.DRAFT, ChallengeVisibility.LINK, Chal
     ],
 )
 def test_a_hidden_challenge_is_nowhere(
-    world: World, client: TestClient, visibility: ChallengeVisibility, role: str
+    world: World, walker: Walker, visibility: ChallengeVisibility, role: str
 ) -> None:
     ids = world.result("public", is_open=True)
     become(world, ChallengeVisibility.LISTED)
     reads = [row for row in ROWS if row.method == "GET"]
     for row in reads:  # so that every page that is cached is in the cache
-        ask(world, client, row, ids, "visitor")
+        ask(world, walker, row, ids, "visitor")
     become(world, visibility)
-    found = client.get("/api/v1/find", params={"q": NAME}, headers=world.headers(role)).json()
+    found = walker.get("/api/v1/find", params={"q": NAME}, headers=world.headers(role)).json()
     assert (found["challenges"], found["methods"]) == ([], [])
 
     shown, named = [], []
@@ -137,7 +128,7 @@ def test_a_hidden_challenge_is_nowhere(
         if row.method == "OPTIONS" or (row.method != "GET" and "{challenge}" not in row.path):
             continue
         said = row.expected(role, "public")
-        response = ask(world, client, row, ids, role, Accept="text/html")
+        response = ask(world, walker, row, ids, role, Accept="text/html")
         is_refused = response.status_code in (
             (401, 403, 303, 404) if said in ("login", "forbidden") else (404,)
         )
@@ -150,18 +141,18 @@ def test_a_hidden_challenge_is_nowhere(
     assert (shown, named) == ([], [])
 
 
-def test_a_challenge_by_link_is_at_its_addresses_and_in_no_list(world: World, client: TestClient) -> None:
+def test_a_challenge_by_link_is_at_its_addresses_and_in_no_list(world: World, walker: Walker) -> None:
     ids = world.result("public", is_open=True)
     become(world, LINK)
 
     for row in [row for row in ROWS if row.method == "GET"]:
-        response = ask(world, client, row, ids, "visitor", Accept="text/html")
+        response = ask(world, walker, row, ids, "visitor", Accept="text/html")
         if not OF_A_CHALLENGE.search(row.path):
             assert NAME not in response.text, row.path
         elif response.status_code == 200 and "text/html" in response.headers["content-type"]:
             assert response.headers.get("x-robots-tag", "").startswith("noindex"), row.path
-    assert client.get(f"/challenges/{HERE}").status_code == 200
-    assert client.get("/api/v1/find", params={"q": NAME}).json()["methods"] == []
+    assert walker.get(f"/challenges/{HERE}").status_code == 200
+    assert walker.get("/api/v1/find", params={"q": NAME}).json()["methods"] == []
 
 
 @pytest.mark.parametrize(
@@ -176,7 +167,7 @@ def test_a_challenge_by_link_is_at_its_addresses_and_in_no_list(world: World, cl
     ],
 )
 def test_invited_are_those_with_a_confirmed_address(
-    world: World, client: TestClient, invitation: dict[str, Any], *, is_confirmed: bool, sees: bool
+    world: World, walker: Walker, invitation: dict[str, Any], *, is_confirmed: bool, sees: bool
 ) -> None:
     become(world, INVITED)
     with world.platform.undone():
@@ -189,8 +180,8 @@ def test_invited_are_those_with_a_confirmed_address(
             session.flush()
             cookie = start_session(session, world.platform, user.id, Browser("test"))
         headers = {"Cookie": f"{SESSION_COOKIE}={cookie}"}
-        responses = [client.get(path, headers=headers) for path in PATHS]
-        lists = client.get("/teams", headers=headers)
+        responses = [walker.get(path, headers=headers) for path in PATHS]
+        lists = walker.get("/teams", headers=headers)
 
     assert [response.status_code == 200 for response in responses] == [sees] * len(PATHS)
     assert (NAME in lists.text) == sees  # as a challenge to create a team in
@@ -199,28 +190,28 @@ def test_invited_are_those_with_a_confirmed_address(
     )
 
 
-def test_organisers_and_members_see_what_is_hidden_from_others(world: World, client: TestClient) -> None:
+def test_organisers_and_members_see_what_is_hidden_from_others(world: World, walker: Walker) -> None:
     become(world, INVITED)
     found = {
-        role: client.get(f"/challenges/{HERE}", headers=world.headers(role)).status_code for role in ROLES
+        role: walker.get(f"/challenges/{HERE}", headers=world.headers(role)).status_code for role in ROLES
     }
     become(world, DRAFT)
     draft = {
-        role: client.get(f"/challenges/{HERE}", headers=world.headers(role)).status_code for role in ROLES
+        role: walker.get(f"/challenges/{HERE}", headers=world.headers(role)).status_code for role in ROLES
     }
 
     assert found == {"member": 200, "organiser": 200, "admin": 200, "elsewhere": 404}
     assert draft == {"member": 404, "organiser": 200, "admin": 200, "elsewhere": 404}
 
 
-def test_a_cached_page_is_checked_for_each_reader(world: World, client: TestClient) -> None:
+def test_a_cached_page_is_checked_for_each_reader(world: World, walker: Walker) -> None:
     become(world, ChallengeVisibility.LISTED)
-    first = client.get(f"/challenges/{HERE}/news")
+    first = walker.get(f"/challenges/{HERE}/news")
     become(world, INVITED)
 
     known = {"If-None-Match": first.headers["etag"]}
-    other = client.get(f"/challenges/{HERE}/news", headers=known)
-    feed = client.get(f"/challenges/{HERE}/news.atom", headers=world.headers("member"))
+    other = walker.get(f"/challenges/{HERE}/news", headers=known)
+    feed = walker.get(f"/challenges/{HERE}/news.atom", headers=world.headers("member"))
 
     assert (first.status_code, other.status_code) == (200, 404)
     assert feed.headers["cache-control"] == "private, no-cache"

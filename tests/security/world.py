@@ -295,19 +295,21 @@ def _thread(session: Session, world: World, upload: Upload, author: int) -> tupl
 
 
 IMAGES = b"images"
-FILES: list[uuid.UUID] = []  # ids of stored data files
+FILES: dict[str, uuid.UUID] = {}  # the ids of stored data files by key
 
 
 def restore_files(world: World) -> None:
-    """Store the data files again: deleting one in a request deletes its bytes, which is not undone."""
-    for each in FILES:
-        world.platform.files.put(IMAGES, each)
+    """Store the data files again whose bytes a request deleted, which is not undone."""
+    for key, each in FILES.items():
+        if not world.platform.files.exists(key):
+            world.platform.files.put(IMAGES, each)
 
 
 def _data_file(session: Session, world: World, phase: Phase, author: int) -> tuple[DataFile, DataUpload]:
     """A file for everybody, and bytes of its next version that are arriving."""
-    FILES.append(uuid.uuid4())
-    key = world.platform.files.put(IMAGES, FILES[-1])
+    owner = uuid.uuid4()
+    key = world.platform.files.put(IMAGES, owner)
+    FILES[key] = owner
     file = DataFile(
         challenge_id=phase.challenge_id,
         name=f"{phase.image_set}.zip",
