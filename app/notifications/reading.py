@@ -24,7 +24,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-import scoring
 from app.challenges import challenges
 from app.challenges.disclosure import public_visibility
 from app.core.access import Actor
@@ -55,6 +54,7 @@ from app.notifications.sentences import GONE, Facts, Line, NewsFacts, ResultFact
 from app.people import sessions
 from app.platform import Platform
 from app.results.headlines import load_headlines
+from scoring.competitions import name_of
 
 log = structlog.get_logger()
 
@@ -227,7 +227,7 @@ def _outcomes(session: Session, submissions: Collection[int]) -> dict[int, _Outc
     for number, method, phase_id, competition, state, published, ladder in rows:
         phase = phases[phase_id]
         mean = public_visibility(phase).mean(means.get(published or 0), means.get(ladder or 0))
-        title = scoring.competition_of(phase.dataset, competition).title
+        title = name_of(phase.dataset, competition)
         before = found.get(number, _Outcome(method, ()))
         found[number] = replace(before, results=(*before.results, ResultFacts(title, state, mean)))
     return found

@@ -23,6 +23,7 @@ from app.platform import Platform
 from app.results import exhibits, headlines, submissions
 from app.results.exhibits import ClassValue, ExhibitView, exhibits_of
 from app.results.submissions import RunScores, run_view
+from scoring.competitions import name_of
 
 MOST_LINKS = 10  # of one result, revoked and revealed ones not counted
 
@@ -200,7 +201,7 @@ def links_page(platform: Platform, actor: Actor, result_id: int) -> LinksPage:
             submission=result.submission_id,
             method=method.name,
             competition=result.competition,
-            title=scoring.competition_of(phase.dataset, result.competition).title,
+            title=name_of(phase.dataset, result.competition),
             links=links,
             refusals=tuple(each.message for each in _refusals(session, linked)),
             is_public=method.public_at is not None,

@@ -20,7 +20,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-import scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseState, PhaseView, is_past_embargo
 from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
@@ -310,7 +309,7 @@ def result_view(
     return SubmissionResult(
         id=result.id,
         competition=result.competition,
-        title=scoring.competition_of(phase.dataset, result.competition).title,
+        title=name_of(phase.dataset, result.competition),
         state=result.state,
         is_complete=result.is_complete if visibility_for(actor, phase).beyond_public else None,
         shown=replace(shown, retries=retries_of(row.run)) if is_organised else shown,

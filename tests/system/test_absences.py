@@ -77,7 +77,7 @@ def test_what_happened_while_worker_broker_and_mail_server_were_away_is_told_onc
     assert (result["state"], result["shown"]["attempt"]) == ("scored", 1)
     assert {"announcement", "question asked", "submission scored"} <= {kind for kind, _ in told}, told
     assert set(sent.values()) == {1}
-    expected = {"absent: Nothing is lost", "Patience in absent, test: Detection, scored 50.0%"}
+    expected = {"absent: Nothing is lost", "Patience in absent, test: Detection, given data, scored 50.0%"}
     assert expected <= {subject for _, subject in sent}, sent
     assert receiver.ids[:3] == receiver.ids[:1] * 3
     assert sorted(set(receiver.ids)) == sorted(str(each) for [each] in deliveries)
