@@ -27,6 +27,7 @@ from app.jobs import attempts, heartbeats, mail, outages
 from app.models import Service
 from app.notifications import dates, mailing, reading
 from app.operations import alarms
+from app.organising import drafts
 from app.people import sessions
 from app.platform import Platform, platform_of
 from app.results import personal_data, receipts
@@ -59,6 +60,7 @@ STEPS = (
     alarms.record_alarms,
     mailing.queue_due,
     reading.delete_old,
+    drafts.open_due,
 )
 
 

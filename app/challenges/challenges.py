@@ -64,7 +64,8 @@ class PhaseView:
     shares_quotas: bool = False
     shows_exposure: bool = False  # how much can have been disclosed to any team is public
     embargo: bool = False  # only a result's team and organisers see it until the phase is over
-    not_offered: tuple[int, ...] = ()  # competitions without ground truth
+    not_offered: tuple[int, ...] = ()  # competitions without ground truth, and those left out
+    left_out: tuple[int, ...] = ()  # competitions that its organisers did not choose
     has_images: bool = False  # images were imported
     max_upload: int | None = None  # bytes of an archive, as its organisers chose
     publishes_images: bool = False  # they are not only for organisers
@@ -81,6 +82,7 @@ class PhaseView:
         return self.disclosure.is_held_out
 
 
+NOT_CHOSEN: Final = "not part of this challenge"  # why a competition is not offered that organisers left out
 HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # unless an organiser chooses others
 
 
@@ -221,6 +223,9 @@ def _view(
         shows_exposure=phase.shows_exposure,
         state=state_of(phase, moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
+        left_out=tuple(
+            sorted(int(number) for number, reason in phase.not_offered.items() if reason == NOT_CHOSEN)
+        ),
         has_images=images is not None,
         publishes_images=publishes_images,
         images_available=images_for is not None,
@@ -384,9 +389,12 @@ def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def reasons_not_offered(session: Session) -> dict[int, dict[int, str]]:
-    """Return the competitions that are not offered and what their annotation lacks, by phase."""
+    """Return the competitions that are not offered and what their annotation lacks, by phase; not those left out."""
     rows = session.execute(select(Phase.id, Phase.not_offered))
-    return {phase: {int(number): reason for number, reason in sorted(found.items())} for phase, found in rows}
+    return {
+        phase: {int(number): reason for number, reason in sorted(found.items()) if reason != NOT_CHOSEN}
+        for phase, found in rows
+    }
 
 
 def find_phase(session: Session, challenge: str, image_set: str) -> PhaseView:

@@ -140,10 +140,31 @@ def editable_texts(platform: Platform, actor: Actor, code: str) -> TextSheet:
     """Return the texts of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
         challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
-        return _sheet(session, challenge)
+        return sheet_of(session, challenge)
 
 
-def _sheet(session: Session, challenge: Challenge) -> TextSheet:
+def set_tagline(session: Session, challenge_id: int, tagline: str, user_id: int | None) -> None:
+    """Set the tagline of a challenge that is being created; the same changes nothing."""
+    page = session.get(ChallengePage, challenge_id)
+    if tagline == (page.tagline if page else ""):
+        return
+    if page is None:
+        page = ChallengePage(challenge_id=challenge_id, version=0)
+        session.add(page)
+    page.tagline, page.version = tagline, page.version + 1
+    page.changed_at, page.changed_by = func.clock_timestamp(), user_id
+
+
+def copy(session: Session, source_id: int, challenge_id: int, user_id: int | None) -> None:
+    """Copy the texts of a challenge to one that was just created."""
+    found = session.get(ChallengePage, source_id)
+    if found is not None:
+        fields = {field: getattr(found, field) for field in FIELDS}
+        session.merge(ChallengePage(challenge_id=challenge_id, version=1, changed_by=user_id, **fields))
+
+
+def sheet_of(session: Session, challenge: Challenge) -> TextSheet:
+    """Return the texts of a challenge for its organisers."""
     page = session.get(ChallengePage, challenge.id)
     if page is None:
         return TextSheet(challenge.code, challenge.title, 0)
@@ -167,7 +188,7 @@ def set_texts(platform: Platform, actor: Actor, code: str, new: NewTexts) -> int
         if not changed:
             return page.version if page else 0
         if new.version != (page.version if page else 0):
-            raise ConflictError(_too_late(_sheet(session, challenge)))
+            raise ConflictError(_too_late(sheet_of(session, challenge)))
         if page is None:
             page = ChallengePage(challenge_id=challenge.id, version=0)
             session.add(page)

@@ -39,6 +39,7 @@ class Action(enum.StrEnum):
         "challenge.read_organising"  # the organisers' pages, without what only organisers may see
     )
     CHANGE_WEBHOOK = "webhook.change"
+    CREATE = "challenge.create"  # if the rule of the site lets them
     ORGANISE = "challenge.organise"
     READ_PEOPLE = "challenge.people"  # who organises a challenge
     NAME_ORGANISERS = "challenge.organisers"
@@ -202,6 +203,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.REPLY: _always(Relation.MEMBER),
     Action.READ_ORGANISING: _always(Relation.VIEWER, Relation.ORGANISER),
     Action.CHANGE_WEBHOOK: _always(*_TEAM),
+    Action.CREATE: _always(Relation.PERSON),
     Action.ORGANISE: _always(Relation.ORGANISER),
     Action.READ_PEOPLE: _always(Relation.VIEWER, Relation.ORGANISER),
     Action.NAME_ORGANISERS: _always(Relation.ORGANISER),
@@ -234,7 +236,7 @@ _ORGANISING = _READING | {
     Action.READ_AUDIT,
     Action.MANAGE_NOTIFICATIONS,
 }
-# no scope covers accounts, people, organisers, roles and webhooks: a leaked token can neither create another, nor take over an
+# no scope covers accounts, people, new challenges, organisers, roles and webhooks: a leaked token can neither create another, nor take over an
 # account, nor have its owner's events sent to somebody from then on
 SCOPES: Mapping[Scope, frozenset[Action]] = {
     Scope.READ: _READING,

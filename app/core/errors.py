@@ -562,6 +562,14 @@ class PhaseBroken(Refusal):
     title = "Rules contradict each other"
 
 
+class ChallengeNotReady(Refusal):
+    """Something is left to do before the challenge can open; the message says what."""
+
+    code = "challenge-not-ready"
+    status = 409
+    title = "The challenge is not ready"
+
+
 class PhaseUnfair(Refusal):
     """The change of the phase would be unfair to people who rely on its dates; the message says why."""
 

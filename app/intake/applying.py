@@ -1,6 +1,6 @@
 """Applying a data set: one of its image sets becomes a phase, or the next version of a phase's ground truth."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -38,6 +38,9 @@ from app.platform import Platform
 from scoring import to_plain
 from scoring.competitions import CHALLENGES
 
+RULES: Final = {
+    "disclosure", "quotas", "opens_at", "closes_at", "embargo", "details_at_close", "only_complete", "competitions",
+}  # of a new phase  # fmt: skip
 OTHER_PROTOCOL: Final = "voc2012"  # of data sets that are no known challenge
 
 
@@ -57,7 +60,13 @@ class Application(BaseModel):
     quotas: Annotated[str, Field(max_length=200, description="e.g. 2/7, 30/365")] = ""
     opens_at: AwareDatetime | None = None
     closes_at: AwareDatetime | None = None
-    protocol: Annotated[str, Field(max_length=40)] = ""
+    protocol: Annotated[str, Field(max_length=60)] = ""
+    embargo: Annotated[bool, Field(description="others see results only once the phase is over")] = False
+    details_at_close: Annotated[bool, Field(description="show everything once the phase is over")] = False
+    only_complete: Annotated[bool, Field(description="show class values only for complete results")] = False
+    competitions: Annotated[
+        tuple[int, ...] | None, Field(description="those to offer; null: all with ground truth")
+    ] = None
     allow_public_copy: Annotated[
         bool, Field(description="load as public what another phase keeps hidden; for admins, and audited")
     ] = False
@@ -89,13 +98,24 @@ class Application(BaseModel):
             quotas=self.parsed_quotas,
             opens_at=self.opens_at,
             closes_at=self.closes_at,
+            embargo=self.embargo,
+            details_at_close=self.details_at_close,
+            only_complete=self.only_complete,
+            competitions=self.competitions,
         )
 
 
 class RequestedApplication(Application):
-    """An application with the person who asked for it."""
+    """An application with the person who asked for it, and those that follow it."""
 
     user_id: int
+    then: tuple[Application, ...] = ()
+
+    @property
+    def all(self) -> tuple["RequestedApplication", ...]:
+        """The first application and those that follow, one after another."""
+        following = (RequestedApplication(**each.model_dump(), user_id=self.user_id) for each in self.then)
+        return (self, *following)
 
 
 def disclosure_of(role: str, chosen: Disclosure | None) -> Disclosure:
@@ -113,8 +133,8 @@ def problems_of(application: Application, found: FoundSet | None, phase: Phase |
     except ValueError as error:
         problems["phase"] = str(error)
     if phase is not None:
-        given = application.disclosure, application.quotas, application.opens_at, application.closes_at
-        if any(given):
+        rules = application.model_dump(include=RULES)
+        if any(rules.values()):
             problems["phase"] = "this phase exists and keeps its rules; change them on its page"
         elif found.role == IntakeRole.HIDDEN and phase.disclosure is Disclosure.FULL:
             problems["phase"] = (
@@ -172,15 +192,26 @@ def request_application(platform: Platform, actor: Actor, intake_id: UUID, appli
             raise ForbiddenError(
                 "Only owners of the challenge publish annotation; hold it out, or ask an owner to apply it"
             )
-        intake.state, intake.message, intake.progress = IntakeState.APPLYING, "", {}
-        intake.changed_at = func.clock_timestamp()
-        intake.request = {**application.model_dump(mode="json"), "user_id": actor.user_id}
+        queue_applications(session, actor, intake, [application])
+    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+
+
+def queue_applications(
+    session: Session, actor: Actor, intake: Intake, applications: Sequence[Application]
+) -> None:
+    """Have a worker apply several image sets of a locked data set, one after another; the caller wakes the workers."""
+    assert actor.user_id is not None
+    first, *others = applications
+    asked = RequestedApplication(**first.model_dump(), user_id=actor.user_id, then=tuple(others))
+    intake.state, intake.message, intake.progress = IntakeState.APPLYING, "", {}
+    intake.changed_at = func.clock_timestamp()
+    intake.request = asked.model_dump(mode="json")
+    for each in applications:
         audit.record(
             session, actor.user_id, "data-set.apply", f"data set {intake.id}",
-            challenge_id=intake.challenge_id, details=application.model_dump(mode="json"),
+            challenge_id=intake.challenge_id, details=each.model_dump(mode="json"),
         )  # fmt: skip
-        intakes.add_job(session, intake.id)
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    intakes.add_job(session, intake.id)
 
 
 def _contradiction(session: Session, application: Application, found: FoundSet) -> Mapping[str, str]:

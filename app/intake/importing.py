@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges, news
-from app.challenges.challenges import description_of, is_over, quotas_of_new_phase
+from app.challenges.challenges import NOT_CHOSEN, description_of, is_over, quotas_of_new_phase
 from app.challenges.disclosure import DisclosureTerms, change_refusal
 from app.images import making
 from app.images.making import ImportedImages
@@ -77,6 +77,7 @@ class TreeImport:
     grace: timedelta | None = None
     embargo: bool | None = None  # others see results only once the phase is over
     limits: Mapping[str, int] = field(default_factory=dict)  # archive limits to change
+    competitions: tuple[int, ...] | None = None  # those to offer in a new phase; None: all with ground truth
     images: ImageMode | NoImages | None = None  # what to do with the images; by default link them
     image_folder: Path | None = None  # where the images are, by default in the tree
     allow_public_copy: bool = False  # of an annotation that another phase keeps hidden
@@ -342,7 +343,7 @@ def import_truth(platform: Platform, request: TreeImport, truth: scoring.GroundT
     Raises ValueError for options that are not possible.
     """
     protocol = _protocol(request, truth.description)
-    _require_any_competition(truth)
+    _require_any_competition(truth, _missing(request, truth, None))
     public_id = uuid.uuid4()
     with platform.truths.draft() as draft:
         truth.save(draft)
@@ -373,8 +374,8 @@ def _record(
     known_key = known.description_key if known else None
     statistics = scoring.count_objects(truth)
     limits, limit_changes = _limits(platform, request, known_key)
-    not_offered = tuple(scoring.missing_truth(truth))
-    description = replace(truth.description, limits=limits, not_offered=not_offered)
+    missing = _missing(request, truth, known)
+    description = replace(truth.description, limits=limits, not_offered=tuple(missing))
     content = description.to_json().encode()
     key = known_key if known_key and digest_of(known_key) == sha256(content).hexdigest() else None
     key = key or platform.descriptions.put(content, uuid.uuid4())
@@ -387,7 +388,7 @@ def _record(
         stored = _store_phase(session, request, challenge, protocol, key)
         changed = (*title_changes, *stored.changes, *limit_changes)
         hiding = _phases_hiding(session, request, stored.phase, digest_of(truth_key))
-        version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key)
+        version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key, missing)
         if is_new:
             _record_truth(session, stored.phase, version)
         if changed or is_new:
@@ -439,8 +440,22 @@ def _protocol(request: TreeImport, description: scoring.Description) -> str:
     return protocol
 
 
-def _require_any_competition(truth: scoring.GroundTruth) -> None:
-    reasons = scoring.missing_truth(truth)
+def _missing(
+    request: TreeImport, truth: scoring.GroundTruth, phase: challenges.PhaseView | None
+) -> Mapping[int, str]:
+    """Return the competitions that are not offered, and why: without ground truth, or left out by the organisers."""
+    missing = dict(scoring.missing_truth(truth))
+    numbers = [info.number for info in scoring.competitions(truth.description.dataset)]
+    if phase is not None:
+        left_out = phase.left_out
+    else:
+        left_out = tuple(
+            n for n in numbers if request.competitions is not None and n not in request.competitions
+        )
+    return {n: NOT_CHOSEN if n in left_out else missing[n] for n in numbers if n in left_out or n in missing}
+
+
+def _require_any_competition(truth: scoring.GroundTruth, reasons: Mapping[int, str]) -> None:
     if len(reasons) == len(scoring.competitions(truth.description.dataset)):
         listed = "; ".join(f"comp{number}: {reason}" for number, reason in reasons.items())
         raise ValueError(f"the tree holds no ground truth for any competition ({listed}); nothing was loaded")
@@ -544,7 +559,7 @@ def _columns(rules: Rules) -> dict[str, object]:
 
 
 def _store_truth(
-    session: Session, phase: Phase, truth: scoring.GroundTruth, truth_key: str
+    session: Session, phase: Phase, truth: scoring.GroundTruth, truth_key: str, missing: Mapping[int, str]
 ) -> tuple[int, bool, tuple[int, ...]]:
     """Return the version of the annotation, whether it is new, and the competitions that get a board."""
     fingerprint = digest_of(truth_key)
@@ -563,7 +578,6 @@ def _store_truth(
     session.flush()
     # existing boards move to a later version by re-scoring
     existing = {board.competition for board in challenges.boards_of(session, [phase.id])}
-    missing = scoring.missing_truth(truth)
     _require_truth_of_boards(existing, missing)
     new = [
         info.number

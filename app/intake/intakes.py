@@ -146,6 +146,13 @@ def get_intake(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> Intake
         return found
 
 
+def newest(session: Session, challenge_id: int) -> IntakeView | None:
+    """Return the newest data set of a challenge; None if it has none."""
+    own = select(Intake.id).where(Intake.challenge_id == challenge_id)
+    last = own.order_by(Intake.created_at.desc(), Intake.id).limit(1).scalar_subquery()
+    return next(iter(_views(session, Intake.id == last)), None)
+
+
 def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
     statement = (
         select(Intake, Challenge.code, Challenge.title, Phase.image_set)
@@ -258,7 +265,7 @@ def add_file(
         row = IntakeFile(id=uuid.uuid4(), intake_id=intake.id, role=role, name=shown_name(name), size=size)
         row.received = 0
         session.add(row)
-    _delete_objects(platform, old)
+    delete_objects(platform, old)
     return file_view(row)
 
 
@@ -325,7 +332,7 @@ def remove_file(platform: Platform, actor: Actor, file_id: uuid.UUID) -> uuid.UU
         intake = _editable(session, actor, _file_of_organiser(session, actor, file_id).intake_id)
         unused = _remove_files(session, intake.id, IntakeFile.id == file_id)
         found = intake.id
-    _delete_objects(platform, unused)
+    delete_objects(platform, unused)
     return found
 
 
@@ -337,7 +344,8 @@ def _remove_files(session: Session, intake_id: uuid.UUID, *which: Any) -> set[st
     return removable(session, INTAKE, objects)
 
 
-def _delete_objects(platform: Platform, objects: set[str]) -> None:
+def delete_objects(platform: Platform, objects: set[str]) -> None:
+    """Delete the bytes of files that were removed, after the transaction that removed them."""
     for key in objects:
         platform.intake.delete(key)
 
@@ -386,8 +394,23 @@ def delete_intake(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> str
         )
         unused = _delete(session, intake)
         code = challenge.code
-    _delete_objects(platform, unused)
+    delete_objects(platform, unused)
     return code
+
+
+def delete_all(session: Session, challenge_id: int) -> set[str]:
+    """Delete all data sets of a challenge; return the objects that can be deleted after this transaction.
+
+    Raises ConflictError while a worker applies one.
+    """
+    unused: set[str] = set()
+    for intake in session.scalars(
+        select(Intake).where(Intake.challenge_id == challenge_id).with_for_update()
+    ).all():
+        if intake.state is IntakeState.APPLYING:
+            raise ConflictError(_locked(intake.state))
+        unused |= _delete(session, intake)
+    return unused
 
 
 def _delete(session: Session, intake: Intake) -> set[str]:
@@ -416,4 +439,4 @@ def remove_untouched(platform: Platform) -> None:
         unused: set[str] = set()
         for intake in session.scalars(old.with_for_update(skip_locked=True)).all():
             unused |= _delete(session, intake)
-    _delete_objects(platform, unused)
+    delete_objects(platform, unused)

@@ -18,6 +18,7 @@ from app.intake.applying import Application, ApplicationError
 from app.intake.drawing import MOST
 from app.models import Disclosure, IntakeRole
 from app.platform import Platform
+from app.web.addresses import page_of_form
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import SentForm, field_errors, values_of
 
@@ -41,6 +42,13 @@ def start(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Respons
 
 def _to(intake_id: uuid.UUID) -> Response:
     return RedirectResponse(f"/organise/data-sets/{intake_id}", status_code=303)
+
+
+def _back(request: Request, intake_id: uuid.UUID, part: str = "") -> Response:
+    """Return to the step of a new challenge whose page has sent the form, or to the data set."""
+    page = page_of_form(request)
+    address = page if page.startswith("/organise/new/") else f"/organise/data-sets/{intake_id}"
+    return RedirectResponse(f"{address}{part}", status_code=303)
 
 
 @router.get("/data-sets/{intake_id}")
@@ -91,10 +99,10 @@ def read(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Re
 
 
 @router.post("/data-sets/{intake_id}/cancel")
-def cancel(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
+def cancel(request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
     """Stop the worker that reads a data set."""
     intakes.cancel(platform, actor, intake_id)
-    return _to(intake_id)
+    return _back(request, intake_id)
 
 
 @router.post("/data-sets/{intake_id}/apply")
@@ -127,7 +135,7 @@ def add_from_folder(
         return _page(request, platform, actor, intake_id, form, {"path": str(error).removeprefix("path: ")})
     except ValueError:
         return _page(request, platform, actor, intake_id, form, {"": "choose what the files contain"})
-    return _to(intake_id)
+    return _back(request, intake_id)
 
 
 @router.post("/data-sets/{intake_id}/delete")
@@ -138,16 +146,20 @@ def delete(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> 
 
 
 @router.post("/data-set-files/{intake_file_id}/delete")
-def remove(platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID) -> Response:
+def remove(
+    request: Request, platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID
+) -> Response:
     """Remove a file of a data set and its bytes."""
-    return _to(intakes.remove_file(platform, actor, intake_file_id))
+    return _back(request, intakes.remove_file(platform, actor, intake_file_id))
 
 
 @router.post("/data-sets/{intake_id}/pictures")
-def draw_pictures(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
+def draw_pictures(
+    request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID
+) -> Response:
     """Have a worker draw hidden annotation over some pictures, for you alone."""
     showing.request(platform, actor, intake_id)
-    return RedirectResponse(f"/organise/data-sets/{intake_id}#pictures", status_code=303)
+    return _back(request, intake_id, "#pictures")
 
 
 @router.get("/data-sets/{intake_id}/pictures/{role}/{number}")

@@ -80,7 +80,7 @@ class Task:
     challenge: str
     dataset: str
     files: tuple[IntakeFileView, ...]
-    application: RequestedApplication | None
+    application: RequestedApplication | None  # with those that follow it
     state: IntakeState  # of the data set while a worker is at it; if it changes, that is no longer wanted
 
 
@@ -90,10 +90,8 @@ def work(platform: Platform, claim: Claim) -> None:
     if task is None:
         return
     try:
-        with _scratch(platform, task.intake_id) as folder:
-            watch = Watch(platform, claim, task, folder)
-            report = _inspected(platform, task, folder, watch)
-            _finish(platform, claim, task, report, folder)
+        values, tell = _read_or_apply(platform, claim, task)
+        _record(platform, claim, task, values, tell)
     except StoppedError:
         log.info("data set no longer wanted", intake=str(task.intake_id))
     except KeyLostError:
@@ -247,7 +245,34 @@ def remove_leftovers(platform: Platform) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _inspected(platform: Platform, task: Task, folder: Path, watch: Watch, drawn: str = PUBLIC) -> Report:
+def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> "tuple[dict[str, Any], Tell | None]":
+    """Read a data set, or apply its image sets one after another, each from a folder of its own; return what to record."""
+    if task.application is None:
+        with _scratch(platform, task.intake_id) as folder:
+            report = _inspected(platform, task, folder, Watch(platform, claim, task, folder))
+            if (folder / DRAWN).exists():
+                showing.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
+            return applying.report_values(report), _tell_of_report(report)
+    applied = []
+    for application in task.application.all:
+        with _scratch(platform, task.intake_id) as folder:
+            watch = Watch(platform, claim, task, folder)
+            report = _inspected(platform, task, folder, watch, application.set)
+            try:
+                applied.append(applying.apply(platform, task.challenge, application, report, folder))
+            except ApplyError as error:
+                return {"state": IntakeState.READ, "message": str(error), "request": None}, None
+
+    def tell(session: Session, intake: Intake) -> None:
+        for each in applied:
+            each.tell(session, intake)
+
+    return applied[-1].values, tell
+
+
+def _inspected(
+    platform: Platform, task: Task, folder: Path, watch: Watch, chosen: str | None = None, drawn: str = PUBLIC
+) -> Report:
     """Decrypt a data set and have a child inspect it. Raises what both raise."""
     settings = platform.settings
     files = tuple(_decrypted(platform, task, folder, watch))
@@ -257,7 +282,6 @@ def _inspected(platform: Platform, task: Task, folder: Path, watch: Watch, drawn
     if task.state is IntakeState.READING:
         _list_pictures_of_phases(platform, task, folder / OF_PHASES, watch)
     child = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
-    chosen = task.application.set if task.application else None
     output = run_in_subprocess(
         child, inspect, folder, files, task.dataset, limits, chosen, drawn, watch=watch.of_child
     )
@@ -336,20 +360,6 @@ def _segments(
             raise SegmentError("A part of the file is missing in storage")
         with platform.intake.open(name) as stream:
             yield unseal(stream.read(), identities[key.id])
-
-
-def _finish(platform: Platform, claim: Claim, task: Task, report: Report, folder: Path) -> None:
-    if task.application is None:
-        if (folder / DRAWN).exists():
-            showing.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
-        _record(platform, claim, task, applying.report_values(report), _tell_of_report(report))
-        return
-    try:
-        applied = applying.apply(platform, task.challenge, task.application, report, folder)
-    except ApplyError as error:
-        _record(platform, claim, task, {"state": IntakeState.READ, "message": str(error), "request": None})
-    else:
-        _record(platform, claim, task, applied.values, applied.tell)
 
 
 Tell = Callable[[Session, Intake], None]

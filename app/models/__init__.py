@@ -3,6 +3,7 @@
 from app.models.challenges import (
     Board,
     Challenge,
+    ChallengeDraft,
     GroundTruth,
     Phase,
     PublishedChallenge,
@@ -122,6 +123,7 @@ __all__ = [
     "BoardGroups",
     "Challenge",
     "ChallengeCreator",
+    "ChallengeDraft",
     "ChallengeInvitation",
     "ChallengeOrganiser",
     "ChallengePage",

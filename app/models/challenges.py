@@ -73,6 +73,19 @@ class Challenge(Base):
     opened_at: Mapped[datetime | None]  # when it stopped being a draft; None also if it never was one
 
 
+class ChallengeDraft(Base):
+    """What organisers have answered in the steps that create a challenge; the row stays when the challenge opens."""
+
+    __tablename__ = "challenge_draft"
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
+    settings: Mapped[dict[str, Any]] = mapped_column(default=dict)  # the saved answers, by step
+    # what its phases were made of last: the data set and the rules of each; None before that
+    made_of: Mapped[dict[str, Any] | None]
+    opens_at: Mapped[datetime | None]  # when it opens by itself
+    refusal: Mapped[str] = mapped_column(default="", server_default=text("''"))  # why it did not
+    changed_at: Mapped[datetime] = now_column()
+
+
 class Phase(Base):
     """An image set of a challenge, with its rules."""
 

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Challenge, Phase
+from app.models.challenges import Phase
 from app.models.people import User
 from app.models.runs import Run
 from app.models.table import Base, JobKind, Queue, Service, ServicePart, key_column, now_column
@@ -92,8 +92,8 @@ class AuditRecord(Base):
     action: Mapped[str]
     subject: Mapped[str]  # the object of the action, e.g. "result 7"
     reason: Mapped[str] = mapped_column(default="")
-    # its organisers can read this record
-    challenge_id: Mapped[int | None] = mapped_column(ForeignKey(Challenge.id))
+    # its organisers can read this record; no foreign key, because records outlive drafts that are deleted
+    challenge_id: Mapped[int | None] = mapped_column(BigInteger)
     before: Mapped[dict[str, Any] | None]  # the old values of what changed
     after: Mapped[dict[str, Any] | None]  # the new values
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)

@@ -20,6 +20,7 @@ from app.jobs import heartbeats
 from app.models import (
     Approval,
     Challenge,
+    ChallengeVisibility,
     Heartbeat,
     Method,
     Result,
@@ -98,6 +99,7 @@ class Card:
     code: str
     title: str
     is_viewed: bool  # the reader may only read
+    is_draft: bool
     phases: tuple[PhaseView, ...]
     teams: int
     results: int
@@ -308,6 +310,8 @@ def _closed_tasks(row: OrganiserPhase) -> Iterator[tuple[str, str]]:
     """Yield the tasks none of whose competitions is offered, each with the reason."""
     tasks: dict[str, list[int]] = {}
     for each in scoring.competitions(row.phase.dataset):
+        if each.number in row.phase.left_out:
+            continue
         tasks.setdefault(each.task, []).append(each.number)
     for numbers in tasks.values():
         if all(number in row.not_offered for number in numbers):
@@ -351,6 +355,7 @@ def _card(
         code=challenge.code,
         title=challenge.title,
         is_viewed=actor.views_challenge(challenge.id),
+        is_draft=challenge.visibility is ChallengeVisibility.DRAFT,
         phases=tuple(row.phase for row in own),
         teams=total,
         results=sum(row.results for row in own),

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from app.core.access import Action, Actor
 from app.evaluation import rescoring
 from app.evaluation.rescoring import RescoreChoice, UndecidedCursor
+from app.organising import drafts
 from app.organising import overview as organising_overview
 from app.platform import Platform
 from app.submissions import quotas
@@ -38,14 +39,17 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 @reading.get("")
 def challenges(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """List your challenges with what needs you."""
-    return render(request, "organisers/challenges.html", cards=organising_overview.cards(platform, actor))
+    cards = organising_overview.cards(platform, actor)
+    may_create = drafts.may_create(platform, actor)
+    return render(request, "organisers/challenges.html", cards=cards, may_create=may_create)
 
 
 @reading.get("/challenges/{challenge}")
 def overview(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Show what needs you in a challenge, how far uploads came, and what arrived last."""
     view = organising_overview.challenge_overview(platform, actor, challenge)
-    return render(request, "organisers/overview.html", view=view)
+    draft = drafts.unfinished(platform, actor, challenge)
+    return render(request, "organisers/overview.html", view=view, draft=draft)
 
 
 @reading.get("/challenges/{challenge}/phases")

@@ -24,6 +24,7 @@ from app.organising.overview import (
 )
 from app.organising.submissions import Column, RowState, Table, TableQuery, TableRow
 from app.submissions.quotas import SlotView, Usage, quota_lines
+from tests.pages.draft_samples import DRAFTS
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE
 
@@ -72,10 +73,22 @@ ROWS = (
 def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
     needs = needs_of("VOC2007", phases, 2, MailState(is_away=True, undelivered=3), 4)
     views = tuple(row.phase for row in phases)
-    card = Card("VOC2007", EVIL, is_viewed=False, phases=views, teams=2, results=30, queued=1, needs=needs)
-    idle = replace(card, is_viewed=True, needs=(), phases=())
-    yield "organisers/challenges.html", {"cards": Cards((card, idle), lacks_worker=True)}
-    yield "organisers/challenges.html", {"cards": Cards((), lacks_worker=False)}
+    card = Card(
+        "VOC2007",
+        EVIL,
+        is_viewed=False,
+        is_draft=False,
+        phases=views,
+        teams=2,
+        results=30,
+        queued=1,
+        needs=needs,
+    )
+    idle = replace(card, is_viewed=True, is_draft=True, needs=(), phases=())
+    cards = Cards((card, idle), lacks_worker=True)
+    yield "organisers/challenges.html", {"cards": cards, "may_create": True}
+    for may_create in (True, False):
+        yield "organisers/challenges.html", {"cards": Cards((), lacks_worker=False), "may_create": may_create}
 
     problem = FrequentProblem("field-count", 7, 2, EVIL, str(uuid.UUID(int=7)))
     view = ChallengeOverview(
@@ -84,7 +97,9 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
     )  # fmt: skip
     empty = replace(view, phases=(), needs=(), latest=(), problems=(), oldest_queued=None, is_viewed=True)
     for each in (view, replace(view, is_viewed=True), empty):
-        yield "organisers/overview.html", {"view": each}
+        yield "organisers/overview.html", {"view": each, "draft": None}
+    for draft in DRAFTS:
+        yield "organisers/overview.html", {"view": view, "draft": draft}
 
     listed = PhaseList("VOC2007", EVIL, is_viewed=False, phases=phases, lacks_worker=True)
     nothing = replace(listed, phases=(), lacks_worker=False)

@@ -15,7 +15,7 @@ from app.core.rate_limits import Limited
 from app.core.settings import Registration
 from app.intake.importing import TreeImport, import_tree
 from app.main import create_app
-from app.models import Disclosure, Quota
+from app.models import Challenge, ChallengeDraft, ChallengeVisibility, Disclosure, Quota
 from app.people import accounts
 from app.people.passwords import MAX_WAITING, THREADS, pool
 from app.platform import Platform
@@ -172,6 +172,20 @@ def changed_rules_of_open_phase(scene: Scene, **changes: Any) -> Any:
         f"/api/v1/organise/phases/{phase_id}/rules",
         json=rules | {"embargo": False, "reason": "a test"} | changes,
         headers={"Authorization": f"Bearer {token}"},
+    )
+
+
+def opened_unfinished_draft(scene: Scene) -> Any:
+    """The response to an admin's program that opens a draft of which nothing is done."""
+    token = token_of_admin(scene.platform, "admin@localhost", "Admin")
+    with scene.platform.transaction() as session:
+        draft = Challenge(code="begun", title="Begun", dataset="begun", visibility=ChallengeVisibility.DRAFT)
+        session.add(draft)
+        session.flush()
+        session.add(ChallengeDraft(challenge_id=draft.id))
+    return scene.stranger.post(
+        "/organise/new/begun/open",
+        headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
     )
 
 

@@ -49,6 +49,7 @@ from tests.pages.challenge_samples import of_challenges
 from tests.pages.comparison_views import of_comparisons
 from tests.pages.data_samples import of_data
 from tests.pages.documentation_samples import of_documentation
+from tests.pages.draft_samples import of_drafts
 from tests.pages.drawn import EVIL
 from tests.pages.figure_samples import of_figures
 from tests.pages.intake_samples import of_intakes
@@ -93,6 +94,7 @@ def samples() -> Iterator[Sample]:
     yield from of_challenges()
     yield from of_data()
     yield from of_intakes()
+    yield from of_drafts()
     yield from of_documentation()
     yield from of_accounts()
     yield from of_people()

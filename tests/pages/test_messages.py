@@ -23,6 +23,7 @@ from tests.pages.provoking import (
     name_of_another_team,
     new_name_of_a_scored_method,
     one_result,
+    opened_unfinished_draft,
     other_kind_of_an_answered_question,
     other_request_under_a_key,
     password_login_without_passwords,
@@ -266,6 +267,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "rules of a phase that contradict each other": (
         lambda scene: changed_rules_of_open_phase(scene, quotas=[]), 422, "phase-broken",
         "a held-out phase needs a quota, because every score reveals something of the hidden annotation",
+    ),
+    "a challenge that is not ready to open": (
+        opened_unfinished_draft, 409, "challenge-not-ready", "not done yet: The annotation was read without problems.*",
     ),
     "a deadline that has passed": (
         lambda scene: changed_rules_of_open_phase(scene, opens_at="2026-01-01T00:00Z", closes_at="2026-01-02T00:00Z"),

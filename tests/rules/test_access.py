@@ -46,6 +46,7 @@ WHO_MAY = {
     Action.CHANGE_TEAM: ("POWA", "POWA"),
     Action.CHANGE_WEBHOOK: ("POWA", "POWA"),
     Action.ASK: ("PSVOWEA", "PSVOWEA"),
+    Action.CREATE: ("PSVOWEA", "PSVOWEA"),
     Action.READ_THREAD: ("POWA", "POWA"),
     Action.REPLY: ("P", "P"),
     Action.READ_ORGANISING: ("VOWA", "VOWA"),

@@ -22,6 +22,7 @@ from app.intake.importing import TreeImport, import_tree
 from app.models import (
     Announcement,
     Challenge,
+    ChallengeDraft,
     ChallengePage,
     ChallengePicture,
     Disclosure,
@@ -195,6 +196,7 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
                 logo_digest="x",
             )
         )
+        session.add(ChallengeDraft(challenge_id=here.id))
         session.add(ChallengePage(challenge_id=here.id, contact="organisers@example.org"))
         session.add(ChallengePicture(challenge_id=here.id, alt="A scene", digest="x", large=b"x", small=b"x"))
         session.add(Announcement(id=1_000_000, challenge_id=here.id, title="News", text="Some"))

@@ -1,0 +1,631 @@
+"""The steps that create a challenge: what each asks, what the answers mean for its phases, and what is left to do. Pure."""
+
+import enum
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, field_validator
+
+import scoring
+from app.challenges.rules import date_in_words
+from app.core.names import Visible, folded
+from app.intake.applying import OTHER_PROTOCOL, Application
+from app.intake.importing import check_name
+from app.intake.reports import HIDDEN, PUBLIC, FoundSet
+from app.models import ChallengeVisibility, Disclosure, Quota, in_order
+from app.web.formats import plural
+from app.web.forms import OrBlank
+from scoring.competitions import CHALLENGES, classes_of
+
+DAY: Final = timedelta(days=1)
+YEAR: Final = 365  # days, of the quota in total of a phase that does not close
+LONGEST_WINDOW: Final = 3660  # days
+LONGEST_TERMS: Final = 20_000
+
+
+class Step(enum.StrEnum):
+    """The steps, in their order."""
+
+    WHAT = "what"
+    DATA = "data"
+    CHECK = "check"
+    SCORING = "scoring"
+    RULES = "rules"
+    PAGE = "page"
+
+
+TITLES: Final = {
+    Step.WHAT: "What", Step.DATA: "Images and annotations", Step.CHECK: "Check", Step.SCORING: "Scoring",
+    Step.RULES: "Rules", Step.PAGE: "Page and files",
+}  # fmt: skip
+
+
+class Task(enum.StrEnum):
+    """What participants do."""
+
+    CLASSIFICATION = "classification"
+    DETECTION = "detection"
+    SEGMENTATION = "segmentation"
+    LAYOUT = "layout"
+    ACTION = "action"
+
+
+class Template(enum.StrEnum):
+    """Whose files and measures a challenge has."""
+
+    VOC = "voc"
+    COCO = "coco"
+
+
+class Tracks(enum.StrEnum):
+    """How the training data divides the results of a task."""
+
+    ONE = "one"  # a leaderboard for each task
+    TWO = "two"  # one for methods trained on the given images, another for any data
+
+
+class OwnScores(enum.StrEnum):
+    """What a team sees of its own scores on hidden annotation while the phase is open."""
+
+    ALL = "all"
+    MEAN = "mean"
+    NOTHING = "nothing"
+
+
+class OthersRows(enum.StrEnum):
+    """When others see a result."""
+
+    LIVE = "live"
+    AT_CLOSE = "at close"
+
+
+class TermsChoice(enum.StrEnum):
+    """The terms that participants accept."""
+
+    NONE = "none"
+    RESEARCH = "research"
+    OWN = "own"
+
+
+FROZEN: Final = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+
+def _usable(code: str) -> str:
+    try:
+        check_name(code, "the address")
+    except ValueError as error:
+        raise ValueError(str(error).removeprefix("the address ")) from None
+    return code
+
+
+Title = Annotated[str, Field(min_length=2, max_length=80), Visible]
+Code = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_usable)]
+
+
+Line = "^[^\0\r\n]*$"
+Licence = Annotated[str, Field(max_length=200, pattern=Line)]
+
+
+class What(BaseModel):
+    """The first step: what the challenge is about."""
+
+    model_config = FROZEN
+
+    title: Title
+    code: Code
+    tagline: Annotated[str, Field(max_length=160, pattern=Line)] = ""
+    template: Template
+    tasks: Annotated[tuple[Task, ...], Field(min_length=1)]
+    tracks: Tracks = Tracks.ONE
+
+    @field_validator("tasks")
+    @classmethod
+    def _once(cls, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+        return tuple(each for each in Task if each in tasks)
+
+
+class Check(BaseModel):
+    """The third step: the image sets that participants submit to, by their keys in the report."""
+
+    model_config = FROZEN
+
+    sets: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+
+
+class ScoringChoice(BaseModel):
+    """The fourth step: how results are scored, and what is shown of the scores."""
+
+    model_config = FROZEN
+
+    protocol: Annotated[str, Field(max_length=60)]
+    own: OwnScores = OwnScores.ALL
+    others: OthersRows = OthersRows.LIVE
+    ladder: bool = False
+    only_complete: bool = False
+    details_at_close: bool = False
+
+    @property
+    def disclosure(self) -> Disclosure:
+        """The disclosure of a phase whose annotation is hidden."""
+        by_own = {OwnScores.ALL: Disclosure.CLASSES, OwnScores.NOTHING: Disclosure.AT_CLOSE}
+        return by_own.get(self.own, Disclosure.LADDER if self.ladder else Disclosure.MEAN)
+
+
+class RulesChoice(BaseModel):
+    """The fifth step: dates, quotas, who takes part and under which terms. None as a date: with the challenge, or never."""
+
+    model_config = FROZEN
+
+    opens_at: OrBlank[AwareDatetime] = None
+    closes_at: OrBlank[AwareDatetime] = None
+    per_day: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
+    per_week: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
+    total: OrBlank[Annotated[int, Field(ge=1, le=100_000)]] = None
+    approves_teams: bool = False
+    visibility: ChallengeVisibility = ChallengeVisibility.LISTED
+    invited: Annotated[str, Field(max_length=20_000)] = ""
+    image_licence: Licence = ""
+    annotation_licence: Licence = ""
+    terms: TermsChoice = TermsChoice.NONE
+    terms_text: Annotated[str, Field(max_length=LONGEST_TERMS, pattern="^[^\0]*$")] = ""
+    saved_at: AwareDatetime
+
+    @field_validator("visibility")
+    @classmethod
+    def _of_an_open_challenge(cls, visibility: ChallengeVisibility) -> ChallengeVisibility:
+        if visibility is ChallengeVisibility.DRAFT:
+            raise ValueError("choose who can see the challenge once it is open")
+        return visibility
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The addresses and domains to invite."""
+        return tuple(dict.fromkeys(folded(each) for each in re.split(r"[\s,;]+", self.invited) if each))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The saved answers; None for steps that were not saved yet."""
+
+    what: What | None = None
+    check: Check | None = None
+    scoring: ScoringChoice | None = None
+    rules: RulesChoice | None = None
+
+
+# what the answers mean
+
+
+def kind_of(task: str) -> Task:
+    """The task of the library that a card stands for.
+
+    >>> kind_of("coco-segmentation"), kind_of("action")
+    (<Task.SEGMENTATION: 'segmentation'>, <Task.ACTION: 'action'>)
+    """
+    return Task(task.rpartition("-")[2])
+
+
+def tasks_of(template: Template) -> tuple[Task, ...]:
+    """The tasks that a template knows."""
+    return (Task.DETECTION, Task.SEGMENTATION) if template is Template.COCO else tuple(Task)
+
+
+def problems_of_what(what: What) -> Mapping[str, str]:
+    """Return what contradicts itself in the first step, by field."""
+    others = [each.value for each in what.tasks if each not in tasks_of(what.template)]
+    if others:
+        return {"tasks": f"COCO-like challenges have detection and segmentation, not {', '.join(others)}"}
+    return {}
+
+
+def competitions_of(dataset: str, what: What) -> tuple[int, ...]:
+    """Return the numbers of the competitions that a challenge offers.
+
+    >>> birds = What(title="Birds", code="birds", template="voc", tasks=["detection"])
+    >>> competitions_of("birds", birds), competitions_of("COCO", birds)
+    ((4,), (1,))
+    """
+    found = [each for each in scoring.competitions(dataset) if kind_of(each.task) in what.tasks]
+    shared = {each.title for each in found if not each.own_data}
+    both = what.tracks is Tracks.TWO
+    return tuple(each.number for each in found if both or each.own_data or each.title not in shared)
+
+
+def is_numbered(what: What, sets: Sequence[FoundSet]) -> bool:
+    """Whether people know the competitions by their numbers: those of PASCAL VOC with its classes."""
+    known = classes_of(sets[0].dataset) if sets else ()
+    return (
+        what.template is Template.VOC
+        and bool(known)
+        and tuple(each.name for each in sets[0].classes) == known
+    )
+
+
+def protocols_of(dataset: str) -> tuple[str, ...]:
+    """Return the names of the protocols that have rules for every task of a data set, its own first."""
+    tasks = {each.task for each in scoring.competitions(dataset)}
+    earlier = (
+        name for name, each in scoring.PROTOCOLS.items() if name == each.name
+    )  # not by names of the past
+    found = [name for name in earlier if tasks <= {each.task.name for each in scoring.PROTOCOLS[name].tasks}]
+    usual = usual_protocol(dataset)
+    return tuple(sorted(found, key=lambda name: name != usual))
+
+
+def usual_protocol(dataset: str) -> str:
+    """Return the protocol that is proposed for a data set.
+
+    >>> usual_protocol("VOC2007"), usual_protocol("birds")
+    ('voc2007', 'voc2012')
+    """
+    return scoring.default_protocol(dataset) if dataset in CHALLENGES else OTHER_PROTOCOL
+
+
+def proposed_sets(sets: Sequence[FoundSet]) -> tuple[str, ...]:
+    """Return the keys of the sets that participants usually submit to: all but those for training."""
+    return tuple(each.key for each in sets if each.role == HIDDEN or not each.name.startswith("train"))
+
+
+def problems_of_check(check: Check, what: What, sets: Sequence[FoundSet]) -> Mapping[str, str]:
+    """Return what is wrong with the chosen image sets, by field."""
+    chosen = [each for each in sets if each.key in check.sets]
+    if len(chosen) < len(check.sets):
+        return {"sets": "choose image sets of the report"}
+    names = [each.name for each in chosen]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        return {"sets": f"two sets are called {', '.join(twice)}; rename their files, or choose one"}
+    if len({each.dataset for each in chosen}) > 1:
+        return {"sets": "the chosen sets are of different kinds: development kits and COCO JSON do not mix"}
+    bare = [
+        each.name for each in chosen if not set(each.competitions) & set(competitions_of(each.dataset, what))
+    ]
+    if bare:
+        tasks = ", ".join(each.value for each in what.tasks)
+        return {
+            "sets": f"{', '.join(bare)}: there is no annotation for {tasks}; choose other tasks in step 1"
+        }
+    return {}
+
+
+def problems_of_scoring(choice: ScoringChoice, dataset: str) -> Mapping[str, str]:
+    """Return what is wrong with how results are scored, by field."""
+    problems = {}
+    if choice.protocol not in protocols_of(dataset):
+        problems["protocol"] = "choose a protocol that has rules for this data set"
+    if choice.ladder and choice.own is not OwnScores.MEAN:
+        problems["ladder"] = "the ladder shows the primary figure; choose that as what a team sees"
+    return problems
+
+
+def problems_of_rules(
+    rules: RulesChoice, choice: ScoringChoice | None, sets: Sequence[FoundSet], now: datetime
+) -> Mapping[str, str]:
+    """Return what is wrong with the rules, by field. sets: those that participants submit to."""
+    problems = {}
+    is_held_out = any(each.role == HIDDEN for each in sets)
+    if rules.closes_at is not None and rules.closes_at <= max(now, rules.opens_at or now):
+        problems["closes_at"] = "must be in the future, and after the opening"
+    if rules.closes_at is None and is_held_out and choice is not None:
+        if choice.own is OwnScores.NOTHING:
+            problems["closes_at"] = "scores are shown when the phase closes, so it needs a closing date"
+        elif choice.others is OthersRows.AT_CLOSE:
+            problems["closes_at"] = "others see results when the phase closes, so it needs a closing date"
+    if is_held_out and not (rules.per_day or rules.per_week or rules.total):
+        problems["per_week"] = "hidden annotation needs a quota, because every score reveals something of it"
+    if rules.visibility is ChallengeVisibility.INVITED and not rules.people:
+        problems["invited"] = "name at least one address or domain; codes can be made later under Visibility"
+    if rules.terms is TermsChoice.OWN and not rules.terms_text:
+        problems["terms_text"] = "write the terms, or choose others"
+    return problems
+
+
+def proposed_quotas(opens_at: datetime, closes_at: datetime | None) -> Mapping[str, int | None]:
+    """Propose quotas from the length of a phase, so that a test set keeps its secrets and nobody waits for long.
+
+    >>> start = datetime(2027, 1, 1)
+    >>> proposed_quotas(start, start + 3 * DAY)
+    {'per_day': 2, 'per_week': None, 'total': 6}
+    >>> proposed_quotas(start, start + 42 * DAY), proposed_quotas(start, None)["total"]
+    ({'per_day': None, 'per_week': 2, 'total': 12}, 30)
+    """
+    if closes_at is None:
+        return {"per_day": None, "per_week": 2, "total": 30}
+    days = max(1, ceil((closes_at - opens_at) / DAY))
+    if days <= 7:
+        return {"per_day": 2, "per_week": None, "total": min(30, 2 * days)}
+    return {"per_day": None, "per_week": 2, "total": min(30, 2 * ceil(days / 7))}
+
+
+def quotas_of(rules: RulesChoice) -> tuple[Quota, ...]:
+    """Return the quotas; the one in total counts over the whole phase, or over a year if it does not close."""
+    window = YEAR
+    if rules.closes_at is not None:
+        window = min(
+            LONGEST_WINDOW, max(1, ceil((rules.closes_at - (rules.opens_at or rules.saved_at)) / DAY))
+        )
+    given = ((rules.per_day, 1), (rules.per_week, 7), (rules.total, window))
+    return in_order(Quota(results, days) for results, days in given if results)
+
+
+def main_sets(sets: Sequence[FoundSet]) -> tuple[FoundSet, ...]:
+    """Return the sets whose phases have the dates and quotas of step 5: the hidden ones, or all if none is hidden."""
+    hidden = tuple(each for each in sets if each.role == HIDDEN)
+    return hidden or tuple(sets)
+
+
+def applications_of(answers: Answers, sets: Sequence[FoundSet]) -> tuple[Application, ...]:
+    """Return how each chosen image set becomes a phase. All steps must have been saved."""
+    what, check, choice, rules = answers.what, answers.check, answers.scoring, answers.rules
+    assert what is not None
+    assert check is not None
+    assert choice is not None
+    assert rules is not None
+    chosen = [each for each in sets if each.key in check.sets]
+    main = main_sets(chosen)
+    return tuple(_application(each, what, choice, rules, is_main=each in main) for each in chosen)
+
+
+def _application(
+    found: FoundSet, what: What, choice: ScoringChoice, rules: RulesChoice, *, is_main: bool
+) -> Application:
+    is_held_out = found.role == HIDDEN
+    quotas = quotas_of(rules) if is_main else ()
+    return Application(
+        set=found.key,
+        phase=found.name,
+        disclosure=choice.disclosure if is_held_out else None,
+        quotas=", ".join(f"{each.results}/{each.days}" for each in quotas),
+        opens_at=rules.opens_at,
+        closes_at=rules.closes_at if is_main else None,
+        protocol=choice.protocol,
+        embargo=is_main and rules.closes_at is not None and choice.others is OthersRows.AT_CLOSE,
+        details_at_close=is_held_out and choice.details_at_close,
+        only_complete=is_held_out and choice.only_complete,
+        competitions=competitions_of(found.dataset, what),
+    )
+
+
+# in words
+
+ROLES: Final = {"hidden": HIDDEN, "public": PUBLIC}
+_SEEN: Final = {
+    OwnScores.ALL: "a team sees each class and the mean of its own results, in tenths of a percent",
+    OwnScores.MEAN: "a team sees only the mean of its own results, in tenths of a percent",
+    OwnScores.NOTHING: "nobody sees scores",
+}
+_FOUND_BY: Final = {
+    ChallengeVisibility.LISTED: "Everybody can find the challenge",
+    ChallengeVisibility.LINK: "Only people who have the link find the challenge",
+    ChallengeVisibility.INVITED: "Only invited people see the challenge",
+}
+
+
+def in_words(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
+    """Say everything that was chosen in one paragraph. sets: those that participants submit to."""
+    return " ".join(_sentences(what, choice, rules, sets))
+
+
+def _sentences(
+    what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]
+) -> Iterator[str]:
+    tasks = _listed([each.value for each in what.tasks])
+    tracks = (
+        "with a leaderboard for methods trained on the given images and another for any data"
+        if what.tracks is Tracks.TWO
+        else "with one leaderboard for each task"
+    )
+    yield f"{what.title} is a challenge in {tasks}, {tracks}."
+    roles = {word: [each.name for each in sets if each.role == role] for word, role in ROLES.items()}
+    for_what = [f"{_listed(names)}, whose annotation is {word}" for word, names in roles.items() if names]
+    yield f"Participants submit results for {', and for '.join(for_what)}."
+    yield _dates(rules, sets)
+    quotas = quotas_of(rules)
+    if quotas:
+        allowed = _listed(
+            [f"{plural(each.results, 'result')} in {plural(each.days, 'day')}" for each in quotas]
+        )
+        yield f"A team, and each person in it, may have {allowed} scored for each task."
+    else:
+        yield "There is no quota."
+    if any(each.role == HIDDEN for each in sets):
+        yield from _shown(choice)
+    yield f"{_FOUND_BY[rules.visibility]}{_admitted(rules)}."
+    yield _terms(rules)
+
+
+def _dates(rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
+    names = _listed([each.name for each in main_sets(sets)]) or "The phase"
+    opens = f"opens on {date_in_words(rules.opens_at)}" if rules.opens_at else "opens with the challenge"
+    if rules.closes_at is None:
+        return f"The phase {names} {opens} and has no closing date."
+    return f"The phase {names} {opens} and closes on {date_in_words(rules.closes_at)}."
+
+
+def _shown(choice: ScoringChoice) -> Iterator[str]:
+    ladder = ", and a new one only where it beats the best before" if choice.ladder else ""
+    yield f"While it is open, {_SEEN[choice.own]}{ladder}."
+    if choice.own is not OwnScores.NOTHING:
+        when = (
+            "once the phase is over"
+            if choice.others is OthersRows.AT_CLOSE
+            else "as soon as a team makes it public"
+        )
+        yield f"Others see a result {when}."
+    if choice.details_at_close:
+        yield "When it is over, everything about the scores is shown, which gives the hidden annotation away."
+
+
+def _admitted(rules: RulesChoice) -> str:
+    return (
+        ", and a team is scored once you have approved it"
+        if rules.approves_teams
+        else ", and any team is scored"
+    )
+
+
+def _terms(rules: RulesChoice) -> str:
+    accepted = (
+        "There are no terms to accept"
+        if rules.terms is TermsChoice.NONE
+        else "Participants accept your terms"
+    )
+    licences = [
+        f"the {what} under {licence}"
+        for what, licence in (
+            ("images are", rules.image_licence),
+            ("annotation is", rules.annotation_licence),
+        )
+        if licence
+    ]
+    return f"{accepted}{'; ' if licences else ''}{_listed(licences)}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Join words as a sentence has them.
+
+    >>> _listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def terms_of(rules: RulesChoice, title: str) -> str:
+    """Return the text of the terms; empty if there are none."""
+    if rules.terms is TermsChoice.OWN:
+        return rules.terms_text
+    if rules.terms is TermsChoice.NONE:
+        return ""
+    images = rules.image_licence or "the licence that the organisers name"
+    annotation = rules.annotation_licence or "the licence that the organisers name"
+    return (
+        f"By taking part in {title} you agree that:\n\n"
+        "1. You use the images and the annotation for research and teaching only.\n"
+        f"2. You respect their licences: images under {images}, annotation under {annotation}.\n"
+        "3. You do not try to find out hidden annotation other than by submitting results within the quota.\n"
+        "4. You take part with one account, and you name in each method the data that it was trained on.\n"
+        "5. Results that you make public may be shown and cited together with the name of your team.\n"
+    )
+
+
+def page_of(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
+    """Propose the text of the challenge's page, in Markdown. sets: all of the data set.
+
+    Of hidden annotation it says no more than how many images there are.
+    """
+    rows = [
+        f"| {each.name} | {each.images:,} | {f'{each.objects:,}' if each.role == PUBLIC else 'hidden'} |"
+        for each in sets
+    ]
+    classes = sets[0].classes if sets else ()
+    protocol = scoring.PROTOCOLS[choice.protocol].title
+    licences = [
+        f"{what_} are under {licence}."
+        for what_, licence in (("Images", rules.image_licence), ("Annotations", rules.annotation_licence))
+        if licence
+    ]
+    return "\n".join(
+        [
+            *([what.tagline, ""] if what.tagline else []),
+            "## Task",
+            "",
+            f"{_listed([each.value.capitalize() for each in what.tasks])} of {plural(len(classes), 'class')}: "
+            f"{', '.join(each.name for each in classes)}."
+            if classes
+            else f"{_listed([each.value.capitalize() for each in what.tasks])}.",
+            "",
+            "## Data",
+            "",
+            "| image set | images | objects |",
+            "|---|---:|---:|",
+            *rows,
+            "",
+            *([" ".join(licences), ""] if licences else []),
+            "## Scoring",
+            "",
+            f"Results are scored by the protocol [{protocol}](/docs/protocols/{choice.protocol}).",
+            "",
+        ]
+    )
+
+
+# what is left to do
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to do before a challenge opens. is_required: it cannot open without."""
+
+    title: str
+    is_done: bool
+    address: str
+    link: str
+    text: str = ""
+    is_required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a draft, for its checklist. saved: steps with answers; contradictions: of these answers."""
+
+    code: str
+    saved: Collection[Step]
+    is_read: bool
+    contradictions: Sequence[str]
+    is_made: bool  # its phases are as the answers say
+    is_making: bool
+    has_text: bool
+    organisers: int
+    sends_mail: bool
+    mail_lacks: str = ""
+    trials: Mapping[int, bool] = field(
+        default_factory=dict
+    )  # whether they were scored, by phase with hidden annotation
+
+
+def checklist_of(facts: Facts) -> tuple[Item, ...]:
+    """Return everything to do, done or not."""
+    here, organise = f"/organise/new/{facts.code}", f"/organise/challenges/{facts.code}"
+    steps = (Step.CHECK, Step.SCORING, Step.RULES)
+    missing = next((each for each in steps if each not in facts.saved), None)
+    answered = missing is None and not facts.contradictions
+    making = "A worker is at it." if facts.is_making else ""
+    return (
+        Item("The annotation was read without problems", facts.is_read, f"{here}/data", "Images and annotations"),
+        Item(
+            "Classes, scoring and rules are decided", answered, f"{here}/{missing or Step.RULES}",
+            f"{TITLES[missing or Step.RULES]}", "; ".join(facts.contradictions),
+        ),
+        Item(
+            "The phases are made from the data set", facts.is_made, f"{here}/page", "Page and files",
+            making or ("" if facts.is_made else "Make the phases below; do so again after a change of the steps."),
+        ),
+        *_trials(facts),
+        Item("The page has a text", facts.has_text, f"{here}/page", "Page and files"),
+        Item(
+            "A second organiser", facts.organisers > 1, f"{organise}/organisers", "Invite",
+            "Somebody who can act while you are away.", is_required=False,
+        ),
+        Item(
+            "Mail works", facts.sends_mail, "/admin", "Settings of the server",
+            facts.mail_lacks, is_required=False,
+        ),
+    )  # fmt: skip
+
+
+def _trials(facts: Facts) -> Iterator[Item]:
+    """Yield an item that leads to the scores of made-up results, for each phase with hidden annotation."""
+    for phase, is_scored in facts.trials.items():
+        yield Item(
+            "Trial results show what participants will see", is_scored,
+            f"/organise/phases/{phase}/trials", "Look at them",
+            "A worker scores made-up results after the phases are made.", is_required=False,
+        )  # fmt: skip
+
+
+def can_open(items: Sequence[Item]) -> bool:
+    """Whether everything that is required is done."""
+    return all(each.is_done for each in items if each.is_required)

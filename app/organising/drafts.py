@@ -1,0 +1,788 @@
+"""Drafts of challenges: creating one, saving its steps, making its phases, opening and deleting it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from sqlalchemy import delete, func, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges, terms, texts, visibility
+from app.challenges.terms import NewTerms
+from app.challenges.texts import NewTexts, TextSheet
+from app.challenges.visibility import NewInvitations
+from app.core import audit
+from app.core.access import Action, Actor, rows_for
+from app.core.errors import ChallengeNotReady, ConflictError, ForbiddenError, MalformedError, NotFoundError
+from app.intake import applying, intakes, keys
+from app.intake.intakes import IntakeView
+from app.intake.reports import HIDDEN, PUBLIC, FoundSet
+from app.models import (
+    Board,
+    BoardGroups,
+    Challenge,
+    ChallengeDraft,
+    ChallengeOrganiser,
+    ChallengeRole,
+    ChallengeVisibility,
+    DataFile,
+    Disclosure,
+    ExtraSlot,
+    GroundTruth,
+    Intake,
+    IntakeState,
+    OneTimeLink,
+    Phase,
+    Question,
+    Queue,
+    Team,
+    TeamMessage,
+    Thread,
+    Trial,
+    Upload,
+)
+from app.notifications import mailing
+from app.organising import draft_rules
+from app.organising.creating import may_create_challenges
+from app.organising.draft_rules import (
+    Answers,
+    Check,
+    Facts,
+    Item,
+    OthersRows,
+    OwnScores,
+    RulesChoice,
+    ScoringChoice,
+    Step,
+    Task,
+    Template,
+    What,
+    can_open,
+    checklist_of,
+)
+from app.platform import Platform
+
+MODELS: Final[Mapping[Step, type[BaseModel]]] = {
+    Step.WHAT: What, Step.CHECK: Check, Step.SCORING: ScoringChoice, Step.RULES: RulesChoice
+}  # fmt: skip
+PROPOSED: Final = "proposed"  # the key of answers that were copied from another challenge, and not saved yet
+ONLY_OWNERS: Final = "Only owners of the challenge publish annotation; ask one to make the phases"
+BUSY: Final = "A worker makes the phases of this challenge. Wait until it is done."
+
+
+class StepError(MalformedError):
+    """Fields of a step are wrong."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"{name}: {message}" for name, message in problems.items()))
+        self.problems = problems
+
+
+class NewCopy(BaseModel):
+    """The title and address of a copy."""
+
+    model_config = draft_rules.FROZEN
+
+    title: draft_rules.Title
+    code: draft_rules.Code
+
+
+@dataclass(frozen=True, slots=True)
+class DraftLine:
+    """A draft in a list."""
+
+    code: str
+    title: str
+    step: Step  # the first that was not saved
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DraftView:
+    """A draft with its answers and its data set."""
+
+    id: int
+    code: str
+    title: str
+    answers: Answers
+    intake: IntakeView | None
+    can_receive: bool  # whether workers have a key
+    changed_at: datetime
+    is_made: bool
+    contradictions: tuple[str, ...]  # of the answers
+    items: tuple[Item, ...]
+    opens_at: datetime | None
+    refusal: str
+    is_open: bool = False
+    proposed: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # answers of a challenge that was copied, by step
+    texts: TextSheet | None = None
+
+    @property
+    def sets(self) -> tuple[FoundSet, ...]:
+        """The image sets of the data set, once it is read."""
+        return self.intake.report.sets if self.intake and self.intake.report else ()
+
+    @property
+    def chosen(self) -> tuple[FoundSet, ...]:
+        """Those that participants submit to."""
+        keys_ = self.answers.check.sets if self.answers.check else draft_rules.proposed_sets(self.sets)
+        return tuple(each for each in self.sets if each.key in keys_)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the annotation was read without problems."""
+        return bool(self.intake and self.intake.report and self.intake.report.is_valid)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a worker is at the data set."""
+        return bool(self.intake and self.intake.is_with_worker)
+
+    @property
+    def has_hidden(self) -> bool:
+        """Whether participants submit to a set with hidden annotation."""
+        return any(each.role == HIDDEN for each in self.chosen)
+
+    @property
+    def publishes(self) -> bool:
+        """Whether making its phases publishes annotation."""
+        return any(each.role == PUBLIC for each in self.chosen)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be opened."""
+        return can_open(self.items)
+
+    @property
+    def can_be_made(self) -> bool:
+        """Whether all steps are saved, and the phases are not as they say yet."""
+        is_answered = {Step.CHECK, Step.SCORING, Step.RULES} <= self.done and not self.contradictions
+        return self.is_read and is_answered and not self.is_made and not self.is_busy and not self.is_open
+
+    @property
+    def done(self) -> frozenset[Step]:
+        """The steps that are done."""
+        answers = self.answers
+        known = {
+            Step.WHAT: answers.what is not None,
+            Step.DATA: self.is_read,
+            Step.CHECK: answers.check is not None,
+            Step.SCORING: answers.scoring is not None,
+            Step.RULES: answers.rules is not None,
+            Step.PAGE: bool(self.texts and self.texts.overview),
+        }
+        return frozenset(step for step, is_done in known.items() if is_done)
+
+    @property
+    def words(self) -> str:
+        """Everything that was chosen as a paragraph; empty until the rules are saved."""
+        answers = self.answers
+        if not (answers.what and answers.scoring and answers.rules):
+            return ""
+        return draft_rules.in_words(answers.what, answers.scoring, answers.rules, self.chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the page shows that begins a new challenge."""
+
+    drafts: tuple[DraftLine, ...]
+    own: Mapping[str, str] = field(default_factory=dict)  # challenges to copy, by code
+
+
+# reading
+
+
+def start_page(platform: Platform, actor: Actor) -> Start:
+    """Return the drafts of a person who may create challenges. Raises ForbiddenError."""
+    with platform.snapshot() as session:
+        _require_creator(session, actor)
+        theirs = rows_for(actor, Action.ORGANISE, challenge=Challenge.id)
+        drafts = session.execute(
+            select(Challenge, ChallengeDraft)
+            .join(ChallengeDraft, ChallengeDraft.challenge_id == Challenge.id)
+            .where(theirs, Challenge.visibility == ChallengeVisibility.DRAFT)
+            .order_by(ChallengeDraft.changed_at.desc())
+        ).all()
+        listed = session.execute(
+            select(Challenge.code, Challenge.title).where(theirs).order_by(Challenge.title)
+        )
+        return Start(tuple(_line(*row) for row in drafts), dict(listed.all()))
+
+
+def _require_creator(session: Session, actor: Actor) -> None:
+    if not may_create_challenges(session, actor):
+        raise ForbiddenError(
+            "You may not create challenges on this server; ask for it under Account, Creating challenges"
+        )
+
+
+def _line(challenge: Challenge, draft: ChallengeDraft) -> DraftLine:
+    first = next((each for each in MODELS if each.value not in draft.settings), Step.PAGE)
+    return DraftLine(challenge.code, challenge.title, first, draft.changed_at)
+
+
+def may_create(platform: Platform, actor: Actor) -> bool:
+    """Whether a person may create challenges."""
+    with platform.reading() as session:
+        return may_create_challenges(session, actor)
+
+
+def unfinished(platform: Platform, actor: Actor, code: str) -> DraftView | None:
+    """Return the draft of a challenge for its organisers while something on its checklist is left to do; else None."""
+    with platform.snapshot() as session:
+        challenge = challenges.challenge_of(session, code)
+        if challenge is None or not actor.organises_challenge(challenge.id):
+            return None
+        found = view_of(platform, session, challenge)
+    is_over = found is not None and found.is_open and all(each.is_done for each in found.items)
+    return None if is_over else found
+
+
+def draft_of(platform: Platform, actor: Actor, code: str) -> DraftView:
+    """Return a draft that the actor organises. Raises NotFoundError, ForbiddenError."""
+    with platform.snapshot() as session:
+        challenge = intakes.organised(session, actor, code)
+        found = view_of(platform, session, challenge)
+    if found is None:
+        raise NotFoundError(f"{code} was not created in steps; its pages are below Organise")
+    return found
+
+
+def view_of(platform: Platform, session: Session, challenge: Challenge) -> DraftView | None:
+    """Return the draft of a challenge, also of one that was opened; None if it was not created in steps."""
+    row = session.get(ChallengeDraft, challenge.id)
+    if row is None:
+        return None
+    intake = intakes.newest(session, challenge.id)
+    answers = answers_of(row.settings)
+    is_made = row.made_of is not None and row.made_of == _made_of(answers, intake) and _is_applied(intake)
+    sheet = texts.sheet_of(session, challenge)
+    is_open = challenge.visibility is not ChallengeVisibility.DRAFT
+    facts = Facts(
+        code=challenge.code,
+        saved={step for step in MODELS if step.value in row.settings},
+        is_read=bool(intake and intake.report and intake.report.is_valid),
+        contradictions=tuple(_contradictions(answers, intake, challenges.now(session))),
+        is_made=is_made or is_open,
+        is_making=bool(intake and intake.state is IntakeState.APPLYING),
+        has_text=bool(sheet.overview),
+        trials=_trials(session, challenge.id) if is_made or is_open else {},
+        organisers=_count_organisers(session, challenge.id),
+        sends_mail=platform.settings.smtp_host is not None and mailing.trouble(session) is None,
+        mail_lacks=(
+            "This server has no mail server, so nobody gets mail."
+            if platform.settings.smtp_host is None
+            else "No mail could be sent for a while; the admins of this server know why."
+        ),
+    )
+    return DraftView(
+        id=challenge.id,
+        code=challenge.code,
+        title=challenge.title,
+        answers=answers,
+        intake=intake,
+        can_receive=keys.exists_any(session),
+        changed_at=row.changed_at,
+        is_made=is_made,
+        contradictions=tuple(facts.contradictions),
+        items=checklist_of(facts),
+        opens_at=row.opens_at,
+        refusal=row.refusal,
+        is_open=is_open,
+        proposed=row.settings.get(PROPOSED, {}),
+        texts=sheet,
+    )
+
+
+def _count_organisers(session: Session, challenge_id: int) -> int:
+    roles = (ChallengeRole.OWNER, ChallengeRole.ORGANISER)
+    statement = select(func.count()).where(
+        ChallengeOrganiser.challenge_id == challenge_id, ChallengeOrganiser.role.in_(roles)
+    )
+    return session.scalar(statement) or 0
+
+
+def _trials(session: Session, challenge_id: int) -> dict[int, bool]:
+    """Return the phases with hidden annotation, and whether trial results of it were scored."""
+    statement = (
+        select(Phase.id, func.bool_or(Trial.finished_at.is_not(None)))
+        .join(GroundTruth, GroundTruth.phase_id == Phase.id)
+        .outerjoin(Trial, Trial.ground_truth_id == GroundTruth.id)
+        .where(Phase.challenge_id == challenge_id, Phase.disclosure != Disclosure.FULL)
+        .group_by(Phase.id)
+        .order_by(Phase.id)
+    )
+    return {phase: bool(is_scored) for phase, is_scored in session.execute(statement)}
+
+
+def answers_of(settings: Mapping[str, Any]) -> Answers:
+    """Return stored answers. One that an earlier version stored and this one cannot read counts as not saved."""
+    found: dict[str, Any] = {}
+    for step, model in MODELS.items():
+        try:
+            found[step.value] = model.model_validate(settings[step.value]) if step.value in settings else None
+        except ValidationError:
+            found[step.value] = None
+    return Answers(**found)
+
+
+def _is_applied(intake: IntakeView | None) -> bool:
+    return intake is not None and intake.state is IntakeState.APPLIED
+
+
+def _made_of(answers: Answers, intake: IntakeView | None) -> dict[str, Any] | None:
+    """Return what phases would be made of now; None while something is missing."""
+    sets = intake.report.sets if intake and intake.report else ()
+    if not (intake and answers.what and answers.check and answers.scoring and answers.rules):
+        return None
+    found = draft_rules.applications_of(answers, sets)
+    return {"intake": str(intake.id), "phases": [each.model_dump(mode="json") for each in found]}
+
+
+def _contradictions(answers: Answers, intake: IntakeView | None, now: datetime) -> Sequence[str]:
+    """Say what in the saved answers does not fit together, or no longer fits the data set."""
+    sets = intake.report.sets if intake and intake.report else ()
+    chosen = [each for each in sets if answers.check and each.key in answers.check.sets]
+    problems: dict[str, str] = {}
+    if answers.what and answers.check and sets:
+        problems |= draft_rules.problems_of_check(answers.check, answers.what, sets)
+    if answers.scoring and chosen:
+        problems |= draft_rules.problems_of_scoring(answers.scoring, chosen[0].dataset)
+    if answers.rules:
+        problems |= draft_rules.problems_of_rules(answers.rules, answers.scoring, chosen, now)
+    return [f"{name.replace('_', ' ')}: {message}" for name, message in problems.items()]
+
+
+def now(platform: Platform) -> datetime:
+    """Return the time of the database's clock."""
+    with platform.reading() as session:
+        return challenges.now(session)
+
+
+# creating and saving
+
+
+def create(platform: Platform, actor: Actor, what: What) -> str:
+    """Create a draft and return its code. Raises ForbiddenError, and StepError with the problem of each field."""
+    with _creating(platform, actor, what.code, draft_rules.problems_of_what(what)) as session:
+        _add(session, actor, what, {Step.WHAT.value: what.model_dump(mode="json")})
+    platform.cache.expire_versions()
+    return what.code
+
+
+def copy(platform: Platform, actor: Actor, code: str, new: NewCopy) -> str:
+    """Create a draft that begins with the settings of a challenge, without its data, and return its code.
+
+    The answers of the copied challenge are proposed in each step. Raises what `create` raises, and NotFoundError.
+    """
+    with _creating(platform, actor, new.code, {}) as session:
+        source = intakes.organised(session, actor, code)
+        proposed = settings_of(session, source)
+        usual = {"template": Template.VOC, "tasks": (Task.DETECTION,)}
+        sheet = texts.sheet_of(session, source)
+        what = What.model_validate(
+            {**usual, **proposed.get(Step.WHAT.value, {}), **new.model_dump(), "tagline": sheet.tagline}
+        )
+        challenge = _add(
+            session,
+            actor,
+            what,
+            {Step.WHAT.value: what.model_dump(mode="json"), PROPOSED: proposed},
+            copy_of=code,
+        )
+        _copy_texts(session, source, challenge, actor)
+    platform.cache.expire_versions()
+    return new.code
+
+
+@contextmanager
+def _creating(platform: Platform, actor: Actor, code: str, problems: Mapping[str, str]) -> Iterator[Session]:
+    """A transaction that creates a challenge with this code."""
+    found = dict(problems)
+    try:
+        with platform.transaction() as session:
+            _require_creator(session, actor)
+            if challenges.challenge_of(session, code) is not None:
+                found["code"] = f"{code} is taken; choose another address"
+            if found:
+                raise StepError(found)
+            yield session
+    except IntegrityError as error:
+        raise StepError({"code": f"{code} was taken a moment ago; choose another address"}) from error
+
+
+def _add(
+    session: Session, actor: Actor, what: What, settings: dict[str, Any], copy_of: str | None = None
+) -> Challenge:
+    assert actor.user_id is not None
+    challenge = Challenge(
+        code=what.code, title=what.title, dataset=what.code, visibility=ChallengeVisibility.DRAFT
+    )
+    session.add(challenge)
+    session.flush()
+    owner = ChallengeOrganiser(challenge_id=challenge.id, user_id=actor.user_id, role=ChallengeRole.OWNER)
+    session.add_all((ChallengeDraft(challenge_id=challenge.id, settings=settings), owner))
+    texts.set_tagline(session, challenge.id, what.tagline, actor.user_id)
+    if keys.exists_any(session):
+        session.add(Intake(challenge_id=challenge.id, user_id=actor.user_id))
+    audit.record(
+        session, actor.user_id, "challenge.create", f"challenge {challenge.id}",
+        challenge_id=challenge.id, after={"code": what.code}, details={"copy_of": copy_of} if copy_of else {},
+    )  # fmt: skip
+    return challenge
+
+
+def _copy_texts(session: Session, source: Challenge, challenge: Challenge, actor: Actor) -> None:
+    """Copy what people read of a challenge, and its questions about methods, but no data, people or results."""
+    texts.copy(session, source.id, challenge.id, actor.user_id)
+    challenge.approves_teams, challenge.shortest_description = (
+        source.approves_teams,
+        source.shortest_description,
+    )
+    for each in session.scalars(
+        select(Question).where(Question.challenge_id == source.id).order_by(Question.id)
+    ):
+        session.add(
+            Question(
+                challenge_id=challenge.id,
+                text=each.text,
+                kind=each.kind,
+                unit=each.unit,
+                choices=each.choices,
+                is_required=each.is_required,
+                is_column=each.is_column,
+                is_filter=each.is_filter,
+            )
+        )
+
+
+def settings_of(session: Session, challenge: Challenge) -> dict[str, Any]:
+    """Return the settings of a challenge as the steps have them, without its data; dates are left out."""
+    row = session.get(ChallengeDraft, challenge.id)
+    settings: dict[str, Any] = {
+        step.value: row.settings[step.value] for step in MODELS if row and step.value in row.settings
+    }
+    settings.pop(Step.CHECK.value, None)  # which is about its data
+    phases = challenges.phases_of(session, challenge.code)
+    held_out = next((each for each in phases if each.disclosure != "full"), phases[0] if phases else None)
+    if row is None and held_out is not None:
+        own = {"mean": OwnScores.MEAN, "ladder": OwnScores.MEAN, "at close": OwnScores.NOTHING}
+        settings[Step.SCORING.value] = ScoringChoice(
+            protocol=held_out.protocol,
+            own=own.get(held_out.disclosure.value, OwnScores.ALL),
+            others=OthersRows.AT_CLOSE if held_out.embargo else OthersRows.LIVE,
+            ladder=held_out.disclosure.value == "ladder",
+            only_complete=held_out.only_complete,
+            details_at_close=held_out.details_at_close,
+        ).model_dump(mode="json")
+        template = Template.COCO if held_out.dataset in ("COCO", "LVIS") else Template.VOC
+        offered = challenges.offered_competitions(held_out)
+        tasks = tuple({draft_rules.kind_of(each.task): None for each in offered})
+        settings[Step.WHAT.value] = {"template": template.value, "tasks": [each.value for each in tasks]}
+    if rules := settings.get(Step.RULES.value):
+        settings[Step.RULES.value] = {**rules, "opens_at": None, "closes_at": None, "invited": ""}
+    return settings
+
+
+def exported(platform: Platform, actor: Actor, code: str) -> dict[str, Any]:
+    """Return the settings of a challenge, without its data. Raises NotFoundError, ForbiddenError."""
+    with platform.snapshot() as session:
+        challenge = intakes.organised(session, actor, code)
+        sheet = texts.sheet_of(session, challenge)
+        current = terms.current_terms(session, code, None)
+        return {
+            "challenge": challenge.code,
+            "title": challenge.title,
+            "steps": settings_of(session, challenge),
+            "texts": {name: getattr(sheet, name) for name in texts.FIELDS},
+            "terms": current.text if current else "",
+            "approves_teams": challenge.approves_teams,
+        }
+
+
+def _locked(session: Session, actor: Actor, code: str) -> tuple[Challenge, ChallengeDraft]:
+    """Lock a draft that can still be changed. Raises NotFoundError, ForbiddenError, ConflictError."""
+    challenge = terms.require_organiser(actor, terms.locked_challenge(session, code), code)
+    row = session.get(ChallengeDraft, challenge.id, with_for_update=True)
+    if row is None:
+        raise NotFoundError(f"{code} was not created in steps; its pages are below Organise")
+    if challenge.visibility is not ChallengeVisibility.DRAFT:
+        raise ConflictError("This challenge is open; change it on its pages below Organise")
+    return challenge, row
+
+
+def _save(row: ChallengeDraft, step: Step, answer: BaseModel) -> None:
+    row.settings = {**row.settings, step.value: answer.model_dump(mode="json")}
+    row.changed_at, row.refusal = func.clock_timestamp(), ""
+
+
+def save_what(platform: Platform, actor: Actor, code: str, what: What) -> str:
+    """Save the first step and return the code, which may have changed. Raises what `create` raises."""
+    problems = dict(draft_rules.problems_of_what(what))
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        if what.code != code and challenges.challenge_of(session, what.code) is not None:
+            problems["code"] = f"{what.code} is taken; choose another address"
+        if problems:
+            raise StepError(problems)
+        if challenge.dataset == challenge.code and not challenges.has_phases(session, challenge.id):
+            challenge.dataset = what.code
+        challenge.code, challenge.title = what.code, what.title
+        _save(row, Step.WHAT, what)
+        texts.set_tagline(session, challenge.id, what.tagline, actor.user_id)
+    platform.cache.expire_versions()
+    return what.code
+
+
+def save_check(platform: Platform, actor: Actor, code: str, check: Check) -> None:
+    """Save which image sets participants submit to. Raises as `create` does, and ConflictError before they are known."""
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        intake = intakes.newest(session, challenge.id)
+        if intake is None or intake.report is None or not intake.report.is_valid:
+            raise ConflictError("The annotation has to be read without problems first")
+        what = answers_of(row.settings).what
+        assert what is not None
+        if problems := draft_rules.problems_of_check(check, what, intake.report.sets):
+            raise StepError(problems)
+        _save(row, Step.CHECK, check)
+
+
+def save_scoring(platform: Platform, actor: Actor, code: str, choice: ScoringChoice) -> None:
+    """Save how results are scored and what is shown. Raises as `create` does."""
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        if problems := draft_rules.problems_of_scoring(choice, _dataset(session, challenge)):
+            raise StepError(problems)
+        _save(row, Step.SCORING, choice)
+
+
+def _dataset(session: Session, challenge: Challenge) -> str:
+    """The name of a draft's data set, as it was read."""
+    intake = intakes.newest(session, challenge.id)
+    sets = intake.report.sets if intake and intake.report else ()
+    return sets[0].dataset if sets else challenge.dataset
+
+
+def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) -> None:
+    """Save dates, quotas, people and terms; invitations and terms are in force once the challenge opens.
+
+    Raises as `create` does.
+    """
+    invitations = _invitations(rules)
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        answers = answers_of(row.settings)
+        intake = intakes.newest(session, challenge.id)
+        sets = intake.report.sets if intake and intake.report else ()
+        chosen = [each for each in sets if answers.check and each.key in answers.check.sets]
+        problems = dict(
+            draft_rules.problems_of_rules(rules, answers.scoring, chosen, challenges.now(session))
+        )
+        if isinstance(invitations, str):
+            problems["invited"] = invitations
+        if problems:
+            raise StepError(problems)
+        _save(row, Step.RULES, rules)
+        challenge.approves_teams = rules.approves_teams
+        title = challenge.title
+    terms.set_terms(platform, actor, code, NewTerms(text=draft_rules.terms_of(rules, title)))
+    if isinstance(invitations, NewInvitations):
+        visibility.invite(platform, actor, code, invitations)
+
+
+def _invitations(rules: RulesChoice) -> NewInvitations | str | None:
+    """The people to invite, or what is wrong with them; None if there are none."""
+    if rules.visibility is not ChallengeVisibility.INVITED or not rules.people:
+        return None
+    try:
+        return NewInvitations(people=rules.people)
+    except ValidationError as error:
+        return "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
+
+
+def save_page(platform: Platform, actor: Actor, code: str, new: NewTexts) -> None:
+    """Save the texts of the challenge's page. Raises NotFoundError, ForbiddenError, ConflictError."""
+    with platform.transaction() as session:
+        _locked(session, actor, code)
+    texts.set_texts(platform, actor, code, new)
+
+
+def proposed_page(view: DraftView) -> str:
+    """Return a text for the page from the other steps; empty until they are saved."""
+    answers = view.answers
+    if not (answers.what and answers.scoring and answers.rules):
+        return ""
+    return draft_rules.page_of(answers.what, answers.scoring, answers.rules, view.sets)
+
+
+# the data set
+
+
+def start_data_set(platform: Platform, actor: Actor, code: str) -> None:
+    """Start the data set of a draft, or another one in place of one whose phases were made.
+
+    Raises NotFoundError, ForbiddenError, ConflictError, NoWorkerError.
+    """
+    with platform.transaction() as session:
+        challenge, _ = _locked(session, actor, code)
+        intake = intakes.newest(session, challenge.id)
+        if intake is not None and intake.state is not IntakeState.APPLIED:
+            raise ConflictError("The draft has a data set already; change its files")
+    intakes.start(platform, actor, code)
+
+
+def make_phases(platform: Platform, actor: Actor, code: str) -> None:
+    """Have a worker make the phases as the answers say; those that were made before are removed first.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError while something is missing.
+    """
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        view = view_of(platform, session, challenge)
+        assert view is not None
+        made_of = _made_of(view.answers, view.intake)
+        contradictions = _contradictions(view.answers, view.intake, challenges.now(session))
+        if view.intake is None or made_of is None or not view.is_read or contradictions:
+            missing = "; ".join(contradictions) or "save all steps and have the annotation read first"
+            raise ConflictError(f"The phases cannot be made yet: {missing}")
+        if view.publishes and not actor.owns_challenge(challenge.id):
+            raise ForbiddenError(ONLY_OWNERS)
+        intake = session.get_one(Intake, view.intake.id, with_for_update=True)
+        if intake.state not in (IntakeState.READ, IntakeState.APPLIED):
+            raise ConflictError(BUSY)
+        _delete_phases(session, challenge.id)
+        row.made_of, row.refusal = made_of, ""
+        applications = draft_rules.applications_of(view.answers, view.sets)
+        applying.queue_applications(session, actor, intake, applications)
+    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.cache.expire_versions()
+
+
+# opening and deleting
+
+
+def open_now(platform: Platform, actor: Actor, code: str) -> None:
+    """Open a draft for the people whom its rules name.
+
+    Raises NotFoundError, ForbiddenError, ConflictError, and RefusedError with everything that is missing.
+    """
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        _open(platform, session, actor, challenge, row)
+    platform.cache.expire_versions()
+
+
+def _open(
+    platform: Platform, session: Session, actor: Actor, challenge: Challenge, row: ChallengeDraft
+) -> None:
+    view = view_of(platform, session, challenge)
+    assert view is not None
+    now = challenges.now(session)
+    reasons = [
+        ChallengeNotReady(_missing(each)) for each in view.items if each.is_required and not each.is_done
+    ]
+    rules = view.answers.rules
+    chosen = rules.visibility if rules else ChallengeVisibility.LISTED
+    visibility.open_challenge(session, actor, challenge, now, chosen, reasons)
+    row.opens_at, row.refusal = None, ""
+    if rules is not None and rules.opens_at is None:
+        for phase in session.scalars(select(Phase).where(Phase.challenge_id == challenge.id)):
+            phase.opens_at = now
+
+
+def _missing(item: Item) -> str:
+    return f"not done yet: {item.title}" + (f" ({item.text})" if item.text else "")
+
+
+def open_on(platform: Platform, actor: Actor, code: str, at: datetime | None) -> None:
+    """Have a draft open by itself at a time, or no longer. Raises what `open_now` raises, and StepError for a past time."""
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        view = view_of(platform, session, challenge)
+        assert view is not None
+        if at is not None:
+            reasons = [_missing(each) for each in view.items if each.is_required and not each.is_done]
+            if at <= challenges.now(session):
+                raise StepError({"opens_at": "must be in the future; or open the challenge now"})
+            if reasons:
+                raise StepError({"opens_at": "; ".join(reasons)})
+        row.opens_at, row.refusal = at, ""
+        audit.record(
+            session, actor.user_id, "challenge.schedule", f"challenge {challenge.id}",
+            challenge_id=challenge.id, after={"opens_at": at.isoformat() if at else None},
+        )  # fmt: skip
+
+
+def open_due(platform: Platform) -> None:
+    """Open the drafts whose time has come; one that is not ready any more stays a draft and says why."""
+    due = select(Challenge.code).join(ChallengeDraft).where(
+        ChallengeDraft.opens_at <= func.clock_timestamp(), Challenge.visibility == ChallengeVisibility.DRAFT
+    )  # fmt: skip
+    with platform.transaction() as session:
+        codes = session.scalars(due).all()
+    for code in codes:
+        with platform.transaction() as session:
+            challenge = terms.locked_challenge(session, code)
+            row = session.get(ChallengeDraft, challenge.id) if challenge else None
+            if challenge is None or row is None or row.opens_at is None:
+                continue
+            view = view_of(platform, session, challenge)
+            assert view is not None
+            if view.is_ready and not view.is_open:
+                _open(platform, session, Actor(), challenge, row)
+            else:
+                row.opens_at = None
+                row.refusal = "; ".join(
+                    _missing(each) for each in view.items if each.is_required and not each.is_done
+                )
+
+
+def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
+    """Delete a draft with its data, as long as nobody has uploaded results.
+
+    Raises NotFoundError, ForbiddenError, ConflictError.
+    """
+    with platform.transaction() as session:
+        challenge, _ = _locked(session, actor, code)
+        if not actor.owns_challenge(challenge.id):
+            raise ForbiddenError("Only owners delete a draft")
+        unused = intakes.delete_all(session, challenge.id)
+        _delete_phases(session, challenge.id)
+        here = challenge.id
+        for table in (TeamMessage, Thread, Question, DataFile, Team, OneTimeLink):
+            session.execute(delete(table).where(table.challenge_id == here))
+        audit.record(
+            session, actor.user_id, "challenge.delete", f"challenge {here}",
+            challenge_id=here, before={"code": code, "title": challenge.title},
+        )  # fmt: skip
+        session.flush()
+        session.execute(delete(Challenge).where(Challenge.id == here))
+    intakes.delete_objects(platform, unused)
+    platform.cache.expire_versions()
+
+
+def _delete_phases(session: Session, challenge_id: int) -> None:
+    """Delete the phases of a draft, to which nobody has uploaded anything and whose dates no file follows."""
+    phases = select(Phase.id).where(Phase.challenge_id == challenge_id).scalar_subquery()
+    of_phases = Phase.id.in_(select(Phase.id).where(Phase.challenge_id == challenge_id))
+    if session.scalar(select(Upload.id).join(Phase).where(of_phases).limit(1)) is not None:
+        raise ConflictError("Results were uploaded to this draft, so that its phases and data stay")
+    follows = or_(
+        *(
+            column.in_(phases)
+            for column in (DataFile.phase_id, DataFile.from_phase_id, DataFile.until_phase_id)
+        )
+    )
+    if name := session.scalar(select(DataFile.name).where(follows).limit(1)):
+        raise ConflictError(f"The file {name} belongs to a phase or follows its dates; change that first")
+    for table in (BoardGroups, Board, ExtraSlot, GroundTruth):
+        session.execute(delete(table).where(table.phase_id.in_(phases)))
+    session.execute(delete(Phase).where(Phase.challenge_id == challenge_id))

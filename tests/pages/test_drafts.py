@@ -1,0 +1,423 @@
+"""A challenge is created in six steps: drafts, what each step refuses, phases, opening, copying, deleting."""
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from httpx2 import Response
+from sqlalchemy import func, select, text, update
+from starlette.testclient import TestClient
+
+from app.intake import intakes, keys
+from app.models import (
+    AuditRecord,
+    Base,
+    Board,
+    Challenge,
+    ChallengeDraft,
+    ChallengeVisibility,
+    Phase,
+    Terms,
+)
+from app.organising import drafts, roles
+from app.platform import Platform
+from tests.pages.data_sets import coco_file, kit, zipped
+from tests.pages.test_accounts import registered
+from tests.people import confirm_address
+from tests.second_factors import give_second_factor
+from tests.working import do_all
+
+NEW = "/organise/new"
+WHAT = {"title": "Birds", "template": "voc", "tasks": ["detection"], "tracks": "one", "tagline": "Find them"}
+SCORING = {"protocol": "voc2012", "own": "all", "others": "live"}
+RULES = {"per_week": "2", "total": "30", "visibility": "listed", "terms": "research"}
+PAGE = {"overview": "# Birds", "version": "1", "tagline": "Find them"}
+
+
+@dataclass
+class Place:
+    """Somebody who may create challenges."""
+
+    platform: Platform
+    organiser: TestClient
+
+    def draft(self, **changes: Any) -> str:
+        """Create a draft and return its code."""
+        code = f"birds{uuid.uuid4().hex[:8]}"
+        answer = self.organiser.post(NEW, data={**WHAT, "code": code, **changes})
+        assert (answer.status_code, answer.headers["location"]) == (303, f"{NEW}/{code}/data"), answer.text
+        return code
+
+    def send(self, code: str, **files: bytes) -> None:
+        """Send annotation by role, and have it read."""
+        with self.platform.transaction() as session:
+            challenge = session.scalars(select(Challenge).where(Challenge.code == code)).one()
+            intake = intakes.newest(session, challenge.id)
+        assert intake is not None
+        for role, content in files.items():
+            address = f"/api/v1/organise/data-sets/{intake.id}/files/{role}/{role}.zip"
+            assert self.organiser.put(address, content=content).status_code == 201
+        self.save(code, "data")
+        do_all(self.platform)
+
+    def save(self, code: str, step: str, /, **form: Any) -> Response:
+        answer = self.organiser.post(f"{NEW}/{code}/{step}", data=form)
+        assert answer.status_code == 303, words(answer.text)[:2000]
+        return answer
+
+    def finished(self, **rules: str) -> str:
+        """Create a draft with all steps, and have its phases made."""
+        code = self.draft()
+        self.send(code, public=zipped(kit("val")), hidden=zipped(kit("test")))
+        self.save(code, "check", sets=["public-0", "hidden-0"])
+        self.save(code, "scoring", **SCORING)
+        self.save(code, "rules", **{**RULES, **rules})
+        self.save(code, "page", **PAGE)
+        do_all(self.platform)
+        return code
+
+    def page(self, address: str) -> str:
+        answer = self.organiser.get(address)
+        assert answer.status_code == 200, answer.text
+        return words(answer.text)
+
+
+def words(page: str) -> str:
+    """The text of a page."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+@pytest.fixture(scope="module")
+def place(app: FastAPI, platform: Platform) -> Iterator[Place]:
+    client = TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False)
+    registered(client, "creator@example.org")
+    client.post(f"/role-links/{roles.create_admin_link(platform)}")
+    give_second_factor(platform, "creator@example.org")
+    keys.check(platform)
+    yield Place(platform, client)
+    client.close()
+
+
+def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAPI) -> None:
+    code = place.finished()
+    visitor = TestClient(app, headers={"Accept": "text/html"})
+    before = visitor.get(f"/challenges/{code}").status_code
+    listed = place.page(f"/organise/challenges/{code}")
+
+    opened = place.organiser.post(f"{NEW}/{code}/open")
+
+    assert "Before it opens" in listed
+    assert "done Trial results show what participants will see" in listed
+    assert "A team, and each person in it, may have 2 results in 7 days and 30 results in 365 days" in listed
+    assert (before, opened.status_code, visitor.get(f"/challenges/{code}").status_code) == (404, 303, 200)
+    with place.platform.transaction() as session:
+        phases = {
+            each.image_set: each
+            for each in session.scalars(select(Phase).join(Challenge).where(Challenge.code == code))
+        }
+        boards = session.scalars(select(Board.competition).where(Board.phase_id == phases["test"].id)).all()
+        challenge = session.scalars(select(Challenge).where(Challenge.code == code)).one()
+        assert phases["test"].opens_at == challenge.opened_at
+        terms = session.scalars(select(Terms.text).where(Terms.challenge_id == challenge.id)).one()
+    assert {name: each.disclosure.value for name, each in phases.items()} == {
+        "test": "classes",
+        "val": "full",
+    }
+    assert [str(each) for each in phases["test"].quotas] == ["2 in 7 days", "30 in 365 days"]
+    assert (boards, phases["val"].quotas) == ([4], ())
+    assert "research and teaching" in terms
+    assert "lacks" not in place.page(f"/organise/challenges/{code}")
+    assert place.organiser.get(f"{NEW}/{code}/rules").headers["location"] == f"/organise/challenges/{code}"
+    assert place.organiser.post(f"{NEW}/{code}/scoring", data=SCORING).status_code == 409
+
+
+def test_a_draft_is_nowhere_for_anybody_but_its_organisers(place: Place, app: FastAPI) -> None:
+    code = place.draft()
+    stranger = registered(TestClient(app, follow_redirects=False), "stranger@example.org")
+
+    for address in (f"/challenges/{code}", f"/challenges/{code}/rules", f"{NEW}/{code}/what"):
+        assert stranger.get(address).status_code in (403, 404)
+    assert code not in stranger.get("/challenges").text + stranger.get("/find?q=Birds").text
+    assert stranger.get(NEW).status_code == 403
+    assert code in place.organiser.get(NEW).text
+    assert "Draft" in place.page("/organise")
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        (
+            {"title": "", "code": "two words", "tasks": [], "template": "lvis"},
+            ("at least 2 characters", "cannot be used in URLs", "choose at least one", "Fix 4 problems"),
+        ),
+        ({"template": "coco", "tasks": ["detection", "action"]}, ("not action",)),
+        ({"code": "account"}, ("is reserved",)),
+    ],
+)
+def test_the_first_step_tells_all_its_problems_at_once(
+    place: Place, form: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    answer = place.organiser.post(NEW, data={**WHAT, "code": "birds", **form})
+
+    assert answer.status_code == 422
+    for each in expected:
+        assert each in words(answer.text)
+
+
+def test_an_address_is_taken_once_and_changes_until_the_challenge_opens(place: Place) -> None:
+    code, other = place.draft(), place.draft()
+
+    taken = place.organiser.post(f"{NEW}/{other}/what", data={**WHAT, "code": code})
+    moved = place.save(other, "what", **{**WHAT, "code": f"{other}-b", "title": "Owls"})
+
+    assert taken.status_code == 422
+    assert "is taken" in taken.text
+    assert moved.headers["location"] == f"{NEW}/{other}-b/data"
+    assert "Owls" in place.page(f"{NEW}/{other}-b/what")
+    assert place.organiser.get(f"{NEW}/{other}/what").status_code == 404
+
+
+def test_the_check_shows_counts_of_each_class_and_refuses_sets_without_the_task(place: Place) -> None:
+    code = place.draft(tasks=["layout"])
+    place.send(code, public=zipped(kit("val")), hidden=zipped(kit("test")))
+
+    page = place.page(f"{NEW}/{code}/check")
+    nothing = place.organiser.post(f"{NEW}/{code}/check", data={})
+    bare = place.organiser.post(f"{NEW}/{code}/check", data={"sets": ["hidden-0", "public-0"]})
+    unknown = place.organiser.post(f"{NEW}/{code}/check", data={"sets": ["hidden-7"]})
+
+    assert "cat 1 in 1 1 in 1 dog 2 in 2 2 in 2" in page
+    assert (nothing.status_code, bare.status_code, unknown.status_code) == (422, 422, 422)
+    assert "there is no annotation for layout" in words(bare.text)
+    assert "choose image sets of the report" in words(unknown.text)
+
+
+def test_problems_of_the_annotation_stop_at_the_check(place: Place) -> None:
+    code = place.draft(template="coco")
+    place.send(code, hidden=zipped({"test.json": coco_file(categories=[])}))
+
+    page = place.page(f"{NEW}/{code}/check")
+
+    assert "Fix" in page
+    assert "Send corrected files" in page
+    assert place.organiser.post(f"{NEW}/{code}/check", data={"sets": ["hidden-0"]}).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("step", "form", "expected"),
+    [
+        (
+            "scoring",
+            {"protocol": "lvis", "own": "all", "others": "live", "ladder": "true"},
+            ("Fix 2 problems", "choose a protocol", "the ladder shows the primary figure"),
+        ),
+        ("scoring", {"protocol": "voc2012", "own": "everything", "others": "never"}, ("Fix 2 problems",)),
+        (
+            "rules",
+            {
+                "opens_at": "2020-01-01T00:00", "closes_at": "yesterday", "per_week": "many", "visibility": "draft",
+                "terms": "own", "opens_zone": "UTC", "closes_zone": "Mars/North",
+            },
+            ("Fix 3 problems", "must be a date and a time", "must be a whole number", "once it is open"),
+        ),
+        (
+            "rules",
+            {"closes_at": "2020-01-01T00:00", "visibility": "invited", "terms": "own"},
+            ("Fix 4 problems", "in the future", "needs a quota", "name at least one", "write the terms"),
+        ),
+        (
+            "rules",
+            {**RULES, "visibility": "invited", "invited": "nobody\n@example.org"},
+            ("neither an address",),
+        ),
+        ("page", {"contact": "nobody", "citation": "Birds, 2027", "version": "0"}, ("Fix 2 problems",)),
+    ],
+)  # fmt: skip
+def test_a_step_tells_all_its_problems_at_once_and_saves_nothing(
+    place: Place, answered: str, step: str, form: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    before = settings(place, answered)
+
+    answer = place.organiser.post(f"{NEW}/{answered}/{step}", data=form)
+
+    assert answer.status_code == 422
+    for each in expected:
+        assert each in words(answer.text)
+    assert settings(place, answered) == before
+
+
+@pytest.fixture(scope="module")
+def answered(place: Place) -> str:
+    """A draft with hidden annotation whose sets are chosen."""
+    code = place.draft()
+    place.send(code, hidden=zipped(kit("test")))
+    place.save(code, "check", sets=["hidden-0"])
+    return code
+
+
+def settings(place: Place, code: str) -> Any:
+    with place.platform.transaction() as session:
+        return session.scalars(
+            select(ChallengeDraft.settings).join(Challenge).where(Challenge.code == code)
+        ).one()
+
+
+def test_scores_at_the_close_need_a_closing_date(place: Place) -> None:
+    code = place.draft()
+    place.send(code, hidden=zipped(kit("test")))
+    place.save(code, "check", sets=["hidden-0"])
+    place.save(code, "rules", **RULES)
+    place.save(code, "scoring", protocol="voc2012", own="nothing", others="live")
+    place.save(code, "page", **PAGE)
+
+    listed = place.page(f"/organise/challenges/{code}")
+    opened = place.organiser.post(f"{NEW}/{code}/open")
+    closes = datetime.now(UTC) + timedelta(days=42)
+    place.save(code, "rules", **RULES, closes_at=f"{closes:%Y-%m-%dT%H:%M}", closes_zone="AoE")
+    proposed = place.page(f"{NEW}/{code}/rules")
+
+    assert "closes at: scores are shown when the phase closes" in listed
+    assert opened.status_code == 409
+    assert "Classes, scoring and rules are decided" in words(opened.text)
+    assert "we propose 2 per week and 14 in total" in proposed
+
+
+def test_phases_are_made_again_when_a_step_changes(place: Place) -> None:
+    code = place.finished()
+    place.save(code, "scoring", protocol="voc2007", own="mean", others="live", ladder="true")
+    stale = place.page(f"/organise/challenges/{code}")
+    early = place.organiser.post(f"{NEW}/{code}/open")
+    place.save(code, "phases")
+    do_all(place.platform)
+
+    opened = place.organiser.post(f"{NEW}/{code}/open")
+
+    assert "Make the phases" in stale
+    assert (early.status_code, opened.status_code) == (409, 303)
+    with place.platform.transaction() as session:
+        found = session.execute(
+            select(Phase.protocol, Phase.disclosure)
+            .join(Challenge)
+            .where(Challenge.code == code, Phase.image_set == "test")
+        ).one()
+    assert tuple(map(str, found)) == ("voc2007", "ladder")
+
+
+def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
+    ready, changed = place.finished(), place.finished()
+    tomorrow = f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M}"
+    past = place.organiser.post(f"{NEW}/{ready}/schedule", data={"opens_at": "2020-01-01T00:00"})
+    for code in (ready, changed):
+        place.save(code, "schedule", opens_at=tomorrow)
+    place.save(changed, "scoring", protocol="voc2007", own="mean", others="live")
+    with place.platform.transaction() as session:
+        session.execute(update(ChallengeDraft).values(opens_at=func.now() - timedelta(minutes=1)))
+
+    drafts.open_due(place.platform)
+
+    assert past.status_code == 422
+    with place.platform.transaction() as session:
+        rows = dict(session.execute(select(Challenge.code, Challenge.visibility)).all())
+    assert (rows[ready], rows[changed]) == (ChallengeVisibility.LISTED, ChallengeVisibility.DRAFT)
+    assert "It did not open by itself. not done yet: The phases are made" in place.page(
+        f"/organise/challenges/{changed}"
+    )
+
+
+def test_a_copy_proposes_the_settings_without_data_dates_and_people(place: Place) -> None:
+    code = place.finished(visibility="invited", invited="@example.org", per_day="3")
+    copied = f"{code}-2"
+
+    made = place.organiser.post(
+        f"{NEW}/copies", data={"copy_source": code, "copy_title": "Birds 2", "copy_code": copied}
+    )
+    exported = place.organiser.get(f"/organise/challenges/{code}/settings.json")
+    bad = place.organiser.post(
+        f"{NEW}/copies", data={"copy_source": code, "copy_title": "", "copy_code": code}
+    )
+
+    assert made.headers["location"] == f"{NEW}/{copied}/what"
+    rules = place.organiser.get(f"{NEW}/{copied}/rules").text
+    assert re.search(r'name="per_day"[^>]*value="3"', rules)
+    assert "@example.org<" not in rules
+    assert "Nothing was read yet" in place.page(f"{NEW}/{copied}/check")
+    assert "# Birds" in place.organiser.get(f"{NEW}/{copied}/page").text
+    assert exported.json()["steps"]["scoring"]["protocol"] == "voc2012"
+    assert exported.json()["steps"]["rules"]["invited"] == ""
+    assert (bad.status_code, "Title of the copy" in bad.text) == (422, True)
+
+
+def test_deleting_a_draft_deletes_its_data_and_keeps_the_audit(place: Place) -> None:
+    code = place.finished()
+    with place.platform.transaction() as session:
+        number = session.scalars(select(Challenge.id).where(Challenge.code == code)).one()
+
+    gone = place.organiser.post(f"{NEW}/{code}/delete")
+
+    assert gone.status_code == 303, gone.text
+    assert place.organiser.get(f"/organise/challenges/{code}").status_code == 404
+    with place.platform.transaction() as session:
+        for table in Base.metadata.sorted_tables:
+            if "challenge_id" in table.c and table.name != AuditRecord.__tablename__:
+                rows = text(f'SELECT count(*) FROM "{table.name}" WHERE challenge_id = :number')
+                assert session.scalar(rows, {"number": number}) == 0, table.name
+        assert session.scalar(select(func.count()).where(AuditRecord.challenge_id == number))
+    assert f"challenge {number}" in place.page("/audit")
+
+
+def test_only_owners_make_phases_with_public_annotation_and_delete_a_draft(
+    place: Place, app: FastAPI
+) -> None:
+    code = place.finished()
+    helper = registered(TestClient(app, follow_redirects=False), "helper@example.org")
+    new = {"email": "helper@example.org", "role": "organiser"}
+    added = place.organiser.post(f"/api/v1/organise/challenges/{code}/organisers", json=new)
+    assert added.status_code < 300, added.text
+
+    saved = helper.post(f"{NEW}/{code}/scoring", data={**SCORING, "own": "mean"})
+    page = helper.post(f"{NEW}/{code}/page", data={**PAGE, "version": "2"})
+    made = helper.post(f"{NEW}/{code}/phases")
+    deleted = helper.post(f"{NEW}/{code}/delete")
+
+    assert (saved.status_code, page.status_code, made.status_code, deleted.status_code) == (
+        303,
+        303,
+        403,
+        403,
+    )
+    assert "Only owners of the challenge publish annotation" in made.text
+
+
+def test_a_draft_with_uploads_stays(place: Place) -> None:
+    code = place.finished()
+    tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "10", "Upload-Metadata": "filename eC56aXA="}
+    sent = place.organiser.post(f"/api/v1/challenges/{code}/test/uploads", headers=tus)
+    assert sent.status_code == 201, sent.text
+
+    kept = place.organiser.post(f"{NEW}/{code}/delete")
+
+    assert kept.status_code == 409
+    assert "Results were uploaded to this draft" in words(kept.text)
+
+
+def test_a_person_whom_the_site_names_creates_challenges(place: Place, app: FastAPI) -> None:
+    site = place.organiser.get("/api/v1/admin/site").json()
+    new = {name: site[name] for name in ("name", "contact", "version")} | {"creation": "named people"}
+    assert place.organiser.put("/api/v1/admin/site", json=new).status_code == 200
+    named = registered(TestClient(app, follow_redirects=False), "named@example.org")
+    form = {**WHAT, "code": "owls"}
+    refused = named.post(NEW, data=form)
+    place.organiser.post("/admin/creators", data={"email": "named@example.org"})
+    confirm_address(place.platform, "named@example.org")
+
+    created = named.post(NEW, data=form)
+
+    assert (refused.status_code, created.status_code) == (403, 303), created.text
+    assert named.get(f"{NEW}/owls/what").status_code == 200
+    assert named.get("/organise").status_code == 200

@@ -1,0 +1,234 @@
+"""What the answers in the steps of a new challenge mean, without a database."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.intake.reports import ClassCount, FoundSet
+from app.models import ChallengeVisibility, Disclosure
+from app.organising import draft_rules
+from app.organising.draft_rules import (
+    Answers,
+    Check,
+    Facts,
+    OthersRows,
+    OwnScores,
+    RulesChoice,
+    ScoringChoice,
+    Step,
+    TermsChoice,
+    Tracks,
+    What,
+)
+from scoring.competitions import classes_of
+
+NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)
+CLASSES = (ClassCount("heron", 3, 4, 0), ClassCount("ibis", 1, 1, 0))
+
+
+def found(
+    role: str, name: str, dataset: str = "birds", competitions: tuple[int, ...] = (1, 2, 3, 4)
+) -> FoundSet:
+    return FoundSet(f"{role}-{name}", role, name, "table (CSV)", dataset, name, 30, 50, CLASSES, competitions)
+
+
+SETS = (found("public", "train"), found("public", "val"), found("hidden", "test"))
+
+
+def what(*tasks: str, template: str = "voc", tracks: Tracks = Tracks.ONE) -> What:
+    return What.model_validate(
+        {
+            "title": "Birds",
+            "code": "birds",
+            "template": template,
+            "tasks": tasks or ("detection",),
+            "tracks": tracks,
+        }
+    )
+
+
+def scoring(
+    own: OwnScores = OwnScores.ALL, others: OthersRows = OthersRows.LIVE, **more: bool
+) -> ScoringChoice:
+    return ScoringChoice(protocol="voc2012", own=own, others=others, **more)
+
+
+def rules(**changes: object) -> RulesChoice:
+    return RulesChoice.model_validate({"per_week": 2, "saved_at": NOW, **changes})
+
+
+@pytest.mark.parametrize(
+    ("dataset", "chosen", "expected"),
+    [
+        ("birds", what("detection"), (4,)),
+        ("birds", what("classification", "detection", tracks=Tracks.TWO), (1, 2, 3, 4)),
+        ("VOC2007", what("segmentation", "layout"), (5, 7)),
+        ("COCO", what("detection", "segmentation", template="coco", tracks=Tracks.TWO), (1, 2)),
+        ("VOC2012", what("action"), (10, 12)),
+    ],
+)
+def test_tasks_and_tracks_choose_competitions(dataset: str, chosen: What, expected: tuple[int, ...]) -> None:
+    assert draft_rules.competitions_of(dataset, chosen) == expected
+
+
+def test_competition_numbers_are_for_the_classes_of_pascal_voc() -> None:
+    classes = tuple(ClassCount(name, 1, 1, 0) for name in classes_of("VOC2007"))
+    voc = FoundSet("hidden-0", "hidden", "test", "kit", "VOC2007", "x", 1, 1, classes, (1,))
+
+    assert draft_rules.is_numbered(what(), (voc,))
+    assert not draft_rules.is_numbered(what(), (found("hidden", "test", "VOC2007"),))
+    assert not draft_rules.is_numbered(what(), SETS)
+
+
+def test_protocols_have_rules_for_the_whole_data_set_the_usual_one_first() -> None:
+    assert draft_rules.protocols_of("COCO") == ("coco",)
+    assert draft_rules.protocols_of("VOC2007")[0] == "voc2007"
+    assert "coco" not in draft_rules.protocols_of("birds")
+
+
+@pytest.mark.parametrize(
+    ("own", "ladder", "expected"),
+    [
+        (OwnScores.ALL, False, Disclosure.CLASSES),
+        (OwnScores.MEAN, False, Disclosure.MEAN),
+        (OwnScores.MEAN, True, Disclosure.LADDER),
+        (OwnScores.NOTHING, False, Disclosure.AT_CLOSE),
+    ],
+)
+def test_what_a_team_sees_is_the_disclosure_of_hidden_sets_alone(
+    own: OwnScores, *, ladder: bool, expected: Disclosure
+) -> None:
+    closes = NOW + timedelta(days=42)
+    answers = Answers(
+        what(),
+        Check(sets=("public-val", "hidden-test")),
+        scoring(own, OthersRows.AT_CLOSE, ladder=ladder),
+        rules(closes_at=closes, total=12),
+    )
+
+    val, test = draft_rules.applications_of(answers, SETS)
+
+    assert (test.phase, test.disclosure, test.quotas, test.closes_at) == (
+        "test",
+        expected,
+        "2/7, 12/42",
+        closes,
+    )
+    assert (val.phase, val.disclosure, val.quotas, val.closes_at) == ("val", None, "", None)
+    assert (test.embargo, val.embargo, test.competitions) == (True, False, (4,))
+
+
+def test_dates_and_quotas_are_those_of_public_sets_where_none_is_hidden() -> None:
+    closes = NOW + timedelta(days=3)
+    answers = Answers(what(), Check(sets=("public-val",)), scoring(), rules(closes_at=closes, per_week=None))
+
+    [val] = draft_rules.applications_of(answers, SETS)
+
+    assert (val.closes_at, val.quotas, val.disclosure) == (closes, "", None)
+
+
+def test_a_quota_in_total_counts_over_the_phase_or_a_year() -> None:
+    opens = NOW + timedelta(days=10)
+    short = rules(per_week=None, total=9, opens_at=opens, closes_at=opens + timedelta(days=20, hours=1))
+
+    assert [str(each) for each in draft_rules.quotas_of(short)] == ["9 in 21 days"]
+    assert [str(each) for each in draft_rules.quotas_of(rules(per_day=1, total=30))] == [
+        "1 in 1 day",
+        "2 in 7 days",
+        "30 in 365 days",
+    ]
+
+
+def test_all_problems_of_the_rules_are_told_at_once() -> None:
+    broken = rules(
+        per_week=None,
+        closes_at=NOW - timedelta(days=1),
+        visibility=ChallengeVisibility.INVITED,
+        terms=TermsChoice.OWN,
+    )
+
+    problems = draft_rules.problems_of_rules(broken, scoring(), SETS, NOW)
+
+    assert sorted(problems) == ["closes_at", "invited", "per_week", "terms_text"]
+    assert draft_rules.problems_of_rules(rules(), scoring(), SETS, NOW) == {}
+    for choice in (scoring(OwnScores.NOTHING), scoring(others=OthersRows.AT_CLOSE)):
+        assert (
+            "needs a closing date" in draft_rules.problems_of_rules(rules(), choice, SETS, NOW)["closes_at"]
+        )
+
+
+def test_sets_of_one_name_or_without_the_task_are_refused() -> None:
+    twice = (found("public", "test"), found("hidden", "test"))
+    mixed = (found("hidden", "test"), found("public", "val", "COCO", (1,)))
+
+    def problem(sets: tuple[FoundSet, ...], chosen: What) -> str:
+        check = Check(sets=tuple(each.key for each in sets))
+        return draft_rules.problems_of_check(check, chosen, sets).get("sets", "")
+
+    assert "two sets are called test" in problem(twice, what())
+    assert "do not mix" in problem(mixed, what())
+    assert "no annotation for action" in problem(SETS[:1], what("action"))
+    assert problem(SETS, what()) == ""
+    assert draft_rules.proposed_sets(SETS) == ("public-val", "hidden-test")
+
+
+def test_everything_is_said_in_plain_english() -> None:
+    chosen = SETS[1:]
+    closes = datetime(2027, 3, 31, 12, tzinfo=UTC)
+    closed = rules(
+        closes_at=closes, total=20, approves_teams=True, visibility=ChallengeVisibility.LINK, terms=TermsChoice.RESEARCH,
+        image_licence="CC-BY-4.0",
+    )  # fmt: skip
+
+    said = draft_rules.in_words(
+        what("detection", "segmentation"), scoring(OwnScores.MEAN, OthersRows.AT_CLOSE), closed, chosen
+    )
+
+    assert said == (
+        "Birds is a challenge in detection and segmentation, with one leaderboard for each task. Participants submit results for"
+        " test, whose annotation is hidden, and for val, whose annotation is public. The phase test opens"
+        " with the challenge and closes on 31 March 2027, 12:00 UTC. A team, and each person in it, may have 2 results in 7 days"
+        " and 20 results in 89 days scored for each task. While it is open, a team sees only the mean of its own results, in tenths"
+        " of a percent. Others see a result once the phase is over. Only people who have the link find the challenge, and a team is"
+        " scored once you have approved it. Participants accept your terms; the images are under CC-BY-4.0."
+    )
+    assert (
+        "There is no quota. Everybody can find the challenge, and any team is scored. There are no terms"
+        in (draft_rules.in_words(what(tracks=Tracks.TWO), scoring(), rules(per_week=None), SETS[1:2]))
+    )
+
+
+def test_the_page_says_no_more_of_hidden_annotation_than_how_many_images_it_has() -> None:
+    page = draft_rules.page_of(what(), scoring(), rules(annotation_licence="CC0-1.0"), SETS)
+
+    assert "| val | 30 | 50 |" in page
+    assert "| test | 30 | hidden |" in page
+    assert "Detection of 2 classes: heron, ibis." in page
+    assert "Annotations are under CC0-1.0." in page
+
+
+def test_terms_name_the_licences() -> None:
+    assert draft_rules.terms_of(rules(), "Birds") == ""
+    assert draft_rules.terms_of(rules(terms=TermsChoice.OWN, terms_text="Be fair."), "Birds") == "Be fair."
+    research = draft_rules.terms_of(rules(terms=TermsChoice.RESEARCH, image_licence="CC-BY-4.0"), "Birds")
+    assert "By taking part in Birds" in research
+    assert "images under CC-BY-4.0" in research
+
+
+def test_a_challenge_opens_once_everything_required_is_done() -> None:
+    done = Facts(
+        "birds", tuple(Step), True, (), True, False, True, organisers=1, sends_mail=False, mail_lacks="None"
+    )
+    contradicted = Facts("birds", tuple(Step), True, ("x",), True, False, True, organisers=2, sends_mail=True)
+    begun = Facts("birds", (Step.CHECK,), True, (), False, True, False, organisers=1, sends_mail=True)
+
+    assert draft_rules.can_open(draft_rules.checklist_of(done))
+    assert not draft_rules.can_open(draft_rules.checklist_of(contradicted))
+    left = [each for each in draft_rules.checklist_of(begun) if not each.is_done]
+    assert [each.address for each in left] == [
+        "/organise/new/birds/scoring",
+        "/organise/new/birds/page",
+        "/organise/new/birds/page",
+        "/organise/challenges/birds/organisers",
+    ]
+    assert left[1].text == "A worker is at it."
