@@ -45,11 +45,12 @@ class RulesView:
     terms_version: int | None
 
 
-def rules_of(phase: PhaseView, *, approves_teams: bool) -> tuple[Rule, ...]:
-    """Return what the settings of a phase mean for those who take part. approves_teams: of its challenge."""
+def rules_of(phase: PhaseView, *, approves_teams: bool, most_members: int | None = None) -> tuple[Rule, ...]:
+    """Return what the settings of a phase mean for those who take part. approves_teams, most_members: of its challenge."""
     rules = (
         Rule("Dates", _dates(phase)),
         Rule("Who may submit", _admission(phase, approves_teams=approves_teams)),
+        Rule("Teams", _teams(most_members)),
         Rule("Results of a method", _results(phase)),
         Rule("Quota", _quota(phase)),
         Rule("What is shown of a score", _visibility(phase)),
@@ -85,6 +86,10 @@ def _admission(phase: PhaseView, *, approves_teams: bool) -> tuple[str, ...]:
         return ()
     approval = "A team may upload at once, and is scored as soon as the organisers have approved it."
     return ("Confirm your e-mail address first.", *([approval] if approves_teams else []))
+
+
+def _teams(most_members: int | None) -> tuple[str, ...]:
+    return (f"A team has at most {plural(most_members, 'member')}.",) if most_members else ()
 
 
 def _results(phase: PhaseView) -> tuple[str, ...]:
@@ -171,7 +176,11 @@ def _rules_view(platform: Platform, session: Session, code: str) -> RulesView:
         tuple(
             PhaseRules(
                 each,
-                rules_of(each, approves_teams=challenge.approves_teams),
+                rules_of(
+                    each,
+                    approves_teams=challenge.approves_teams,
+                    most_members=challenge.most_members,
+                ),
                 largest_archive(each, platform.settings.max_upload),
                 description_of(platform.descriptions, each.description_key).limits,
             )

@@ -610,6 +610,14 @@ class InTeam(Refusal):
     title = "In a team already"
 
 
+class TeamFull(Refusal):
+    """The organisers limit how many members a team has; those it had before stay."""
+
+    code = "team-full"
+    status = 409
+    title = "Team is full"
+
+
 class LastOwner(Refusal):
     """A team with several members needs an owner. Make another member an owner first."""
 

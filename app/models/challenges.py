@@ -64,6 +64,7 @@ class Challenge(Base):
     title: Mapped[str]
     dataset: Mapped[str]  # the kit's folder: results/<dataset>/Main
     approves_teams: Mapped[bool] = mapped_column(default=False)  # whether held-out phases require approval
+    most_members: Mapped[int | None]  # of a team; None: any number
     # characters that the description of a public method needs
     shortest_description: Mapped[int] = mapped_column(default=500, server_default=text("500"))
     created_at: Mapped[datetime] = now_column()

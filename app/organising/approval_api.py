@@ -31,7 +31,7 @@ def team(platform: ThePlatform, actor: CurrentActor, team_id: int) -> TeamSheet:
 
 @router.put("/challenges/{challenge}/approvals", status_code=204)
 def set_rule(platform: ThePlatform, actor: CurrentActor, challenge: str, rule: ApprovalRule) -> None:
-    """Set whether only approved teams are scored on held-out annotation; existing teams count as approved."""
+    """Set whether only approved teams are scored on held-out annotation, and how many members a team may have."""
     approvals.set_approval_rule(platform, actor, challenge, rule)
 
 

@@ -44,10 +44,21 @@ def team(request: Request, platform: ThePlatform, actor: CurrentActor, team_id: 
 
 @router.post("/challenges/{challenge}/approvals")
 def set_rule(
-    platform: ThePlatform, actor: CurrentActor, challenge: str, approves_teams: TextField = ""
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    approves_teams: TextField = "",
+    most_members: TextField = "",
 ) -> Response:
-    """Turn approvals on or off."""
-    approvals.set_approval_rule(platform, actor, challenge, ApprovalRule(approves_teams=bool(approves_teams)))
+    """Turn approvals on or off, and limit the size of teams."""
+    form = {"approves_teams": bool(approves_teams), "most_members": most_members}
+    try:
+        rule = ApprovalRule.model_validate(form)
+    except ValidationError as error:
+        raise MalformedError(
+            "A team has from 1 to 1,000 members; leave the field empty for any number"
+        ) from error
+    approvals.set_approval_rule(platform, actor, challenge, rule)
     return _to(challenge)
 
 

@@ -24,6 +24,7 @@ from app.people.teams import record
 from app.platform import Platform
 from app.submissions import quotas
 from app.submissions.quotas import QuotaLine, SlotView
+from app.web.forms import OrBlank
 
 LARGEST_ID = 2**63 - 1
 Reason = Annotated[str, Field(min_length=1, max_length=1000, description="shown to the team")]
@@ -48,12 +49,16 @@ class TeamSearch(BaseModel):
     after: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the previous page")] = None
 
 
+MostMembers = Annotated[int, Field(ge=1, le=1000, description="of a team; null: any number")]
+
+
 class ApprovalRule(BaseModel):
-    """Whether only approved teams are scored on the challenge's held-out annotation."""
+    """Whether only approved teams are scored on the challenge's held-out annotation, and how large teams may be."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    approves_teams: bool
+    approves_teams: bool = False
+    most_members: OrBlank[MostMembers] = None
 
 
 class TeamRefusal(BaseModel):
@@ -96,6 +101,7 @@ class TeamList:
     challenge: str
     challenge_title: str
     approves_teams: bool
+    most_members: int | None
     waiting: int  # teams waiting for an organiser's decision
     teams: tuple[TeamRow, ...]
     next: int | None
@@ -237,6 +243,7 @@ def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) 
             challenge=found.code,
             challenge_title=found.title,
             approves_teams=found.approves_teams,
+            most_members=found.most_members,
             waiting=count_waiting(session, found.id),
             teams=tuple(rows[:PAGE]),
             next=rows[PAGE - 1].id if len(rows) > PAGE else None,
@@ -245,14 +252,14 @@ def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) 
 
 
 def set_approval_rule(platform: Platform, actor: Actor, challenge: str, rule: ApprovalRule) -> None:
-    """Turn approvals in a challenge on or off; existing teams count as approved.
+    """Turn approvals in a challenge on or off, and limit the size of teams. Existing teams count as approved and keep their members.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
         found = read_challenge(session, actor, challenge, Action.ORGANISE)
-        before = {"approves_teams": found.approves_teams}
-        found.approves_teams = rule.approves_teams
+        before = {"approves_teams": found.approves_teams, "most_members": found.most_members}
+        found.approves_teams, found.most_members = rule.approves_teams, rule.most_members
         audit.record(
             session,
             actor.user_id,

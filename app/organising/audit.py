@@ -30,6 +30,7 @@ from app.models import (
 )
 from app.organising.submissions import read_challenge
 from app.platform import Platform
+from app.web.formats import plural
 from app.web.forms import OrBlank
 from app.web.tables import Cell, csv_of
 
@@ -254,7 +255,7 @@ def sentence(record: Record, names: Mapping[str, str]) -> str:
         "changes": "; ".join(f"{_field(name)} from {old} to {new}" for name, (old, new) in changes.items())
         or "nothing that is shown",
         "old_role": said(before.get("role")),
-        "asked": _asked(after),
+        "asked": _asked(before, after),
         "granted": _granted(record, subject),
         "linked": _linked(record, subject),
         "slots": _slots(after),
@@ -291,7 +292,12 @@ def _field(name: str) -> str:
     return name.removesuffix("_at").replace("_", " ")
 
 
-def _asked(after: Mapping[str, Any]) -> str:
+def _asked(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    if before.get("most_members") != after.get("most_members"):
+        most = after.get("most_members")
+        return (
+            f"limited teams to {plural(most, 'member')}" if most else "let teams have any number of members"
+        )
     return (
         "asked for approval of teams"
         if after.get("approves_teams")

@@ -166,6 +166,7 @@ class RulesChoice(BaseModel):
     per_week: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
     total: OrBlank[Annotated[int, Field(ge=1, le=100_000)]] = None
     approves_teams: bool = False
+    most_members: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
     visibility: ChallengeVisibility = ChallengeVisibility.LISTED
     invited: Annotated[str, Field(max_length=20_000)] = ""
     image_licence: Licence = ""
@@ -460,10 +461,11 @@ def _shown(choice: ScoringChoice) -> Iterator[str]:
 
 
 def _admitted(rules: RulesChoice) -> str:
+    size = f" of at most {plural(rules.most_members, 'member')}" if rules.most_members else ""
     return (
-        ", and a team is scored once you have approved it"
+        f", and a team{size} is scored once you have approved it"
         if rules.approves_teams
-        else ", and any team is scored"
+        else f", and any team{size} is scored"
     )
 
 

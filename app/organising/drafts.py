@@ -442,10 +442,8 @@ def _add(
 def _copy_texts(session: Session, source: Challenge, challenge: Challenge, actor: Actor) -> None:
     """Copy what people read of a challenge, and its questions about methods, but no data, people or results."""
     texts.copy(session, source.id, challenge.id, actor.user_id)
-    challenge.approves_teams, challenge.shortest_description = (
-        source.approves_teams,
-        source.shortest_description,
-    )
+    challenge.approves_teams, challenge.most_members = source.approves_teams, source.most_members
+    challenge.shortest_description = source.shortest_description
     for each in session.scalars(
         select(Question).where(Question.challenge_id == source.id).order_by(Question.id)
     ):
@@ -504,6 +502,7 @@ def exported(platform: Platform, actor: Actor, code: str) -> dict[str, Any]:
             "texts": {name: getattr(sheet, name) for name in texts.FIELDS},
             "terms": current.text if current else "",
             "approves_teams": challenge.approves_teams,
+            "most_members": challenge.most_members,
         }
 
 
@@ -591,7 +590,7 @@ def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) 
         if problems:
             raise StepError(problems)
         _save(row, Step.RULES, rules)
-        challenge.approves_teams = rules.approves_teams
+        challenge.approves_teams, challenge.most_members = rules.approves_teams, rules.most_members
         title = challenge.title
     terms.set_terms(platform, actor, code, NewTerms(text=draft_rules.terms_of(rules, title)))
     if isinstance(invitations, NewInvitations):

@@ -215,7 +215,9 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
 def _refusals(session: Session, team: Team, present: Membership | None) -> list[Refusal]:
     standing = teams.team_status(session, team.id)
     assert standing is not None
-    return list(joining_refusals(team.id, standing, present))
+    most = session.scalar(select(Challenge.most_members).where(Challenge.id == team.challenge_id))
+    is_full = most is not None and teams.count_members(session, team.id) >= most
+    return list(joining_refusals(team.id, standing, present, most if is_full else None))
 
 
 def accept(platform: Platform, actor: Actor, token: str) -> int:

@@ -37,6 +37,7 @@ from app.core.errors import (
     NotFoundError,
     Refusal,
     RefusedError,
+    TeamFull,
     TeamNotApproved,
     TeamSuspended,
     raise_if_refused,
@@ -168,13 +169,18 @@ def scoring_refusals(team: TeamStatus | None, *, is_held_out: bool) -> Iterator[
     yield TeamNotApproved(message)
 
 
-def joining_refusals(team_id: int, team: TeamStatus, present: Membership | None) -> Iterator[Refusal]:
+def joining_refusals(
+    team_id: int, team: TeamStatus, present: Membership | None, full_at: int | None = None
+) -> Iterator[Refusal]:
     """Yield every reason why a person may not join this team; `present` is their team in the challenge.
 
-    A person who is alone in a team leaves it by joining another.
+    A person who is alone in a team leaves it by joining another. full_at: how many members a team may have, if this
+    team has reached that.
     """
     if team.is_suspended:
         yield _suspended(team)
+    if full_at is not None and (present is None or present.team_id != team_id):
+        yield TeamFull(f"the team {team.name} is full: the organisers allow at most {full_at} in a team")
     if present is None:
         return
     if present.team_id == team_id:

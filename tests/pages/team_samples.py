@@ -64,6 +64,7 @@ TEAMS = TeamList(
     "VOC2007",
     EVIL,
     approves_teams=True,
+    most_members=5,
     waiting=1,
     teams=(
         ROW,

@@ -42,6 +42,27 @@ def test_new_teams_wait_until_an_organiser_approves_or_refuses_them(
     organiser.call("POST", f"/organise/teams/{elm}/approve", 204)
 
 
+def test_organisers_limit_how_many_members_a_team_has(
+    people: Iterator[Person], challenge: str, platform: Platform
+) -> None:
+    organiser, ada, bob, eve = (next(people) for _ in range(4))
+    organise(platform, organiser, challenge)
+    rule, listed = f"/organise/challenges/{challenge}/approvals", f"/organise/challenges/{challenge}/teams"
+    team = ada.team(challenge, "Oak")
+    link = ada.invite(team, uses=2)
+    assert organiser.send(rule, most_members="2") == (303, listed)
+    assert "A team has at most 2 members." in organiser.page(listed)
+    for wrong in ("0", "two", "1001"):
+        assert organiser.send(rule, most_members=wrong)[0] == 422
+
+    bob.accept(link)
+
+    assert eve.refused("POST", "/invitations/accept", token=link) == (409, "team-full")
+    assert "the organisers allow at most 2 in a team" in eve.page(f"/invitations/{link}")
+    assert organiser.send(rule) == (303, listed)
+    eve.accept(link)
+
+
 def test_only_organisers_of_the_challenge_can_decide(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:

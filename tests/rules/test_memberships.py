@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.errors import InTeam, LastOwner, TeamNotApproved, TeamSuspended
+from app.core.errors import InTeam, LastOwner, TeamFull, TeamNotApproved, TeamSuspended
 from app.models import Approval
 from app.people.teams import (
     Membership,
@@ -72,6 +72,13 @@ def test_only_a_sole_member_may_join_another_team_without_leaving_first() -> Non
     assert (refusal.code, "leave it first" in refusal.message) == (InTeam.code, True)
     [again] = joining_refusals(1, OAK, ALONE)
     assert again.message == "you are already in the team Oak"
+
+
+def test_a_full_team_cannot_be_joined() -> None:
+    [refusal] = joining_refusals(2, OAK, ALONE, full_at=3)
+    assert (refusal.code, "at most 3" in refusal.message) == (TeamFull.code, True)
+    [again] = joining_refusals(1, OAK, ALONE, full_at=3)
+    assert again.code == InTeam.code
 
 
 def test_a_suspended_team_can_be_neither_joined_nor_left() -> None:

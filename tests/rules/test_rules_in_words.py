@@ -20,9 +20,13 @@ HELD_OUT = replace(
 )
 
 
-def sentences(phase: Any = HELD_OUT, *, approves_teams: bool = False) -> set[str]:
+def sentences(
+    phase: Any = HELD_OUT, *, approves_teams: bool = False, most_members: int | None = None
+) -> set[str]:
     return {
-        sentence for rule in rules_of(phase, approves_teams=approves_teams) for sentence in rule.sentences
+        sentence
+        for rule in rules_of(phase, approves_teams=approves_teams, most_members=most_members)
+        for sentence in rule.sentences
     }
 
 
@@ -96,6 +100,12 @@ def test_each_setting_of_a_phase_changes_its_sentence(setting: dict[str, Any], s
 
     assert sentence in after
     assert sentence not in before
+
+
+def test_a_limit_of_members_is_said_where_there_is_one() -> None:
+    limit = "A team has at most 3 members."
+    assert limit in sentences(most_members=3)
+    assert not any("members" in each for each in sentences())
 
 
 def test_a_challenge_that_approves_teams_says_so_where_annotation_is_hidden() -> None:
