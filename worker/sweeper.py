@@ -38,6 +38,7 @@ log = structlog.get_logger()
 
 HEARTBEAT = 15.0  # seconds between heartbeats of a worker
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+# every sweep calls each; what is due once an hour or a day asks `heartbeats.start_if_due` first
 STEPS = (
     handlers.recover_lost_jobs,
     rescoring.activate_complete,

@@ -335,7 +335,7 @@ def _finish(session: Session, job: Job, run: Run) -> None:
     recording.record_result(session, run.result_id, run.id)
 
 
-def _mark_queued(session: Session, job: Job) -> None:
+def _note_retry(session: Session, job: Job) -> None:
     """Queue the run again, and note why for organisers; the job, which counts retries, is deleted when it is done."""
     if job.run_id is not None:
         run = lock_run(session, job.run_id)
@@ -380,4 +380,4 @@ def _fail(session: Session, job: Job) -> None:
         _finish(session, job, run)
 
 
-HANDLER = Handler(_work, failures=None, on_claim=mark_running, on_retry=_mark_queued, on_give_up=_fail)
+HANDLER = Handler(_work, failures=None, on_claim=mark_running, on_retry=_note_retry, on_give_up=_fail)
