@@ -6,9 +6,10 @@ const DELAYS = [0, 1000, 2000, 4000, 8000, 16000, 20000, 20000]; // milliseconds
 const HIDDEN = /(^|\/)(\.[^/]*|__MACOSX|Thumbs\.db|desktop\.ini)(\/|$)/; // files of operating systems
 const zones = document.getElementById("data-set");
 const largest = Number(zones.dataset.most);
+const unsent = new Set(); // zones whose choice has not arrived as a whole; loading the page again would lose it
 
 function size(bytes) {
-  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
 function problemOf(error) {
@@ -45,6 +46,7 @@ function prepare(zone) {
       content = null;
     } else if (content) say(`${content.name}, ${size(content.size)}`);
     button.disabled = !content;
+    unsent[content ? "add" : "delete"](zone);
   };
 
   zone.querySelectorAll("input").forEach((input) => input.addEventListener("change", () => choose(input.files)));
@@ -77,7 +79,12 @@ function prepare(zone) {
         say(problemOf(error));
         button.disabled = false;
       },
-      onSuccess: () => location.reload(),
+      onSuccess: () => {
+        unsent.delete(zone);
+        bar.hidden = true;
+        say(`${content.name} has arrived.`);
+        if (!unsent.size) location.reload();
+      },
     });
     const [previous] = await upload.findPreviousUploads();
     if (previous) upload.resumeFromPreviousUpload(previous);

@@ -131,6 +131,13 @@ def tasks_of(phase: PhaseView) -> dict[int, str]:
     return {each.number: each.task for each in scoring.competitions(phase.dataset)}
 
 
+def chosen_tasks(phase: PhaseView) -> tuple[str, ...]:
+    """Return the tasks of a phase without those that its organisers left out."""
+    return tuple(
+        dict.fromkeys(task for number, task in tasks_of(phase).items() if number not in phase.left_out)
+    )
+
+
 def quotas_of_new_phase(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[Quota, ...]:
     """Return the quotas of a new phase. A held-out one always has some, because every score reveals something.
 

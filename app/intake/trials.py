@@ -54,14 +54,16 @@ class TrialsView:
 
 
 def trials_of(platform: Platform, actor: Actor, phase_id: int) -> TrialsView:
-    """Return the trial results of a phase for its organisers. Raises NotFoundError."""
+    """Return the trial results of a phase for its organisers, of the tasks that it offers. Raises NotFoundError."""
     with platform.snapshot() as session:
         phase = organised_phase(session, actor, phase_id)
         truth = challenges.newest_truth(session, phase_id)
         row = session.get(Trial, truth.id) if truth else None
         if truth is None or row is None:
             return TrialsView(phase, truth.version if truth else None)
-        tasks = tuple(from_plain(TriedTask, each) for each in row.scores)
+        chosen = challenges.chosen_tasks(phase)
+        tried = (from_plain(TriedTask, each) for each in row.scores)
+        tasks = tuple(each for each in tried if each.task in chosen)
         is_waiting = row.finished_at is None
         return TrialsView(phase, truth.version, is_waiting, row.message, tasks, row.finished_at)
 

@@ -49,8 +49,11 @@ def run_installation(console: Console, *, once: bool) -> int:
             interrupted_by_signals(),
             _installation(settings, report) as platform,
         ):
+            setup = _setup_link(platform)
+            if setup:  # the sample takes minutes on a slow machine, and nobody has to wait for it
+                report(f"set up this server: {setup}  (works once)")
             fill_sample(platform, console)
-            _report_addresses(platform, report, time.monotonic() - started)
+            _report_addresses(platform, report, time.monotonic() - started, setup)
             if once:
                 report("the sample boards are complete")
             else:
@@ -143,7 +146,14 @@ def _has_worker(http: httpx2.Client) -> bool:
         return False
 
 
-def _report_addresses(platform: Platform, report: Report, seconds: float) -> None:
+def _setup_link(platform: Platform) -> str | None:
+    """Return the link with which the first admin sets up this server; None if there is an admin already."""
+    code = roles.create_setup_code(platform)
+    return f"{platform.settings.address}/setup?code={code}" if code else None
+
+
+def _report_addresses(platform: Platform, report: Report, seconds: float, setup: str | None) -> None:
+    """Report where everything is; setup: the link that sets up this server, unless it is void."""
     address = platform.settings.address
     report("")
     report(f"ready in {seconds:.0f} s")
@@ -154,5 +164,5 @@ def _report_addresses(platform: Platform, report: Report, seconds: float) -> Non
         report(
             f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, CHALLENGE)}  (works once)"
         )
-    if (code := roles.create_setup_code(platform)) is not None:
-        report(f"  set up        {address}/setup?code={code}  (works once)")
+    if setup:
+        report(f"  set up        {setup}  (works once)")

@@ -130,7 +130,7 @@ def _sheet(row: Site) -> SiteSheet:
 
 
 def _stored(session: Session) -> Site:
-    """Return the row of the site, new if there is none, locked until the end of the transaction."""
+    """Return the row of the site, which is new and not yet stored if there is none, locked until the end of the transaction."""
     session.execute(select(func.pg_advisory_xact_lock(int.from_bytes(b"site"))))
     row = session.get(Site, 1)
     if row is None:
@@ -148,7 +148,6 @@ def _stored(session: Session) -> Site:
             privacy="",
             logo_digest="",
         )
-        session.add(row)
     return row
 
 
@@ -199,6 +198,7 @@ def _record(
     before: dict[str, object],
     after: dict[str, object],
 ) -> None:
+    session.add(row)
     row.version += 1
     row.changed_at, row.changed_by = func.clock_timestamp(), actor.user_id
     details = {"changed": changed, "version": row.version}

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 import scoring
 from app.challenges.rules import date_in_words
+from app.challenges.terms import SHORTEST
 from app.core.names import Visible, folded
 from app.intake.applying import OTHER_PROTOCOL, Application
 from app.intake.importing import check_name
@@ -321,6 +322,8 @@ def problems_of_rules(
         problems["invited"] = "name at least one address or domain; codes can be made later under Visibility"
     if rules.terms is TermsChoice.OWN and not rules.terms_text:
         problems["terms_text"] = "write the terms, or choose others"
+    elif rules.terms is TermsChoice.OWN and len(rules.terms_text.strip()) < SHORTEST:
+        problems["terms_text"] = f"must have at least {SHORTEST} characters"
     return problems
 
 

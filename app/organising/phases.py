@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, news
-from app.challenges.challenges import PhaseState, PhaseView, description_of, find_phase, is_over, tasks_of
+from app.challenges.challenges import PhaseState, PhaseView, chosen_tasks, description_of, find_phase, is_over
 from app.challenges.disclosure import public_visibility
 from app.core import audit
 from app.core.access import Actor
@@ -296,7 +296,7 @@ def phase_rules(platform: Platform, actor: Actor, phase_id: int, before: int | N
             has_results=has_results(session, phase_id),
             slots=slots.rows,
             teams=teams,
-            tasks=tuple(dict.fromkeys(tasks_of(phase).values())),
+            tasks=chosen_tasks(phase),
             more_slots=slots.next,
             more_teams=quotas.count_teams(session, phase.challenge_id) - len(teams),
         )

@@ -436,7 +436,7 @@ def table(platform: Platform, actor: Actor, code: str, query: TableQuery) -> Tab
         numbers = competitions_of_task(challenge.dataset, query.task)
         statement = statement_of(challenge.id, query, numbers, query.cursor, PAGE + 1)
         rows = load_rows(session, actor, phases, statement)
-    tasks = dict.fromkeys(each.task for each in scoring.competitions(challenge.dataset))
+    tasks = dict.fromkeys(task for each in phases.values() for task in challenges.chosen_tasks(each))
     return Table(
         challenge=challenge.code,
         challenge_title=challenge.title,

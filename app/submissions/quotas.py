@@ -12,7 +12,13 @@ from sqlalchemy import ColumnElement, and_, false, func, or_, select, true, unio
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView, find_phase, offered_competitions, tasks_of
+from app.challenges.challenges import (
+    PhaseView,
+    chosen_tasks,
+    find_phase,
+    offered_competitions,
+    tasks_of,
+)
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, MalformedError, NotFoundError, QuotaUsed, Refusal
@@ -455,8 +461,8 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
             raise MalformedError(f"team: {phase.challenge} has no team {wanted.team!r}")
         if wanted.expires_at is not None and wanted.expires_at <= challenges.now(session):
             raise MalformedError("expires_at: this is in the past")
-        if wanted.task not in tasks_of(phase).values():
-            raise MalformedError(f"task: {phase.challenge} has no task {wanted.task!r}")
+        if wanted.task not in chosen_tasks(phase):
+            raise MalformedError(f"task: {phase.image_set} has no task {wanted.task!r}")
         for _ in range(wanted.number):
             slot = ExtraSlot(phase_id=phase.id, team_id=team_id, granted_by=actor.user_id)
             slot.task, slot.reason, slot.expires_at = wanted.task, wanted.reason, wanted.expires_at

@@ -13,12 +13,15 @@ from app.models import Disclosure, Quota
 from app.organising import roles
 from app.web.dependencies import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
+from tests.pages.data_sets import kit, zipped
 from tests.people import confirm_address
 from tests.second_factors import give_second_factor
 from tests.system.installations import Client, Installation, installation
 from tests.system.process_trees import stopped, tree_of
-from tests.system.servers import OwnServers
+from tests.system.servers import OwnServers, eventually
 
+DRAFT = "draft"
+READING = 120  # seconds that a worker may take to read annotation
 IMAGES = 24
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 ROWS = {("test", 3): 3, ("val", 3): 1, ("val", 5): 1}  # baselines on a board
@@ -44,10 +47,39 @@ class Site:
         return int(self.participant.http.get("/api/v1/teams").json()[0]["id"])
 
     def address_of(self, path: str) -> str:
-        """A path with the numbers of this site in place of `{test3}`, `{valid}`, `{team}` and `{compared}`. Raises KeyError without."""
+        """A path with the numbers of this site in place of `{test3}`, `{valid}`, `{team}`, `{compared}` and `{draft}`. Raises KeyError without."""
         scored = {f"{image_set}{number}": one for (image_set, number), one in self.scored.items()}
         of_team = {"team": self.team, "compared": self.compared} if self.scored else {}
-        return path.format(**scored, **self.uploads, **of_team)
+        drafted = {"draft": self.draft} if "{draft}" in path else {}
+        return path.format(**scored, **self.uploads, **of_team, **drafted)
+
+    @property
+    def draft(self) -> str:
+        """A draft of the organiser whose annotation was read and whose steps but the last are saved."""
+        http, here = self.organiser.http, f"/organise/new/{DRAFT}"
+        if http.get(here).headers.get("location") == f"{here}/page":  # the first step that is not done
+            return DRAFT
+        what = {"title": "A draft", "code": DRAFT, "template": "voc", "tasks": "detection", "tracks": "one"}
+        http.post("/organise/new", data=what)
+        [intake] = http.get(f"/api/v1/organise/challenges/{DRAFT}/data-sets").json()["intakes"]
+        address = f"/api/v1/organise/data-sets/{intake['id']}"
+        assert http.put(f"{address}/files/hidden/test.zip", content=zipped(kit("test"))).status_code == 201
+        http.post(f"{here}/data")
+        assert eventually(lambda: http.get(address).json()["state"] == "read", READING)
+        checked = http.post(f"{here}/check", data={"sets": "hidden-0"})
+        assert checked.status_code == 303, checked.text
+        scored = http.post(f"{here}/scoring", data={"protocol": "voc2012", "own": "all", "others": "live"})
+        assert scored.status_code == 303, scored.text
+        rules = {
+            "per_week": "2",
+            "total": "30",
+            "visibility": "invited",
+            "invited": "@example.org",
+            "terms": "own",
+        }
+        saved = http.post(f"{here}/rules", data={**rules, "terms_text": "Be fair to all others."})
+        assert saved.status_code == 303, saved.text
+        return DRAFT
 
     @property
     def compared(self) -> str:

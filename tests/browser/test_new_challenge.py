@@ -222,6 +222,27 @@ def open_it(page: Page) -> None:
     expect(page.get_by_role("heading", name="Before it opens")).to_have_count(0)
 
 
+def test_files_that_are_sent_side_by_side_all_arrive(visit: Visit) -> None:
+    page = visit("organiser")
+    page.goto("/organise/new")
+    page.get_by_label("Title", exact=True).fill("Side by side")
+    page.get_by_label("Address", exact=True).fill("beside")
+    page.get_by_role("checkbox", name=re.compile("^Detection ")).check()
+    page.get_by_role("button", name="Save the draft and go on").click()
+    zones = {role: page.locator(f"[data-role={role}]") for role in ("images", "public", "hidden")}
+    for role, zone in zones.items():
+        payload = FilePayload(name=f"{role}.zip", mimeType="application/zip", buffer=zipped({"a": b"a"}))
+        zone.locator("input").first.set_input_files(payload)
+
+    zones["images"].get_by_role("button", name="Send").click()
+    expect(zones["images"].get_by_text("images.zip has arrived.")).to_be_visible()
+    zones["public"].get_by_role("button", name="Send").click()
+    zones["hidden"].get_by_role("button", name="Send").click()
+
+    for role in zones:
+        expect(page.get_by_role("row").filter(has_text=f"{role}.zip")).to_contain_text("all of it")
+
+
 def test_a_draft_that_nobody_needs_is_deleted(visit: Visit) -> None:
     page = visit("organiser")
     page.goto("/organise/new")

@@ -131,6 +131,11 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
     }
     assert [str(each) for each in phases["test"].quotas] == ["2 in 7 days", "30 in 365 days"]
     assert (boards, phases["val"].quotas) == ([4], ())
+    rules = place.page(f"/organise/phases/{phases['test'].id}")
+    assert "Task detection Slots" in rules
+    trials = place.page(f"/organise/phases/{phases['test'].id}/trials")
+    assert ("Detection, average precision" in trials, "Classification" in trials) == (True, False)
+    assert "Task all detection State" in place.page(f"/organise/challenges/{code}/submissions")
     assert "research and teaching" in terms
     assert "lacks" not in place.page(f"/organise/challenges/{code}")
     assert place.organiser.get(f"{NEW}/{code}/rules").headers["location"] == f"/organise/challenges/{code}"

@@ -62,6 +62,7 @@ def test_an_empty_server_leads_whoever_holds_the_code_to_a_working_site(
     kept_out = ash.get("/setup/server", headers={"Accept": "text/html"})
     codes = enrol(ash)
     server = ash.get("/setup/server").text
+    as_proposed = ash.post("/setup/server", data={"name": "Heldout", "tagline": "", "contact": ""})
     saved = ash.post("/setup/server", data={"name": "Oaks", "tagline": "Trees alone", "contact": "no"})
     again = ash.post("/setup/server", data={"name": "Oaks", "tagline": "Trees alone", "contact": ""})
 
@@ -75,6 +76,7 @@ def test_an_empty_server_leads_whoever_holds_the_code_to_a_working_site(
     assert 'href="/setup/server"' in codes
     assert "HELDOUT_SMTP_HOST" in server
     assert "No worker is alive" in server
+    assert (as_proposed.status_code, as_proposed.headers["location"]) == (303, "/setup/done")
     assert (saved.status_code, again.status_code, again.headers["location"]) == (422, 303, "/setup/done")
     assert "Create a challenge" in ash.get("/setup/done").text
     assert "Trees alone" in browser().get("/").text

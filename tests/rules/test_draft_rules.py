@@ -151,6 +151,8 @@ def test_all_problems_of_the_rules_are_told_at_once() -> None:
 
     assert sorted(problems) == ["closes_at", "invited", "per_week", "terms_text"]
     assert draft_rules.problems_of_rules(rules(), scoring(), SETS, NOW) == {}
+    short = rules(terms=TermsChoice.OWN, terms_text="Be fair.")
+    assert "at least 20" in draft_rules.problems_of_rules(short, scoring(), SETS, NOW)["terms_text"]
     for choice in (scoring(OwnScores.NOTHING), scoring(others=OthersRows.AT_CLOSE)):
         assert (
             "needs a closing date" in draft_rules.problems_of_rules(rules(), choice, SETS, NOW)["closes_at"]
