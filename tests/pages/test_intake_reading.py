@@ -346,11 +346,12 @@ MISTAKES = [
 
 
 OF_HIDDEN = "this breaks a rule of its format"  # what is said of a problem that nobody has thought of
+Told = tuple[str, str | None, int | None, str | None, str]  # code, file, line, place, words of the message
 IN_PICTURES = {
     "a.jpg": b"GIF89a", "b.jpg": jpeg(), "b.png": b"\x89PNG\r\n\x1a\nbroken", "two/b.jpg": jpeg(), "c.txt": b"x",
     "one.jpg": jpeg(rotated=True), "two.jpg": jpeg(8, 8), "big.png": data_sets.bomb(), "i.jpg": jpeg(9, 9),
 }  # fmt: skip
-TOLD_OF_PICTURES = (
+TOLD_OF_PICTURES: tuple[Told, ...] = (
     ("bad-picture", "a.jpg", None, None, "expected a JPEG or PNG image, found a GIF"),
     ("bad-picture", "b.png", None, None, "this picture cannot be read"),
     ("duplicate-picture", "two/b.jpg", None, None, "two pictures have this name"),
@@ -386,7 +387,7 @@ def coco_with_mistakes() -> bytes:
     )
 
 
-TOLD_OF_COCO = (
+TOLD_OF_COCO: tuple[Told, ...] = (
     ("bad-bbox", "f.json", None, "annotations[3], id 1000", "expected four numbers"),
     ("unknown-category", "f.json", None, "annotations[4], id 1001", "'category_id' is 77"),
     ("unknown-image", "f.json", None, "annotations[5], id 1002", "'image_id' is 99"),
@@ -449,7 +450,7 @@ def kit_with_mistakes() -> bytes:
 
 
 KIT = "VOC2012/"
-TOLD_OF_KIT = (
+TOLD_OF_KIT: tuple[Told, ...] = (
     ("annotation", f"{KIT}Annotations/a.xml", None, None, "the image's size has no <height>"),
     ("annotation", f"{KIT}Annotations/b.xml", 3, None, "this is not plain XML"),
     ("no-file", f"{KIT}Annotations/c.xml", None, None, "this file cannot be read"),
@@ -474,7 +475,7 @@ TOLD_OF_KIT = (
 
 @pytest.mark.parametrize("hidden", ["coco", "kit"])
 def test_fifty_mistakes_of_a_data_set_are_all_told_at_once(place: Place, hidden: str) -> None:
-    told_of = {"coco": TOLD_OF_COCO, "kit": TOLD_OF_KIT}
+    told_of: dict[str, tuple[Told, ...]] = {"coco": TOLD_OF_COCO, "kit": TOLD_OF_KIT}
     public = "kit" if hidden == "coco" else "coco"
     names = {"coco": ("f.json", coco_with_mistakes()), "kit": ("kit.zip", kit_with_mistakes())}
     images = ("images", "p.zip", zipped(IN_PICTURES))
@@ -491,17 +492,18 @@ def test_fifty_mistakes_of_a_data_set_are_all_told_at_once(place: Place, hidden:
         messages.setdefault(where, []).append(each["message"])
     assert len(TOLD_OF_PICTURES) + sum(map(len, told_of.values())) >= 50
     coco_set = {"public": "val", "hidden": "test"}["hidden" if hidden == "coco" else "public"]
-    untold: list[tuple[tuple[object, ...], list[str]]] = []
-    for *where, words in (*TOLD_OF_PICTURES, *told_of[public]):
-        code, file, line, at = where
+    untold: list[object] = []
+    for code, file, line, at, words in (*TOLD_OF_PICTURES, *told_of[public]):
         of_object = at is not None and at.startswith(
             "object"
         )  # which the sentence about public annotation says
         said = messages.get((code, file, line, None if of_object else at), [])
-        untold += [] if any(words.format(coco=coco_set) in each for each in said) else [(tuple(where), said)]
+        if not any(words.format(coco=coco_set) in each for each in said):
+            untold.append((code, file, line, at, said))
     for code, file, line, at, _ in told_of[hidden]:
-        where = (code, file, line, at and at.removesuffix(", id SECRET"))
-        untold += [] if where in messages else [(where, [])]
+        spot = (code, file, line, at and at.removesuffix(", id SECRET"))
+        if spot not in messages:
+            untold.append(spot)
     assert untold == []
     assert not any(each["message"] == OF_HIDDEN for each in found)
     quoted = json.dumps(
