@@ -17,6 +17,7 @@ from app.intake.findings import add_findings, convention_of, read_phase_pictures
 from app.intake.layouts import (
     CLASS_FOLDERS,
     AnnotatedSet,
+    ListedImages,
     Reading,
     check_pictures,
     layout_of,
@@ -45,6 +46,9 @@ DRAWN: Final = "drawn"  # pack of pictures with their annotation
 OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the challenge has already
 
 _PLACE: Final = re.compile(r"(?P<place>\w+\[\d+\])(?: \((?:id (?P<id>-?\w{1,40}))?[^)]*\))?: ")
+_WHOLE_ID: Final = re.compile(r", id -?\d+$", re.ASCII)
+# which object a problem of an annotation file is about; nothing that stands in the file comes before it in the message
+_OBJECT: Final = re.compile(r"(?:the box of |expected a number in <\w+> of )?((?:part \d+ of )?object \d+)\b")
 # what is said of hidden annotation, by the code of the problem
 RULES: Final[Mapping[str, str]] = {
     "annotation": "this annotation file is invalid: a field is missing, or a number or a box is invalid",
@@ -136,6 +140,7 @@ def _inspected(
     (folder / CHOSEN).mkdir()
     unpacked = unpack(files, folder, dataset, limits, progress)
     sets: dict[str, list[AnnotatedSet]] = {}
+    invalid: dict[str, list[ListedImages]] = {}
     found_layouts: dict[str, str | None] = {}
     for role in (PUBLIC, HIDDEN):
         progress.note(f"reading the {role} annotation", 0)
@@ -146,7 +151,8 @@ def _inspected(
         except SubmissionError as error:
             reading.problems.extend(error.problems)
             sets[role] = []
-    check_pictures(unpacked, sets)
+        invalid[role] = reading.invalid
+    check_pictures(unpacked, sets, invalid)
     progress.note("looking for what may not be meant", 0)
     add_findings(unpacked, sets, read_phase_pictures(folder / OF_PHASES))
     found = []
@@ -280,8 +286,12 @@ def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
     >>> print(hidden_finding(Problem("bad-bbox", "annotations[3] (id 887, a/b.jpg): found 'x'", "test.json")))
     test.json: annotations[3], id 887: expected left, top, width and height as 'bbox', neither of the last two below 0
     """
-    place, _ = _split(problem.message)
-    message = problem.message if problem.code in HARMLESS else RULES.get(problem.code, _OTHERWISE)
+    place, rest = _split(problem.message)
+    if place is not None and not _WHOLE_ID.search(place):
+        place = place.partition(",")[0]  # an id that is a text may say anything
+    message = rest if problem.code in HARMLESS else RULES.get(problem.code, _OTHERWISE)
+    if place is None and problem.code == "annotation" and (found := _OBJECT.match(problem.message)):
+        place = found[1]
     file = problem.file and (problem.file.rsplit("/", 1)[-1] if is_by_folder else problem.file)
     return Finding(problem.code, message, file, problem.line, place)
 

@@ -6,7 +6,7 @@ Each reader makes the ground truth of every image set that it finds. Problems ar
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -22,6 +22,9 @@ from scoring.competitions import CHALLENGES
 from scoring.data.description import UNKNOWN_SIDE
 from scoring.errors import Problems, shown
 from scoring.readers.coco_json.instances import read_instances
+from scoring.readers.voc.annotations import READERS as ANNOTATION_READERS
+from scoring.readers.voc.annotations import AnnotationError, read_size
+from scoring.readers.voc.kit_files import KitFiles
 from scoring.readers.voc.label_images import MaskError, read_label_image
 
 VOC, COCO, TABLE, CLASS_FOLDERS, LABEL_IMAGES = (
@@ -38,6 +41,9 @@ USUAL_SETS: Final = ("trainval", "train", "val", "minival", "test-dev", "test")
 FEWEST_NUMBERS: Final = 6  # of a polygon
 LARGEST_LOOKED_INTO: Final = 200 << 20  # bytes of a JSON file that is parsed again for warnings
 MOST_NAMED: Final = 3  # names in a sentence
+OUTSIDE: Final = "reaches beyond its image by more than a pixel"
+
+Size = tuple[int, int]  # width and height
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +58,27 @@ class AnnotatedSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedImages:
+    """The images of a set as its annotation lists them, with their sizes where these are known.
+
+    So pictures are compared with a set whose annotation has problems, and everything is told at once.
+    files: as in AnnotatedSet; numbered: whether images are called by numbers, as in COCO's JSON.
+    """
+
+    name: str
+    sizes: Mapping[str, Size | None]
+    files: Mapping[str, str] = field(default_factory=dict)
+    numbered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """What readers share: the unpacked files, the role that is read, and its problems."""
+    """What readers share: the unpacked files, the role that is read, its problems, and the sets that have some."""
 
     unpacked: Unpacked
     role: str
     limits: ReadingLimits
+    invalid: list[ListedImages] = field(default_factory=list)
 
     @property
     def root(self) -> Path:
@@ -150,6 +171,7 @@ def _read_kit(reading: Reading, kit: Path) -> Iterator[AnnotatedSet]:
             truth = scoring.read_tree(kit, image_set)
         except TreeError as error:
             _add_of_kit(reading, kit, error.problems)
+            reading.invalid.append(_images_of_kit(reading, kit, image_set))
             continue
         if truth.lists.dataset != reading.unpacked.dataset and truth.lists.dataset not in CHALLENGES:
             truth = reading.own(truth, image_set)
@@ -164,6 +186,25 @@ def _add_of_kit(reading: Reading, kit: Path, problems: Sequence[Problem]) -> Non
         file = problem.file and reading.name(kit / problem.file)
         if (file, problem.line, problem.message) not in known:
             reading.problems.add(replace(problem, file=file))
+
+
+def _images_of_kit(reading: Reading, kit: Path, image_set: str) -> ListedImages:
+    """The listed images of a set that has problems; boxes of the others that reach beyond their image are warned of."""
+    files, sizes = KitFiles(kit, image_set), {}
+    for row in files.listed(files.main_folder / f"{image_set}.txt", (0, 1)):
+        path = files.annotation_file(row.image)
+        content = path.read_bytes() if path.is_file() else b""
+        sizes[row.image] = read_size(content)
+        try:
+            annotation = ANNOTATION_READERS[path.suffix](content)
+        except AnnotationError:
+            continue
+        for number, thing in enumerate(annotation.objects, 1):
+            box, width, height = thing.box, annotation.width, annotation.height
+            if min(box.left, box.top) < 0 or box.right > width + 1 or box.bottom > height + 1:
+                message = f"the box of object {number} {OUTSIDE}"
+                reading.problems.warn(Problem("box-outside", message, reading.name(path)))
+    return ListedImages(image_set, sizes)
 
 
 def _sets_of_kit(kit: Path) -> tuple[str, ...]:
@@ -202,26 +243,27 @@ def _read_json_files(reading: Reading) -> Iterator[AnnotatedSet]:
 def _read_coco(reading: Reading, path: Path) -> Iterator[AnnotatedSet]:
     name, data = reading.name(path), path.read_bytes()
     image_set = _set_of(path.stem, reading.set_name)
-    files = _look_into(reading, name, data)
+    listed = _look_into(reading, name, data, image_set)
     try:
         truth = GroundTruth.from_coco(data, image_set=image_set)
     except SubmissionError as error:
         _add_all_of_coco(reading, name, data, error)
+        _look_for_boxes_outside(reading, name, data, listed)
+        reading.invalid.append(listed)
         return
-    yield AnnotatedSet(image_set, COCO, name, truth, files)
+    yield AnnotatedSet(image_set, COCO, name, truth, listed.files)
 
 
 def _add_all_of_coco(reading: Reading, name: str, data: bytes, error: SubmissionError) -> None:
-    """Add every problem of a file, also those of masks, which are read only where all else is right."""
+    """Add every problem of a file, also those of masks, which are so many at times that they would leave no room for others."""
     found = Problems()
     try:
         read_instances(data, file=name, masks=b'"segmentation"' in data, problems=found)
     except SubmissionError as all_of_it:
         found.extend(() if found.listed else all_of_it.problems)
     known = {str(each) for each in found.listed}
-    found.extend(
-        replace(each, file=name) for each in error.problems if str(replace(each, file=name)) not in known
-    )
+    others = (replace(each, file=name) for each in error.problems)
+    reading.problems.extend(each for each in others if str(each) not in known)
     reading.problems.join(found)
 
 
@@ -235,23 +277,15 @@ def _set_of(stem: str, otherwise: str) -> str:
     return next((each for each in USUAL_SETS if each in lowered), otherwise)
 
 
-def _look_into(reading: Reading, name: str, data: bytes) -> Mapping[str, str]:
-    """Warn of what is valid and perhaps not meant; return the file of each image by its number."""
+def _look_into(reading: Reading, name: str, data: bytes, image_set: str) -> ListedImages:
+    """Warn of what is valid and perhaps not meant; return the listed images."""
     if len(data) > LARGEST_LOOKED_INTO:
         message = (
             f"more than {LARGEST_LOOKED_INTO >> 20} MiB: not looked at for gaps in category ids and the like"
         )
         reading.problems.warn(Problem("not-looked-into", message, name))
-        return {}
-    try:
-        root = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(root, dict):
-        return {}
-    images, categories, annotations = (
-        _records(root.get(each)) for each in ("images", "categories", "annotations")
-    )
+        return ListedImages(image_set, {})
+    images, categories, annotations = _lists_of_coco(data)
     warn = partial(_warn, reading.problems, name)
     _look_at_annotations(annotations, warn)
     numbers = sorted(each["id"] for _, each in categories if type(each.get("id")) is int)
@@ -268,12 +302,50 @@ def _look_into(reading: Reading, name: str, data: bytes) -> Mapping[str, str]:
     for index, each in images:
         if "/" in files.get(str(each.get("id")), ""):
             warn("folder-in-name", f"images[{index}]", "the file name has folders, which are left out")
-    return files
+    sizes = {str(each["id"]): _size_of(each) for _, each in images if type(each.get("id")) is int}
+    return ListedImages(image_set, sizes, files, numbered=True)
 
 
-def _look_at_annotations(
-    annotations: Sequence[tuple[int, dict[str, Any]]], warn: Callable[[str, str, str], None]
-) -> None:
+def _lists_of_coco(data: bytes) -> "tuple[Records, Records, Records]":
+    """The objects in `images`, `categories` and `annotations`; none in what is no such file, which is told elsewhere."""
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError):
+        root = {}
+    found = root if isinstance(root, dict) else {}
+    return (
+        _records(found.get("images")),
+        _records(found.get("categories")),
+        _records(found.get("annotations")),
+    )
+
+
+def _size_of(image: Mapping[str, Any]) -> Size | None:
+    width, height = image.get("width"), image.get("height")
+    return (width, height) if type(width) is int and type(height) is int else None
+
+
+def _look_for_boxes_outside(reading: Reading, name: str, data: bytes, listed: ListedImages) -> None:
+    """Warn of boxes beyond their image in a file that has problems; of others, findings count them."""
+    if not listed.sizes:
+        return
+    warn = partial(_warn, reading.problems, name)
+    for index, each in _lists_of_coco(data)[2]:
+        box, size = each.get("bbox"), listed.sizes.get(str(each.get("image_id")))
+        if (
+            size is None
+            or not isinstance(box, list)
+            or [type(side) in (int, float) for side in box] != [True] * 4
+        ):
+            continue
+        left, top, width, height = box
+        if min(left, top) < -1 or left + width > size[0] + 1 or top + height > size[1] + 1:
+            warn(
+                "box-outside", f"annotations[{index}] (id {shown(str(each.get('id')))})", f"the box {OUTSIDE}"
+            )
+
+
+def _look_at_annotations(annotations: "Records", warn: Callable[[str, str, str], None]) -> None:
     for index, each in annotations:
         place = f"annotations[{index}] (id {shown(str(each.get('id')))})"
         if "iscrowd" not in each:
@@ -284,7 +356,10 @@ def _look_at_annotations(
                 warn("short-polygon", place, "a polygon has fewer than three points")
 
 
-def _records(found: Any) -> list[tuple[int, dict[str, Any]]]:
+Records = list[tuple[int, dict[str, Any]]]  # objects with their places
+
+
+def _records(found: Any) -> Records:
     return (
         [(index, each) for index, each in enumerate(found) if isinstance(each, dict)]
         if isinstance(found, list)
@@ -487,6 +562,8 @@ def _read_label_images(reading: Reading) -> list[AnnotatedSet]:
             message = f"expected labels up to {len(names)} and 255, found {label}"
             reading.problems.add(Problem("mask-label", message, f"{name}.png"))
     if reading.problems.listed or not names:
+        sizes = {name: (mask.shape[1], mask.shape[0]) for name, mask in masks.items()}
+        reading.invalid.append(ListedImages(reading.set_name, sizes))
         return []
     images = tuple(masks)
     truth = GroundTruth.from_label_maps([masks[image] for image in images], classes=names, images=images)
@@ -521,43 +598,63 @@ READERS: Final[Mapping[str, Callable[[Reading], Iterable[AnnotatedSet]]]] = {
 
 def pictures_of(unpacked: Unpacked, found: AnnotatedSet) -> Mapping[str, Picture]:
     """The picture of each image: that of the file that the annotation names, or else the one called like the image."""
+    return _pictures_of(unpacked, _listed(found))
+
+
+def _listed(found: AnnotatedSet) -> ListedImages:
     description = found.truth.description
-    numbered = bool(description.class_numbers)
-    known = {image_of(name, numbered=numbered): each for name, each in unpacked.pictures.items()}
+    sizes = {
+        image.id: None if image.width == UNKNOWN_SIDE else (image.width, image.height)
+        for image in (*description.images, *description.further)
+    }
+    return ListedImages(found.name, sizes, found.files, numbered=bool(description.class_numbers))
+
+
+def _pictures_of(unpacked: Unpacked, listed: ListedImages) -> Mapping[str, Picture]:
+    known = {image_of(name, numbered=listed.numbered): each for name, each in unpacked.pictures.items()}
     pictures = {}
-    for image in (*description.images, *description.further):
-        file = PurePosixPath(found.files.get(image.id, "")).name
-        picture = unpacked.pictures.get(file) or known.get(image.id)
+    for image in listed.sizes:
+        file = PurePosixPath(listed.files.get(image, "")).name
+        picture = unpacked.pictures.get(file) or known.get(image)
         if picture is not None:
-            pictures[image.id] = picture
+            pictures[image] = picture
     return pictures
 
 
-def check_pictures(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]]) -> None:
-    """Add what does not fit between pictures and annotation: missing ones, and other sizes."""
-    if not unpacked.pictures or not any(sets.values()):
+def check_pictures(
+    unpacked: Unpacked,
+    sets: Mapping[str, Sequence[AnnotatedSet]],
+    invalid: Mapping[str, Sequence[ListedImages]],
+) -> None:
+    """Add what does not fit between pictures and annotation: missing ones, and other sizes. invalid: the sets with problems."""
+    listed = [(role, _listed(each)) for role, found in sets.items() for each in found]
+    listed += [(role, each) for role, found in invalid.items() for each in found]
+    if not unpacked.pictures or not listed:
         return
     used: set[Path] = set()
-    for role, found in sets.items():
-        for each in found:
-            pictures = pictures_of(unpacked, each)
-            used.update(picture.path for picture in pictures.values())
-            _check_set(unpacked.problems[role], each, pictures)
+    for role, each in listed:
+        pictures = _pictures_of(unpacked, each)
+        used.update(picture.path for picture in pictures.values())
+        _check_set(unpacked.problems[role], each, pictures)
     unused = sorted(picture.path.name for picture in unpacked.pictures.values() if picture.path not in used)
     if unused:
         message = f"{len(unused):,} pictures have no annotation, such as {', '.join(unused[:MOST_NAMED])}"
         unpacked.problems[IMAGES].warn(Problem("picture-without-annotation", message))
 
 
-def _check_set(problems: Problems, found: AnnotatedSet, pictures: Mapping[str, Picture]) -> None:
-    description = found.truth.description
-    images = (*description.images, *description.further)
-    for image in images:
-        picture = pictures.get(image.id)
-        if picture is None or picture.size is None or image.width == UNKNOWN_SIDE:
+def _check_set(problems: Problems, listed: ListedImages, pictures: Mapping[str, Picture]) -> None:
+    for image, size in listed.sizes.items():
+        picture = pictures.get(image)
+        if picture is None or picture.size is None or size is None:
             continue
-        if message := size_problem((image.width, image.height), picture.size):
+        if message := size_problem(size, picture.size):
             problems.add(Problem("picture-size", message, picture.path.name))
-    if missing := len(images) - len(pictures):
-        message = f"{missing:,} of {len(images):,} images of {found.name} have no picture"
+    missing = [
+        PurePosixPath(listed.files.get(each, each)).name for each in listed.sizes if each not in pictures
+    ]
+    if missing:
+        message = (
+            f"{len(missing):,} of {len(listed.sizes):,} images of {listed.name} have no picture, "
+            f"such as {', '.join(missing[:MOST_NAMED])}"
+        )
         problems.warn(Problem("annotation-without-picture", message))

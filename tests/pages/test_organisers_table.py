@@ -5,20 +5,25 @@ import io
 import re
 import tarfile
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, func, select, text, update
+from sqlalchemy import func, insert, select, text, update
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
 from app.models import (
+    Announcement,
     AuditRecord,
     Challenge,
+    ChallengeDraft,
+    ChallengeInvitation,
+    ChallengeOrganiser,
+    ChallengeRole,
     ExtraSlot,
+    Intake,
     Method,
     Phase,
     Quota,
@@ -28,14 +33,18 @@ from app.models import (
     Team,
     Upload,
     UploadState,
+    User,
 )
 from app.organising import roles, submissions
 from app.platform import Platform
 from app.storage import digest_of
 from app.submissions import quotas
 from tests.pages.conftest import Browser
+from tests.pages.statements import asked
 from tests.pages.test_accounts import registered
+from tests.pages.test_threads import fill_threads
 from tests.pages.views import report
+from tests.second_factors import give_second_factor
 from tests.system.rows import Rows, described, made
 
 NAMES = iter(range(1000))
@@ -344,21 +353,6 @@ def test_extra_slots_are_granted_from_the_page_of_a_team_and_expire(scene: Scene
     assert scene.owner.get(f"/organise/teams/{made(rows.platform).team_id}").status_code == 404
 
 
-@contextmanager
-def counted(platform: Platform) -> Iterator[list[str]]:
-    """The statements that are executed inside."""
-    statements: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        statements.append(statement)
-
-    event.listen(platform.engine, "before_cursor_execute", note)
-    try:
-        yield statements
-    finally:
-        event.remove(platform.engine, "before_cursor_execute", note)
-
-
 FILL = """
 WITH t AS (
     INSERT INTO team (challenge_id, name, name_key, affiliation, approval, approval_reason, suspension_reason, hides_results)
@@ -387,33 +381,83 @@ e AS (
 SELECT count(*) FROM r
 """
 PAGES = ("", "/submissions", "/submissions?columns=person&text=m", "/teams", "/phases", "/ground-truth", "/organisers", "/news",
-         "/questions", "/data", "/audit")  # fmt: skip
+         "/questions", "/data", "/audit", "/data-sets", "/threads", "/messages", "/visibility")  # fmt: skip
+OF_ADMINS = ("/admin", "/admin/people", "/admin/creators", "/audit", "/organise", "/organise/new")
 
 
 def fill(rows: Rows, number: int) -> None:
-    """Add teams with an upload, a method, a submission and a failed result each, and records in the audit."""
+    """Add teams with an upload, a method, a submission and a failed result each, and as many rows of everything else."""
     values = {"number": number, "phase": rows.phase_id, "person": rows.user_id}
     with rows.platform.transaction() as session:
         session.execute(text(FILL), values)
+        challenge = session.get_one(Phase, rows.phase_id).challenge_id
+        code = session.get_one(Challenge, challenge).code
+        owner = session.scalars(
+            select(ChallengeOrganiser.user_id).where(
+                ChallengeOrganiser.challenge_id == challenge, ChallengeOrganiser.role == ChallengeRole.OWNER
+            )
+        ).first()
+        if number:
+            fill_more(session, challenge, owner, number)
+    if number:
+        fill_threads(rows.platform, code, rows.user_id, number)
 
 
-def queries_of(scene: Scene, address: str) -> int:
-    """How many queries a page needs; sometimes one more, for what a process remembers for a while."""
-    with counted(scene.rows.platform) as statements:
-        answer = scene.owner.get(address)
+def fill_more(session: Session, challenge: int, owner: int | None, number: int) -> None:
+    """Add people who help to organise, invitations, data sets, news, and drafts of an owner."""
+    new = [uuid.uuid4().hex for _ in range(number)]
+    people = [{"email": f"{each}@filled.example.org", "name": each} for each in new]
+    drafts = [{"code": each, "title": each, "dataset": each, "visibility": "draft"} for each in new]
+    added = {
+        model: session.scalars(insert(model).returning(model.id), several).all()
+        for model, several in ((User, people), (Challenge, drafts))
+    }
+    helping = [
+        {"challenge_id": challenge, "user_id": each, "role": ChallengeRole.ORGANISER} for each in added[User]
+    ]
+    owning = [
+        {"challenge_id": each, "user_id": owner, "role": ChallengeRole.OWNER} for each in added[Challenge]
+    ]
+    session.execute(insert(ChallengeOrganiser), [*helping, *owning])
+    session.execute(insert(ChallengeDraft), [{"challenge_id": each} for each in added[Challenge]])
+    of_challenge = {"challenge_id": challenge}
+    session.execute(insert(Announcement), [{**of_challenge, "title": each, "text": each} for each in new])
+    session.execute(insert(Intake), [{**of_challenge, "user_id": owner}] * number)
+    session.execute(
+        insert(ChallengeInvitation), [{**of_challenge, "address": f"{each}@x.example"} for each in new]
+    )
+
+
+def queries_of(platform: Platform, person: TestClient, address: str) -> list[str]:
+    """The queries that a page needs, without that for the visibility of a challenge, which a process remembers for a moment."""
+    with asked(platform) as statements:
+        answer = person.get(address)
     assert answer.status_code == 200, (address, answer.text[:300])
-    return len(statements)
+    return [each for each in statements if not each.startswith("SELECT challenge.visibility")]
 
 
-def test_no_page_of_organisers_needs_more_queries_for_more_rows(scene: Scene) -> None:
-    found: dict[int, dict[str, int]] = {}
-    addresses = ["/organise", *(scene.here + page for page in PAGES)]
+def test_no_page_of_organisers_needs_more_queries_for_more_rows(scene: Scene, browser: Browser) -> None:
+    platform = scene.rows.platform
+    admin = registered(browser(), "admin@table.example.org")
+    admin.post(f"/role-links/{roles.create_admin_link(platform)}")
+    give_second_factor(platform, "admin@table.example.org")
+    found: dict[int, dict[str, list[str]]] = {}
+    addresses = [
+        *((scene.owner, each) for each in ("/organise", *(scene.here + page for page in PAGES))),
+        *((admin, each) for each in OF_ADMINS),
+    ]
     for number in (0, 3, 3000):
         fill(scene.rows, number)
         found[number] = {}
-        for address in addresses:
-            found[number][address] = min(queries_of(scene, address) for _ in range(2))
+        for person, address in addresses:
+            name = f"{'admin' if person is admin else 'owner'} {address}"
+            found[number][name] = min((queries_of(platform, person, address) for _ in range(2)), key=len)
 
     few, many = found[3], found[3000]
-    assert {each: (few[each], many[each]) for each in few if many[each] > few[each]} == {}
-    assert max(many.values()) <= 30
+    more = {
+        each: [statement for statement in many[each] if statement not in few[each]]
+        for each in few
+        if len(many[each]) > len(few[each])
+    }
+    assert more == {}
+    assert max(map(len, many.values())) <= 30

@@ -163,7 +163,7 @@ Spoil = Callable[[Kit], object]
     [
         (
             lambda t: t.write("Annotations/a_1.xml", "<a>"),
-            "Annotations/a_1.xml: this is not plain XML: no element",
+            "Annotations/a_1.xml:1: this is not plain XML: no element",
         ),
         (
             lambda t: (t.root / "Annotations/a_2.xml").unlink(),

@@ -88,7 +88,8 @@ def read_xml(data: bytes) -> Annotation:
     try:
         root: Element = fromstring(data, forbid_dtd=True)
     except (ParseError, ValueError, LookupError) as error:  # LookupError for an unknown encoding
-        raise AnnotationError(f"this is not plain XML: {error}") from error
+        line = error.position[0] if isinstance(error, ParseError) else None
+        raise AnnotationError(f"this is not plain XML: {error}", line) from error
     objects = tuple(
         _object_of(element, f"object {number}") for number, element in enumerate(root.findall("object"), 1)
     )
