@@ -208,8 +208,8 @@ def convention_of(truth: GroundTruth) -> str:
         else "left, top, width and height, counted from 0"
     )
     return (
-        f"Boxes are read as {words}: of {facts.boxes:,}, {facts.at_first:,} begin at the first pixel of their image and "
-        f"{facts.before_first:,} before it, {facts.at_last:,} end at its last and {facts.behind_last:,} behind it."
+        f"Boxes are read as {words}. Of {facts.boxes:,}, {facts.at_first:,} touch the left or upper edge of their image and "
+        f"{facts.before_first:,} begin one pixel outside it; {facts.at_last:,} touch the right or lower edge and {facts.behind_last:,} end one pixel outside."
     )
 
 
