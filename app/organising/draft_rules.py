@@ -626,7 +626,7 @@ def _trials(facts: Facts) -> Iterator[Item]:
     for phase, is_scored in facts.trials.items():
         yield Item(
             "Trial results show what participants will see", is_scored,
-            f"/organise/phases/{phase}/trials", "Look at them",
+            f"/organise/phases/{phase}/trials", "Look at them" if is_scored else "Trial results",
             "A worker scores made-up results after the phases are made.", is_required=False,
         )  # fmt: skip
 
