@@ -40,6 +40,7 @@ SCOPES_OF = {
     Action.JOIN_TEAM: {S},
     Action.CHANGE_TEAM: {S},
     Action.CHANGE_WEBHOOK: NEVER,
+    Action.CREATE: NEVER,
     Action.ORGANISE: {O, A},
     Action.READ_ORGANISING: {O, A},
     Action.READ_PEOPLE: NEVER,
