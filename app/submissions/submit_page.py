@@ -14,6 +14,7 @@ import scoring
 from app.challenges import asking, challenges, terms, texts
 from app.challenges.asking import Asking
 from app.challenges.challenges import (
+    PhaseState,
     PhaseView,
     description_of,
     find_phase,
@@ -110,6 +111,9 @@ class SubmitPage:
     can_upload: bool = True
     upload: UploadView | None = None
     confirmation: Confirmation | None = None  # of a valid upload that the reader may submit
+    others: tuple[
+        str, ...
+    ] = ()  # image sets of the challenge's other open phases, before anything was uploaded
 
     @property
     def is_blocked(self) -> bool:
@@ -151,6 +155,7 @@ def _page(
             and (choice.again or not upload.submissions)
         ):
             confirmation = _confirmation(platform, session, actor, phase, upload, choice)
+        others = () if upload else open_phases_beside(session, phase)
         quota = quotas.lines(session, actor, phase)
         can_upload = not terms.refusals_of_upload(session, actor, phase)
         contact = texts.contact_of(session, phase.challenge_id)
@@ -170,7 +175,14 @@ def _page(
         can_upload=can_upload,
         upload=upload,
         confirmation=confirmation,
+        others=others,
     )
+
+
+def open_phases_beside(session: Session, phase: PhaseView) -> tuple[str, ...]:
+    """Return the image sets of the other open phases of a challenge."""
+    phases = challenges.phases_of(session, phase.challenge)
+    return tuple(each.image_set for each in phases if each.state is PhaseState.OPEN and each.id != phase.id)
 
 
 def _confirmation(

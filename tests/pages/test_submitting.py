@@ -195,6 +195,18 @@ def test_organisers_set_the_size_of_archives_on_the_page_of_the_phase(scene: Sce
     assert scene.send(content).status_code == 303
 
 
+def test_the_page_of_a_phase_leads_to_the_other_open_ones(scene: Scene) -> None:
+    link = '<a href="/challenges/drop/val/submit">submit to val</a>'
+    open_at = datetime.now(UTC) - DAY
+    scene.change("val", opens_at=open_at)
+    assert link in scene.ash.get("/challenges/drop/test/submit").text
+
+    scene.change("val", opens_at=open_at + 9 * DAY)
+
+    assert link not in scene.ash.get("/challenges/drop/test/submit").text
+    scene.change("val", opens_at=open_at)
+
+
 def test_each_step_is_on_one_page_at_the_address_of_the_upload(scene: Scene) -> None:
     empty = plain(scene.ash.get("/challenges/drop/test/submit"))
     invalid = scene.upload(packed({"results/VOC2012/Main/comp3_det_test_cat.txt": b"nowhere 0.5 1 1 9 9\n"}))

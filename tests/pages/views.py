@@ -322,6 +322,7 @@ def submitting(
     """The context of the page to submit on, with what somebody has sent before if there is a confirmation."""
     page = SubmitPage(
         phase=PHASE,
+        others=() if view else (EVIL,),
         competitions=tuple(ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")),
         quota=(),
         largest=1 << 30,
