@@ -56,7 +56,7 @@ def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visi
     way = tab_until(page, "field-archive")
     assert way[0] == "Skip to the content"
     after = [each for each in way[way.index("Ada Byron") + 1 :] if each != "Status"]  # shown once it is known
-    assert after == ["Sample challenge", "field-archive"]
+    assert after == ["Sample challenge", "submit to val", "field-archive"]
 
     choose_by_keyboard(page, site.good)
     assert tab_until(page, "Upload and check") == ["field-folder", "Upload and check"]

@@ -27,7 +27,7 @@ def test_a_visitor_gets_a_result_onto_the_leaderboard(site: Site, visit: Visit) 
         page.evaluate("window.wasNeverReloaded = true")
     expect(state(page)).to_have_text("scored")
 
-    expect(page.locator("#announcement")).to_have_text("Detection: scored")
+    expect(page.locator("#announcement")).to_have_text("Detection, given data: scored")
     assert page.evaluate("window.wasNeverReloaded")
     expect(page.locator("#status")).not_to_have_attribute("hx-get", re.compile("."))
     see_it_on_the_board(page, "Walker_net")
