@@ -67,7 +67,9 @@ def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visi
     page.keyboard.type("By_keyboard")
     assert tab_until(page, "given-data-only") == ["", "given-data-only"]
     page.keyboard.press("Space")
-    assert tab_until(page, "confirm") == ["Describe the method before it is public", "", "confirm"]
+    way = tab_until(page, "confirm")
+    ours = [each for each in way if not each.startswith("field-answer-")]  # questions that another test asks
+    assert ours == ["Describe the method before it is public", "", "confirm"]
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/submissions/\d+$"))
     expect(page.locator("#status h2 .chip")).to_have_text("scored")
