@@ -1,7 +1,7 @@
 """Where the organisers of a challenge are asked: here, in a forum elsewhere, or nowhere."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationInfo, field_validator
@@ -65,30 +65,48 @@ class NewAsking(BaseModel):
         return str(HttpUrl(forum))
 
 
-def asking_of(
-    session: Session, challenge_id: int, upload: uuid.UUID | None = None, submission: int | None = None
-) -> Asking:
-    """Return where the organisers of a challenge are asked, and what they were asked about an upload of the reader's team."""
+def asking_of(session: Session, challenge_id: int) -> Asking:
+    """Return where the organisers of a challenge are asked."""
     rule = session.get(AskingRule, challenge_id)
-    asked: tuple[AskedQuestion, ...] = ()
-    if upload is not None:
-        about = [Thread.upload_id == upload]
-        if submission is not None:
-            about.append(Thread.submission_id == submission)
-        statement = select(Thread.id, Thread.title, Thread.state).where(or_(*about)).order_by(Thread.id)
-        asked = tuple(AskedQuestion(*row) for row in session.execute(statement))
-    return Asking(rule.place, rule.forum, asked) if rule else Asking(asked=asked)
+    return Asking(rule.place, rule.forum) if rule else Asking()
 
 
-def asking(
-    platform: Platform, code: str, upload: uuid.UUID | None = None, submission: int | None = None
+def asked_about(
+    session: Session, actor: Actor, upload: uuid.UUID, submission: int | None = None
+) -> tuple[AskedQuestion, ...]:
+    """Return what the reader's team has asked about an upload and its submission.
+
+    An upload moves with the person who sent it into another team, which does not see what the former one has asked.
+    """
+    about = [Thread.upload_id == upload]
+    if submission is not None:
+        about.append(Thread.submission_id == submission)
+    statement = (
+        select(Thread.id, Thread.title, Thread.state)
+        .where(or_(*about), Thread.team_id.in_(actor.teams))
+        .order_by(Thread.id)
+    )
+    return tuple(AskedQuestion(*row) for row in session.execute(statement))
+
+
+def asking_about(
+    platform: Platform, actor: Actor, code: str, upload: uuid.UUID | None, submission: int
 ) -> Asking:
-    """Return the same by the code of a challenge. Raises NotFoundError."""
+    """Return where the organisers are asked about a submission, and what the reader's team has asked. Raises NotFoundError."""
+    found = asking(platform, code)
+    if upload is None:
+        return found
+    with platform.reading() as session:
+        return replace(found, asked=asked_about(session, actor, upload, submission))
+
+
+def asking(platform: Platform, code: str) -> Asking:
+    """Return where the organisers of a challenge are asked. Raises NotFoundError."""
     with platform.transaction() as session:
         challenge = challenges.challenge_of(session, code)
         if challenge is None:
             raise NotFoundError(f"there is no challenge {code!r}")
-        return asking_of(session, challenge.id, upload, submission)
+        return asking_of(session, challenge.id)
 
 
 def set_asking(platform: Platform, actor: Actor, code: str, new: NewAsking) -> None:

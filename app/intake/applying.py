@@ -105,6 +105,11 @@ class Application(BaseModel):
         )
 
 
+def releases(application: Application, role: str) -> bool:
+    """Whether an application makes annotation known, at once or when the phase is over, which only owners may do."""
+    return role == IntakeRole.PUBLIC or application.details_at_close
+
+
 class RequestedApplication(Application):
     """An application with the person who asked for it, and those that follow it."""
 
@@ -184,11 +189,8 @@ def request_application(platform: Platform, actor: Actor, intake_id: UUID, appli
             problems |= _contradiction(session, application, found)
         if problems:
             raise ApplicationError(problems)
-        if (
-            found is not None
-            and found.role == IntakeRole.PUBLIC
-            and not actor.owns_challenge(intake.challenge_id)
-        ):
+        is_released = found is not None and releases(application, found.role)
+        if is_released and not actor.owns_challenge(intake.challenge_id):
             raise ForbiddenError(
                 "Only owners of the challenge publish annotation; hold it out, or ask an owner to apply it"
             )

@@ -3,6 +3,7 @@
 Everything here counts. Of hidden annotation it names pictures and classes, never both together.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -415,18 +416,18 @@ def read_phase_pictures(path: Path) -> tuple[PhasePicture, ...]:
     """Read what `written` wrote; nothing if there is no such file."""
     if not path.exists():
         return ()
-    lines = (line.split("\t", 3) for line in path.read_text().splitlines())
+    with path.open() as lines:
+        rows = [json.loads(line) for line in lines]
     return tuple(
-        PhasePicture(bytes.fromhex(digest), image_set, is_public == "public", file)
-        for digest, is_public, image_set, file in lines
+        PhasePicture(bytes.fromhex(digest), image_set, is_public, file)
+        for digest, image_set, is_public, file in rows
     )
 
 
 def written(picture: PhasePicture) -> str:
-    r"""A line about a picture of a phase.
+    r"""Return a line of JSON about a picture of a phase, one line whatever its name contains.
 
-    >>> written(PhasePicture(bytes(2), "val", True, "a.jpg"))
-    '0000\tpublic\tval\ta.jpg\n'
+    >>> written(PhasePicture(bytes(2), "val", True, "a\u2028b.jpg"))
+    '["0000", "val", true, "a\\u2028b.jpg"]\n'
     """
-    kind = "public" if picture.is_public else "hidden"
-    return f"{picture.digest.hex()}\t{kind}\t{picture.image_set}\t{picture.file}\n"
+    return json.dumps([picture.digest.hex(), picture.image_set, picture.is_public, picture.file]) + "\n"

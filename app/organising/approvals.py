@@ -57,7 +57,7 @@ class ApprovalRule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    approves_teams: bool = False
+    approves_teams: bool
     most_members: OrBlank[MostMembers] = None
 
 

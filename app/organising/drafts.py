@@ -151,8 +151,9 @@ class DraftView:
 
     @property
     def publishes(self) -> bool:
-        """Whether making its phases publishes annotation."""
-        return any(each.role == PUBLIC for each in self.chosen)
+        """Whether making its phases publishes annotation, at once or when they are over."""
+        shows_details = bool(self.answers.scoring and self.answers.scoring.details_at_close)
+        return any(each.role == PUBLIC for each in self.chosen) or (self.has_hidden and shows_details)
 
     @property
     def is_ready(self) -> bool:
@@ -406,13 +407,20 @@ def copy(platform: Platform, actor: Actor, code: str, new: NewCopy) -> str:
 def _creating(platform: Platform, actor: Actor, code: str, problems: Mapping[str, str]) -> Iterator[Session]:
     """A transaction that creates a challenge with this code."""
     found = dict(problems)
+    with _taking(platform, code) as session:
+        _require_creator(session, actor)
+        if challenges.challenge_of(session, code) is not None:
+            found["code"] = f"{code} is taken; choose another address"
+        if found:
+            raise StepError(found)
+        yield session
+
+
+@contextmanager
+def _taking(platform: Platform, code: str) -> Iterator[Session]:
+    """A transaction that gives a challenge this code, which somebody else may take at the same moment."""
     try:
         with platform.transaction() as session:
-            _require_creator(session, actor)
-            if challenges.challenge_of(session, code) is not None:
-                found["code"] = f"{code} is taken; choose another address"
-            if found:
-                raise StepError(found)
             yield session
     except IntegrityError as error:
         raise StepError({"code": f"{code} was taken a moment ago; choose another address"}) from error
@@ -524,8 +532,8 @@ def _save(row: ChallengeDraft, step: Step, answer: BaseModel) -> None:
 
 def save_what(platform: Platform, actor: Actor, code: str, what: What) -> str:
     """Save the first step and return the code, which may have changed. Raises what `create` raises."""
-    problems = dict(draft_rules.problems_of_what(what))
-    with platform.transaction() as session:
+    with _taking(platform, what.code) as session:
+        problems = dict(draft_rules.problems_of_what(what))
         challenge, row = _locked(session, actor, code)
         if what.code != code and challenges.challenge_of(session, what.code) is not None:
             problems["code"] = f"{what.code} is taken; choose another address"

@@ -56,7 +56,9 @@ def submission(
     asked = DetailRequest(competition, tuple(class_name))
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
     mark_as_of(request, view.challenge)
-    place = asking.asking(platform, view.challenge, view.upload_id, view.id) if view.is_member else None
+    place = None
+    if view.is_member:
+        place = asking.asking_about(platform, actor, view.challenge, view.upload_id, view.id)
     return render(request, "submissions/submission.html", asking=place, **context(view, detail, asked))
 
 

@@ -4,7 +4,7 @@ import json
 import shlex
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -159,8 +159,9 @@ def _page(
         quota = quotas.lines(session, actor, phase)
         can_upload = not terms.refusals_of_upload(session, actor, phase)
         contact = texts.contact_of(session, phase.challenge_id)
-        ours = upload.id if upload is not None and upload.is_ours else None
-        place = asking.asking_of(session, phase.challenge_id, ours)
+        place = asking.asking_of(session, phase.challenge_id)
+        if upload and upload.is_ours:
+            place = replace(place, asked=asking.asked_about(session, actor, upload.id))
     return SubmitPage(
         phase=phase,
         competitions=tuple(

@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -31,6 +32,7 @@ from tests.pages.data_sets import coco_file, kit, zipped
 from tests.pages.test_accounts import registered
 from tests.people import confirm_address
 from tests.second_factors import give_second_factor
+from tests.system.servers import eventually
 from tests.working import do_all
 
 NEW = "/organise/new"
@@ -397,6 +399,40 @@ def test_only_owners_make_phases_with_public_annotation_and_delete_a_draft(
         403,
     )
     assert "Only owners of the challenge publish annotation" in made.text
+
+
+def test_only_owners_make_phases_that_show_everything_once_they_are_over(place: Place, app: FastAPI) -> None:
+    code = place.draft()
+    place.send(code, hidden=zipped(kit("test")))
+    place.save(code, "check", sets=["hidden-0"])
+    place.save(code, "scoring", **SCORING, details_at_close="true")
+    place.save(code, "rules", **RULES)
+    helper = registered(TestClient(app, follow_redirects=False), "keeper@example.org")
+    new = {"email": "keeper@example.org", "role": "organiser"}
+    place.organiser.post(f"/api/v1/organise/challenges/{code}/organisers", json=new).raise_for_status()
+
+    assert helper.post(f"{NEW}/{code}/page", data=PAGE).status_code == 303
+    refused = helper.post(f"{NEW}/{code}/phases")
+    made = place.organiser.post(f"{NEW}/{code}/phases")
+
+    assert refused.status_code == 403
+    assert "Only owners of the challenge publish annotation" in refused.text
+    assert made.status_code == 303
+
+
+def test_a_draft_takes_no_address_that_another_takes_at_the_same_moment(place: Place) -> None:
+    code, soon = place.draft(), f"soon{uuid.uuid4().hex[:8]}"
+    waits = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    with ThreadPoolExecutor(1) as late:
+        with place.platform.transaction() as session:
+            session.add(Challenge(code=soon, title="Soon", dataset=soon))
+            session.flush()
+            answer = late.submit(place.organiser.post, f"{NEW}/{code}/what", data={**WHAT, "code": soon})
+            assert eventually(lambda: bool(session.scalar(waits)), 10)
+        refused = answer.result(20)
+
+    assert refused.status_code == 422
+    assert f"{soon} was taken a moment ago" in words(refused.text)
 
 
 def test_a_draft_with_uploads_stays(place: Place) -> None:

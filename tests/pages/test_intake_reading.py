@@ -595,6 +595,30 @@ def test_the_annotation_of_a_phase_is_replaced_and_its_boards_wait_for_a_rescori
         assert session.scalar(versions) == 2
 
 
+def test_only_owners_apply_hidden_annotation_that_is_shown_once_the_phase_is_over(place: Place) -> None:
+    code = place.challenge()
+    hidden = place.send(code, ("hidden", "test.csv", TABLE))
+    place.read(hidden)
+    asked = {
+        "set": "hidden-0",
+        "phase": "test",
+        "closes_at": "2099-01-01T00:00:00Z",
+        "details_at_close": True,
+    }
+    with place.platform.transaction() as session:
+        challenge = session.scalars(select(Challenge.id).where(Challenge.code == code)).one()
+        theirs = update(ChallengeOrganiser).where(ChallengeOrganiser.challenge_id == challenge)
+        session.execute(theirs.values(role=ChallengeRole.ORGANISER))
+
+    refused = place.organiser.post(f"{ORGANISE}/data-sets/{hidden}/apply", json=asked)
+
+    assert refused.status_code == 403
+    assert "Only owners of the challenge publish annotation" in refused.text
+    with place.platform.transaction() as session:
+        session.execute(theirs.values(role=ChallengeRole.OWNER))
+    assert place.apply(hidden, **asked)["state"] == "applied"
+
+
 def test_what_another_phase_hides_is_published_by_an_admin_alone(place: Place) -> None:
     hiding, code = place.challenge(), place.challenge()
     with place.platform.transaction() as session:  # the same data set, so that the annotation is the same

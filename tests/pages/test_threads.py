@@ -318,6 +318,19 @@ def test_hostile_text_is_shown_as_text_and_links_keep_no_ties(
     assert "Fix 2 problems" in hidden.text
 
 
+def test_an_upload_that_moves_to_another_team_does_not_tell_it_what_was_asked(
+    people: Iterator[Person],
+) -> None:
+    ada, bob = next(people), next(people)
+    upload = invalid_upload(ada)
+    ask(ada, "fir", upload=upload)
+    assert "you asked" in ada.page(f"/uploads/{upload}")
+
+    ada.accept(bob.invite(bob.team("fir", "Moor")))
+
+    assert "you asked" not in bob.page(f"/uploads/{upload}")
+
+
 def test_a_published_answer_names_nobody_and_can_be_changed_and_unpublished(
     platform: Platform, people: Iterator[Person], browser: Browser
 ) -> None:
