@@ -21,7 +21,7 @@ from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
 from app.images import archives
-from app.intake import intakes, keys, showing
+from app.intake import annotated_pictures, intakes, keys
 from app.intake import reading as intake_reading
 from app.jobs import attempts, heartbeats, mail, outages
 from app.models import Service
@@ -56,7 +56,7 @@ STEPS = (
     intakes.remove_untouched,
     keys.delete_unused,
     intake_reading.remove_leftovers,
-    showing.delete_expired,
+    annotated_pictures.delete_expired,
     dates.record_dates,
     alarms.record_alarms,
     mailing.queue_due,

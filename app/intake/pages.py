@@ -13,7 +13,7 @@ from pydantic import ValidationError
 import scoring
 from app.core.access import Action, Actor
 from app.core.errors import MalformedError
-from app.intake import applying, intakes, showing, trials
+from app.intake import annotated_pictures, applying, intakes, trials
 from app.intake.applying import Application, ApplicationError
 from app.intake.drawing import MOST
 from app.models import Disclosure, IntakeRole
@@ -71,7 +71,7 @@ def _page(
         "data_sets/data_set.html",
         code=422 if problems else 200,
         intake=intake,
-        shown=showing.shown(platform, actor, intake_id),
+        shown=annotated_pictures.shown(platform, actor, intake_id),
         trials=trials.trials_of(platform, actor, intake.phase_id) if intake.phase_id else None,
         phases=applying.phases_to_replace(platform, intake.challenge),
         form=form,
@@ -83,7 +83,7 @@ def _page(
 
 @router.get("/data-sets/{intake_id}/status")
 def status(request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
-    """Return the state of a data set, which its page polls while a worker is at it; then the page is loaded again."""
+    """Return the state of a data set, which its page polls while a worker processes it; then the page is loaded again."""
     intake = intakes.get_intake(platform, actor, intake_id)
     response = render(request, "data_sets/status.html", intake=intake)
     if not intake.is_with_worker:
@@ -158,7 +158,7 @@ def draw_pictures(
     request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID
 ) -> Response:
     """Have a worker draw hidden annotation over some pictures, for you alone."""
-    showing.request(platform, actor, intake_id)
+    annotated_pictures.request(platform, actor, intake_id)
     return _back(request, intake_id, "#pictures")
 
 
@@ -167,7 +167,7 @@ def drawn_picture(
     platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, role: IntakeRole, number: PictureNumber
 ) -> Response:
     """Return a picture with its annotation drawn, while it is there."""
-    content = showing.picture(platform, actor, intake_id, role, number)
+    content = annotated_pictures.picture(platform, actor, intake_id, role, number)
     return Response(content, media_type="image/jpeg", headers={"Cache-Control": "no-store"})
 
 

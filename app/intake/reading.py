@@ -1,6 +1,6 @@
 """Reading and applying data sets in a worker: decrypt their segments, inspect them in a child process, record the report.
 
-Nothing that was decrypted outlives the job: it lies in private storage while a worker is at it. Applying reads again.
+Nothing that was decrypted outlives the job: it lies in private storage while a worker processes it. Applying reads again.
 """
 
 import json
@@ -23,7 +23,7 @@ from app.challenges import challenges
 from app.images import archives
 from app.images.decoding import PictureError
 from app.images.packs import pack
-from app.intake import applying, intakes, keys, showing
+from app.intake import annotated_pictures, applying, intakes, keys
 from app.intake.applying import ApplyError, RequestedApplication
 from app.intake.drawing import DrawnPictures
 from app.intake.findings import PhasePicture, written
@@ -81,7 +81,7 @@ class Task:
     dataset: str
     files: tuple[IntakeFileView, ...]
     application: RequestedApplication | None  # with those that follow it
-    state: IntakeState  # of the data set while a worker is at it; if it changes, that is no longer wanted
+    state: IntakeState  # of the data set while a worker processes it; if it changes, that is no longer wanted
 
 
 def work(platform: Platform, claim: Claim) -> None:
@@ -129,7 +129,7 @@ def draw_hidden(platform: Platform, claim: Claim) -> None:
         raise  # an outage
     except ChildError:
         made = _without_pictures(NOT_DRAWN)
-    showing.store_hidden(platform, claim.payload, made)
+    annotated_pictures.store_hidden(platform, claim.payload, made)
 
 
 def _without_pictures(message: str) -> bytes:
@@ -251,7 +251,7 @@ def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> "tuple[dict[
         with _scratch(platform, task.intake_id) as folder:
             report = _inspected(platform, task, folder, Watch(platform, claim, task, folder))
             if (folder / DRAWN).exists():
-                showing.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
+                annotated_pictures.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
             return applying.report_values(report), _tell_of_report(report)
     applied = []
     for application in task.application.all:

@@ -19,7 +19,7 @@ from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.core.access import Actor
 from app.core.errors import ConflictError
-from app.intake.trying import TriedTask, try_all
+from app.intake.trial_results import TrialTask, score_trials
 from app.jobs import queue
 from app.jobs.attempts import Handler
 from app.jobs.queue import Claim
@@ -44,7 +44,7 @@ class TrialsView:
     version: int | None
     is_waiting: bool = False
     message: str = ""
-    tasks: tuple[TriedTask, ...] = ()
+    tasks: tuple[TrialTask, ...] = ()
     finished_at: datetime | None = None
 
     @property
@@ -62,7 +62,7 @@ def trials_of(platform: Platform, actor: Actor, phase_id: int) -> TrialsView:
         if truth is None or row is None:
             return TrialsView(phase, truth.version if truth else None)
         chosen = challenges.chosen_tasks(phase)
-        tried = (from_plain(TriedTask, each) for each in row.scores)
+        tried = (from_plain(TrialTask, each) for each in row.scores)
         tasks = tuple(each for each in tried if each.task in chosen)
         is_waiting = row.finished_at is None
         return TrialsView(phase, truth.version, is_waiting, row.message, tasks, row.finished_at)
@@ -115,20 +115,20 @@ def _work(platform: Platform, claim: Claim) -> None:
     limits = ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory, nice=NICE)
     try:
         with platform.truths.materialise(key) as truth:
-            output = run_in_subprocess(limits, try_all, truth, protocol, secrets.randbits(64))
+            output = run_in_subprocess(limits, score_trials, truth, protocol, secrets.randbits(64))
     except LimitExceededError as error:
         _record(platform, claim, (), f"Trial results were not scored: {error}.")
     else:
-        _record(platform, claim, tuple(from_plain(TriedTask, each) for each in json.loads(output)), "")
+        _record(platform, claim, tuple(from_plain(TrialTask, each) for each in json.loads(output)), "")
 
 
-def _record(platform: Platform, claim: Claim, tasks: Sequence[TriedTask], message: str) -> None:
+def _record(platform: Platform, claim: Claim, tasks: Sequence[TrialTask], message: str) -> None:
     with platform.transaction() as session:
         if queue.lock_claimed(session, claim) is not None:
             _finish(session, claim.payload["ground_truth"], tasks, message)
 
 
-def _finish(session: Session, ground_truth_id: int, tasks: Sequence[TriedTask], message: str) -> None:
+def _finish(session: Session, ground_truth_id: int, tasks: Sequence[TrialTask], message: str) -> None:
     row = session.get(Trial, ground_truth_id, with_for_update=True)
     if row is not None:
         row.scores, row.message, row.finished_at = (

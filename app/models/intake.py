@@ -81,15 +81,14 @@ class IntakeSegment(Base):
 
 
 class Trial(Base):
-    """The scores of made-up results of a ground truth, for organisers alone; a worker is at it until it is finished."""
+    """The scores of made-up results of a ground truth, for organisers alone; finished_at is empty while they are scored."""
 
     __tablename__ = "trial"
     ground_truth_id: Mapped[int] = mapped_column(
         ForeignKey(GroundTruth.id, ondelete="CASCADE"), primary_key=True
     )
-    scores: Mapped[list[dict[str, Any]]] = mapped_column(
-        default=list
-    )  # the JSON of `intake.trying.TriedTask`s
+    # the JSON of `intake.trial_results.TrialTask`s
+    scores: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     message: Mapped[str] = mapped_column(default="")  # why there are none
     requested_at: Mapped[datetime] = now_column()
     finished_at: Mapped[datetime | None]

@@ -17,8 +17,8 @@ from app.challenges.texts import NewTexts
 from app.core.access import Action, Actor
 from app.core.errors import ConflictError
 from app.core.rate_limits import Limited
-from app.intake import intakes, showing
-from app.intake.showing import ShownPictures
+from app.intake import annotated_pictures, intakes
+from app.intake.annotated_pictures import ShownPictures
 from app.models import ChallengeVisibility
 from app.organising import draft_rules, drafts
 from app.organising.draft_rules import (
@@ -162,7 +162,7 @@ def _step(
 def _pictures(platform: Platform, actor: Actor, view: DraftView) -> ShownPictures | None:
     """Return the pictures of a data set that was read, with their annotation drawn."""
     is_there = view.intake is not None and view.is_read and not view.is_busy
-    return showing.shown(platform, actor, view.intake.id) if view.intake and is_there else None
+    return annotated_pictures.shown(platform, actor, view.intake.id) if view.intake and is_there else None
 
 
 def _as_form(

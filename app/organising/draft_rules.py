@@ -250,10 +250,8 @@ def is_numbered(what: What, sets: Sequence[FoundSet]) -> bool:
 def protocols_of(dataset: str) -> tuple[str, ...]:
     """Return the names of the protocols that have rules for every task of a data set, its own first."""
     tasks = {each.task for each in scoring.competitions(dataset)}
-    earlier = (
-        name for name, each in scoring.PROTOCOLS.items() if name == each.name
-    )  # not by names of the past
-    found = [name for name in earlier if tasks <= {each.task.name for each in scoring.PROTOCOLS[name].tasks}]
+    current = [each for name, each in scoring.PROTOCOLS.items() if name == each.name]  # without former names
+    found = [each.name for each in current if tasks <= {rules.task.name for rules in each.tasks}]
     usual = usual_protocol(dataset)
     return tuple(sorted(found, key=lambda name: name != usual))
 
@@ -586,9 +584,8 @@ class Facts:
     organisers: int
     sends_mail: bool
     mail_lacks: str = ""
-    trials: Mapping[int, bool] = field(
-        default_factory=dict
-    )  # whether they were scored, by phase with hidden annotation
+    # whether trial results were scored, by phase with hidden annotation
+    trials: Mapping[int, bool] = field(default_factory=dict)
 
 
 def checklist_of(facts: Facts) -> tuple[Item, ...]:

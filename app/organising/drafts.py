@@ -118,9 +118,8 @@ class DraftView:
     opens_at: datetime | None
     refusal: str
     is_open: bool = False
-    proposed: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # answers of a challenge that was copied, by step
+    # answers of a challenge that was copied, by step
+    proposed: Mapping[str, Any] = field(default_factory=dict)
     texts: TextSheet | None = None
 
     @property
@@ -141,7 +140,7 @@ class DraftView:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a worker is at the data set."""
+        """Whether a worker is processing the data set."""
         return bool(self.intake and self.intake.is_with_worker)
 
     @property

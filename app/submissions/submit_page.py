@@ -111,9 +111,7 @@ class SubmitPage:
     can_upload: bool = True
     upload: UploadView | None = None
     confirmation: Confirmation | None = None  # of a valid upload that the reader may submit
-    others: tuple[
-        str, ...
-    ] = ()  # image sets of the challenge's other open phases, before anything was uploaded
+    others: tuple[str, ...] = ()  # image sets of the challenge's other open phases; none beside an upload
 
     @property
     def is_blocked(self) -> bool:

@@ -13,7 +13,3 @@ def upgrade() -> None:
     op.add_column(
         "site", sa.Column("registration", sa.String(), server_default=sa.text("''"), nullable=False)
     )
-
-
-def downgrade() -> None:
-    op.drop_column("site", "registration")

@@ -11,7 +11,3 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("challenge", sa.Column("most_members", sa.Integer(), nullable=True))
-
-
-def downgrade() -> None:
-    op.drop_column("challenge", "most_members")

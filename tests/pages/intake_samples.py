@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from app.intake.annotated_pictures import ShownPictures
 from app.intake.applying import PhaseCounts
 from app.intake.drawing import DrawnPicture, DrawnPictures
 from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
 from app.intake.reports import ClassCount, Finding, FoundSet, ImageFacts, KindCount, Report
-from app.intake.showing import ShownPictures
+from app.intake.trial_results import TrialClass, TrialResult, TrialTask
 from app.intake.trials import TrialsView
-from app.intake.trying import TriedClass, TriedResult, TriedTask
 from app.models import Disclosure, IntakeRole, IntakeState
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE
@@ -57,9 +57,9 @@ INTAKE = IntakeView(
     version=None,
 )
 TRIED = (
-    TriedResult("empty", None, EVIL, (TriedClass(EVIL, None, EVIL),)),
-    TriedResult("random", 0.1, None, (TriedClass(EVIL, 0.1, None),)),
-    TriedResult("jittered", 0.9, None, (TriedClass(EVIL, 0.9, None),)),
+    TrialResult("empty", None, EVIL, (TrialClass(EVIL, None, EVIL),)),
+    TrialResult("random", 0.1, None, (TrialClass(EVIL, 0.1, None),)),
+    TrialResult("jittered", 0.9, None, (TrialClass(EVIL, 0.9, None),)),
 )
 TRIALS = (
     TrialsView(PHASE, None),
@@ -68,7 +68,7 @@ TRIALS = (
     TrialsView(PHASE, 1, message=EVIL, finished_at=NOW),
     TrialsView(
         PHASE, 1, finished_at=NOW,
-        tasks=(TriedTask("detection", EVIL, (3, 4), EVIL, TRIED), TriedTask("layout", EVIL, (7,), problem=EVIL)),
+        tasks=(TrialTask("detection", EVIL, (3, 4), EVIL, TRIED), TrialTask("layout", EVIL, (7,), problem=EVIL)),
     ),
 )  # fmt: skip
 DRAWN = DrawnPictures(

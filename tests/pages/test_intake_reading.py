@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.intake import keys, reading, showing, trials
+from app.intake import annotated_pictures, keys, reading, trials
 from app.models import (
     Artefact,
     AuditRecord,
@@ -236,17 +236,17 @@ def test_hidden_boxes_are_drawn_for_who_asks_and_are_gone_after_ten_minutes(plac
     hidden = [place.organiser.get(f"{here}/pictures/hidden/{number}") for number in (1, 2, 3, 4)]
     of_another = replace(actor_of(place, code), user_id=0)
     with pytest.raises(NotFoundError):
-        showing.picture(place.platform, of_another, uuid.UUID(intake), IntakeRole.HIDDEN, 1)
+        annotated_pictures.picture(place.platform, of_another, uuid.UUID(intake), IntakeRole.HIDDEN, 1)
     with place.platform.transaction() as session:
-        kept = select(Artefact).where(Artefact.kind == showing.HIDDEN_PICTURES)
+        kept = select(Artefact).where(Artefact.kind == annotated_pictures.HIDDEN_PICTURES)
         row = session.scalars(kept).one()
-        key, row.created_at = row.key, row.created_at - showing.KEPT
+        key, row.created_at = row.key, row.created_at - annotated_pictures.KEPT
         actions = session.scalars(
             select(AuditRecord.action).where(AuditRecord.subject == f"data set {intake}")
         ).all()
     late = place.organiser.get(f"{here}/pictures/hidden/1")
     assert place.platform.artefacts.exists(key)
-    showing.delete_expired(place.platform)
+    annotated_pictures.delete_expired(place.platform)
 
     assert (early.status_code, asked.status_code, twice.status_code) == (409, 303, 409)
     assert "Show hidden boxes" in read
@@ -266,7 +266,7 @@ def test_hidden_boxes_are_drawn_for_who_asks_and_are_gone_after_ten_minutes(plac
     assert not place.platform.artefacts.exists(key)
     assert not any(reading.scratch_root(place.platform).iterdir())
     place.organiser.delete(f"{ORGANISE}/data-sets/{intake}")
-    showing.delete_expired(place.platform)
+    annotated_pictures.delete_expired(place.platform)
     with place.platform.transaction() as session:
         assert session.scalar(select(Artefact).where(Artefact.subject.startswith(intake))) is None
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.core.access import Scope
 from app.images.packs import PACK, pack
-from app.intake.showing import PUBLIC_PICTURES
+from app.intake.annotated_pictures import PUBLIC_PICTURES
 from app.models import (
     AnonymousLink,
     Artefact,

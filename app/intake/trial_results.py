@@ -20,9 +20,8 @@ from scoring.evaluation import Predictions
 
 EMPTY, RANDOM, JITTERED = KINDS = ("empty", "random", "jittered")
 BOXES: Final = 3  # random ones in each image
-SHIFT: Final = (
-    0.05  # of a box's side, and of the confidence in right and wrong, by which nearly right ones differ
-)
+# of a box's side, and of the confidence in right and wrong, by which nearly right ones differ
+SHIFT: Final = 0.05
 PIXELS: Final = 2  # by which nearly right masks are shifted
 USUAL: Final = 400  # width and height where they are not known
 MOST_PIXELS: Final = 1 << 29  # of all masks together, which are held in memory
@@ -31,7 +30,7 @@ Random = np.random.Generator
 
 
 @dataclass(frozen=True, slots=True)
-class TriedClass:
+class TrialClass:
     """The score of a class in [0, 1]; None with a reason."""
 
     name: str
@@ -40,39 +39,39 @@ class TriedClass:
 
 
 @dataclass(frozen=True, slots=True)
-class TriedResult:
+class TrialResult:
     """The scores of a made-up result: kind is empty, random or jittered; mean is the headline, None with a reason."""
 
     kind: str
     mean: float | None
     reason: str | None
-    classes: tuple[TriedClass, ...]
+    classes: tuple[TrialClass, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TriedTask:
+class TrialTask:
     """The scores of a task's made-up results. problem: why there are none."""
 
     task: str
     title: str
     competitions: tuple[int, ...]
     measure: str = ""
-    results: tuple[TriedResult, ...] = ()
+    results: tuple[TrialResult, ...] = ()
     problem: str = ""
 
 
-class NotTriedError(Exception):
+class UnsupportedTrialError(Exception):
     """No result is made up for this task; the message says why."""
 
 
-def try_all(truth_file: Path, protocol: str, seed: int) -> bytes:
-    """Return the scores of made-up results for every task that the ground truth can score, as JSON of `TriedTask`s."""
+def score_trials(truth_file: Path, protocol: str, seed: int) -> bytes:
+    """Return the scores of made-up results for every task that the ground truth can score, as JSON of `TrialTask`s."""
     with without_words():
         truth = GroundTruth.open(truth_file)
-        return json.dumps([to_plain(each) for each in try_truth(truth, protocol, seed)]).encode()
+        return json.dumps([to_plain(each) for each in trials_of_truth(truth, protocol, seed)]).encode()
 
 
-def try_truth(truth: GroundTruth, protocol: str, seed: int) -> Iterator[TriedTask]:
+def trials_of_truth(truth: GroundTruth, protocol: str, seed: int) -> Iterator[TrialTask]:
     """Make up and score results for every task that the ground truth can score."""
     missing = scoring.missing_truth(truth)
     by_task: dict[str, list[scoring.CompetitionInfo]] = {}
@@ -82,22 +81,22 @@ def try_truth(truth: GroundTruth, protocol: str, seed: int) -> Iterator[TriedTas
     for task, infos in by_task.items():
         numbers = tuple(info.number for info in infos)
         try:
-            yield _tried(truth, task, protocol, seed, TriedTask(task, infos[0].title, numbers))
-        except NotTriedError as error:
-            yield TriedTask(task, infos[0].title, numbers, problem=str(error))
+            yield _tried(truth, task, protocol, seed, TrialTask(task, infos[0].title, numbers))
+        except UnsupportedTrialError as error:
+            yield TrialTask(task, infos[0].title, numbers, problem=str(error))
 
 
-def _tried(truth: GroundTruth, task: str, protocol: str, seed: int, base: TriedTask) -> TriedTask:
+def _tried(truth: GroundTruth, task: str, protocol: str, seed: int, base: TrialTask) -> TrialTask:
     make = MAKERS.get(task)
     if make is None:
-        raise NotTriedError("no result is made up for this task")
+        raise UnsupportedTrialError("no result is made up for this task")
     measure, results = "", []
     for kind in KINDS:
         result = scoring.evaluate(make(truth, kind, np.random.default_rng(seed)), truth, protocol=protocol)
         measure = result.measure
-        classes = tuple(TriedClass(each.name, each.value, each.reason) for each in result.classes)
-        results.append(TriedResult(kind, result.headline, result.headline_reason, classes))
-    return TriedTask(base.task, base.title, base.competitions, measure, tuple(results))
+        classes = tuple(TrialClass(each.name, each.value, each.reason) for each in result.classes)
+        results.append(TrialResult(kind, result.headline, result.headline_reason, classes))
+    return TrialTask(base.task, base.title, base.competitions, measure, tuple(results))
 
 
 def _boxes(truth: GroundTruth, kind: str, random: Random) -> Detections:
@@ -157,7 +156,7 @@ def _label_maps(truth: GroundTruth, kind: str, random: Random) -> LabelMaps:
     """Background alone; any class in each pixel; or the annotation, shifted by two pixels."""
     lists, masks, most = truth.lists, truth.tables.masks, len(truth.lists.classes)
     if int(np.prod(masks.sizes.astype(np.int64), axis=1).sum()) > MOST_PIXELS:
-        raise NotTriedError("the label images are too large to be made up in memory")
+        raise UnsupportedTrialError("the label images are too large to be made up in memory")
     maps = []
     for place, (width, height) in enumerate(masks.sizes.tolist()):
         if kind == JITTERED:
@@ -173,12 +172,12 @@ def _instance_masks(truth: GroundTruth, kind: str, random: Random) -> InstanceMa
     """No mask; the random boxes, filled; or every annotated one, shifted by two pixels."""
     lists, table = truth.lists, truth.tables.coco
     if table is None or table.run_start is None or table.run_end is None or table.run_first is None:
-        raise NotTriedError("the annotation has no masks")
+        raise UnsupportedTrialError("the annotation has no masks")
     sizes = truth.tables.sizes.astype(np.int64)
     found = _boxes(truth, RANDOM if kind == RANDOM else EMPTY, random)
     image, label = (table.image, table.label) if kind == JITTERED else (found.image, found.label)
     if (sizes[image] == UNKNOWN_SIDE).any() or int(np.prod(sizes[image], axis=1).sum()) > MOST_PIXELS:
-        raise NotTriedError(
+        raise UnsupportedTrialError(
             "the masks are too large to be made up in memory, or the sizes of images are unknown"
         )
     drawn = []

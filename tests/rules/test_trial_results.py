@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import structlog
 
-from app.intake import trying
-from app.intake.trying import KINDS, TriedTask, try_all, try_truth
+from app.intake import trial_results
+from app.intake.trial_results import KINDS, TrialTask, score_trials, trials_of_truth
 from scoring import GroundTruth
 
 RANDOM = np.random.default_rng(1)
@@ -53,11 +53,11 @@ TRUTHS = {
 }  # fmt: skip
 
 
-def tried(task: str) -> TriedTask:
+def tried(task: str) -> TrialTask:
     truth, protocol = TRUTHS[task]
     if protocol == "coco":
         truth = GroundTruth.of(replace(truth.lists, dataset="COCO"), truth.tables)
-    return next(each for each in try_truth(truth, protocol, 7) if each.task == task)
+    return next(each for each in trials_of_truth(truth, protocol, 7) if each.task == task)
 
 
 @pytest.mark.parametrize("task", TRUTHS)
@@ -77,13 +77,13 @@ def test_a_task_without_made_up_results_says_so() -> None:
         ["a"], [1], owner=[0], kind=["head"], parts=[[1, 1, 9, 9]], convention="inclusive"
     )
 
-    assert {each.task: each.problem for each in try_truth(truth, "voc2012", 7)}["layout"] == (
+    assert {each.task: each.problem for each in trials_of_truth(truth, "voc2012", 7)}["layout"] == (
         "no result is made up for this task"
     )
 
 
 def test_masks_too_large_for_memory_are_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trying, "MOST_PIXELS", 100)
+    monkeypatch.setattr(trial_results, "MOST_PIXELS", 100)
 
     assert "too large" in tried("segmentation").problem
     assert "too large" in tried("coco-segmentation").problem
@@ -93,14 +93,14 @@ def test_an_error_says_nothing_of_the_annotation(tmp_path: Path, monkeypatch: py
     truth, protocol = TRUTHS["detection"]
     path = tmp_path / "truth"
     truth.save(path)
-    assert "jittered" in json.loads(try_all(path, protocol, 7))[0]["results"][2]["kind"]
+    assert "jittered" in json.loads(score_trials(path, protocol, 7))[0]["results"][2]["kind"]
 
     def fails(*_: object) -> None:
         raise ValueError("SECRET")
 
-    monkeypatch.setitem(trying.MAKERS, "classification", fails)
+    monkeypatch.setitem(trial_results.MAKERS, "classification", fails)
     with structlog.testing.capture_logs() as logs, pytest.raises(SystemExit) as caught:
-        try_all(path, protocol, 7)
+        score_trials(path, protocol, 7)
     assert caught.value.__context__ is None or caught.value.__suppress_context__
     assert "SECRET" not in json.dumps(logs)
     assert logs[0]["error"] == "ValueError"

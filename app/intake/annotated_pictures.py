@@ -1,4 +1,4 @@
-"""Pictures of a data set with their annotation drawn: public ones since it was read, hidden ones for whoever asks.
+"""Pictures of a data set with their annotation drawn: public ones once it is read, hidden ones on request.
 
 Pictures of hidden annotation are made when an organiser asks, for that organiser alone, and deleted after ten minutes.
 """
@@ -98,7 +98,7 @@ def request(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
         intake = intakes.of_organiser(session, actor, intake_id, lock=True)
         report = intakes.report_of(intake)
         if intake.state in intakes.WITH_WORKER or report is None:
-            raise ConflictError("this data set was not read yet, or a worker is at it")
+            raise ConflictError("this data set was not read yet, or a worker is processing it")
         if not any(each.role == IntakeRole.HIDDEN for each in report.sets):
             raise ConflictError("this data set has no hidden annotation that could be read")
         if session.scalar(select(queue.is_pending(JobKind.INTAKE_PICTURES, _key(intake_id, actor)))):
