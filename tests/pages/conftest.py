@@ -9,7 +9,6 @@ from starlette.testclient import TestClient
 
 from app.core.settings import Settings
 from app.main import create_app
-from app.operations.migrating import migrate
 from app.platform import Platform, platform_of
 from tests.system.servers import OwnServers
 from tests.unlimited import UNLIMITED
@@ -45,7 +44,6 @@ def platform(
     made = platform_of(settings)
     for store in made.stores:
         store.check()  # creates its folder, which is not created once there are rows
-    migrate(settings)
     yield made
     made.engine.dispose()
 

@@ -20,7 +20,6 @@ from sqlalchemy import make_url
 from app.core.settings import Settings
 from app.intake.importing import Imported, TreeImport, import_tree
 from app.models import Quota
-from app.operations.migrating import migrate
 from app.operations.processes import environment_of, web_child, worker_child
 from app.operations.serving import listen
 from app.operations.supervisor import Child, Supervisor, supervised
@@ -282,7 +281,6 @@ def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]
         for store in platform.stores:
             if isinstance(store, FolderStorage):
                 store.check()  # creates its folder, which is not created once there are rows
-        migrate(complete)
         stack.callback(servers.drop_database, database_url)
         stack.callback(platform.engine.dispose)
         processes = stack.enter_context(supervised(print))

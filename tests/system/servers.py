@@ -39,11 +39,17 @@ class OwnServers:
         return self._create_database(f"test_{next(DATABASES)}", "template1")
 
     def database_with_tables(self) -> str:
-        """The same with the newest schema: `migrate` only has to grant rights, which are not copied."""
+        """The same with the newest schema and the application's rights, as after `migrate`."""
         if not self._has_database(WITH_TABLES):
             url = self._create_database(WITH_TABLES, "template1")
             migrate(Settings(database_url=url, migration_database_url=self.owners_url(url)))
-        return self._create_database(f"test_{next(DATABASES)}", WITH_TABLES)
+        url = self._create_database(f"test_{next(DATABASES)}", WITH_TABLES)
+        name, role = make_url(url).database, make_url(url).username
+        with psycopg.connect(self.superusers_url(), autocommit=True) as connection:
+            # all other rights are copied
+            connection.execute(f"REVOKE ALL ON DATABASE {name} FROM PUBLIC".encode())
+            connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {role}".encode())
+        return url
 
     def _has_database(self, name: str) -> bool:
         with psycopg.connect(self.superusers_url()) as connection:
@@ -152,7 +158,7 @@ def own_servers() -> Iterator[OwnServers]:
 
 @pytest.fixture(scope="module")
 def database_url(own_servers: OwnServers) -> Iterator[str]:
-    """An empty database for each module, migrated except for the application's rights."""
+    """A migrated database for each module, without rows."""
     url = own_servers.database_with_tables()
     yield url
     own_servers.drop_database(url)
