@@ -27,14 +27,26 @@ def pytest_collection() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests that share a running site to one process of pytest-xdist, and each other module to one."""
     for item in items:
-        module = item.nodeid.partition("::")[0]
-        if module.startswith("tests/browser/"):
-            group = "browser"
-        elif module.startswith("tests/system/") and "site" in getattr(item, "fixturenames", ()):
-            group = "site"
-        else:
-            group = module
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+
+
+def group_of(item: pytest.Item) -> str:
+    """The tests that run in the same process."""
+    module = item.nodeid.partition("::")[0]
+    if module.startswith("tests/browser/"):
+        return "browser"
+    if module.startswith("tests/system/") and "site" in getattr(item, "fixturenames", ()):
+        return "site"
+    return module
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to run if groups are not kept together, or every process would start every site and fixture."""
+    groups = getattr(session.config.option, "loadgroup", False)
+    if groups and not all(item.nodeid.endswith(f"@{group_of(item)}") for item in session.items):
+        raise pytest.UsageError(
+            "this version of pytest-xdist does not group tests with this version of pytest"
+        )
 
 
 def pytest_sessionfinish() -> None:
