@@ -249,7 +249,7 @@ def apply(
         raise ApplyError("The data set could no longer be read as it was; read it again")
     with platform.transaction() as session:
         phase = challenges.phase_of(session, challenge, application.phase)
-    pictures = folder / CHOSEN
+    pictures = folder / CHOSEN / found.key
     request = replace(application.tree_import(challenge, pictures, found, phase), user_id=application.user_id)
     truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
     truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)

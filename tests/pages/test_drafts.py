@@ -15,7 +15,8 @@ from httpx2 import Response
 from sqlalchemy import func, select, text, update
 from starlette.testclient import TestClient
 
-from app.intake import intakes, keys
+from app.intake import intakes, keys, reading
+from app.jobs.sandbox import run_in_subprocess
 from app.models import (
     AuditRecord,
     Base,
@@ -24,11 +25,12 @@ from app.models import (
     ChallengeDraft,
     ChallengeVisibility,
     Phase,
+    Picture,
     Terms,
 )
 from app.organising import drafts, roles
 from app.platform import Platform
-from tests.pages.data_sets import coco_file, kit, zipped
+from tests.pages.data_sets import coco_file, jpeg, kit, zipped
 from tests.pages.test_accounts import registered
 from tests.people import confirm_address
 from tests.second_factors import give_second_factor
@@ -293,6 +295,34 @@ def test_scores_at_the_close_need_a_closing_date(place: Place) -> None:
     assert opened.status_code == 409
     assert "Classes, scoring and rules are decided" in words(opened.text)
     assert "we propose 2 per week and 14 in total" in proposed
+
+
+def test_a_data_set_is_read_once_for_all_its_phases(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, children = place.draft(), []
+    pictures = zipped({f"{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
+    place.send(code, images=pictures, public=zipped(kit("val")), hidden=zipped(kit("test")))
+    place.save(code, "check", sets=["public-0", "hidden-0"])
+    place.save(code, "scoring", **SCORING)
+    place.save(code, "rules", **RULES)
+
+    def counted(*given: Any, **named: Any) -> bytes:
+        children.append(given)
+        return run_in_subprocess(*given, **named)
+
+    monkeypatch.setattr(reading, "run_in_subprocess", counted)
+    place.save(code, "page", **PAGE)
+    do_all(place.platform)
+
+    assert len(children) == 1
+    with place.platform.transaction() as session:
+        shown = session.execute(
+            select(Phase.image_set, func.count())
+            .join(Challenge)
+            .join(Picture, (Picture.phase_id == Phase.id) & Picture.problem.is_(None))
+            .where(Challenge.code == code)
+            .group_by(Phase.image_set)
+        ).all()
+    assert {name: count > 0 for name, count in shown} == {"test": True, "val": True}
 
 
 def test_phases_are_made_again_when_a_step_changes(place: Place) -> None:
