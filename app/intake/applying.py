@@ -35,6 +35,7 @@ from app.models import (
     Quota,
 )
 from app.platform import Platform
+from app.web.forms import OrBlank
 from scoring import to_plain
 from scoring.competitions import CHALLENGES
 
@@ -65,7 +66,7 @@ class Application(BaseModel):
     details_at_close: Annotated[bool, Field(description="show everything once the phase is over")] = False
     only_complete: Annotated[bool, Field(description="show class values only for complete results")] = False
     competitions: Annotated[
-        tuple[int, ...] | None, Field(description="those to offer; null: all with ground truth")
+        OrBlank[tuple[int, ...]], Field(description="those to offer; null: all with ground truth")
     ] = None
     allow_public_copy: Annotated[
         bool, Field(description="load as public what another phase keeps hidden; for admins, and audited")
