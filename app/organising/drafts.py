@@ -264,12 +264,13 @@ def view_of(platform: Platform, session: Session, challenge: Challenge) -> Draft
     answers = answers_of(row.settings)
     is_made = row.made_of is not None and row.made_of == _made_of(answers, intake) and _is_applied(intake)
     sheet = texts.sheet_of(session, challenge)
+    # then its pages have replaced its steps, and its newest data set may be one that replaced annotation
     is_open = challenge.visibility is not ChallengeVisibility.DRAFT
     facts = Facts(
         code=challenge.code,
-        saved={step for step in MODELS if step.value in row.settings},
-        is_read=bool(intake and intake.report and intake.report.is_valid),
-        contradictions=tuple(_contradictions(answers, intake, challenges.now(session))),
+        saved={step for step in MODELS if is_open or step.value in row.settings},
+        is_read=is_open or bool(intake and intake.report and intake.report.is_valid),
+        contradictions=() if is_open else tuple(_contradictions(answers, intake, challenges.now(session))),
         is_made=is_made or is_open,
         is_making=bool(intake and intake.state is IntakeState.APPLYING),
         has_text=bool(sheet.overview),

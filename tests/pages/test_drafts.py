@@ -367,6 +367,22 @@ def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
     )
 
 
+def test_another_data_set_of_an_open_challenge_leaves_nothing_to_decide(place: Place) -> None:
+    code = place.finished()
+    place.organiser.post(f"{NEW}/{code}/open")
+    started = place.organiser.post(f"/api/v1/organise/challenges/{code}/data-sets").json()
+    address = f"/api/v1/organise/data-sets/{started['id']}"
+    place.organiser.put(f"{address}/files/hidden/test.zip", content=zipped(kit("test")))
+    place.organiser.post(f"{address}/read")
+    do_all(place.platform)
+
+    overview = place.page(f"/organise/challenges/{code}")
+
+    assert "Still worth doing" in overview  # a second organiser
+    assert "to do" not in overview
+    assert "is a challenge in detection" not in overview  # as it was when it opened
+
+
 def test_a_copy_proposes_the_settings_without_data_dates_and_people(place: Place) -> None:
     code = place.finished(visibility="invited", invited="@example.org", per_day="3")
     copied = f"{code}-2"
