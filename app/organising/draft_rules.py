@@ -514,13 +514,19 @@ def terms_of(rules: RulesChoice, title: str) -> str:
     )
 
 
+def _objects(found: FoundSet) -> str:
+    """Count the objects of a set as the other pages do: without difficult ones."""
+    difficult = f" ({found.objects:,} with difficult ones)" if found.difficult else ""
+    return f"{found.objects - found.difficult:,}{difficult}"
+
+
 def page_of(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
     """Propose the text of the challenge's page, in Markdown. sets: all of the data set.
 
     Of hidden annotation it says no more than how many images there are.
     """
     rows = [
-        f"| {each.name} | {each.images:,} | {f'{each.objects:,}' if each.role == PUBLIC else 'hidden'} |"
+        f"| {each.name} | {each.images:,} | {_objects(each) if each.role == PUBLIC else 'hidden'} |"
         for each in sets
     ]
     classes = sets[0].classes if sets else ()
