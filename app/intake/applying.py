@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -36,6 +36,7 @@ from app.models import (
 )
 from app.platform import Platform
 from app.web.forms import OrBlank
+from app.web.zones import Moment
 from scoring import to_plain
 from scoring.competitions import CHALLENGES
 
@@ -59,8 +60,8 @@ class Application(BaseModel):
     phase: Annotated[str, Field(max_length=100, description="the phase, new or not, e.g. test")]
     disclosure: Disclosure | None = None
     quotas: Annotated[str, Field(max_length=200, description="e.g. 2/7, 30/365")] = ""
-    opens_at: AwareDatetime | None = None
-    closes_at: AwareDatetime | None = None
+    opens_at: Moment | None = None
+    closes_at: Moment | None = None
     protocol: Annotated[str, Field(max_length=60)] = ""
     embargo: Annotated[bool, Field(description="others see results only once the phase is over")] = False
     details_at_close: Annotated[bool, Field(description="show everything once the phase is over")] = False

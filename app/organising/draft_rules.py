@@ -20,6 +20,7 @@ from app.intake.reports import HIDDEN, PUBLIC, FoundSet
 from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
 from app.web.forms import OrBlank
+from app.web.zones import Moment
 from scoring.competitions import CHALLENGES, classes_of
 
 DAY: Final = timedelta(days=1)
@@ -161,8 +162,8 @@ class RulesChoice(BaseModel):
 
     model_config = FROZEN
 
-    opens_at: OrBlank[AwareDatetime] = None
-    closes_at: OrBlank[AwareDatetime] = None
+    opens_at: OrBlank[Moment] = None
+    closes_at: OrBlank[Moment] = None
     per_day: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
     per_week: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
     total: OrBlank[Annotated[int, Field(ge=1, le=100_000)]] = None

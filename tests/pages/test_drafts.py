@@ -242,6 +242,11 @@ def test_problems_of_the_annotation_stop_at_the_check(place: Place) -> None:
         ),
         (
             "rules",
+            {**RULES, "opens_at": "0001-01-01T00:00", "closes_at": "9999-12-31T23:59"},
+            ("Fix 2 problems", "must be in a year from 1970 to 2999"),
+        ),
+        (
+            "rules",
             {**RULES, "visibility": "invited", "invited": "nobody\n@example.org"},
             ("neither an address",),
         ),
