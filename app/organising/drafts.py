@@ -634,16 +634,15 @@ def proposed_page(view: DraftView) -> str:
 
 
 def start_data_set(platform: Platform, actor: Actor, code: str) -> None:
-    """Start the data set of a draft, or another one in place of one whose phases were made.
+    """Start the data set of a draft, or another one in place of one whose phases were made; once, however often this is asked.
 
     Raises NotFoundError, ForbiddenError, ConflictError, NoWorkerError.
     """
     with platform.transaction() as session:
         challenge, _ = _locked(session, actor, code)
         intake = intakes.newest(session, challenge.id)
-        if intake is not None and intake.state is not IntakeState.APPLIED:
-            raise ConflictError("The draft has a data set already; change its files")
-    intakes.start(platform, actor, code)
+        if intake is None or intake.state is IntakeState.APPLIED:
+            intakes.add(session, actor, challenge.id)
 
 
 def make_phases(platform: Platform, actor: Actor, code: str) -> None:

@@ -372,6 +372,17 @@ def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
     )
 
 
+def test_another_data_set_of_a_draft_is_started_once_however_often_it_is_asked_for(place: Place) -> None:
+    code = place.finished()
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: place.organiser.post(f"{NEW}/{code}/data-set"), range(4)))
+
+    assert {each.headers.get("location") for each in answers} == {f"{NEW}/{code}/data"}
+    sets = place.organiser.get(f"/api/v1/organise/challenges/{code}/data-sets").json()["intakes"]
+    assert sorted(each["state"] for each in sets) == ["applied", "receiving"]
+
+
 def test_another_data_set_of_an_open_challenge_leaves_nothing_to_decide(place: Place) -> None:
     code = place.finished()
     place.organiser.post(f"{NEW}/{code}/open")
