@@ -581,7 +581,7 @@ def _dataset(session: Session, challenge: Challenge) -> str:
 def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) -> None:
     """Save dates, quotas, people and terms; invitations and terms are in force once the challenge opens.
 
-    Raises as `create` does.
+    Whom earlier rules invited and these do not is no longer invited. Raises as `create` does.
     """
     invitations = _invitations(rules)
     with platform.transaction() as session:
@@ -597,10 +597,14 @@ def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) 
             problems["invited"] = invitations
         if problems:
             raise StepError(problems)
+        before = _invitations(answers.rules) if answers.rules else None
         _save(row, Step.RULES, rules)
         challenge.approves_teams, challenge.most_members = rules.approves_teams, rules.most_members
         title = challenge.title
     terms.set_terms(platform, actor, code, NewTerms(text=draft_rules.terms_of(rules, title)))
+    named = invitations.people if isinstance(invitations, NewInvitations) else ()
+    if isinstance(before, NewInvitations):
+        visibility.uninvite(platform, actor, code, set(before.people) - set(named))
     if isinstance(invitations, NewInvitations):
         visibility.invite(platform, actor, code, invitations)
 

@@ -372,6 +372,21 @@ def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
     )
 
 
+def test_whom_corrected_rules_no_longer_name_is_no_longer_invited(place: Place, answered: str) -> None:
+    def rules(visibility: str, invited: str) -> str:
+        place.save(answered, "rules", **{**RULES, "visibility": visibility, "invited": invited})
+        return place.page(f"/organise/challenges/{answered}/visibility")
+
+    mistaken = rules("invited", "@example.com ash@example.org")
+    corrected = rules("invited", "@lab.example.com ash@example.org")
+    public = rules("listed", "@lab.example.com ash@example.org")
+
+    assert "@example.com" in mistaken
+    assert ("@example.com" in corrected, "@lab.example.com" in corrected) == (False, True)
+    assert "ash@example.org" in corrected
+    assert "ash@example.org" not in public
+
+
 def test_another_data_set_of_a_draft_is_started_once_however_often_it_is_asked_for(place: Place) -> None:
     code = place.finished()
 
