@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import ColumnElement, ScalarSelect, delete, func, select
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
@@ -41,6 +41,7 @@ from app.platform import Platform
 from app.storage import digest_of
 from app.web.forms import OrBlank
 from app.web.transfers import pieces_of, within_size
+from app.web.zones import Moment
 
 MiB: Final = 1 << 20
 MOST_FILES: Final = 500  # of one challenge
@@ -83,12 +84,12 @@ class FileFacts(BaseModel):
     image_licence: Licence = ""
     annotation_licence: Licence = ""
     available_from: Annotated[
-        OrBlank[Annotated[AwareDatetime, Field(examples=["2027-01-01T00:00:00Z"])]],
+        OrBlank[Annotated[Moment, Field(examples=["2027-01-01T00:00:00Z"])]],
         Field(description="null: at once"),
     ] = None
     from_event: Event = ""
     available_until: Annotated[
-        OrBlank[Annotated[AwareDatetime, Field(examples=["2027-06-01T00:00:00Z"])]],
+        OrBlank[Annotated[Moment, Field(examples=["2027-06-01T00:00:00Z"])]],
         Field(description="null: forever"),
     ] = None
     until_event: Event = ""

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final, Literal, Unpack
@@ -290,8 +290,22 @@ def revoke(platform: Platform, actor: Actor, code: str, invitation_id: int) -> N
         )
         if row is None:
             raise NotFoundError(f"{code} has no invitation {invitation_id}")
-        row.revoked_at = func.clock_timestamp()
-        _record(session, actor, challenge, "invitation.revoke", details={"invitation": invitation_id})
+        _revoke(session, actor, challenge, row)
+
+
+def uninvite(platform: Platform, actor: Actor, code: str, people: Collection[str]) -> None:
+    """Revoke the invitations of these addresses and domains. Raises NotFoundError, ForbiddenError."""
+    with platform.transaction() as session:
+        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        without_codes = _is_live(challenge.id), ChallengeInvitation.code_hash.is_(None)
+        for row in session.scalars(select(ChallengeInvitation).where(*without_codes)).all():
+            if (row.address or f"@{row.domain}") in people:
+                _revoke(session, actor, challenge, row)
+
+
+def _revoke(session: Session, actor: Actor, challenge: Challenge, row: ChallengeInvitation) -> None:
+    row.revoked_at = func.clock_timestamp()
+    _record(session, actor, challenge, "invitation.revoke", details={"invitation": row.id})
 
 
 def remove_person(platform: Platform, actor: Actor, code: str, user_id: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -35,6 +35,8 @@ from app.models import (
     Quota,
 )
 from app.platform import Platform
+from app.web.forms import OrBlank
+from app.web.zones import Moment
 from scoring import to_plain
 from scoring.competitions import CHALLENGES
 
@@ -58,14 +60,14 @@ class Application(BaseModel):
     phase: Annotated[str, Field(max_length=100, description="the phase, new or not, e.g. test")]
     disclosure: Disclosure | None = None
     quotas: Annotated[str, Field(max_length=200, description="e.g. 2/7, 30/365")] = ""
-    opens_at: AwareDatetime | None = None
-    closes_at: AwareDatetime | None = None
+    opens_at: Moment | None = None
+    closes_at: Moment | None = None
     protocol: Annotated[str, Field(max_length=60)] = ""
     embargo: Annotated[bool, Field(description="others see results only once the phase is over")] = False
     details_at_close: Annotated[bool, Field(description="show everything once the phase is over")] = False
     only_complete: Annotated[bool, Field(description="show class values only for complete results")] = False
     competitions: Annotated[
-        tuple[int, ...] | None, Field(description="those to offer; null: all with ground truth")
+        OrBlank[tuple[int, ...]], Field(description="those to offer; null: all with ground truth")
     ] = None
     allow_public_copy: Annotated[
         bool, Field(description="load as public what another phase keeps hidden; for admins, and audited")
@@ -249,7 +251,7 @@ def apply(
         raise ApplyError("The data set could no longer be read as it was; read it again")
     with platform.transaction() as session:
         phase = challenges.phase_of(session, challenge, application.phase)
-    pictures = folder / CHOSEN
+    pictures = folder / CHOSEN / found.key
     request = replace(application.tree_import(challenge, pictures, found, phase), user_id=application.user_id)
     truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
     truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)

@@ -6,7 +6,7 @@ Of hidden annotation the report says file, line, rule and counts; it never quote
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -41,7 +41,7 @@ from scoring import Problem, SubmissionError, to_plain
 from scoring.errors import Problems
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
-CHOSEN: Final = "chosen"  # folder of the pictures of the chosen set, each called by its image
+CHOSEN: Final = "chosen"  # folder with a folder for each chosen set: its pictures, each called by its image
 DRAWN: Final = "drawn"  # pack of pictures with their annotation
 OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the challenge has already
 
@@ -116,12 +116,12 @@ def inspect(
     files: tuple[SentFile, ...],
     dataset: str,
     limits: ReadingLimits,
-    chosen: str | None,
+    chosen: Collection[str],
     drawn: str = PUBLIC,
 ) -> bytes:
     """Return the report on a data set as JSON, and write the ground truth of each set below the folder.
 
-    dataset: of the challenge; chosen: the key of the set whose pictures are put into a folder of their own; drawn: the role
+    dataset: of the challenge; chosen: the keys of the sets whose pictures are put into folders of their own; drawn: the role
     of the annotation that is drawn over some pictures. An error of ours is logged without its message, which might quote annotation.
     """
     with without_words():
@@ -133,11 +133,10 @@ def _inspected(
     files: tuple[SentFile, ...],
     dataset: str,
     limits: ReadingLimits,
-    chosen: str | None,
+    chosen: Collection[str],
     drawn: str,
 ) -> Report:
     progress = Progress(folder)
-    (folder / CHOSEN).mkdir()
     unpacked = unpack(files, folder, dataset, limits, progress)
     sets: dict[str, list[AnnotatedSet]] = {}
     invalid: dict[str, list[ListedImages]] = {}
@@ -163,8 +162,8 @@ def _inspected(
             _check_view(view, unpacked.problems[role], limits)
             each.truth.save(folder / TRUTHS / view.key)
             found.append(view)
-            if view.key == chosen:
-                _link_pictures(folder / CHOSEN, unpacked, each)
+            if view.key in chosen:
+                _link_pictures(folder / CHOSEN / view.key, unpacked, each)
     if sets[drawn]:
         progress.note("drawing some pictures", 0)
         (folder / DRAWN).write_bytes(draw(unpacked, sets[drawn]))
@@ -207,6 +206,7 @@ def _check_view(view: FoundSet, problems: Problems, limits: ReadingLimits) -> No
 
 
 def _link_pictures(folder: Path, unpacked: Unpacked, found: AnnotatedSet) -> None:
+    folder.mkdir(parents=True)
     for image, picture in pictures_of(unpacked, found).items():
         target = folder / f"{image}{picture.path.suffix}"
         if picture.size is not None and not target.exists():

@@ -233,19 +233,23 @@ def _file_of_organiser(session: Session, actor: Actor, file_id: uuid.UUID) -> In
 
 def start(platform: Platform, actor: Actor, code: str) -> IntakeView:
     """Start a data set of a challenge. Raises NotFoundError, ForbiddenError, NoWorkerError, ConflictError."""
-    assert actor.user_id is not None
-    intake_id = uuid.uuid4()
     with platform.transaction() as session:
         challenge = organised(session, actor, code)
         session.execute(select(Challenge.id).where(Challenge.id == challenge.id).with_for_update())
-        keys.newest(session)
-        is_open = Intake.challenge_id == challenge.id, Intake.state != IntakeState.APPLIED
-        if (session.scalar(select(func.count()).where(*is_open)) or 0) >= MOST_OPEN:
-            raise ConflictError(
-                f"this challenge has {MOST_OPEN} data sets that were not applied; delete some"
-            )
-        session.add(Intake(id=intake_id, challenge_id=challenge.id, user_id=actor.user_id))
+        intake_id = add(session, actor, challenge.id)
     return get_intake(platform, actor, intake_id)
+
+
+def add(session: Session, actor: Actor, challenge_id: int) -> uuid.UUID:
+    """Add a data set to a locked challenge and return its id. Raises NoWorkerError, ConflictError."""
+    assert actor.user_id is not None
+    keys.newest(session)
+    is_open = Intake.challenge_id == challenge_id, Intake.state != IntakeState.APPLIED
+    if (session.scalar(select(func.count()).where(*is_open)) or 0) >= MOST_OPEN:
+        raise ConflictError(f"this challenge has {MOST_OPEN} data sets that were not applied; delete some")
+    intake_id = uuid.uuid4()
+    session.add(Intake(id=intake_id, challenge_id=challenge_id, user_id=actor.user_id))
+    return intake_id
 
 
 def add_file(

@@ -54,7 +54,7 @@ def _back(request: Request, intake_id: uuid.UUID, part: str = "") -> Response:
 @router.get("/data-sets/{intake_id}")
 def data_set(request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
     """Show a data set: its drop zones, files and report, and the form that applies it."""
-    return _page(request, platform, actor, intake_id, {}, NOTHING)
+    return _page(request, platform, actor, intake_id, NOTHING, NOTHING)
 
 
 def _page(

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -246,18 +246,18 @@ def remove_leftovers(platform: Platform) -> None:
 
 
 def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> "tuple[dict[str, Any], Tell | None]":
-    """Read a data set, or apply its image sets one after another, each from a folder of its own; return what to record."""
-    if task.application is None:
-        with _scratch(platform, task.intake_id) as folder:
-            report = _inspected(platform, task, folder, Watch(platform, claim, task, folder))
+    """Read a data set, and apply its image sets one after another if that was asked for; return what to record."""
+    wanted = task.application.all if task.application else ()
+    with _scratch(platform, task.intake_id) as folder:
+        watch = Watch(platform, claim, task, folder)
+        report = _inspected(platform, task, folder, watch, tuple(each.set for each in wanted))
+        if not wanted:
             if (folder / DRAWN).exists():
                 annotated_pictures.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
             return applying.report_values(report), _tell_of_report(report)
-    applied = []
-    for application in task.application.all:
-        with _scratch(platform, task.intake_id) as folder:
-            watch = Watch(platform, claim, task, folder)
-            report = _inspected(platform, task, folder, watch, application.set)
+        applied = []
+        for application in wanted:
+            watch.note({"step": "making the phases", "done": 0, "total": None})
             try:
                 applied.append(applying.apply(platform, task.challenge, application, report, folder))
             except ApplyError as error:
@@ -271,9 +271,14 @@ def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> "tuple[dict[
 
 
 def _inspected(
-    platform: Platform, task: Task, folder: Path, watch: Watch, chosen: str | None = None, drawn: str = PUBLIC
+    platform: Platform,
+    task: Task,
+    folder: Path,
+    watch: Watch,
+    chosen: Collection[str] = (),
+    drawn: str = PUBLIC,
 ) -> Report:
-    """Decrypt a data set and have a child inspect it. Raises what both raise."""
+    """Decrypt a data set and have a child inspect it; chosen: the sets that are applied. Raises what both raise."""
     settings = platform.settings
     files = tuple(_decrypted(platform, task, folder, watch))
     limits = ReadingLimits(

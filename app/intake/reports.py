@@ -91,6 +91,11 @@ class FoundSet:
     missing: tuple[tuple[int, str], ...] = ()
     convention: str = ""  # how boxes are read, and what speaks for it
 
+    @property
+    def difficult(self) -> int:
+        """The objects that do not count because they are marked as difficult."""
+        return sum(row.difficult for row in self.classes)
+
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:

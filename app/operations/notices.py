@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Final
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
@@ -18,6 +18,7 @@ from app.core.names import Visible
 from app.models import Notice
 from app.platform import Platform
 from app.web.forms import OrBlank
+from app.web.zones import Moment
 
 LONGEST: Final = 4000  # characters
 LISTED: Final = 50  # notices, for admins
@@ -31,8 +32,8 @@ class NewNotice(BaseModel):
 
     title: Annotated[str, Field(min_length=3, max_length=120), Visible]
     text: Annotated[Lines, Field(max_length=LONGEST, description="Markdown")] = ""
-    starts_at: Annotated[OrBlank[AwareDatetime], Field(description="with a time zone; null: now")] = None
-    ends_at: Annotated[OrBlank[AwareDatetime], Field(description="null: until it is ended")] = None
+    starts_at: Annotated[OrBlank[Moment], Field(description="with a time zone; null: now")] = None
+    ends_at: Annotated[OrBlank[Moment], Field(description="null: until it is ended")] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The audit log for people: a sentence for each record, pages of them, and CSV."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -87,7 +88,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "creation.refuse": "refused to let {subject} create challenges",
     "creator.add": "let {subject} create challenges",
     "creator.remove": "no longer lets {subject} create challenges",
-    "data-set.apply": "applied a data set to {subject}",
+    "data-set.apply": "applied a data set to {phase}",
     "data-set.delete": "deleted a data set",
     "data-set.pictures": "had pictures of hidden annotation drawn",
     "description.rule": "set the length of descriptions to {shortest_description} characters",
@@ -134,7 +135,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "question.add": "added the question “{text}”",
     "question.change": "changed {subject}",
     "question.delete": "deleted the question “{text}”",
-    "quota.grant": "granted {subject} {slots} extra in {task}",
+    "quota.grant": "granted {subject} {slots}",
     "quota.refund": "gave the quota of {subject} back",
     "quota.take_back": "revoked an extra slot of {subject} in {task}",
     "rescore.abandon": "abandoned {subject}",
@@ -191,6 +192,8 @@ CHANGES: Final[Mapping[str, str]] = {
     "quotas": "changed the quotas from {old} to {new}",
     "embargo": "changed the embargo from {old} to {new}",
 }
+
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*\+00:00", re.ASCII)
 
 
 class AuditQuery(Search):
@@ -273,8 +276,8 @@ def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 def said(value: object) -> str:
     """Return a recorded value in words.
 
-    >>> said(None), said(True), said(["a", "b"]), said({"x": 1})
-    ('none', 'yes', 'a, b', '{"x": 1}')
+    >>> said(None), said(True), said(["a", "b"]), said({"x": 1}), said("2027-01-25T23:59:59+00:00")
+    ('none', 'yes', 'a, b', '{"x": 1}', '2027-01-25 23:59 UTC')
     """
     match value:
         case None:
@@ -282,7 +285,8 @@ def said(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case str() | int() | float():
-            return str(value) or "none"
+            moment = _MOMENT.fullmatch(str(value))
+            return f"{moment[1]} {moment[2]} UTC" if moment else str(value) or "none"
         case list() | tuple():
             return ", ".join(map(said, value)) or "none"
     return json.dumps(value, sort_keys=True) if value else "none"
@@ -320,9 +324,8 @@ def _linked(record: Record, subject: str) -> str:
 
 
 def _slots(after: Mapping[str, Any]) -> str:
-    number = after.get("slots", 1)
-    until = f", until {after['expires_at']}," if after.get("expires_at") else ""
-    return f"{number} slot{'s' * (number != 1)}{until}"
+    until = f", until {said(after['expires_at'])}" if after.get("expires_at") else ""
+    return f"{plural(after.get('slots', 1), 'extra slot')} in {after.get('task', 'something')}{until}"
 
 
 Loader = Callable[[Session, Collection[int]], Mapping[int, str]]

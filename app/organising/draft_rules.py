@@ -20,6 +20,7 @@ from app.intake.reports import HIDDEN, PUBLIC, FoundSet
 from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
 from app.web.forms import OrBlank
+from app.web.zones import Moment
 from scoring.competitions import CHALLENGES, classes_of
 
 DAY: Final = timedelta(days=1)
@@ -161,8 +162,8 @@ class RulesChoice(BaseModel):
 
     model_config = FROZEN
 
-    opens_at: OrBlank[AwareDatetime] = None
-    closes_at: OrBlank[AwareDatetime] = None
+    opens_at: OrBlank[Moment] = None
+    closes_at: OrBlank[Moment] = None
     per_day: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
     per_week: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
     total: OrBlank[Annotated[int, Field(ge=1, le=100_000)]] = None
@@ -514,13 +515,19 @@ def terms_of(rules: RulesChoice, title: str) -> str:
     )
 
 
+def _objects(found: FoundSet) -> str:
+    """Count the objects of a set as the other pages do: without difficult ones."""
+    difficult = f" ({found.objects:,} with difficult ones)" if found.difficult else ""
+    return f"{found.objects - found.difficult:,}{difficult}"
+
+
 def page_of(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
     """Propose the text of the challenge's page, in Markdown. sets: all of the data set.
 
     Of hidden annotation it says no more than how many images there are.
     """
     rows = [
-        f"| {each.name} | {each.images:,} | {f'{each.objects:,}' if each.role == PUBLIC else 'hidden'} |"
+        f"| {each.name} | {each.images:,} | {_objects(each) if each.role == PUBLIC else 'hidden'} |"
         for each in sets
     ]
     classes = sets[0].classes if sets else ()

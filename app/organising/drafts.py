@@ -264,12 +264,13 @@ def view_of(platform: Platform, session: Session, challenge: Challenge) -> Draft
     answers = answers_of(row.settings)
     is_made = row.made_of is not None and row.made_of == _made_of(answers, intake) and _is_applied(intake)
     sheet = texts.sheet_of(session, challenge)
+    # then its pages have replaced its steps, and its newest data set may be one that replaced annotation
     is_open = challenge.visibility is not ChallengeVisibility.DRAFT
     facts = Facts(
         code=challenge.code,
-        saved={step for step in MODELS if step.value in row.settings},
-        is_read=bool(intake and intake.report and intake.report.is_valid),
-        contradictions=tuple(_contradictions(answers, intake, challenges.now(session))),
+        saved={step for step in MODELS if is_open or step.value in row.settings},
+        is_read=is_open or bool(intake and intake.report and intake.report.is_valid),
+        contradictions=() if is_open else tuple(_contradictions(answers, intake, challenges.now(session))),
         is_made=is_made or is_open,
         is_making=bool(intake and intake.state is IntakeState.APPLYING),
         has_text=bool(sheet.overview),
@@ -580,7 +581,7 @@ def _dataset(session: Session, challenge: Challenge) -> str:
 def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) -> None:
     """Save dates, quotas, people and terms; invitations and terms are in force once the challenge opens.
 
-    Raises as `create` does.
+    Whom earlier rules invited and these do not is no longer invited. Raises as `create` does.
     """
     invitations = _invitations(rules)
     with platform.transaction() as session:
@@ -596,10 +597,14 @@ def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) 
             problems["invited"] = invitations
         if problems:
             raise StepError(problems)
+        before = _invitations(answers.rules) if answers.rules else None
         _save(row, Step.RULES, rules)
         challenge.approves_teams, challenge.most_members = rules.approves_teams, rules.most_members
         title = challenge.title
     terms.set_terms(platform, actor, code, NewTerms(text=draft_rules.terms_of(rules, title)))
+    named = invitations.people if isinstance(invitations, NewInvitations) else ()
+    if isinstance(before, NewInvitations):
+        visibility.uninvite(platform, actor, code, set(before.people) - set(named))
     if isinstance(invitations, NewInvitations):
         visibility.invite(platform, actor, code, invitations)
 
@@ -633,16 +638,15 @@ def proposed_page(view: DraftView) -> str:
 
 
 def start_data_set(platform: Platform, actor: Actor, code: str) -> None:
-    """Start the data set of a draft, or another one in place of one whose phases were made.
+    """Start the data set of a draft, or another one in place of one whose phases were made; once, however often this is asked.
 
     Raises NotFoundError, ForbiddenError, ConflictError, NoWorkerError.
     """
     with platform.transaction() as session:
         challenge, _ = _locked(session, actor, code)
         intake = intakes.newest(session, challenge.id)
-        if intake is not None and intake.state is not IntakeState.APPLIED:
-            raise ConflictError("The draft has a data set already; change its files")
-    intakes.start(platform, actor, code)
+        if intake is None or intake.state is IntakeState.APPLIED:
+            intakes.add(session, actor, challenge.id)
 
 
 def make_phases(platform: Platform, actor: Actor, code: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
 from icalendar import Calendar, Event
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -27,6 +27,7 @@ from app.submissions import quotas
 from app.submissions.quotas import SlotView, organised_phase
 from app.web.formats import size
 from app.web.forms import OrBlank
+from app.web.zones import Moment
 from scoring import Limits
 
 
@@ -44,8 +45,8 @@ class NewRules(BaseModel):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
-    opens_at: Annotated[AwareDatetime, Field(description="with a time zone")]
-    closes_at: Annotated[OrBlank[AwareDatetime], Field(description="null: never")]
+    opens_at: Annotated[Moment, Field(description="with a time zone")]
+    closes_at: Annotated[OrBlank[Moment], Field(description="null: never")]
     grace_minutes: Annotated[
         int,
         Field(

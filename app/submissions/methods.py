@@ -276,12 +276,12 @@ def _other_data(training: Training, competitions: Sequence[scoring.CompetitionIn
     if not training.other_data:
         yield (
             f"name the data that was used ({_numbers(other, 'allow')} any; write 'none' if it was only the "
-            "given data: other_data)"
+            "given data; in the API: other_data)"
         )
     if not training.no_excluded_data:
         yield (
             f"state that neither the test images nor other excluded data was used for {_numbers(other)} "
-            "(no_excluded_data)"
+            "(in the API: no_excluded_data)"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, and_, false, func, or_, select, true, union
 from sqlalchemy.orm import Session
 
@@ -40,6 +40,7 @@ from app.models import (
 from app.people import teams
 from app.platform import Platform
 from app.web.forms import OrBlank
+from app.web.zones import Moment
 
 
 class Holder(enum.StrEnum):
@@ -116,7 +117,7 @@ class NewSlots(BaseModel):
     task: Annotated[str, Field(description="such as detection")]
     number: Annotated[int, Field(ge=1, le=20, description="how many results")] = 1
     expires_at: Annotated[
-        OrBlank[AwareDatetime],
+        OrBlank[Moment],
         Field(description="until when they can be used, with a time zone; null: always"),
     ] = None
     reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]

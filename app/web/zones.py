@@ -2,12 +2,30 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, AwareDatetime
 
 AOE: Final = timezone(timedelta(hours=-12), "AoE")
 ZONES: Final[Mapping[str, tzinfo]] = {"UTC": UTC, "AoE": AOE}
 FORM: Final = "%Y-%m-%dT%H:%M"
+YEARS: Final = range(1970, 3000)  # with others, time zones and periods lead out of what can be computed
+
+
+def usable(moment: datetime) -> datetime:
+    """Return a time that can be computed with. Raises ValueError for one that cannot be meant.
+
+    >>> usable(datetime(9999, 12, 31, tzinfo=UTC))
+    Traceback (most recent call last):
+    ValueError: must be in a year from 1970 to 2999
+    """
+    if moment.year not in YEARS:
+        raise ValueError(f"must be in a year from {YEARS[0]} to {YEARS[-1]}")
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(usable)]
 
 
 def aoe(moment: datetime) -> str:
@@ -40,12 +58,8 @@ def parse_moment(text: str, zone: str) -> datetime:
         raise ValueError("must be a date and a time")
     if moment.tzinfo is not None:
         raise ValueError("must be a date and a time without a zone; choose the zone beside it")
-    placed = moment.replace(tzinfo=_zone(zone))
-    try:
-        exists = placed.astimezone(UTC).astimezone(placed.tzinfo).replace(tzinfo=None) == moment
-    except OverflowError as error:
-        raise ValueError("is a time that cannot be used") from error
-    if not exists:
+    placed = usable(moment.replace(tzinfo=_zone(zone)))
+    if placed.astimezone(UTC).astimezone(placed.tzinfo).replace(tzinfo=None) != moment:
         raise ValueError(f"does not exist in {zone}, where clocks are put forward at that time")
     return placed
 

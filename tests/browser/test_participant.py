@@ -52,7 +52,7 @@ def test_a_participant_accepts_the_terms_downloads_submits_and_cancels(
     site: Site, visit: Visit, file: dict[str, Any]
 ) -> None:
     page = visit()
-    register(page, site, "Taker")
+    register(page, site.installation, "Taker")
     page.goto("/challenges/sample/test/submit")
     page.get_by_role("link", name="Accept the terms").click()
     page.get_by_role("button", name="Accept version").click()

@@ -9,7 +9,7 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.people import mailed_link
-from tests.system.installations import DESCRIPTION
+from tests.system.installations import DESCRIPTION, Installation
 from tests.system.servers import eventually
 
 pytestmark = pytest.mark.browser
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_visitor_gets_a_result_onto_the_leaderboard(site: Site, visit: Visit) -> None:
     page = visit()
-    register(page, site, "Walker")
+    register(page, site.installation, "Walker")
     upload_with_problems_and_then_without(page, site)
 
     with site.worker_asleep():
@@ -35,7 +35,7 @@ def test_a_visitor_gets_a_result_onto_the_leaderboard(site: Site, visit: Visit) 
 
 def test_a_forgotten_password_can_be_reset(site: Site, visit: Visit) -> None:
     page, phone = visit(), visit()
-    register(page, site, "Forgetful")
+    register(page, site.installation, "Forgetful")
     phone.goto("/login")
     phone.get_by_role("link", name="Forgot your password?").click()
     phone.get_by_label("E-mail address").fill("forgetful@example.org")
@@ -58,7 +58,7 @@ def test_a_forgotten_password_can_be_reset(site: Site, visit: Visit) -> None:
 
 def test_a_visitor_gets_a_result_onto_the_leaderboard_without_javascript(site: Site, visit: Visit) -> None:
     page = visit(java_script_enabled=False)
-    register(page, site, "Plain")
+    register(page, site.installation, "Plain")
     upload_with_problems_and_then_without(page, site)
 
     with site.worker_asleep():
@@ -97,7 +97,7 @@ def follow(page: Page, *links: str) -> None:
         page.get_by_role("link", name=link, exact=True).first.click()
 
 
-def register(page: Page, site: Site, name: str) -> None:
+def register(page: Page, place: Installation, name: str) -> None:
     page.goto("/")
     page.get_by_role("link", name="Register").click()
     page.get_by_label("E-mail address").fill(f"{name.lower()}@example.org")
@@ -106,11 +106,16 @@ def register(page: Page, site: Site, name: str) -> None:
     page.get_by_role("button", name="Register").click()
     expect(page.locator(".menu summary")).to_have_text(name)
     page.get_by_role("link", name="Confirm it").click()
-    expect(page.get_by_text(str(site.installation.settings.data / "mail"))).to_be_visible()
-    page.goto(mailed_link(site.installation.platform, f"{name.lower()}@example.org"))
+    expect(page.get_by_text(str(place.settings.data / "mail"))).to_be_visible()
+    page.goto(mailed_link(place.platform, f"{name.lower()}@example.org"))
     page.get_by_role("button", name="Confirm address").click()
     expect(page.get_by_text("confirmed", exact=True)).to_be_visible()
     page.goto("/")
+
+
+def accept_terms(page: Page, challenge: str) -> None:
+    page.goto(f"/challenges/{challenge}/terms?next=/challenges/{challenge}")
+    page.get_by_role("button", name="Accept version").click()
 
 
 def upload_with_problems_and_then_without(page: Page, site: Site) -> None:

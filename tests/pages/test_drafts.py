@@ -15,7 +15,8 @@ from httpx2 import Response
 from sqlalchemy import func, select, text, update
 from starlette.testclient import TestClient
 
-from app.intake import intakes, keys
+from app.intake import intakes, keys, reading
+from app.jobs.sandbox import run_in_subprocess
 from app.models import (
     AuditRecord,
     Base,
@@ -24,11 +25,12 @@ from app.models import (
     ChallengeDraft,
     ChallengeVisibility,
     Phase,
+    Picture,
     Terms,
 )
 from app.organising import drafts, roles
 from app.platform import Platform
-from tests.pages.data_sets import coco_file, kit, zipped
+from tests.pages.data_sets import coco_file, jpeg, kit, zipped
 from tests.pages.test_accounts import registered
 from tests.people import confirm_address
 from tests.second_factors import give_second_factor
@@ -240,6 +242,11 @@ def test_problems_of_the_annotation_stop_at_the_check(place: Place) -> None:
         ),
         (
             "rules",
+            {**RULES, "opens_at": "0001-01-01T00:00", "closes_at": "9999-12-31T23:59"},
+            ("Fix 2 problems", "must be in a year from 1970 to 2999"),
+        ),
+        (
+            "rules",
             {**RULES, "visibility": "invited", "invited": "nobody\n@example.org"},
             ("neither an address",),
         ),
@@ -295,6 +302,34 @@ def test_scores_at_the_close_need_a_closing_date(place: Place) -> None:
     assert "we propose 2 per week and 14 in total" in proposed
 
 
+def test_a_data_set_is_read_once_for_all_its_phases(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, children = place.draft(), []
+    pictures = zipped({f"{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
+    place.send(code, images=pictures, public=zipped(kit("val")), hidden=zipped(kit("test")))
+    place.save(code, "check", sets=["public-0", "hidden-0"])
+    place.save(code, "scoring", **SCORING)
+    place.save(code, "rules", **RULES)
+
+    def counted(*given: Any, **named: Any) -> bytes:
+        children.append(given)
+        return run_in_subprocess(*given, **named)
+
+    monkeypatch.setattr(reading, "run_in_subprocess", counted)
+    place.save(code, "page", **PAGE)
+    do_all(place.platform)
+
+    assert len(children) == 1
+    with place.platform.transaction() as session:
+        shown = session.execute(
+            select(Phase.image_set, func.count())
+            .join(Challenge)
+            .join(Picture, (Picture.phase_id == Phase.id) & Picture.problem.is_(None))
+            .where(Challenge.code == code)
+            .group_by(Phase.image_set)
+        ).all()
+    assert {name: count > 0 for name, count in shown} == {"test": True, "val": True}
+
+
 def test_phases_are_made_again_when_a_step_changes(place: Place) -> None:
     code = place.finished()
     place.save(code, "scoring", protocol="voc2007", own="mean", others="live", ladder="true")
@@ -335,6 +370,48 @@ def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
     assert "It did not open by itself. not done yet: The phases are made" in place.page(
         f"/organise/challenges/{changed}"
     )
+
+
+def test_whom_corrected_rules_no_longer_name_is_no_longer_invited(place: Place, answered: str) -> None:
+    def rules(visibility: str, invited: str) -> str:
+        place.save(answered, "rules", **{**RULES, "visibility": visibility, "invited": invited})
+        return place.page(f"/organise/challenges/{answered}/visibility")
+
+    mistaken = rules("invited", "@example.com ash@example.org")
+    corrected = rules("invited", "@lab.example.com ash@example.org")
+    public = rules("listed", "@lab.example.com ash@example.org")
+
+    assert "@example.com" in mistaken
+    assert ("@example.com" in corrected, "@lab.example.com" in corrected) == (False, True)
+    assert "ash@example.org" in corrected
+    assert "ash@example.org" not in public
+
+
+def test_another_data_set_of_a_draft_is_started_once_however_often_it_is_asked_for(place: Place) -> None:
+    code = place.finished()
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: place.organiser.post(f"{NEW}/{code}/data-set"), range(4)))
+
+    assert {each.headers.get("location") for each in answers} == {f"{NEW}/{code}/data"}
+    sets = place.organiser.get(f"/api/v1/organise/challenges/{code}/data-sets").json()["intakes"]
+    assert sorted(each["state"] for each in sets) == ["applied", "receiving"]
+
+
+def test_another_data_set_of_an_open_challenge_leaves_nothing_to_decide(place: Place) -> None:
+    code = place.finished()
+    place.organiser.post(f"{NEW}/{code}/open")
+    started = place.organiser.post(f"/api/v1/organise/challenges/{code}/data-sets").json()
+    address = f"/api/v1/organise/data-sets/{started['id']}"
+    place.organiser.put(f"{address}/files/hidden/test.zip", content=zipped(kit("test")))
+    place.organiser.post(f"{address}/read")
+    do_all(place.platform)
+
+    overview = place.page(f"/organise/challenges/{code}")
+
+    assert "Still worth doing" in overview  # a second organiser
+    assert "to do" not in overview
+    assert "is a challenge in detection" not in overview  # as it was when it opened
 
 
 def test_a_copy_proposes_the_settings_without_data_dates_and_people(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -593,6 +594,28 @@ def test_the_annotation_of_a_phase_is_replaced_and_its_boards_wait_for_a_rescori
         assert phase.disclosure.value == "mean"
         versions = select(func.count()).where(GroundTruth.phase_id == phase.id)
         assert session.scalar(versions) == 2
+
+
+def test_the_form_of_a_data_set_replaces_annotation_and_leads_to_scoring_again(place: Place) -> None:
+    code = place.challenge()
+    first, second = (
+        place.send(code, ("hidden", "test.csv", TABLE + each)) for each in (b"", b"c.jpg,cat,1,1,9,9\n")
+    )
+    place.read(first)
+    place.apply(first, set="hidden-0", phase="test")
+    place.read(second)
+    address = f"/organise/data-sets/{second}"
+    blank = {"disclosure": "", "quotas": "", "opens_at": "", "closes_at": "", "protocol": ""}
+
+    proposed = place.organiser.get(address, headers={"Accept": "text/html"}).text
+    asked = place.organiser.post(f"{address}/apply", data={"set": "hidden-0", "phase": "test", **blank})
+    do_all(place.platform)
+
+    assert re.search(r'name="phase"[^>]*value="test"', proposed)
+    assert (asked.status_code, asked.headers.get("location")) == (303, address), asked.text
+    assert (place.view(second)["state"], place.view(second)["version"]) == ("applied", 2)
+    applied = place.organiser.get(address, headers={"Accept": "text/html"}).text
+    assert f'<a href="/organise/challenges/{code}/ground-truth">score everything again</a>' in applied
 
 
 def test_only_owners_apply_hidden_annotation_that_is_shown_once_the_phase_is_over(place: Place) -> None:

@@ -102,9 +102,23 @@ def test_a_sentence_needs_no_recorded_value(action: str) -> None:
             record("role.grant", "person 4", details={"challenge_role": {"before": None, "after": "viewer"}}),
             "Ash made Elm viewer of the challenge",
         ),
-        (record("quota.grant", "team 9", after={"slots": 2, "task": "detection"}), "Ash granted the team Oak 2 slots extra in detection"),
+        (record("quota.grant", "team 9", after={"slots": 2, "task": "detection"}), "Ash granted the team Oak 2 extra slots in detection"),
+        (
+            record("quota.grant", "team 9", after={"slots": 1, "task": "detection", "expires_at": "2027-01-25T23:59:59+00:00"}),
+            "Ash granted the team Oak 1 extra slot in detection, until 2027-01-25 23:59 UTC",
+        ),
+        (
+            record("challenge.schedule", "challenge 1", after={"opens_at": "2027-01-25T12:00:00.5+00:00"}),
+            "Ash set when Birds opens by itself: 2027-01-25 12:00 UTC",
+        ),
+        (record("data-set.apply", "data set 16ed4a4a", details={"phase": "test"}), "Ash applied a data set to test"),
         (record("team.refuse", "team {0}"), "Ash refused to approve team {0}"),
     ],
 )  # fmt: skip
 def test_sentences_name_people_teams_and_dates(made: Record, told: str) -> None:
-    assert sentence(made, {"phase 3": "test", "team 9": "the team Oak", "person 4": "Elm"}) == told
+    assert (
+        sentence(
+            made, {"phase 3": "test", "team 9": "the team Oak", "person 4": "Elm", "challenge 1": "Birds"}
+        )
+        == told
+    )

@@ -1,5 +1,6 @@
 """What the answers in the steps of a new challenge mean, without a database."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -207,6 +208,14 @@ def test_the_page_says_no_more_of_hidden_annotation_than_how_many_images_it_has(
     assert "| test | 30 | hidden |" in page
     assert "Detection of 2 classes: heron, ibis." in page
     assert "Annotations are under CC0-1.0." in page
+
+
+def test_the_page_counts_difficult_objects_apart_as_other_pages_do() -> None:
+    val = replace(SETS[1], classes=(ClassCount("heron", 20, 30, 8), ClassCount("ibis", 10, 10, 2)))
+
+    page = draft_rules.page_of(what(), scoring(), rules(), (val,))
+
+    assert "| val | 30 | 40 (50 with difficult ones) |" in page
 
 
 def test_terms_name_the_licences() -> None:

@@ -3,7 +3,14 @@
 from datetime import UTC, datetime
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
+from app.challenges.file_changes import FileFacts
+from app.intake.applying import Application
+from app.operations.notices import NewNotice
+from app.organising.draft_rules import RulesChoice
+from app.organising.phases import NewRules
+from app.submissions.quotas import NewSlots
 from app.web.zones import aoe, moments_of, parse_moment
 
 
@@ -38,13 +45,32 @@ def test_a_time_in_a_zone_is_a_moment(text: str, zone: str, expected: str) -> No
         ("2027-03-31T23:59", "../../etc/passwd", "unknown time zone"),
         ("2027-03-31T23:59", "/etc/localtime", "unknown time zone"),
         ("2027-03-31T23:59", "a\0b", "unknown time zone"),
-        ("0001-01-01T00:00", "Asia/Tokyo", "cannot be used"),
-        ("9999-12-31T23:59", "AoE", "cannot be used"),
+        ("0001-01-01T00:00", "Asia/Tokyo", "a year from 1970 to 2999"),
+        ("9999-12-31T23:59", "AoE", "a year from 1970 to 2999"),
+        ("9999-12-31T23:59", "UTC", "a year from 1970 to 2999"),
     ],
 )
 def test_what_is_no_moment_is_refused(text: str, zone: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         parse_moment(text, zone)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (Application, "opens_at"), (Application, "closes_at"), (NewRules, "opens_at"), (NewRules, "closes_at"),
+        (RulesChoice, "opens_at"), (RulesChoice, "closes_at"), (NewSlots, "expires_at"), (NewNotice, "ends_at"),
+        (FileFacts, "available_from"), (FileFacts, "available_until"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"])
+def test_programs_give_no_time_that_pages_cannot_show(model: type[BaseModel], name: str, moment: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        model.model_validate({name: moment})
+
+    assert (name, "Value error, must be in a year from 1970 to 2999") in [
+        (each["loc"][0], each["msg"]) for each in raised.value.errors()
+    ]
 
 
 def test_every_problem_of_a_form_is_found_at_once() -> None:
