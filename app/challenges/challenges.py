@@ -262,6 +262,11 @@ def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
     return next(iter(_phases(session, PHASES.where(Phase.id == phase_id))), None)
 
 
+def keep_dates(session: Session, phase_id: int) -> None:
+    """Have changes of a phase wait for the end of this transaction, so that it closes before or after, never meanwhile."""
+    session.execute(select(Phase.id).where(Phase.id == phase_id).with_for_update(read=True))
+
+
 def phases_with(session: Session, ids: Collection[int]) -> dict[int, PhaseView]:
     """Return the phases with these ids."""
     return {phase.id: phase for phase in _phases(session, PHASES.where(Phase.id.in_(ids)))}

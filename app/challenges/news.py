@@ -117,10 +117,12 @@ def date_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[
         old = date_in_words(before.closes_at) if before.closes_at else "never"
         new = f"closes on {date_in_words(after.closes_at)}" if after.closes_at else "has no closing date"
         yield f"`{image_set}` {new}; before, it was {old}."
-    if before.grace != after.grace and after.closes_at is not None:
+    if before.grace and not after.grace and after.closes_at is not None:
+        yield f"An upload to `{image_set}` has to be confirmed before the close; there is no grace period any more."
+    elif before.grace != after.grace and after.closes_at is not None:
         yield (
             f"An upload to `{image_set}` that was started before the close may be confirmed for another"
-            f" {duration(after.grace)} instead of {duration(before.grace)}."
+            f" {duration(after.grace)}{f' instead of {duration(before.grace)}' if before.grace else ''}."
         )
 
 

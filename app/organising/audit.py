@@ -120,6 +120,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "person.suspend": "suspended {subject}",
     "person.unsuspend": "ended the suspension of {subject}",
     "phase.change": "changed {subject}: {changes}",
+    "phase.close": "closed {subject} early, at {closes_at}",
     "phase.create": "created {subject} with its ground truth",
     "phase.disclose": "changed what {subject} discloses: {changes}",
     "phase.extend": "extended the deadline of {subject} by what an outage took, to {closes_at}",

@@ -245,7 +245,7 @@ def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[
         if (
             is_over(phase, phase.grace, now)
             and (after is None or after + rules.grace > now)
-            and _revealed(phase)
+            and reveals(phase)
         ):
             yield "what was hidden became public when the phase closed, so it cannot reopen"
         elif rules.grace < phase.grace:
@@ -258,7 +258,7 @@ def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[
             yield f"a deadline that is brought forward must be at least {NOTICE.days} days away, so that people can finish"
 
 
-def _revealed(phase: PhaseView) -> bool:
+def reveals(phase: PhaseView) -> bool:
     """Return whether the public sees more once the phase is over, such as the classes behind a mean."""
     before, after = (public_visibility(replace(phase, is_over=each)) for each in (False, True))
     return phase.embargo or before != after

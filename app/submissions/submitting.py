@@ -217,6 +217,8 @@ def _upload_and_phase(
     """
     assert actor.user_id is not None
     upload = stored_upload(session, actor.user_id, team_id, requested.upload)
+    if upload is not None:
+        challenges.keep_dates(session, upload.phase_id)
     phase = challenges.phase_of_id(session, upload.phase_id) if upload else None
     if upload is None or phase is None:
         raise NotFoundError(f"your team has no upload {requested.upload}")

@@ -151,9 +151,23 @@ def of_phases() -> Iterator[Sample]:
     )
     form = {"task": "detection", "team": EVIL, "reason": EVIL}
     outage = OutageNotice(1, NOW, NOW, 37, NOW, None)
-    context: dict[str, Any] = {"outages": (), "saved": False, "problems": {}, "refused": ()}
+    context: dict[str, Any] = {
+        "outages": (),
+        "saved": False,
+        "problems": {},
+        "refused": (),
+        "consequences": (EVIL,),
+        "may_close": True,
+    }
     yield "phases/phase.html", {**context, "sheet": sheet, "form": form}
-    wrong = {"quotas": EVIL, "task": EVIL, "pause_reason": EVIL, "opens_at": EVIL}
+    wrong = {
+        "quotas": EVIL,
+        "task": EVIL,
+        "pause_reason": EVIL,
+        "opens_at": EVIL,
+        "early": EVIL,
+        "early_at": EVIL,
+    }
     bare = replace(sheet, slots=(), phase=VAL)
     zones = {"task": "", "opens_zone": "Europe/Berlin", "closes_zone": "AoE"}
     yield (
@@ -168,7 +182,7 @@ def of_phases() -> Iterator[Sample]:
     paused = replace(sheet, phase=replace(PHASE, paused_at=NOW, pause_reason=EVIL))
     yield (
         "phases/phase.html",
-        {**context, "sheet": paused, "form": form, "outages": outages, "saved": True},
+        {**context, "sheet": paused, "form": form, "outages": outages, "saved": True, "may_close": False},
     )
 
 
