@@ -130,8 +130,8 @@ def is_shown_to(audience: Audience) -> ColumnElement[bool]:
 def board_version(session: Session, phase_id: int, competition: int) -> Version | None:
     """Return a value that changes with every change of a board, or None if there is no board.
 
-    Publications are never deleted, so their number grows with every commit. The largest id alone would not do, because ids
-    are not assigned in commit order. Revisions of methods grow under a lock, and so does their sum.
+    Publications are never deleted, other than all of a draft at once, so their number grows with every commit. The largest id
+    alone would not do, because ids are not assigned in commit order. Revisions of methods grow under a lock, and so does their sum.
     """
     published = (
         select(func.count(Publication.id).label("count"), func.max(Publication.id).label("latest"))

@@ -18,6 +18,7 @@ from app.models import (
     Audience,
     Board,
     Challenge,
+    ChallengeVisibility,
     Disclosure,
     GroundTruth,
     Phase,
@@ -75,6 +76,8 @@ class PhaseView:
     draws_images: bool = False  # annotation and predictions are drawn over them for whoever may see them
     paused_at: datetime | None = None  # since when its organisers have paused scoring
     pause_reason: str = ""
+    # its challenge is a draft: what is submitted is a test run, by organisers, without dates and quotas
+    is_draft: bool = False
 
     @property
     def is_held_out(self) -> bool:
@@ -241,6 +244,7 @@ def _view(
         draws_images=has_open_truth and images_for is not None,
         paused_at=phase.paused_at,
         pause_reason=phase.pause_reason,
+        is_draft=challenge.visibility is ChallengeVisibility.DRAFT,
     )
 
 
@@ -263,7 +267,12 @@ def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
 
 
 def keep_dates(session: Session, phase_id: int) -> None:
-    """Have changes of a phase wait for the end of this transaction, so that it closes before or after, never meanwhile."""
+    """Have changes of a phase wait for the end of this transaction, so that it closes before or after, never meanwhile.
+
+    The same holds for the opening of its challenge, which is locked first, as where a challenge is opened.
+    """
+    whole = select(Challenge.id).join(Phase).where(Phase.id == phase_id)
+    session.execute(whole.with_for_update(of=Challenge, read=True, key_share=True))
     session.execute(select(Phase.id).where(Phase.id == phase_id).with_for_update(read=True))
 
 

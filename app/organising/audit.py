@@ -77,6 +77,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "answer.unpublish": "withdrew a published answer",
     "asking.set": "changed where teams of {subject} can ask questions",
     "challenge.approves_teams": "{asked}",
+    "challenge.clear_tests": "deleted the test runs of {subject}, {uploads} uploads",
     "challenge.create": "created the challenge {code}",
     "challenge.delete": "deleted the draft {code}",
     "challenge.open": "opened {subject} ({visibility})",

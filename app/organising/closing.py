@@ -32,7 +32,7 @@ class EarlyClose(BaseModel):
 
 def refusals(now: datetime, phase: PhaseView, closes_at: datetime) -> Iterator[Refusal]:
     """Yield the reasons why a phase cannot close early at this time."""
-    if phase.state is PhaseState.UPCOMING:
+    if phase.is_draft or phase.state is PhaseState.UPCOMING:
         yield PhaseBroken("the phase has not opened yet; change its dates")
     elif phase.state is PhaseState.CLOSED:
         yield PhaseBroken("the phase is closed already")

@@ -568,6 +568,7 @@ class Item:
     link: str
     text: str = ""
     is_required: bool = True
+    is_link_kept: bool = False  # once it is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -586,6 +587,8 @@ class Facts:
     mail_lacks: str = ""
     # whether trial results were scored, by phase with hidden annotation
     trials: Mapping[int, bool] = field(default_factory=dict)
+    tests_on: str | None = None  # an image set for a test run; None: there is none yet, or it is too late
+    is_tested: bool = False  # a result of one was scored with the present annotation
 
 
 def checklist_of(facts: Facts) -> tuple[Item, ...]:
@@ -606,6 +609,7 @@ def checklist_of(facts: Facts) -> tuple[Item, ...]:
             making or ("" if facts.is_made else "Make the phases below; do so again after a change of the steps."),
         ),
         *_trials(facts),
+        *_test_run(facts),
         Item("The page has a text", facts.has_text, f"{here}/page", "Page and files"),
         Item(
             "A second organiser", facts.organisers > 1, f"{organise}/organisers", "Invite",
@@ -624,7 +628,21 @@ def _trials(facts: Facts) -> Iterator[Item]:
         yield Item(
             "Trial results show what participants will see", is_scored,
             f"/organise/phases/{phase}/trials", "Look at them" if is_scored else "Trial results",
-            "A worker scores made-up results after the phases are made.", is_required=False,
+            "A worker scores made-up results after the phases are made.", is_required=False, is_link_kept=True,
+        )  # fmt: skip
+
+
+def _test_run(facts: Facts) -> Iterator[Item]:
+    """Yield an item that leads to a test run, or to what came of it."""
+    if facts.tests_on is not None:
+        submit, seen = (
+            f"/challenges/{facts.code}/{facts.tests_on}/submit",
+            f"/organise/challenges/{facts.code}/submissions",
+        )
+        yield Item(
+            "Test run done", facts.is_tested, seen if facts.is_tested else submit, "Look at it" if facts.is_tested else "Submit a test",
+            "Submit an archive as participants will. Dates and quotas do not count; everything of it is deleted before the challenge"
+            " opens.", is_required=False, is_link_kept=True,
         )  # fmt: skip
 
 

@@ -270,9 +270,9 @@ def lock_phase(session: Session, phase_id: int) -> Phase:
 
 
 def has_results(session: Session, phase_id: int) -> bool:
-    """Return whether any score was ever recorded in a phase."""
+    """Return whether any score was ever recorded in a phase, other than of test runs."""
     statement = select(Publication.id).where(
-        Publication.phase_id == phase_id, Publication.run_id.is_not(None)
+        Publication.phase_id == phase_id, Publication.run_id.is_not(None), Publication.is_test.is_(False)
     )
     return session.scalar(statement.limit(1)) is not None
 

@@ -32,6 +32,7 @@ from app.core.names import Visible, folded, lookalike_key
 from app.jobs import events, queue
 from app.models import (
     Challenge,
+    ChallengeVisibility,
     EventKind,
     Method,
     MethodChange,
@@ -608,6 +609,11 @@ def _edit_refusals(
     return (*found, name_refusal(after.name, other.name, is_ours=other.team_id == method.team_id))
 
 
+def _is_draft(session: Session, challenge_id: int) -> bool:
+    """Whether methods of a challenge are of test runs, which are deleted with everything that is known of them."""
+    return session.get_one(Challenge, challenge_id).visibility is ChallengeVisibility.DRAFT
+
+
 def _change(session: Session, actor: Actor, method: Method, after: NewMethod, answers: Answers) -> None:
     """Store a new description and answers, and keep the earlier ones of a public method."""
     changed = changed_fields(texts(method), after)
@@ -615,7 +621,7 @@ def _change(session: Session, actor: Actor, method: Method, after: NewMethod, an
     earlier = changed_answers(questions_of(session, method.challenge_id), known, answers)
     if not changed and not earlier:
         return
-    if method.public_at is not None:
+    if method.public_at is not None and not _is_draft(session, method.challenge_id):
         session.add(MethodChange(method_id=method.id, user_id=actor.user_id, before={**changed, **earlier}))
     set_texts(method, {field: getattr(after, field) for field in changed})
     store_answers(session, method.id, known, answers)

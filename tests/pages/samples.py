@@ -179,6 +179,8 @@ def of_phases() -> Iterator[Sample]:
         replace(outage, outage=2, refusals=(EVIL,)),
         replace(outage, outage=3, extended_at=NOW),
     )
+    draft = replace(sheet, phase=replace(PHASE, is_draft=True))
+    yield "phases/phase.html", {**context, "sheet": draft, "form": form}
     paused = replace(sheet, phase=replace(PHASE, paused_at=NOW, pause_reason=EVIL))
     yield (
         "phases/phase.html",
@@ -191,7 +193,7 @@ def of_uploads() -> Iterator[Sample]:
     steps = (RequiredStep(EVIL, EVIL, "/account/address"),)
     left = (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,)))
     service = ServiceLine("fault", EVIL, EVIL)
-    shut = replace(VAL, paused_at=NOW, pause_reason=EVIL)
+    shut = replace(VAL, paused_at=NOW, pause_reason=EVIL, is_draft=True)
     empty = replace(submitting()["page"], phase=shut, steps=steps, can_upload=False, quota=left)
     yield "submissions/submit.html", submitting(page=empty) | {"service": service}
     for state in UploadState:

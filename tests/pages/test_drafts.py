@@ -435,18 +435,6 @@ def test_a_draft_takes_no_address_that_another_takes_at_the_same_moment(place: P
     assert f"{soon} was taken a moment ago" in words(refused.text)
 
 
-def test_a_draft_with_uploads_stays(place: Place) -> None:
-    code = place.finished()
-    tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "10", "Upload-Metadata": "filename eC56aXA="}
-    sent = place.organiser.post(f"/api/v1/challenges/{code}/test/uploads", headers=tus)
-    assert sent.status_code == 201, sent.text
-
-    kept = place.organiser.post(f"{NEW}/{code}/delete")
-
-    assert kept.status_code == 409
-    assert "Results were uploaded to this draft" in words(kept.text)
-
-
 def test_a_person_whom_the_site_names_creates_challenges(place: Place, app: FastAPI) -> None:
     site = place.organiser.get("/api/v1/admin/site").json()
     new = {name: site[name] for name in ("name", "contact", "version")} | {"creation": "named people"}
