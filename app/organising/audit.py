@@ -191,6 +191,7 @@ CHANGES: Final[Mapping[str, str]] = {
     "closes_at": "moved the deadline from {old} to {new}",
     "grace": "changed the grace period from {old} to {new}",
     "quotas": "changed the quotas from {old} to {new}",
+    "frozen_from": "moved the freeze of the rows of others from {old} to {new}",
     "embargo": "changed the embargo from {old} to {new}",
 }
 

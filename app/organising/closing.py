@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.challenges import challenges, news
-from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.challenges import PhaseState, PhaseView, moved_freeze
 from app.challenges.disclosure import public_visibility
 from app.core import audit
 from app.core.access import Actor
@@ -59,6 +59,8 @@ def _shown(phase: PhaseView) -> Iterator[str]:
     now, after = public_visibility(phase), public_visibility(replace(phase, is_over=True))
     if phase.embargo:
         yield "The results of all public methods are shown to everybody at that time."
+    elif phase.is_frozen:
+        yield "The results that are frozen are shown to everybody at that time."
     if after.details and not now.details:
         yield "Everything about the scores is shown at that time: every digit, each class, curves, intervals and counts."
     elif after != now:
@@ -86,6 +88,7 @@ def close_early(platform: Platform, actor: Actor, phase_id: int, asked: EarlyClo
         now = challenges.now(session)
         closes_at = asked.closes_at or now
         raise_if_refused(tuple(refusals(now, phase, closes_at)))
+        row.frozen_from = moved_freeze(phase.frozen_from, phase.closes_at, closes_at, now)
         row.closes_at, row.grace = closes_at, timedelta(0)
         why = f"The phase closes early. Reason: {asked.reason}"
         news.announce_schedule(

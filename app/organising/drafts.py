@@ -497,7 +497,12 @@ def settings_of(session: Session, challenge: Challenge) -> dict[str, Any]:
         settings[Step.SCORING.value] = ScoringChoice(
             protocol=held_out.protocol,
             own=own.get(held_out.disclosure.value, OwnScores.ALL),
-            others=OthersRows.AT_CLOSE if held_out.embargo else OthersRows.LIVE,
+            others=OthersRows.AT_CLOSE
+            if held_out.embargo
+            else OthersRows.FROZEN
+            if held_out.frozen_days
+            else OthersRows.LIVE,
+            frozen_days=held_out.frozen_days or None,
             ladder=held_out.disclosure.value == "ladder",
             only_complete=held_out.only_complete,
             details_at_close=held_out.details_at_close,

@@ -62,6 +62,7 @@ def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
         "grace_minutes": str(int(phase.grace.total_seconds() // 60)),
         "quotas": ", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
         "embargo": phase.embargo,
+        "frozen_days": str(phase.frozen_days),
         **{name: str(getattr(limits, name)) for name in phases.LIMITS if name not in SIZES},
         **{name: _in_mib(value) for name, value in sizes.items()},
         "reason": "",
@@ -101,7 +102,7 @@ def _rules(form: Mapping[str, Any], moments: Mapping[str, Any], sheet: PhaseShee
     sizes = {name: _in_bytes(value) for name, value in limits.items() if name in SIZES and value is not None}
     quotas = [parse_quota(part) for part in form["quotas"].split(",") if part.strip()]
     windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
-    fields = {name: form[name] for name in NewRules.model_fields}
+    fields = {name: form[name] for name in NewRules.model_fields} | {"frozen_days": form["frozen_days"] or 0}
     return NewRules.model_validate({**fields, **times, **limits, **sizes, "quotas": windows})
 
 

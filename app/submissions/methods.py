@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Annotated, Any, Unpack
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
-from sqlalchemy import ColumnElement, exists, func, select, true
+from sqlalchemy import ColumnElement, and_, exists, func, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges.challenges import is_past_embargo
+from app.challenges.challenges import is_known_to_others, is_open_to_others
 from app.core.access import Action, Actor, State, rows_for
 from app.core.audit import Facts, record
 from app.core.database import violated_constraint
@@ -400,7 +400,7 @@ def visible_methods(viewer: Actor) -> ColumnElement[bool]:
         Action.READ_SUBMISSION,
         team=Method.team_id,
         challenge=Method.challenge_id,
-        states={State.PRIVATE: true(), State.PUBLIC: is_public()},
+        states={State.PRIVATE: true(), State.PUBLIC: and_(is_public(), is_known_to_others(Method.id))},
     )
 
 
@@ -478,7 +478,7 @@ def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int
     is_shown = exists().where(
         Result.submission_id == Submission.id,
         Result.state.in_(SHOWN_STATES),
-        is_past_embargo(Result.phase_id),
+        is_open_to_others(Result.phase_id, Result.submission_id),
     )
     sees_all = (
         viewer.is_member(method.team_id)

@@ -1,4 +1,4 @@
-"""Test runs of drafts: which publications are of one, and the only way to delete them."""
+"""Test runs of drafts, which alone can be deleted from publications; since when the rows of others are frozen."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -31,6 +31,7 @@ $$
 
 
 def upgrade() -> None:
+    op.add_column("phase", sa.Column("frozen_from", sa.DateTime(timezone=True), nullable=True))
     op.add_column(
         "publication", sa.Column("is_test", sa.Boolean(), server_default=sa.text("false"), nullable=False)
     )

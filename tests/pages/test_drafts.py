@@ -289,6 +289,16 @@ def test_scores_at_the_close_need_a_closing_date(place: Place) -> None:
     place.save(code, "rules", **RULES, closes_at=f"{closes:%Y-%m-%dT%H:%M}", closes_zone="AoE")
     proposed = place.page(f"{NEW}/{code}/rules")
 
+    place.save(code, "scoring", protocol="voc2012", own="all", others="frozen", frozen_days="7")
+    place.organiser.post(f"{NEW}/{code}/phases")
+    do_all(place.platform)
+
+    with place.platform.transaction() as session:
+        [phase] = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code))
+    assert phase.closes_at is not None
+    assert phase.frozen_from == phase.closes_at - timedelta(days=7)
+    sheet = place.organiser.get(f"/organise/phases/{phase.id}").text
+    assert re.search(r'name="frozen_days"[^>]*value="7"', sheet)
     assert "closes at: scores are shown when the phase closes" in listed
     assert opened.status_code == 409
     assert "Classes, scoring and rules are decided" in words(opened.text)

@@ -142,7 +142,7 @@ def test_a_test_run_takes_the_real_path_and_leaves_nothing(draft: Draft, app: Fa
     assert "advisable Test run done" in before
     assert "done Test run done" in draft.place.page(f"/organise/challenges/{draft.code}")
     assert "this is a test run" in draft.place.page(f"/challenges/{draft.code}/test/submit")
-    assert "Submit a test to test" in draft.place.page(f"/organise/phases/{phase_of(draft)}")
+    assert "Submit a test run" in draft.place.page(f"/organise/phases/{phase_of(draft)}")
     assert "Rowan" in draft.place.page(board)
     assert "100" in draft.place.page(own)
     pages = [board, own, f"/challenges/{draft.code}", f"/challenges/{draft.code}/test/submit"]
