@@ -36,7 +36,7 @@ from app.boards.rows import (
 )
 from app.boards.selections import BoardQuery, column_groups, end_of_day, page_count
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import StoredScore, Visibility, visibility_for, withheld
 from app.core.access import Actor
 from app.core.caching import Rendered
@@ -124,14 +124,14 @@ def is_shown_to(audience: Audience) -> ColumnElement[bool]:
     """The condition for methods that a board shows. The statement must join Method and Result."""
     if audience is Audience.ORGANISERS:
         return true()
-    return and_(is_public(), is_past_embargo(Result.phase_id))
+    return and_(is_public(), is_open_to_others(Result.phase_id, Result.submission_id))
 
 
 def board_version(session: Session, phase_id: int, competition: int) -> Version | None:
     """Return a value that changes with every change of a board, or None if there is no board.
 
-    Publications are never deleted, so their number grows with every commit. The largest id alone would not do, because ids
-    are not assigned in commit order. Revisions of methods grow under a lock, and so does their sum.
+    Publications are never deleted, other than all of a draft at once, so their number grows with every commit. The largest id
+    alone would not do, because ids are not assigned in commit order. Revisions of methods grow under a lock, and so does their sum.
     """
     published = (
         select(func.count(Publication.id).label("count"), func.max(Publication.id).label("latest"))

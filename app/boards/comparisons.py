@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.boards.rows import BoardKey
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import MalformedError, NotFoundError
@@ -359,7 +359,10 @@ def _select_from_board(actor: Actor, phase_id: int, competition: int, *columns: 
         Action.READ_SUBMISSION,
         team=Method.team_id,
         challenge=Phase.challenge_id,
-        states={State.PRIVATE: true(), State.PUBLIC: and_(is_public(), is_past_embargo(Result.phase_id))},
+        states={
+            State.PRIVATE: true(),
+            State.PUBLIC: and_(is_public(), is_open_to_others(Result.phase_id, Result.submission_id)),
+        },
     )
     return (
         select(*columns)

@@ -10,7 +10,7 @@ from sqlalchemy import and_, select, true
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import visibility_for
 from app.core.access import Action, Actor, State, rows_for, visible_to
 from app.core.errors import NotFoundError
@@ -117,7 +117,7 @@ def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Ch
         select(Result.id)
         .join(Method, Result.method_id == Method.id)
         .where(Method.team_id == Team.id, Method.public_at.is_not(None), Result.state == ResultState.SCORED)
-        .where(is_past_embargo(Result.phase_id))
+        .where(is_open_to_others(Result.phase_id, Result.submission_id))
         .correlate(Team)
     )
     states = {State.PRIVATE: true(), State.PUBLIC: and_(public_result.exists(), is_shown(Team.id))}

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
+from math import ceil
 from typing import Any, Final, Protocol
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, false, func, not_, or_, select
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, false, func, not_, or_, select
 from sqlalchemy.orm import Session, aliased
 
 import scoring
@@ -18,11 +19,13 @@ from app.models import (
     Audience,
     Board,
     Challenge,
+    ChallengeVisibility,
     Disclosure,
     GroundTruth,
     Phase,
     PictureSource,
     Quota,
+    Submission,
     in_order,
 )
 from app.platform import Platform
@@ -64,6 +67,8 @@ class PhaseView:
     shares_quotas: bool = False
     shows_exposure: bool = False  # how much can have been disclosed to any team is public
     embargo: bool = False  # only a result's team and organisers see it until the phase is over
+    frozen_from: datetime | None = None  # others see no later result until the phase is over
+    is_frozen: bool = False  # that time has come, and the phase is not over
     not_offered: tuple[int, ...] = ()  # competitions without ground truth, and those left out
     left_out: tuple[int, ...] = ()  # competitions that its organisers did not choose
     has_images: bool = False  # images were imported
@@ -75,11 +80,20 @@ class PhaseView:
     draws_images: bool = False  # annotation and predictions are drawn over them for whoever may see them
     paused_at: datetime | None = None  # since when its organisers have paused scoring
     pause_reason: str = ""
+    # its challenge is a draft: what is submitted is a test run, by organisers, without dates and quotas
+    is_draft: bool = False
 
     @property
     def is_held_out(self) -> bool:
         """Whether its annotation is hidden."""
         return self.disclosure.is_held_out
+
+    @property
+    def frozen_days(self) -> int:
+        """For how many days before its deadline the rows of others are frozen; 0 if they are not."""
+        if self.frozen_from is None or self.closes_at is None:
+            return 0
+        return ceil((self.closes_at - self.frozen_from) / timedelta(days=1))
 
 
 NOT_CHOSEN: Final = "not part of this challenge"  # why a competition is not offered that organisers left out
@@ -150,6 +164,7 @@ def quotas_of_new_phase(given: tuple[Quota, ...] | None, disclosure: Disclosure)
 
 
 ANY_PHASE = aliased(Phase)  # created once: an alias costs more than the rest of a statement
+OTHER_PHASE, ANY_SUBMISSION, OTHER_SUBMISSION = aliased(Phase), aliased(Submission), aliased(Submission)
 _OWN, _SAME, _OTHER = aliased(GroundTruth), aliased(GroundTruth), aliased(Phase)
 # held-out phases with the same annotation: a score in one of them reveals something about the others
 _SHARED_QUOTAS: Final = (
@@ -226,6 +241,12 @@ def _view(
         own_quotas=phase.quotas,
         shares_quotas=is_shared,
         embargo=phase.embargo,
+        frozen_from=phase.frozen_from,
+        is_frozen=(
+            phase.frozen_from is not None
+            and phase.frozen_from <= moment
+            and not is_over(phase, phase.grace, moment)
+        ),
         max_upload=phase.max_upload,
         shows_exposure=phase.shows_exposure,
         state=state_of(phase, moment),
@@ -241,13 +262,59 @@ def _view(
         draws_images=has_open_truth and images_for is not None,
         paused_at=phase.paused_at,
         pause_reason=phase.pause_reason,
+        is_draft=challenge.visibility is ChallengeVisibility.DRAFT,
     )
 
 
-def is_past_embargo(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
-    """Whether a phase's embargo, if any, has ended, so that others than a result's team and organisers may see it."""
-    is_over = func.coalesce(ANY_PHASE.closes_at + ANY_PHASE.grace <= func.clock_timestamp(), false())
-    return phase_id.not_in(select(ANY_PHASE.id).where(ANY_PHASE.embargo, not_(is_over)))
+def is_withheld(phase: PhaseView, confirmed_at: datetime) -> bool:
+    """Whether others than its team and organisers see nothing of a result now, even if its method is public."""
+    is_late = phase.frozen_from is not None and confirmed_at >= phase.frozen_from
+    return not phase.is_over and (phase.embargo or is_late)
+
+
+def is_open_to_others(
+    phase_id: SQLColumnExpression[int], submission_id: SQLColumnExpression[int]
+) -> ColumnElement[bool]:
+    """The same as a condition of statements: whether others may see a result, as far as its phase decides it."""
+    embargoed = select(ANY_PHASE.id).where(ANY_PHASE.embargo, _goes_on(ANY_PHASE))
+    frozen = select(ANY_SUBMISSION.id).join(ANY_PHASE, _is_frozen(ANY_SUBMISSION, ANY_PHASE))
+    return and_(phase_id.not_in(embargoed), submission_id.not_in(frozen))
+
+
+def is_known_to_others(method_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
+    """Whether others may see a public method: it has not only submissions that their phases freeze."""
+    other = (
+        select(OTHER_SUBMISSION.id)
+        .join(OTHER_PHASE, OTHER_SUBMISSION.phase_id == OTHER_PHASE.id)
+        .where(
+            OTHER_SUBMISSION.method_id == ANY_SUBMISSION.method_id,
+            not_(func.coalesce(_is_frozen(OTHER_SUBMISSION, OTHER_PHASE), false())),
+        )
+        .correlate(ANY_SUBMISSION)
+    )
+    frozen = select(ANY_SUBMISSION.method_id).join(ANY_PHASE, _is_frozen(ANY_SUBMISSION, ANY_PHASE))
+    return method_id.not_in(frozen.where(not_(other.exists())))
+
+
+def _is_frozen(submission: type[Submission], phase: type[Phase]) -> ColumnElement[bool]:
+    """Whether others see nothing of a submission until its phase is over, because it came late."""
+    return and_(submission.phase_id == phase.id, submission.created_at >= phase.frozen_from, _goes_on(phase))
+
+
+def _goes_on(phase: type[Phase]) -> ColumnElement[bool]:
+    return not_(func.coalesce(phase.closes_at + phase.grace <= func.clock_timestamp(), false()))
+
+
+def moved_freeze(
+    frozen_from: datetime | None, before: datetime | None, after: datetime | None, now: datetime
+) -> datetime | None:
+    """Return when the rows of others freeze after a deadline was moved: as long before it, unless they are frozen already.
+
+    Nothing that others have seen disappears, and nothing that was frozen is shown earlier.
+    """
+    if frozen_from is None or before is None or after is None:
+        return None
+    return frozen_from if frozen_from <= now else max(now, after - (before - frozen_from))
 
 
 def phase_of(session: Session, challenge: str, image_set: str) -> PhaseView | None:
@@ -260,6 +327,16 @@ def phase_of(session: Session, challenge: str, image_set: str) -> PhaseView | No
 def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
     """Return a phase by its id."""
     return next(iter(_phases(session, PHASES.where(Phase.id == phase_id))), None)
+
+
+def keep_dates(session: Session, phase_id: int) -> None:
+    """Have changes of a phase wait for the end of this transaction, so that it closes before or after, never meanwhile.
+
+    The same holds for the opening of its challenge, which is locked first, as where a challenge is opened.
+    """
+    whole = select(Challenge.id).join(Phase).where(Phase.id == phase_id)
+    session.execute(whole.with_for_update(of=Challenge, read=True, key_share=True))
+    session.execute(select(Phase.id).where(Phase.id == phase_id).with_for_update(read=True))
 
 
 def phases_with(session: Session, ids: Collection[int]) -> dict[int, PhaseView]:

@@ -105,6 +105,10 @@ class Schedule(Protocol):
         """How long after the close an upload may be confirmed."""
 
     @property
+    def frozen_from(self) -> datetime | None:
+        """Since when others see no new result until it is over; None: they see all."""
+
+    @property
     def quotas(self) -> tuple[Quota, ...]:
         """Its quotas."""
 
@@ -117,10 +121,22 @@ def date_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[
         old = date_in_words(before.closes_at) if before.closes_at else "never"
         new = f"closes on {date_in_words(after.closes_at)}" if after.closes_at else "has no closing date"
         yield f"`{image_set}` {new}; before, it was {old}."
-    if before.grace != after.grace and after.closes_at is not None:
+    if before.grace and not after.grace and after.closes_at is not None:
+        yield f"An upload to `{image_set}` has to be confirmed before the close; there is no grace period any more."
+    elif before.grace != after.grace and after.closes_at is not None:
         yield (
             f"An upload to `{image_set}` that was started before the close may be confirmed for another"
-            f" {duration(after.grace)} instead of {duration(before.grace)}."
+            f" {duration(after.grace)}{f' instead of {duration(before.grace)}' if before.grace else ''}."
+        )
+
+
+def freeze_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[str]:
+    """Yield a sentence if the time has changed from which the rows of others are frozen."""
+    if before.frozen_from != after.frozen_from:
+        yield (
+            f"Others see results that are submitted to `{image_set}` from {date_in_words(after.frozen_from)} on only once it is over."
+            if after.frozen_from
+            else f"The leaderboards of `{image_set}` are not frozen before it closes."
         )
 
 
@@ -145,7 +161,7 @@ def announce_schedule(
     why: a sentence for everybody to read, if there is one.
     """
     dates, quotas = (
-        [*date_changes(image_set, before, after)],
+        [*date_changes(image_set, before, after), *freeze_changes(image_set, before, after)],
         [*quota_changes(image_set, before, after)],
     )
     subjects = [name for name, found in (("dates", dates), ("quota", quotas)) if found]

@@ -132,6 +132,11 @@ def _visibility(phase: PhaseView) -> tuple[str, ...]:
         found.extend(_later(phase))
     if phase.embargo and not phase.is_over:
         found.append("Until the phase is over, a result is shown to its team and the organisers alone.")
+    elif phase.frozen_from is not None and not phase.is_over:
+        found.append(
+            f"Results that are submitted from {date_in_words(phase.frozen_from)} on are shown to their teams and the organisers"
+            " alone until the phase is over."
+        )
     if phase.shows_exposure:
         found.append(
             "The overview says how many bits of the hidden annotation any team can have learnt from its scores."

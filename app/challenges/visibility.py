@@ -26,7 +26,15 @@ from app.core.errors import (
 )
 from app.core.names import LABEL, Visible, folded, is_mail_address
 from app.core.secret_hashes import hash_of_token
-from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, User
+from app.models import (
+    Challenge,
+    ChallengeInvitation,
+    ChallengeVisibility,
+    InvitedPerson,
+    Phase,
+    Upload,
+    User,
+)
 from app.platform import Platform
 
 MOST_INVITATIONS: Final = 2000  # of a challenge that are not revoked
@@ -146,6 +154,9 @@ def open_challenge(
     raise_if_refused(reasons)
     if challenge.visibility is not ChallengeVisibility.DRAFT:
         raise ConflictError(f"{challenge.code} is open already")
+    tests = select(Upload.id).join(Phase).where(Phase.challenge_id == challenge.id)
+    if session.scalar(tests.limit(1)) is not None:
+        raise ConflictError(f"{challenge.code} still has test runs, which have to be deleted first")
     challenge.visibility, challenge.opened_at = visibility, at
     _record(session, actor, challenge, "challenge.open", after={"visibility": visibility})
 

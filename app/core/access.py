@@ -107,6 +107,7 @@ class Actor:
     viewed_team: int | None = (
         None  # an organiser sees this team's challenge with its eyes; the actor is no person then
     )
+    viewed_challenge: int | None = None  # the one that an organiser sees with other eyes
     unread: int = 0  # notifications, at most 100; not counted for a token
 
     @property
@@ -365,11 +366,16 @@ class View:
     def actor(self) -> Actor:
         """Who makes requests during the view: nobody who exists, with the rights of whom they stand for."""
         if self.is_visitor:
-            return Actor()
+            return Actor(viewed_challenge=self.challenge_id)
         teams = frozenset() if self.team_id is None else frozenset({self.team_id})
         name = self.team or "A new participant"
         return Actor(
-            user_id=NO_PERSON, teams=teams, name=name, is_verified=True, viewed_team=self.team_id or NO_PERSON
+            user_id=NO_PERSON,
+            teams=teams,
+            name=name,
+            is_verified=True,
+            viewed_team=self.team_id or NO_PERSON,
+            viewed_challenge=self.challenge_id,
         )
 
 
@@ -456,6 +462,9 @@ def _visible_challenges(actor: Actor, *, in_lists: bool) -> Select[int]:
     found: list[ColumnElement[bool]] = [Challenge.visibility.in_(shown)]
     if actor.reads_organising:
         found.append(Challenge.id.in_(actor.organises | actor.views))
+    if actor.viewed_challenge is not None and not in_lists:
+        is_draft = Challenge.visibility == ChallengeVisibility.DRAFT  # shown as it will be once it is open
+        found.append(and_(is_draft, Challenge.id == actor.viewed_challenge))
     if actor.is_logged_in:
         own = select(Member.challenge_id).where(Member.user_id == actor.user_id)
         if actor.viewed_team is not None:

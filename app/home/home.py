@@ -311,6 +311,7 @@ def find_methods(session: Session, actor: Actor, words: str, limit: int) -> tupl
         .where(
             Method.name_key.startswith(key, autoescape=True),
             is_public(),
+            challenges.is_known_to_others(Method.id),
             visible_to(actor, Method.challenge_id, in_lists=True),
         )
         .order_by(Challenge.id.desc(), Method.name_key)
@@ -352,7 +353,11 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
             raise NotFoundError(f"{code} has no image set {image_set!r}")
         matrix = standings.matrix(session, shown, page) if shown else None
         has_terms = terms.current_terms(session, code, None) is not None
-        bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
+        bits = {
+            phase.id: _bits(platform, session, phase)
+            for phase in phases
+            if phase.shows_exposure and not phase.is_frozen
+        }
         shown_overview = overview(session, challenge.id, phases, shown, counted)
         own_cover = own_covers(session, code).get(code)
     cards = tuple(

@@ -41,7 +41,7 @@ from scoring import to_plain
 from scoring.competitions import CHALLENGES
 
 RULES: Final = {
-    "disclosure", "quotas", "opens_at", "closes_at", "embargo", "details_at_close", "only_complete", "competitions",
+    "disclosure", "quotas", "opens_at", "closes_at", "embargo", "frozen_days", "details_at_close", "only_complete", "competitions",
 }  # of a new phase  # fmt: skip
 OTHER_PROTOCOL: Final = "voc2012"  # of data sets that are no known challenge
 
@@ -64,6 +64,9 @@ class Application(BaseModel):
     closes_at: Moment | None = None
     protocol: Annotated[str, Field(max_length=60)] = ""
     embargo: Annotated[bool, Field(description="others see results only once the phase is over")] = False
+    frozen_days: Annotated[
+        int | None, Field(ge=1, le=365, description="before the deadline, in which others see no new results")
+    ] = None
     details_at_close: Annotated[bool, Field(description="show everything once the phase is over")] = False
     only_complete: Annotated[bool, Field(description="show class values only for complete results")] = False
     competitions: Annotated[
@@ -101,6 +104,7 @@ class Application(BaseModel):
             opens_at=self.opens_at,
             closes_at=self.closes_at,
             embargo=self.embargo,
+            frozen_days=self.frozen_days,
             details_at_close=self.details_at_close,
             only_complete=self.only_complete,
             competitions=self.competitions,

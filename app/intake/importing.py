@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges, news
-from app.challenges.challenges import NOT_CHOSEN, description_of, is_over, quotas_of_new_phase
+from app.challenges.challenges import NOT_CHOSEN, description_of, is_over, moved_freeze, quotas_of_new_phase
 from app.challenges.disclosure import DisclosureTerms, change_refusal
 from app.images import making
 from app.images.making import ImportedImages
@@ -76,6 +76,7 @@ class TreeImport:
     closes_in: timedelta | None = None  # counted from the import; instead of closes_at
     grace: timedelta | None = None
     embargo: bool | None = None  # others see results only once the phase is over
+    frozen_days: int | None = None  # before a new phase closes, in which others see no new results
     limits: Mapping[str, int] = field(default_factory=dict)  # archive limits to change
     competitions: tuple[int, ...] | None = None  # those to offer in a new phase; None: all with ground truth
     images: ImageMode | NoImages | None = None  # what to do with the images; by default link them
@@ -96,6 +97,7 @@ class Rules:
     closes_at: datetime | None
     grace: timedelta
     embargo: bool
+    frozen_from: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,7 @@ def new_rules(request: TreeImport, now: datetime) -> Rules:
         closes_at=None,
         grace=DEFAULT_GRACE,
         embargo=False,
+        frozen_from=None,
     )
     return changed_rules(nothing, request, now)
 
@@ -232,6 +235,10 @@ def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
     closes_at = (
         now + request.closes_in if request.closes_in else _first_given(request.closes_at, rules.closes_at)
     )
+    closes_at = None if closes_at is NONE else closes_at
+    frozen_from = moved_freeze(rules.frozen_from, rules.closes_at, closes_at, now)
+    if request.frozen_days and closes_at is not None:
+        frozen_from = closes_at - timedelta(days=request.frozen_days)
     result = Rules(
         disclosure=disclosure,
         details_at_close=_first_given(request.details_at_close, rules.details_at_close),
@@ -240,9 +247,10 @@ def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
             request.quotas if request.quotas is not None else rules.quotas or None, disclosure
         ),
         opens_at=_first_given(request.opens_at, rules.opens_at),
-        closes_at=None if closes_at is NONE else closes_at,
+        closes_at=closes_at,
         grace=_first_given(request.grace, rules.grace),
         embargo=_first_given(request.embargo, rules.embargo),
+        frozen_from=frozen_from,
     )
     for problem in _contradictions(result, request):
         raise ValueError(problem)
@@ -262,6 +270,10 @@ def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
         yield "a phase that discloses scores at its close needs a closing date"
     if rules.closes_at is None and rules.embargo:
         yield "an embargo ends when the phase closes, so it needs a closing date"
+    if request.frozen_days and rules.closes_at is None:
+        yield "the rows of others are frozen before the phase closes, so it needs a closing date"
+    if request.frozen_days and rules.disclosure is Disclosure.FULL:
+        yield "rows are frozen on held-out phases only"
     if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
         yield f"the phase would close ({format_rule(rules.closes_at)}) before it opens ({format_rule(rules.opens_at)})"
 

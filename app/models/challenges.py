@@ -117,6 +117,8 @@ class Phase(Base):
     grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
     # whether others see results only once the phase is over
     embargo: Mapped[bool] = mapped_column(default=False)
+    # others see no result that is submitted from then on until the phase is over; None: they see all
+    frozen_from: Mapped[datetime | None]
     # whether the challenge's page says how much was disclosed
     shows_exposure: Mapped[bool] = mapped_column(default=False)
     # bytes of an archive as it is sent; None: as many as the operator allows

@@ -135,7 +135,7 @@ class RunAnalysis(Base):
 
 
 class Publication(Base):
-    """The time from which a board shows a result, or no longer shows it; append-only.
+    """The time from which a board shows a result, or no longer shows it; append-only, but for test runs of drafts.
 
     The version, the history and the ETag of a board are derived from these rows.
     """
@@ -149,6 +149,7 @@ class Publication(Base):
     run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id))  # None: the result left the board
     generation: Mapped[int]  # of the board when this was written
     published_at: Mapped[datetime] = now_column()
+    is_test: Mapped[bool] = mapped_column(default=False, server_default=text("false"))  # of a test run
 
 
 class AnonymousLink(Base):

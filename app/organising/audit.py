@@ -78,6 +78,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "answer.unpublish": "withdrew a published answer",
     "asking.set": "changed where teams of {subject} can ask questions",
     "challenge.approves_teams": "{asked}",
+    "challenge.clear_tests": "deleted the test runs of {subject}, {uploads} uploads",
     "challenge.create": "created the challenge {code}",
     "challenge.delete": "deleted the draft {code}",
     "challenge.open": "opened {subject} ({visibility})",
@@ -121,6 +122,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "person.suspend": "suspended {subject}",
     "person.unsuspend": "ended the suspension of {subject}",
     "phase.change": "changed {subject}: {changes}",
+    "phase.close": "closed {subject} early, at {closes_at}",
     "phase.create": "created {subject} with its ground truth",
     "phase.disclose": "changed what {subject} discloses: {changes}",
     "phase.extend": "extended the deadline of {subject} by what an outage took, to {closes_at}",
@@ -190,6 +192,7 @@ CHANGES: Final[Mapping[str, str]] = {
     "closes_at": "moved the deadline from {old} to {new}",
     "grace": "changed the grace period from {old} to {new}",
     "quotas": "changed the quotas from {old} to {new}",
+    "frozen_from": "moved the freeze of the rows of others from {old} to {new}",
     "embargo": "changed the embargo from {old} to {new}",
 }
 

@@ -82,6 +82,7 @@ class OthersRows(enum.StrEnum):
     """When others see a result."""
 
     LIVE = "live"
+    FROZEN = "frozen"  # at once, but not in the last days
     AT_CLOSE = "at close"
 
 
@@ -146,9 +147,15 @@ class ScoringChoice(BaseModel):
     protocol: Annotated[str, Field(max_length=60)]
     own: OwnScores = OwnScores.ALL
     others: OthersRows = OthersRows.LIVE
+    frozen_days: OrBlank[Annotated[int, Field(ge=1, le=365)]] = None  # if they are frozen
     ladder: bool = False
     only_complete: bool = False
     details_at_close: bool = False
+
+    @property
+    def freezes(self) -> bool:
+        """Whether the rows of others are frozen before the close."""
+        return self.others is OthersRows.FROZEN
 
     @property
     def disclosure(self) -> Disclosure:
@@ -299,6 +306,8 @@ def problems_of_scoring(choice: ScoringChoice, dataset: str) -> Mapping[str, str
         problems["protocol"] = "choose a protocol that has rules for this data set"
     if choice.ladder and choice.own is not OwnScores.MEAN:
         problems["ladder"] = "the ladder shows the primary figure; choose that as what a team sees"
+    if choice.others is OthersRows.FROZEN and choice.frozen_days is None:
+        problems["frozen_days"] = "say for how many days the rows of others are frozen"
     return problems
 
 
@@ -308,13 +317,8 @@ def problems_of_rules(
     """Return what is wrong with the rules, by field. sets: those that participants submit to."""
     problems = {}
     is_held_out = any(each.role == HIDDEN for each in sets)
-    if rules.closes_at is not None and rules.closes_at <= max(now, rules.opens_at or now):
-        problems["closes_at"] = "must be in the future, and after the opening"
-    if rules.closes_at is None and is_held_out and choice is not None:
-        if choice.own is OwnScores.NOTHING:
-            problems["closes_at"] = "scores are shown when the phase closes, so it needs a closing date"
-        elif choice.others is OthersRows.AT_CLOSE:
-            problems["closes_at"] = "others see results when the phase closes, so it needs a closing date"
+    if problem := _closing_problem(rules, choice if is_held_out else None, now):
+        problems["closes_at"] = problem
     if is_held_out and not (rules.per_day or rules.per_week or rules.total):
         problems["per_week"] = "hidden annotation needs a quota, because every score reveals something of it"
     if rules.visibility is ChallengeVisibility.INVITED and not rules.people:
@@ -324,6 +328,26 @@ def problems_of_rules(
     elif rules.terms is TermsChoice.OWN and len(rules.terms_text.strip()) < SHORTEST:
         problems["terms_text"] = f"must have at least {SHORTEST} characters"
     return problems
+
+
+def _closing_problem(rules: RulesChoice, choice: ScoringChoice | None, now: datetime) -> str | None:
+    """Return what is wrong with the closing date. choice: what is shown of scores, if there is hidden annotation."""
+    if rules.closes_at is not None and rules.closes_at <= max(now, rules.opens_at or now):
+        return "must be in the future, and after the opening"
+    if choice is None:
+        return None
+    if rules.closes_at is None:
+        needs = {
+            choice.own is OwnScores.NOTHING: "scores are shown when the phase closes",
+            choice.others is OthersRows.AT_CLOSE: "others see results when the phase closes",
+            choice.freezes: "the rows of others are frozen before the phase closes",
+        }
+        return f"{needs[True]}, so it needs a closing date" if True in needs else None
+    if choice.freezes and rules.closes_at - timedelta(days=choice.frozen_days or 0) <= (
+        rules.opens_at or now
+    ):
+        return "the rows of others would be frozen from the opening on; choose fewer days in step 4"
+    return None
 
 
 def proposed_quotas(opens_at: datetime, closes_at: datetime | None) -> Mapping[str, int | None]:
@@ -386,6 +410,7 @@ def _application(
         closes_at=rules.closes_at if is_main else None,
         protocol=choice.protocol,
         embargo=is_main and rules.closes_at is not None and choice.others is OthersRows.AT_CLOSE,
+        frozen_days=choice.frozen_days if is_held_out and choice.freezes else None,
         details_at_close=is_held_out and choice.details_at_close,
         only_complete=is_held_out and choice.only_complete,
         competitions=competitions_of(found.dataset, what),
@@ -458,6 +483,9 @@ def _shown(choice: ScoringChoice) -> Iterator[str]:
             else "as soon as a team makes it public"
         )
         yield f"Others see a result {when}."
+        if choice.freezes:
+            days = "day" if choice.frozen_days == 1 else f"{choice.frozen_days} days"
+            yield f"In the last {days} they see only results that were submitted before, until the phase is over."
     if choice.details_at_close:
         yield "When it is over, everything about the scores is shown, which gives the hidden annotation away."
 
@@ -575,6 +603,7 @@ class Item:
     link: str
     text: str = ""
     is_required: bool = True
+    is_link_kept: bool = False  # once it is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -593,6 +622,8 @@ class Facts:
     mail_lacks: str = ""
     # whether trial results were scored, by phase with hidden annotation
     trials: Mapping[int, bool] = field(default_factory=dict)
+    tests_on: str | None = None  # an image set for a test run; None: there is none yet, or it is too late
+    is_tested: bool = False  # a result of one was scored with the present annotation
 
 
 def checklist_of(facts: Facts) -> tuple[Item, ...]:
@@ -613,6 +644,7 @@ def checklist_of(facts: Facts) -> tuple[Item, ...]:
             making or ("" if facts.is_made else "Make the phases below; do so again after a change of the steps."),
         ),
         *_trials(facts),
+        *_test_run(facts),
         Item("The page has a text", facts.has_text, f"{here}/page", "Page and files"),
         Item(
             "A second organiser", facts.organisers > 1, f"{organise}/organisers", "Invite",
@@ -631,7 +663,21 @@ def _trials(facts: Facts) -> Iterator[Item]:
         yield Item(
             "Trial results show what participants will see", is_scored,
             f"/organise/phases/{phase}/trials", "Look at them" if is_scored else "Trial results",
-            "A worker scores made-up results after the phases are made.", is_required=False,
+            "A worker scores made-up results after the phases are made.", is_required=False, is_link_kept=True,
+        )  # fmt: skip
+
+
+def _test_run(facts: Facts) -> Iterator[Item]:
+    """Yield an item that leads to a test run, or to what came of it."""
+    if facts.tests_on is not None:
+        submit, seen = (
+            f"/challenges/{facts.code}/{facts.tests_on}/submit",
+            f"/organise/challenges/{facts.code}/submissions",
+        )
+        yield Item(
+            "Test run done", facts.is_tested, seen if facts.is_tested else submit, "Look at it" if facts.is_tested else "Submit a test",
+            "Submit an archive as participants will. Dates and quotas do not count; everything of it is deleted before the challenge"
+            " opens.", is_required=False, is_link_kept=True,
         )  # fmt: skip
 
 

@@ -17,7 +17,14 @@ from app.challenges.texts import NewTexts, TextSheet
 from app.challenges.visibility import NewInvitations
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
-from app.core.errors import ChallengeNotReady, ConflictError, ForbiddenError, MalformedError, NotFoundError
+from app.core.errors import (
+    ChallengeNotReady,
+    ConflictError,
+    ForbiddenError,
+    MalformedError,
+    NotFoundError,
+    raise_if_refused,
+)
 from app.intake import applying, intakes, keys
 from app.intake.intakes import IntakeView
 from app.intake.reports import HIDDEN, PUBLIC, FoundSet
@@ -43,10 +50,9 @@ from app.models import (
     TeamMessage,
     Thread,
     Trial,
-    Upload,
 )
 from app.notifications import mailing
-from app.organising import draft_rules
+from app.organising import draft_rules, testing
 from app.organising.creating import may_create_challenges
 from app.organising.draft_rules import (
     Answers,
@@ -64,6 +70,7 @@ from app.organising.draft_rules import (
     can_open,
     checklist_of,
 )
+from app.organising.testing import DeletedTests
 from app.platform import Platform
 
 MODELS: Final[Mapping[Step, type[BaseModel]]] = {
@@ -275,6 +282,8 @@ def view_of(platform: Platform, session: Session, challenge: Challenge) -> Draft
         is_making=bool(intake and intake.state is IntakeState.APPLYING),
         has_text=bool(sheet.overview),
         trials=_trials(session, challenge.id) if is_made or is_open else {},
+        tests_on=_first_phase(session, challenge.id) if is_made and not is_open else None,
+        is_tested=testing.is_tested(session, challenge.id),
         organisers=_count_organisers(session, challenge.id),
         sends_mail=platform.settings.smtp_host is not None and mailing.trouble(session) is None,
         mail_lacks=(
@@ -321,6 +330,12 @@ def _trials(session: Session, challenge_id: int) -> dict[int, bool]:
         .order_by(Phase.id)
     )
     return {phase: bool(is_scored) for phase, is_scored in session.execute(statement)}
+
+
+def _first_phase(session: Session, challenge_id: int) -> str | None:
+    """The image set to try first: one with hidden annotation, if there is any."""
+    phases = select(Phase.image_set).where(Phase.challenge_id == challenge_id)
+    return session.scalar(phases.order_by(Phase.is_held_out.desc(), Phase.id).limit(1))
 
 
 def answers_of(settings: Mapping[str, Any]) -> Answers:
@@ -483,7 +498,12 @@ def settings_of(session: Session, challenge: Challenge) -> dict[str, Any]:
         settings[Step.SCORING.value] = ScoringChoice(
             protocol=held_out.protocol,
             own=own.get(held_out.disclosure.value, OwnScores.ALL),
-            others=OthersRows.AT_CLOSE if held_out.embargo else OthersRows.LIVE,
+            others=OthersRows.AT_CLOSE
+            if held_out.embargo
+            else OthersRows.FROZEN
+            if held_out.frozen_days
+            else OthersRows.LIVE,
+            frozen_days=held_out.frozen_days or None,
             ladder=held_out.disclosure.value == "ladder",
             only_complete=held_out.only_complete,
             details_at_close=held_out.details_at_close,
@@ -668,10 +688,12 @@ def make_phases(platform: Platform, actor: Actor, code: str) -> None:
         intake = session.get_one(Intake, view.intake.id, with_for_update=True)
         if intake.state not in (IntakeState.READ, IntakeState.APPLIED):
             raise ConflictError(BUSY)
+        tests = testing.delete_all(session, actor, challenge)
         _delete_phases(session, challenge.id)
         row.made_of, row.refusal = made_of, ""
         applications = draft_rules.applications_of(view.answers, view.sets)
         applying.queue_applications(session, actor, intake, applications)
+    testing.remove_contents(platform, tests)
     platform.notifier.wake_workers(Queue.FOLLOW_UPS)
     platform.cache.expire_versions()
 
@@ -680,19 +702,20 @@ def make_phases(platform: Platform, actor: Actor, code: str) -> None:
 
 
 def open_now(platform: Platform, actor: Actor, code: str) -> None:
-    """Open a draft for the people whom its rules name.
+    """Open a draft for the people whom its rules name; its test runs are deleted.
 
     Raises NotFoundError, ForbiddenError, ConflictError, and RefusedError with everything that is missing.
     """
     with platform.transaction() as session:
         challenge, row = _locked(session, actor, code)
-        _open(platform, session, actor, challenge, row)
+        tests = _open(platform, session, actor, challenge, row)
+    testing.remove_contents(platform, tests)
     platform.cache.expire_versions()
 
 
 def _open(
     platform: Platform, session: Session, actor: Actor, challenge: Challenge, row: ChallengeDraft
-) -> None:
+) -> DeletedTests:
     view = view_of(platform, session, challenge)
     assert view is not None
     now = challenges.now(session)
@@ -701,11 +724,14 @@ def _open(
     ]
     rules = view.answers.rules
     chosen = rules.visibility if rules else ChallengeVisibility.LISTED
-    visibility.open_challenge(session, actor, challenge, now, chosen, reasons)
+    raise_if_refused(reasons)
+    tests = testing.delete_all(session, actor, challenge)
+    visibility.open_challenge(session, actor, challenge, now, chosen)
     row.opens_at, row.refusal = None, ""
     if rules is not None and rules.opens_at is None:
         for phase in session.scalars(select(Phase).where(Phase.challenge_id == challenge.id)):
             phase.opens_at = now
+    return tests
 
 
 def _missing(item: Item) -> str:
@@ -746,17 +772,19 @@ def open_due(platform: Platform) -> None:
                 continue
             view = view_of(platform, session, challenge)
             assert view is not None
+            tests = DeletedTests()
             if view.is_ready and not view.is_open:
-                _open(platform, session, Actor(), challenge, row)
+                tests = _open(platform, session, Actor(), challenge, row)
             else:
                 row.opens_at = None
                 row.refusal = "; ".join(
                     _missing(each) for each in view.items if each.is_required and not each.is_done
                 )
+        testing.remove_contents(platform, tests)
 
 
 def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
-    """Delete a draft with its data, as long as nobody has uploaded results.
+    """Delete a draft with its data and its test runs.
 
     Raises NotFoundError, ForbiddenError, ConflictError.
     """
@@ -764,6 +792,7 @@ def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
         challenge, _ = _locked(session, actor, code)
         if not actor.owns_challenge(challenge.id):
             raise ForbiddenError("Only owners delete a draft")
+        tests = testing.delete_all(session, actor, challenge)
         unused = intakes.delete_all(session, challenge.id)
         _delete_phases(session, challenge.id)
         here = challenge.id
@@ -775,16 +804,14 @@ def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
         )  # fmt: skip
         session.flush()
         session.execute(delete(Challenge).where(Challenge.id == here))
+    testing.remove_contents(platform, tests)
     intakes.delete_objects(platform, unused)
     platform.cache.expire_versions()
 
 
 def _delete_phases(session: Session, challenge_id: int) -> None:
-    """Delete the phases of a draft, to which nobody has uploaded anything and whose dates no file follows."""
+    """Delete the phases of a draft, whose test runs were deleted and whose dates no file follows."""
     phases = select(Phase.id).where(Phase.challenge_id == challenge_id).scalar_subquery()
-    of_phases = Phase.id.in_(select(Phase.id).where(Phase.challenge_id == challenge_id))
-    if session.scalar(select(Upload.id).join(Phase).where(of_phases).limit(1)) is not None:
-        raise ConflictError("Results were uploaded to this draft, so that its phases and data stay")
     follows = or_(
         *(
             column.in_(phases)

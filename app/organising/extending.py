@@ -161,6 +161,7 @@ def extend(platform: Platform, actor: Actor, phase_id: int, outage_id: int) -> N
             challenges.now(session), phase, rules, has_results=has_results(session, phase_id)
         ):
             raise RefusedError(refusals)
+        row.frozen_from = rules.frozen_from(phase, challenges.now(session))
         row.closes_at = rules.closes_at
         why = f"Uploads were unavailable for {plural(minutes, 'minute')}."
         news.announce_schedule(

@@ -4,7 +4,8 @@ from fastapi import APIRouter
 
 from app.core.access import Action
 from app.core.paging import Before
-from app.organising import extending, pausing, phases
+from app.organising import closing, extending, pausing, phases
+from app.organising.closing import EarlyClose
 from app.organising.extending import OutageNotice
 from app.organising.pausing import Pause
 from app.organising.phases import NewRules, PhaseSheet
@@ -26,6 +27,12 @@ def change(platform: ThePlatform, actor: CurrentActor, phase_id: int, rules: New
     """Set dates and quotas of a phase. Unfair changes are refused, such as bringing the deadline forward to tomorrow."""
     phases.change_rules(platform, actor, phase_id, rules)
     return phases.phase_rules(platform, actor, phase_id)
+
+
+@router.post("/phases/{phase_id}/close", status_code=204)
+def close(platform: ThePlatform, actor: CurrentActor, phase_id: int, asked: EarlyClose) -> None:
+    """Close a phase early, now or at a time before its deadline, without a grace period; teams are told, with the reason."""
+    closing.close_early(platform, actor, phase_id, asked)
 
 
 @router.post("/phases/{phase_id}/slots", status_code=201)

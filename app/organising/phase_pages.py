@@ -13,7 +13,8 @@ from app.core.access import Action
 from app.core.errors import MalformedError, RefusedError
 from app.core.paging import Before
 from app.intake.importing import parse_quota
-from app.organising import extending, pausing, phases
+from app.organising import closing, extending, pausing, phases
+from app.organising.closing import EarlyClose
 from app.organising.pausing import Pause
 from app.organising.phases import NewQuota, NewRules, PhaseSheet
 from app.submissions import quotas
@@ -37,6 +38,7 @@ CALENDAR = "text/calendar; charset=utf-8"
 MIB: Final = 1 << 20
 SIZES: Final = ("max_upload", "max_unpacked_bytes", "max_file_bytes")  # in MiB in the form
 DATES: Final = ("opens_at", "closes_at")
+CLOSING: Final = {"early": "", "early_at": "", "early_zone": "UTC", "early_reason": ""}  # the empty form
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 Saved = Annotated[bool, Query(description="whether the rules were just changed")]
@@ -60,6 +62,7 @@ def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
         "grace_minutes": str(int(phase.grace.total_seconds() // 60)),
         "quotas": ", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
         "embargo": phase.embargo,
+        "frozen_days": str(phase.frozen_days),
         **{name: str(getattr(limits, name)) for name in phases.LIMITS if name not in SIZES},
         **{name: _in_mib(value) for name, value in sizes.items()},
         "reason": "",
@@ -99,7 +102,7 @@ def _rules(form: Mapping[str, Any], moments: Mapping[str, Any], sheet: PhaseShee
     sizes = {name: _in_bytes(value) for name, value in limits.items() if name in SIZES and value is not None}
     quotas = [parse_quota(part) for part in form["quotas"].split(",") if part.strip()]
     windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
-    fields = {name: form[name] for name in NewRules.model_fields}
+    fields = {name: form[name] for name in NewRules.model_fields} | {"frozen_days": form["frozen_days"] or 0}
     return NewRules.model_validate({**fields, **times, **limits, **sizes, "quotas": windows})
 
 
@@ -127,6 +130,7 @@ def _page(
     form: Mapping[str, Any] | None = None,
     slots: Mapping[str, Any] = SLOTS,
     *,
+    early: Mapping[str, Any] = CLOSING,
     pause_reason: object = "",
     problems: Mapping[str, str] = NOTHING,
     refused: tuple[str, ...] = (),
@@ -140,10 +144,12 @@ def _page(
         "phases/phase.html",
         code=409 if refused else 422 if problems else 200,
         sheet=sheet,
-        form={**(form or _form_of(sheet)), **slots, "pause_reason": pause_reason},
+        form={**(form or _form_of(sheet)), **slots, **early, "pause_reason": pause_reason},
         problems=problems,
         refused=refused,
         outages=extending.notices(platform, actor, phase_id),
+        consequences=closing.consequences(sheet.phase),
+        may_close=closing.may_close(actor, sheet.phase),
         saved=saved,
     )
 
@@ -171,6 +177,37 @@ def change(
         return _page(request, phase_id, form, refused=tuple(one.message for one in error.refusals))
     if problems:
         return _page(request, phase_id, form, problems=problems)
+    return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
+
+
+@router.post("/phases/{phase_id}/close")
+def close(
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, sent: SentForm
+) -> Response:
+    """Close a phase early."""
+    form = {name: sent.get(name, "") for name in CLOSING}
+    problems: dict[str, str] = {}
+    closes_at = None
+    match form["early"]:
+        case "now":
+            pass
+        case "at":
+            moments, problems = moments_of(form, ["early_at"])
+            closes_at = moments["early_at"]
+            if closes_at is None:
+                problems.setdefault("early_at", "is needed")
+        case _:
+            problems["early"] = "choose one"
+    try:
+        asked = EarlyClose.model_validate({"closes_at": closes_at, "reason": form["early_reason"]})
+    except ValidationError as error:
+        problems["early_reason"] = field_errors(error)["reason"]
+    if problems:
+        return _page(request, phase_id, early=form, problems=problems)
+    try:
+        closing.close_early(platform, actor, phase_id, asked)
+    except RefusedError as error:
+        return _page(request, phase_id, early=form, refused=tuple(one.message for one in error.refusals))
     return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
 
 

@@ -13,7 +13,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, news
-from app.challenges.challenges import PhaseState, PhaseView, chosen_tasks, description_of, find_phase, is_over
+from app.challenges.challenges import (
+    PhaseState,
+    PhaseView,
+    chosen_tasks,
+    description_of,
+    find_phase,
+    is_over,
+    moved_freeze,
+)
 from app.challenges.disclosure import public_visibility
 from app.core import audit
 from app.core.access import Actor
@@ -61,6 +69,15 @@ class NewRules(BaseModel):
         bool, Field(description="only its team and organisers see a result until the phase is over")
     ]
     reason: Annotated[str, Field(min_length=3, max_length=1000, description="recorded in the audit log")]
+    frozen_days: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=365,
+            description="before the deadline, in which others see only results submitted before them; 0: none;"
+            " null: unchanged",
+        ),
+    ] = None
     max_boxes: Annotated[
         int | None, Field(ge=1, le=100_000, description="per class and image; null: unchanged")
     ] = None
@@ -85,6 +102,14 @@ class NewRules(BaseModel):
     def grace(self) -> timedelta:
         """Return the time after the close in which uploads that were started before it may be confirmed."""
         return timedelta(minutes=self.grace_minutes)
+
+    def frozen_from(self, phase: PhaseView, now: datetime) -> datetime | None:
+        """Return since when the rows of others are frozen under these rules."""
+        if self.frozen_days is None or self.frozen_days == phase.frozen_days:
+            return moved_freeze(phase.frozen_from, phase.closes_at, self.closes_at, now)
+        if not self.frozen_days or self.closes_at is None:
+            return None
+        return self.closes_at - timedelta(days=self.frozen_days)
 
     @property
     def windows(self) -> tuple[Quota, ...]:
@@ -155,6 +180,7 @@ def change_refusals(
         for message in (
             *_unfair_opening(now, phase, rules, has_results),
             *_unfair_embargo(phase, rules, has_results),
+            *_unfair_freeze(now, phase, rules, has_results),
             *_unfair_close(now, phase, rules),
         )
     )
@@ -221,6 +247,10 @@ def _contradictions(phase: PhaseView, rules: NewRules) -> Iterator[str]:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
     if rules.closes_at is None and rules.embargo:
         yield "an embargo ends when the phase closes, so it needs a closing date"
+    if rules.closes_at is None and rules.frozen_days:
+        yield "the rows of others are frozen before the phase closes, so it needs a closing date"
+    if rules.frozen_days and not phase.is_held_out:
+        yield "rows are frozen on held-out phases only; elsewhere a newer result takes the place of the one before"
     if rules.closes_at is None and phase.disclosure is Disclosure.AT_CLOSE:
         yield "scores are shown when the phase closes, so it needs a closing date"
 
@@ -240,13 +270,28 @@ def _unfair_embargo(phase: PhaseView, rules: NewRules, has_results: bool) -> Ite
         yield "the phase already has results, so its embargo cannot change"
 
 
+def _unfair_freeze(
+    now: datetime,
+    phase: PhaseView,
+    rules: NewRules,
+    has_results: bool,  # noqa: FBT001 - of the phase
+) -> Iterator[str]:
+    if rules.frozen_days is None or rules.frozen_days == phase.frozen_days or not has_results:
+        return
+    after = rules.frozen_from(phase, now)
+    if phase.is_frozen:
+        yield "the rows of others are frozen already, so their days cannot change before the phase is over"
+    elif after is not None and after <= now:
+        yield "results that others have seen would disappear; freeze the rows for fewer days"
+
+
 def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[str]:
     before, after = phase.closes_at, rules.closes_at
     if phase.state is PhaseState.CLOSED:
         if (
             is_over(phase, phase.grace, now)
             and (after is None or after + rules.grace > now)
-            and _revealed(phase)
+            and reveals(phase)
         ):
             yield "what was hidden became public when the phase closed, so it cannot reopen"
         elif rules.grace < phase.grace:
@@ -259,10 +304,10 @@ def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[
             yield f"a deadline that is brought forward must be at least {NOTICE.days} days away, so that people can finish"
 
 
-def _revealed(phase: PhaseView) -> bool:
+def reveals(phase: PhaseView) -> bool:
     """Return whether the public sees more once the phase is over, such as the classes behind a mean."""
     before, after = (public_visibility(replace(phase, is_over=each)) for each in (False, True))
-    return phase.embargo or before != after
+    return phase.embargo or phase.frozen_from is not None or before != after
 
 
 def lock_phase(session: Session, phase_id: int) -> Phase:
@@ -271,14 +316,14 @@ def lock_phase(session: Session, phase_id: int) -> Phase:
 
 
 def has_results(session: Session, phase_id: int) -> bool:
-    """Return whether any score was ever recorded in a phase."""
+    """Return whether any score was ever recorded in a phase, other than of test runs."""
     statement = select(Publication.id).where(
-        Publication.phase_id == phase_id, Publication.run_id.is_not(None)
+        Publication.phase_id == phase_id, Publication.run_id.is_not(None), Publication.is_test.is_(False)
     )
     return session.scalar(statement.limit(1)) is not None
 
 
-COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo", "max_upload")
+COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo", "frozen_from", "max_upload")
 
 
 def phase_rules(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
@@ -331,10 +376,9 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
             challenges.lock_imports(session)
         row = lock_phase(session, phase_id)
         phase = organised_phase(session, actor, phase_id)  # its state under the lock
+        now = challenges.now(session)
         refusals = (
-            *change_refusals(
-                challenges.now(session), phase, rules, has_results=has_results(session, phase_id)
-            ),
+            *change_refusals(now, phase, rules, has_results=has_results(session, phase_id)),
             *limit_refusals(limit_change.before, rules, SizeBounds.of(platform.settings)),
         )
         if refusals:
@@ -343,6 +387,7 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
         row.opens_at, row.closes_at, row.grace, row.quotas, row.embargo = (
             rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
         )  # fmt: skip
+        row.frozen_from = rules.frozen_from(phase, now)
         row.max_upload = rules.max_upload or row.max_upload
         limit_change.apply(row)
         news.announce_schedule(

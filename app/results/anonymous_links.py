@@ -11,13 +11,13 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges
-from app.challenges.challenges import is_past_embargo
+from app.challenges.challenges import is_open_to_others, is_withheld
 from app.challenges.disclosure import public_visibility, withheld
 from app.core.access import Action, Actor, rows_for, visible_to
 from app.core.audit import record
 from app.core.errors import NoLink, NotFoundError, Refusal, RefusedError
 from app.jobs import places
-from app.models import AnonymousLink, Method, Phase, Result, ResultState, Run
+from app.models import AnonymousLink, Method, Phase, Result, ResultState, Run, Submission
 from app.people.teams import is_shown
 from app.platform import Platform
 from app.results import exhibits, headlines, submissions
@@ -177,7 +177,7 @@ def linked_run(
         .where(
             AnonymousLink.token == token,
             AnonymousLink.revoked_at.is_(None),
-            is_past_embargo(Phase.id),
+            is_open_to_others(Phase.id, Result.submission_id),
             is_shown(Method.team_id),
             visible_to(actor, Phase.challenge_id),
         )
@@ -229,7 +229,7 @@ def _refusals(session: Session, linked: LinkedResult) -> tuple[Refusal, ...]:
 def _is_embargoed(session: Session, linked: LinkedResult) -> bool:
     phase = challenges.phase_of_id(session, linked.phase.id)
     assert phase is not None
-    return phase.embargo and not phase.is_over
+    return is_withheld(phase, session.get_one(Submission, linked.result.submission_id).created_at)
 
 
 def create(platform: Platform, actor: Actor, result_id: int) -> LinkView:

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 import scoring
-from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import StoredScore, Visibility
 from app.core.access import Actor
 from app.models import (
@@ -309,7 +309,11 @@ def _ranks(
         .cte("ranked")
         .prefix_with("MATERIALIZED")
     )
-    shown = true() if is_organised else and_(is_public(), is_past_embargo(Result.phase_id))
+    shown = (
+        true()
+        if is_organised
+        else and_(is_public(), is_open_to_others(Result.phase_id, Result.submission_id))
+    )
     others = (
         select(_mean(Result, visibility).label("mean"))
         .select_from(Result)

@@ -18,6 +18,7 @@ from sqlalchemy import (
     cast,
     func,
     insert,
+    literal,
     null,
     or_,
     select,
@@ -30,10 +31,13 @@ from app.challenges.disclosure import HELD_OUT_DECIMALS
 from app.jobs import queue
 from app.models import (
     Board,
+    Challenge,
+    ChallengeVisibility,
     ClassScore,
     Decision,
     JobKind,
     Method,
+    Phase,
     Publication,
     Result,
     ResultState,
@@ -164,16 +168,22 @@ def _append(
     changed = published.returning(
         Result.phase_id, Result.competition, Result.id, run.label("run_id"), Result.published_generation
     ).cte("changed")
-    columns = ("phase_id", "competition", "result_id", "run_id", "generation")
+    columns = ("phase_id", "competition", "result_id", "run_id", "generation", "is_test")
     statement = (
         insert(Publication)
-        .from_select(columns, select(changed))
+        .from_select(columns, select(changed, is_test(changed.c.phase_id)))
         .returning(Publication.phase_id, Publication.competition)
     )
     rows = session.execute(statement, execution_options={"synchronize_session": False}).all()
     for phase_id, competition in sorted(set(map(tuple, rows))):
         queue.add_board(session, phase_id, competition)
     return len(rows)
+
+
+def is_test(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
+    """Whether a publication in a phase is now of a test run, which is every one in a draft."""
+    visibility = select(Challenge.visibility).join(Phase, Phase.challenge_id == Challenge.id)
+    return visibility.where(Phase.id == phase_id).scalar_subquery() == ChallengeVisibility.DRAFT
 
 
 def take_off_board(session: Session, result: Result) -> None:
@@ -187,6 +197,7 @@ def take_off_board(session: Session, result: Result) -> None:
                 result_id=result.id,
                 run_id=None,
                 generation=result.published_generation,
+                is_test=session.scalar(select(is_test(literal(result.phase_id)))),
             )
         )
     result.published_run_id, result.published_generation = None, None

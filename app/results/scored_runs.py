@@ -7,7 +7,7 @@ from sqlalchemy import and_, select, true
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges.challenges import is_past_embargo
+from app.challenges.challenges import is_open_to_others
 from app.core.access import Action, Actor, State, rows_for
 from app.models import Challenge, ClassScore, GroundTruth, Method, Phase, Result, Run, RunState
 from app.people.teams import is_public
@@ -72,7 +72,11 @@ def _report(run: Run, info: scoring.CompetitionInfo, scores: Sequence[ClassScore
 
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
     """Return a run whose submission the reader may see, and its phase; of other teams, only runs on boards."""
-    on_board = and_(is_public(), is_past_embargo(Result.phase_id), Result.published_run_id == Run.id)
+    on_board = and_(
+        is_public(),
+        is_open_to_others(Result.phase_id, Result.submission_id),
+        Result.published_run_id == Run.id,
+    )
     shown = rows_for(
         actor,
         Action.READ_SUBMISSION,

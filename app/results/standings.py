@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, null, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 import scoring
-from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import StoredScore, Visibility, public_visibility, withheld
 from app.models import Board, Method, Phase, Result, ResultState, Run, Submission, Team
 from app.people.teams import is_public
@@ -246,7 +246,7 @@ ANY_RESULT = aliased(Result)
 
 def is_shown() -> ColumnElement[bool]:
     """Whether a result on a board is public, for statements that join Method and Result."""
-    return and_(is_public(), is_past_embargo(Result.phase_id))
+    return and_(is_public(), is_open_to_others(Result.phase_id, Result.submission_id))
 
 
 def best_of_each_board(

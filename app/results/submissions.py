@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from app.challenges import challenges
-from app.challenges.challenges import PhaseState, PhaseView, is_past_embargo
+from app.challenges.challenges import PhaseState, PhaseView, is_open_to_others
 from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import NotFoundError
@@ -398,13 +398,17 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
         challenge=Phase.challenge_id,
         states={
             State.PRIVATE: true(),
-            State.PUBLIC: and_(is_public(), is_past_embargo(Submission.phase_id), has_result.exists()),
+            State.PUBLIC: and_(
+                is_public(), is_open_to_others(Submission.phase_id, Submission.id), has_result.exists()
+            ),
         },
     )
 
 
 def _is_public_result() -> ColumnElement[bool]:
-    return and_(is_public(), is_past_embargo(Result.phase_id), Result.state.in_(SHOWN_STATES))
+    return and_(
+        is_public(), is_open_to_others(Result.phase_id, Result.submission_id), Result.state.in_(SHOWN_STATES)
+    )
 
 
 def submission_of(

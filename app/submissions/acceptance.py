@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import scoring
 from app.challenges.challenges import PhaseState, PhaseView
@@ -35,6 +36,9 @@ class PriorResult:
     method: str
     competition: int
     state: ResultState
+
+
+ONLY_ORGANISERS: Final = "Only its organisers submit to a challenge that is not open yet, as a test run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,10 @@ def refusals(
 ) -> list[Refusal]:
     """Return every reason why `archive` is not accepted as the proposed result; empty if it is accepted."""
     return [
-        *_period_refusals(now, phase, archive.started_at),
+        *([] if phase.is_draft else _period_refusals(now, phase, archive.started_at)),
         *_archive_refusals(archive, proposal.competitions),
         *_method_refusals(proposal, prior, is_open=is_replaceable(phase)),
-        *quota_refusals(now, phase.quotas, wanted(proposal), usage),
+        *([] if phase.is_draft else quota_refusals(now, phase.quotas, wanted(proposal), usage)),
     ]
 
 

@@ -86,6 +86,6 @@ def _on_quota(
 def _on_visibility(phase: PhaseView, *, is_public: bool) -> str:
     if not is_public:
         return "Only your team and the organisers see the result until you make the method public."
-    if phase.embargo and not phase.is_over:
+    if (phase.embargo and not phase.is_over) or phase.is_frozen:
         return "Others see the method and its results once the phase is over. This cannot be undone."
     return "Everybody sees the method and its results. This cannot be undone."

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Annotated, Any, Unpack
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
-from sqlalchemy import ColumnElement, exists, func, select, true
+from sqlalchemy import ColumnElement, and_, exists, func, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges.challenges import is_past_embargo
+from app.challenges.challenges import is_known_to_others, is_open_to_others
 from app.core.access import Action, Actor, State, rows_for
 from app.core.audit import Facts, record
 from app.core.database import violated_constraint
@@ -32,6 +32,7 @@ from app.core.names import Visible, folded, lookalike_key
 from app.jobs import events, queue
 from app.models import (
     Challenge,
+    ChallengeVisibility,
     EventKind,
     Method,
     MethodChange,
@@ -399,7 +400,7 @@ def visible_methods(viewer: Actor) -> ColumnElement[bool]:
         Action.READ_SUBMISSION,
         team=Method.team_id,
         challenge=Method.challenge_id,
-        states={State.PRIVATE: true(), State.PUBLIC: is_public()},
+        states={State.PRIVATE: true(), State.PUBLIC: and_(is_public(), is_known_to_others(Method.id))},
     )
 
 
@@ -477,7 +478,7 @@ def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int
     is_shown = exists().where(
         Result.submission_id == Submission.id,
         Result.state.in_(SHOWN_STATES),
-        is_past_embargo(Result.phase_id),
+        is_open_to_others(Result.phase_id, Result.submission_id),
     )
     sees_all = (
         viewer.is_member(method.team_id)
@@ -608,6 +609,11 @@ def _edit_refusals(
     return (*found, name_refusal(after.name, other.name, is_ours=other.team_id == method.team_id))
 
 
+def _is_draft(session: Session, challenge_id: int) -> bool:
+    """Whether methods of a challenge are of test runs, which are deleted with everything that is known of them."""
+    return session.get_one(Challenge, challenge_id).visibility is ChallengeVisibility.DRAFT
+
+
 def _change(session: Session, actor: Actor, method: Method, after: NewMethod, answers: Answers) -> None:
     """Store a new description and answers, and keep the earlier ones of a public method."""
     changed = changed_fields(texts(method), after)
@@ -615,7 +621,7 @@ def _change(session: Session, actor: Actor, method: Method, after: NewMethod, an
     earlier = changed_answers(questions_of(session, method.challenge_id), known, answers)
     if not changed and not earlier:
         return
-    if method.public_at is not None:
+    if method.public_at is not None and not _is_draft(session, method.challenge_id):
         session.add(MethodChange(method_id=method.id, user_id=actor.user_id, before={**changed, **earlier}))
     set_texts(method, {field: getattr(after, field) for field in changed})
     store_answers(session, method.id, known, answers)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, and_, false, func, or_, select, true, union
+from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select, true, union
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
@@ -25,6 +25,8 @@ from app.core.errors import ConflictError, MalformedError, NotFoundError, QuotaU
 from app.core.names import lookalike_key
 from app.core.paging import RowPage, page_of
 from app.models import (
+    Challenge,
+    ChallengeVisibility,
     ExtraSlot,
     GroundTruth,
     Method,
@@ -285,6 +287,11 @@ def counts() -> ColumnElement[bool]:
     return and_(Result.refunded_at.is_(None), or_(Result.state == ResultState.PENDING, was_published))
 
 
+def _drafts() -> Select[int]:
+    """The phases of drafts, whose results are test runs."""
+    return select(Phase.id).join(Challenge).where(Challenge.visibility == ChallengeVisibility.DRAFT)
+
+
 def counted_results(
     session: Session, phase_id: int, tasks: Mapping[int, str], team_id: int, user_id: int, longest: timedelta
 ) -> list[CountedResult]:
@@ -318,6 +325,7 @@ def counted_results(
         .join(Result, Result.submission_id == Submission.id)
         .where(
             or_(Result.phase_id == phase_id, Result.phase_id.in_(sharing)),
+            Result.phase_id.not_in(_drafts()),
             Method.is_baseline.is_(False),
             Result.extra_slot_id.is_(None),
             Submission.created_at > func.clock_timestamp() - longest,

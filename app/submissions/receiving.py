@@ -15,6 +15,7 @@ from app.core.errors import (
     CheckBusyError,
     ChecksumError,
     ConflictError,
+    ForbiddenError,
     MalformedError,
     NotFoundError,
     OffsetError,
@@ -27,6 +28,7 @@ from app.people import teams
 from app.platform import Platform
 from app.storage import content_key, digest_of
 from app.submissions import checking, retention
+from app.submissions.acceptance import ONLY_ORGANISERS
 from app.submissions.retention import ARCHIVES, removable
 from app.submissions.uploads import (
     PLAIN_FILES,
@@ -80,7 +82,11 @@ def create_upload(
     if message := mismatch(found, filename, metadata.competitions or ()):
         raise MalformedError(message)
     upload_id = uuid.uuid4()
+    if found.is_draft and not actor.organises_challenge(found.challenge_id):
+        raise ForbiddenError(ONLY_ORGANISERS)
     with platform.transaction() as session:
+        if found.is_draft:
+            challenges.keep_dates(session, found.id)
         raise_if_refused(refusals_of_upload(session, actor, found))
         team_id = teams.own_or_new_team(session, actor.user_id, found.challenge_id)
         retention.check_storage_quota(platform, session, actor.user_id, team_id, metadata.size)

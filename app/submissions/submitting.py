@@ -25,6 +25,7 @@ from app.people import teams
 from app.platform import Platform
 from app.submissions import methods, quotas
 from app.submissions.acceptance import (
+    ONLY_ORGANISERS,
     PriorResult,
     Proposal,
     archive_of,
@@ -167,6 +168,9 @@ def _confirm(
 ) -> tuple[int, int, bool]:
     """Return the submission's id, how many runs were queued (0 if the key was used before), and whether the method is known."""
     assert actor.user_id is not None
+    phase_id = session.scalar(select(Upload.phase_id).where(Upload.id == requested.upload))
+    if phase_id is not None:
+        challenges.keep_dates(session, phase_id)
     team_id = team_of_upload(session, actor, requested.upload) or 0
     teams.lock_person(session, actor.user_id)  # quota and one-result rule are decided under these locks
     teams.lock_team(session, team_id)
@@ -213,13 +217,15 @@ def _upload_and_phase(
 ) -> tuple[Upload, PhaseView]:
     """Return the upload to confirm and its phase.
 
-    Raises NotFoundError, and ForbiddenError for a baseline by someone who is not an organiser.
+    Raises NotFoundError, and ForbiddenError for a baseline or a test run by someone who is not an organiser.
     """
     assert actor.user_id is not None
     upload = stored_upload(session, actor.user_id, team_id, requested.upload)
     phase = challenges.phase_of_id(session, upload.phase_id) if upload else None
     if upload is None or phase is None:
         raise NotFoundError(f"your team has no upload {requested.upload}")
+    if phase.is_draft and not actor.organises_challenge(phase.challenge_id):
+        raise ForbiddenError(ONLY_ORGANISERS)
     if requested.method.is_baseline and not actor.organises_challenge(phase.challenge_id):
         raise ForbiddenError("only organisers can submit baselines")
     return upload, phase

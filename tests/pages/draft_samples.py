@@ -38,7 +38,7 @@ FACTS = Facts(
 )  # fmt: skip
 DONE = Facts(
     code=CODE, saved=tuple(Step), is_read=True, contradictions=(), is_made=True, is_making=False, has_text=True,
-    organisers=1, sends_mail=True, trials={7: True, 8: False},
+    organisers=1, sends_mail=True, trials={7: True, 8: False}, tests_on=EVIL,
 )  # fmt: skip
 EMPTY = DraftView(
     id=7,

@@ -151,9 +151,23 @@ def of_phases() -> Iterator[Sample]:
     )
     form = {"task": "detection", "team": EVIL, "reason": EVIL}
     outage = OutageNotice(1, NOW, NOW, 37, NOW, None)
-    context: dict[str, Any] = {"outages": (), "saved": False, "problems": {}, "refused": ()}
+    context: dict[str, Any] = {
+        "outages": (),
+        "saved": False,
+        "problems": {},
+        "refused": (),
+        "consequences": (EVIL,),
+        "may_close": True,
+    }
     yield "phases/phase.html", {**context, "sheet": sheet, "form": form}
-    wrong = {"quotas": EVIL, "task": EVIL, "pause_reason": EVIL, "opens_at": EVIL}
+    wrong = {
+        "quotas": EVIL,
+        "task": EVIL,
+        "pause_reason": EVIL,
+        "opens_at": EVIL,
+        "early": EVIL,
+        "early_at": EVIL,
+    }
     bare = replace(sheet, slots=(), phase=VAL)
     zones = {"task": "", "opens_zone": "Europe/Berlin", "closes_zone": "AoE"}
     yield (
@@ -165,10 +179,12 @@ def of_phases() -> Iterator[Sample]:
         replace(outage, outage=2, refusals=(EVIL,)),
         replace(outage, outage=3, extended_at=NOW),
     )
+    draft = replace(sheet, phase=replace(PHASE, is_draft=True))
+    yield "phases/phase.html", {**context, "sheet": draft, "form": form}
     paused = replace(sheet, phase=replace(PHASE, paused_at=NOW, pause_reason=EVIL))
     yield (
         "phases/phase.html",
-        {**context, "sheet": paused, "form": form, "outages": outages, "saved": True},
+        {**context, "sheet": paused, "form": form, "outages": outages, "saved": True, "may_close": False},
     )
 
 
@@ -177,7 +193,7 @@ def of_uploads() -> Iterator[Sample]:
     steps = (RequiredStep(EVIL, EVIL, "/account/address"),)
     left = (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,)))
     service = ServiceLine("fault", EVIL, EVIL)
-    shut = replace(VAL, paused_at=NOW, pause_reason=EVIL)
+    shut = replace(VAL, paused_at=NOW, pause_reason=EVIL, is_draft=True)
     empty = replace(submitting()["page"], phase=shut, steps=steps, can_upload=False, quota=left)
     yield "submissions/submit.html", submitting(page=empty) | {"service": service}
     for state in UploadState:

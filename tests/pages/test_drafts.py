@@ -296,6 +296,16 @@ def test_scores_at_the_close_need_a_closing_date(place: Place) -> None:
     place.save(code, "rules", **RULES, closes_at=f"{closes:%Y-%m-%dT%H:%M}", closes_zone="AoE")
     proposed = place.page(f"{NEW}/{code}/rules")
 
+    place.save(code, "scoring", protocol="voc2012", own="all", others="frozen", frozen_days="7")
+    place.organiser.post(f"{NEW}/{code}/phases")
+    do_all(place.platform)
+
+    with place.platform.transaction() as session:
+        [phase] = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code))
+    assert phase.closes_at is not None
+    assert phase.frozen_from == phase.closes_at - timedelta(days=7)
+    sheet = place.organiser.get(f"/organise/phases/{phase.id}").text
+    assert re.search(r'name="frozen_days"[^>]*value="7"', sheet)
     assert "closes at: scores are shown when the phase closes" in listed
     assert opened.status_code == 409
     assert "Classes, scoring and rules are decided" in words(opened.text)
@@ -510,18 +520,6 @@ def test_a_draft_takes_no_address_that_another_takes_at_the_same_moment(place: P
 
     assert refused.status_code == 422
     assert f"{soon} was taken a moment ago" in words(refused.text)
-
-
-def test_a_draft_with_uploads_stays(place: Place) -> None:
-    code = place.finished()
-    tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "10", "Upload-Metadata": "filename eC56aXA="}
-    sent = place.organiser.post(f"/api/v1/challenges/{code}/test/uploads", headers=tus)
-    assert sent.status_code == 201, sent.text
-
-    kept = place.organiser.post(f"{NEW}/{code}/delete")
-
-    assert kept.status_code == 409
-    assert "Results were uploaded to this draft" in words(kept.text)
 
 
 def test_a_person_whom_the_site_names_creates_challenges(place: Place, app: FastAPI) -> None:

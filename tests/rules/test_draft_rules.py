@@ -49,9 +49,9 @@ def what(*tasks: str, template: str = "voc", tracks: Tracks = Tracks.ONE) -> Wha
 
 
 def scoring(
-    own: OwnScores = OwnScores.ALL, others: OthersRows = OthersRows.LIVE, **more: bool
+    own: OwnScores = OwnScores.ALL, others: OthersRows = OthersRows.LIVE, **more: bool | int
 ) -> ScoringChoice:
-    return ScoringChoice(protocol="voc2012", own=own, others=others, **more)
+    return ScoringChoice.model_validate({"protocol": "voc2012", "own": own, "others": others, **more})
 
 
 def rules(**changes: object) -> RulesChoice:
@@ -158,6 +158,23 @@ def test_all_problems_of_the_rules_are_told_at_once() -> None:
         assert (
             "needs a closing date" in draft_rules.problems_of_rules(rules(), choice, SETS, NOW)["closes_at"]
         )
+
+
+def test_the_rows_of_others_are_frozen_for_days_before_the_close_of_hidden_sets() -> None:
+    frozen = scoring(others=OthersRows.FROZEN, frozen_days=7)
+    closes = rules(closes_at=NOW + timedelta(days=30))
+    answers = Answers(what(), Check(sets=("public-val", "hidden-test")), frozen, closes)
+
+    def problem(choice: ScoringChoice, days: int | None) -> str:
+        chosen = rules(closes_at=None if days is None else NOW + timedelta(days=days))
+        return draft_rules.problems_of_rules(chosen, choice, SETS, NOW).get("closes_at", "")
+
+    assert [each.frozen_days for each in draft_rules.applications_of(answers, SETS)] == [None, 7]
+    assert "In the last 7 days they see only" in draft_rules.in_words(what(), frozen, closes, SETS[1:])
+    assert "frozen_days" in draft_rules.problems_of_scoring(scoring(others=OthersRows.FROZEN), "VOC2012")
+    assert "needs a closing date" in problem(frozen, None)
+    assert "from the opening on" in problem(frozen, 5)
+    assert problem(frozen, 8) == ""
 
 
 def test_sets_of_one_name_or_without_the_task_are_refused() -> None:

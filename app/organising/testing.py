@@ -1,0 +1,158 @@
+"""Test runs: whatever is submitted to a draft, by its organisers and by the real path; deleted before the draft opens."""
+
+import uuid
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Select, Text, and_, cast, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.core import audit
+from app.core.access import Actor
+from app.figures.board_figures import FIGURE, FIGURES
+from app.images.overlays import HARD, OF_RUNS
+from app.models import (
+    AnonymousLink,
+    Answer,
+    Artefact,
+    BoardGroups,
+    Challenge,
+    Event,
+    EventKind,
+    GroundTruth,
+    Job,
+    Method,
+    Phase,
+    Rescore,
+    Result,
+    ResultState,
+    Run,
+    RunState,
+    Submission,
+    Team,
+    Thread,
+    Upload,
+)
+from app.platform import Platform
+from app.storage import content_key
+from app.submissions.retention import ARCHIVES, removable
+
+ARTEFACTS = "artefacts"
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTests:
+    """What is left to remove from the stores after test runs were deleted: uploads, and the keys of contents."""
+
+    uploads: tuple[uuid.UUID, ...] = ()
+    archives: frozenset[str] = frozenset()
+    artefacts: frozenset[str] = frozenset()
+
+
+def is_tested(session: Session, challenge_id: int) -> bool:
+    """Whether a result of a draft was scored with the newest annotation of its phase."""
+    newest = (
+        select(GroundTruth.id)
+        .where(GroundTruth.phase_id == Result.phase_id)
+        .order_by(GroundTruth.version.desc())
+        .limit(1)
+        .correlate(Result)
+        .scalar_subquery()
+    )
+    scored = (
+        select(Run.id)
+        .join(Result, Run.result_id == Result.id)
+        .join(Phase, Result.phase_id == Phase.id)
+        .where(
+            Phase.challenge_id == challenge_id, Run.state == RunState.SCORED, Run.ground_truth_id == newest
+        )
+    )
+    return session.scalar(scored.limit(1)) is not None
+
+
+def delete_all(session: Session, actor: Actor, challenge: Challenge) -> DeletedTests:
+    """Delete the test runs of a draft, which the caller has locked, with everything that was made of them.
+
+    Who confirms an upload or records a score meanwhile does so before, or finds it deleted. The teams that uploaded are deleted
+    too, with their methods; per-image statistics stay in private storage until it is swept. Afterwards call `remove_contents`.
+    """
+    here = Phase.challenge_id == challenge.id
+    session.execute(select(Phase.id).where(here).order_by(Phase.id).with_for_update(key_share=True))
+    phases = select(Phase.id).where(here)
+    uploads = session.execute(
+        select(Upload.id, Upload.sha256, Upload.team_id).where(Upload.phase_id.in_(phases))
+    ).all()
+    if not uploads:
+        return DeletedTests()
+    teams = {team for _, _, team in uploads}
+    results = select(Result.id).where(Result.phase_id.in_(phases))
+    runs = select(Run.id).where(Run.result_id.in_(results))
+    submissions = select(Submission.id).where(Submission.phase_id.in_(phases))
+    _delete_jobs(session, teams, results, runs)
+    publications = session.scalar(select(func.delete_test_publications(challenge.id)))
+    artefacts = session.scalars(
+        delete(Artefact).where(_is_of_tests(phases, runs)).returning(Artefact.key)
+    ).all()
+    published = (Result.phase_id.in_(phases), Result.published_run_id.is_not(None))
+    ended = {"state": ResultState.FAILED, "published_run_id": None, "published_generation": None}
+    session.execute(update(Result).where(*published).values(ended))
+    for table, condition in (
+        (AnonymousLink, AnonymousLink.result_id.in_(results)),
+        (Thread, or_(Thread.team_id.in_(teams), Thread.submission_id.in_(submissions))),
+        (BoardGroups, BoardGroups.phase_id.in_(phases)),
+        (Run, Run.result_id.in_(results)),
+        (Rescore, Rescore.phase_id.in_(phases)),
+        (Result, Result.phase_id.in_(phases)),
+        (Submission, Submission.phase_id.in_(phases)),
+        (Upload, Upload.phase_id.in_(phases)),
+        (Answer, Answer.method_id.in_(select(Method.id).where(Method.team_id.in_(teams)))),
+        (Method, Method.team_id.in_(teams)),
+        (Event, and_(Event.challenge_id == challenge.id, Event.kind == EventKind.RUNS_FAILED)),
+        (Team, Team.id.in_(teams)),
+    ):
+        session.execute(delete(table).where(condition), execution_options={"synchronize_session": False})
+    audit.record(
+        session,
+        actor.user_id,
+        "challenge.clear_tests",
+        f"challenge {challenge.id}",
+        challenge_id=challenge.id,
+        details={"uploads": len(uploads), "publications": publications},
+    )
+    keys = {content_key(sha256, upload) for upload, sha256, _ in uploads if sha256}
+    return DeletedTests(
+        tuple(upload for upload, _, _ in uploads),
+        frozenset(removable(session, ARCHIVES, keys)),
+        frozenset(removable(session, ARTEFACTS, set(artefacts))),
+    )
+
+
+def _delete_jobs(session: Session, teams: set[int], results: Select[int], runs: Select[int]) -> None:
+    """Delete what waits to be done about test runs; a worker that is at it finds its claim lost, and records nothing."""
+    of_run, of_result = Job.payload["run_id"].as_integer(), Job.payload["result_id"].as_integer()
+    session.execute(
+        delete(Job).where(
+            or_(Job.run_id.in_(runs), Job.team_id.in_(teams), of_run.in_(runs), of_result.in_(results))
+        ),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def _is_of_tests(phases: Select[int], runs: Select[int]) -> ColumnElement[bool]:
+    """Whether an artefact was drawn of test runs, or of a board with them."""
+    of_phase = cast(func.split_part(Artefact.subject, "/", 1), Text).in_(
+        select(cast(phases.subquery().c.id, Text))
+    )
+    of_run = Artefact.subject.in_(select(cast(runs.subquery().c.id, Text)))
+    return or_(
+        and_(Artefact.kind.in_((FIGURES, FIGURE, HARD)), of_phase), and_(Artefact.kind.in_(OF_RUNS), of_run)
+    )
+
+
+def remove_contents(platform: Platform, deleted: DeletedTests) -> None:
+    """Remove the stored archives and drawings of deleted test runs, after the transaction that deleted them."""
+    for upload in deleted.uploads:
+        platform.archives.discard(upload)
+    for key in deleted.archives:
+        platform.archives.delete(key)
+    for key in deleted.artefacts:
+        platform.artefacts.delete(key)
