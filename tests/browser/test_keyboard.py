@@ -86,8 +86,9 @@ def test_a_board_is_sorted_by_keyboard(visit: Visit) -> None:
     page.goto("/leaderboards/sample/test/3")
     headers = ["Method", "Team", "mAP ↑ higher is better", *map(short, CLASSES), "Date"]
 
-    assert tab_until(page, "Date")[-len(headers) :] == headers
-    for _ in range(headers[::-1].index(short("car"))):
+    way = tab_until(page, "Date")
+    assert [each for each in way if each in headers] == headers  # between them, columns that another test adds
+    for _ in range(way[::-1].index(short("car"))):
         page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
 
