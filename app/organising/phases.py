@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
@@ -38,6 +39,8 @@ from app.web.forms import OrBlank
 from app.web.zones import Moment
 from scoring import Limits
 
+MOST_DAYS: Final = 3660  # of the window of a quota
+
 
 class NewQuota(BaseModel):
     """How many results of one task may be scored within a rolling window of this many days."""
@@ -45,7 +48,7 @@ class NewQuota(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     results: Annotated[int, Field(ge=1, le=1_000_000)]
-    days: Annotated[int, Field(ge=1, le=3660)]
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)]
 
 
 class NewRules(BaseModel):
@@ -111,10 +114,19 @@ class NewRules(BaseModel):
             return None
         return self.closes_at - timedelta(days=self.frozen_days)
 
-    @property
-    def windows(self) -> tuple[Quota, ...]:
-        """Return the quotas, ordered."""
-        return in_order(Quota(quota.results, quota.days) for quota in self.quotas)
+    def windows(self, phase: PhaseView) -> tuple[Quota, ...]:
+        """Return the quotas, ordered. One that counted over the whole phase does so when the phase becomes longer."""
+        given = in_order(Quota(quota.results, quota.days) for quota in self.quotas)
+        if phase.closes_at is None or self.closes_at is None:
+            return given
+        before = ceil((phase.closes_at - phase.opens_at) / timedelta(days=1))
+        after = ceil((self.closes_at - self.opens_at) / timedelta(days=1))
+        return in_order(
+            replace(quota, days=max(quota.days, min(after, MOST_DAYS)))
+            if quota in phase.own_quotas and quota.days >= before
+            else quota
+            for quota in given
+        )
 
     def limited(self, limits: Limits) -> Limits:
         """Apply the changed limits to the given ones."""
@@ -385,7 +397,7 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
             raise RefusedError(refusals)
         before = _as_text(row, limit_change.before)
         row.opens_at, row.closes_at, row.grace, row.quotas, row.embargo = (
-            rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
+            rules.opens_at, rules.closes_at, rules.grace, rules.windows(phase), rules.embargo,
         )  # fmt: skip
         row.frozen_from = rules.frozen_from(phase, now)
         row.max_upload = rules.max_upload or row.max_upload

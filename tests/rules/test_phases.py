@@ -128,8 +128,28 @@ def test_all_reasons_are_given_at_once() -> None:
 def test_rules_keep_the_smaller_of_two_quotas_with_the_same_window() -> None:
     rules = rules_of(phase(), quotas=[{"results": 9, "days": 7}, {"results": 2, "days": 7}])
 
-    assert rules.windows == (Quota(2, 7),)
+    assert rules.windows(phase()) == (Quota(2, 7),)
     assert rules.grace == timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("closes", "given", "expected"),
+    [
+        (40 * DAY, (2, 7), (Quota(2, 7), Quota(30, 70))),
+        (20 * DAY, (2, 7), (Quota(2, 7), Quota(30, 60))),
+        (None, (2, 7), (Quota(2, 7), Quota(30, 60))),
+        (40 * DAY, (2, 60), (Quota(2, 60),)),  # chosen at the same time
+    ],
+)
+def test_a_quota_in_total_still_covers_a_phase_that_becomes_longer(
+    closes: timedelta | None, given: tuple[int, int], expected: tuple[Quota, ...]
+) -> None:
+    before = phase(own_quotas=(Quota(2, 7), Quota(30, 60)))
+    sent = [{"results": results, "days": days} for results, days in (given, (30, 60))]
+
+    rules = rules_of(before, closes_at=closes and NOW + closes, quotas=sent)
+
+    assert rules.windows(before) == expected
 
 
 def test_a_calendar_has_the_opening_and_the_deadline_of_each_phase() -> None:
