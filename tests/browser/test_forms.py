@@ -9,7 +9,7 @@ from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.browser.watching import Watch
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def log_in(page: Page, password: str) -> None:

@@ -11,7 +11,7 @@ from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.system.installations import awaited
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_opening_what_a_notification_is_about_marks_it_as_read(site: Site, visit: Visit) -> None:

@@ -15,7 +15,7 @@ from tests.browser.sites import Site
 from tests.system.installations import DESCRIPTION
 from tests.system.servers import eventually
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_a_new_organiser_has_a_phase_scored_again(site: Site, visit: Visit) -> None:

@@ -13,7 +13,7 @@ from tests.browser.sites import Site
 from tests.browser.test_walk import register
 from tests.system.installations import good
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CONTENT = Random(7).randbytes(600_000)
 # keeps the first kilobyte of a download it breaks off, gets the rest by a range, and returns the hash of both

@@ -10,7 +10,7 @@ from app.people.passwords import hash_password
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_somebody_joins_a_team_by_a_link_and_is_removed_again(site: Site, visit: Visit) -> None:

@@ -115,7 +115,7 @@ class Scene:
         return float(result["shown"]["headline"])
 
 
-@pytest.fixture(scope="module", params=["folder", "s3"])
+@pytest.fixture(scope="module", params=["folder", pytest.param("s3", marks=pytest.mark.slow)])
 def whole(
     request: pytest.FixtureRequest, own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Scene]:
