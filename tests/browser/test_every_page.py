@@ -84,7 +84,13 @@ ORGANISERS = (
 )
 MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/role-links/used")
 # the others are built from the same components
-FIRST = {"/", "/docs/components", "/leaderboards/sample/test/3", "/submissions/{test3}", "/challenges/sample/test/submit"}
+FIRST = {
+    "/",
+    "/docs/components",
+    "/leaderboards/sample/test/3",
+    "/submissions/{test3}",
+    "/challenges/sample/test/submit",
+}
 PAGES = [
     pytest.param(who, path, marks=() if path in FIRST else pytest.mark.slow)
     for who, paths in ((None, PUBLIC), ("participant", PARTICIPANTS), ("organiser", ORGANISERS))

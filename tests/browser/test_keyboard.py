@@ -87,7 +87,9 @@ def test_a_board_is_sorted_by_keyboard(visit: Visit) -> None:
     headers = ["Method", "Team", "mAP ↑ higher is better", *map(short, CLASSES), "Date"]
 
     way = tab_until(page, "Date")
-    assert [each for each in way if each in headers] == headers  # between them, columns that another test adds
+    assert [
+        each for each in way if each in headers
+    ] == headers  # between them, columns that another test adds
     for _ in range(way[::-1].index(short("car"))):
         page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
