@@ -51,8 +51,20 @@ OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the chal
 
 _PLACE: Final = re.compile(r"(?P<place>\w+\[\d+\])(?: \((?:id (?P<id>-?\w{1,40}))?[^)]*\))?: ")
 _WHOLE_ID: Final = re.compile(r", id -?\d+$", re.ASCII)
-# which object a problem of an annotation file is about; nothing that stands in the file comes before it in the message
-_OBJECT: Final = re.compile(r"(?:the box of |expected a number in <\w+> of )?((?:part \d+ of )?object \d+)\b")
+# which element a problem of an annotation file is about; nothing that stands in the file comes before it in the message
+_OF_ANNOTATION: Final = frozenset(["annotation", "bad-number", "image-size", "inverted-box", "missing-field"])
+_THING: Final = r"(?P<thing>(?:part \d+ of )?object \d+|the image's size)"
+_ELEMENTS: Final = tuple(
+    map(
+        re.compile,
+        (
+            rf"the box of {_THING} ends",
+            rf"expected a number in <(?P<tag>\w+)> of {_THING},",
+            rf"{_THING} has no <(?P<tag>\w+)>$",
+            r"expected (?P<thing>the image's (?:width|height)) in pixels,",
+        ),
+    )
+)
 # what is said of hidden annotation, by the code of the problem
 RULES: Final[Mapping[str, str]] = {
     "annotation": "this annotation file is invalid: a field is missing, or a number or a box is invalid",
@@ -81,6 +93,7 @@ RULES: Final[Mapping[str, str]] = {
     "folder-in-name": "the file name has folders, which are left out",
     "file-and-folder": "a name is given both to a file and to a folder",
     "image-name": "expected the name of an image without blanks",
+    "image-size": "expected the width and height of the image in whole pixels",
     "inverted-box": "the box ends before it begins",
     "label": "a label is neither 1 nor 0 nor -1, or contradicts another line",
     "label-images": "expected the images of the set in their order",
@@ -309,10 +322,23 @@ def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
     if place is not None and not _WHOLE_ID.search(place):
         place = place.partition(",")[0]  # an id that is a text may say anything
     message = rest if problem.code in HARMLESS else RULES.get(problem.code, _OTHERWISE)
-    if place is None and problem.code == "annotation" and (found := _OBJECT.match(problem.message)):
-        place = found[1]
+    if place is None and problem.code in _OF_ANNOTATION:
+        place = _element_of(problem.message)
     file = problem.file and (problem.file.rsplit("/", 1)[-1] if is_by_folder else problem.file)
     return Finding(problem.code, message, file, problem.line, place)
+
+
+def _element_of(message: str) -> str | None:
+    """The element of an annotation file that a message of its reader is about.
+
+    >>> _element_of("expected a number in <xmin> of object 2, found '7'"), _element_of("the image's size has no <width>")
+    ('object 2, <xmin>', "the image's size, <width>")
+    """
+    found = next(filter(None, (each.match(message) for each in _ELEMENTS)), None)
+    if found is None:
+        return None
+    named = found.groupdict()
+    return named["thing"] + (f", <{named['tag']}>" if named.get("tag") else "")
 
 
 def _split(message: str) -> tuple[str | None, str]:
