@@ -21,6 +21,7 @@ from app.core.errors import (
     NotFoundError,
 )
 from app.core.names import shown_name
+from app.core.paging import page_of
 from app.intake import keys
 from app.intake.reports import ClassChoice, Report
 from app.jobs import events, queue
@@ -43,6 +44,8 @@ from scoring import from_plain, to_plain
 MiB: Final = 1 << 20
 MOST_FILES: Final = 50
 MOST_OPEN: Final = 10  # data sets of a challenge that are not applied
+PAGE: Final = 50  # data sets on a page
+_NEWEST_LAST: Final = (Intake.created_at, Intake.id.desc())
 UNTOUCHED: Final = timedelta(days=30)  # after which a data set that was not applied is removed
 WARNING: Final = timedelta(days=7)  # before that
 # states in which files may be added and removed; then it has to be read again
@@ -112,20 +115,31 @@ class IntakeView:
 
 @dataclass(frozen=True, slots=True)
 class IntakeList:
-    """The data sets of a challenge, newest first. can_receive: whether workers have a key."""
+    """A page of the data sets of a challenge, newest first. can_receive: whether workers have a key; next: as in `RowPage`."""
 
     challenge: str
     title: str
     intakes: tuple[IntakeView, ...]
     can_receive: bool
+    next: int | None = None
 
 
-def intakes_of(platform: Platform, actor: Actor, code: str) -> IntakeList:
-    """Return the data sets of a challenge. Raises NotFoundError, ForbiddenError."""
+def intakes_of(platform: Platform, actor: Actor, code: str, before: int | None = None) -> IntakeList:
+    """Return a page of the data sets of a challenge. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
         challenge = organised(session, actor, code)
-        found = _views(session, Intake.challenge_id == challenge.id)
-        return IntakeList(challenge.code, challenge.title, found, can_receive=keys.exists_any(session))
+        numbered = (
+            select(Intake.id, func.row_number().over(order_by=_NEWEST_LAST).label("number"))
+            .where(Intake.challenge_id == challenge.id)
+            .subquery()
+        )
+        statement = select(numbered).order_by(numbered.c.number.desc()).limit(PAGE + 1)
+        if before is not None:
+            statement = statement.where(numbered.c.number < before)
+        page = page_of(session.execute(statement).all(), PAGE, number=lambda row: int(row.number))
+        found = _views(session, Intake.id.in_([row.id for row in page.rows]))
+        can_receive = keys.exists_any(session)
+        return IntakeList(challenge.code, challenge.title, found, can_receive, page.next)
 
 
 def organised(session: Session, actor: Actor, code: str) -> Challenge:

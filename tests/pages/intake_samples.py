@@ -113,8 +113,11 @@ VIEWS = (
 
 def of_intakes() -> Iterator[tuple[str, dict[str, Any]]]:
     for can_receive in (True, False):
-        yield "data_sets/data_sets.html", {"page": IntakeList("VOC2007", EVIL, VIEWS, can_receive)}
-    yield "data_sets/data_sets.html", {"page": IntakeList("VOC2007", EVIL, (), can_receive=True)}
+        listed = IntakeList("VOC2007", EVIL, VIEWS, can_receive, next=7)
+        yield "data_sets/data_sets.html", {"page": listed, "is_first": True}
+    for is_first in (True, False):
+        empty = IntakeList("VOC2007", EVIL, (), can_receive=True)
+        yield "data_sets/data_sets.html", {"page": empty, "is_first": is_first}
     phases = (
         PhaseCounts("val", 3, True, 3, (ClassCount("gone", 1, 2, 3),)),
         PhaseCounts(EVIL, 1, False, 3, CLASSES),
