@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from app.core.access import Action
 from app.core.errors import BadRequestError, LengthRequiredError, MalformedError, UnsupportedTypeError
+from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.intake import applying, intakes, receiving
 from app.intake.applying import Application
@@ -50,9 +51,11 @@ class FolderFile(BaseModel):
 
 
 @router.get("/challenges/{challenge}/data-sets", dependencies=[ORGANISE])
-def data_sets(platform: ThePlatform, actor: CurrentActor, challenge: str) -> IntakeList:
-    """The data sets that were sent for a challenge, newest first."""
-    return intakes.intakes_of(platform, actor, challenge)
+def data_sets(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, before: Before = None
+) -> IntakeList:
+    """The data sets that were sent for a challenge, newest first, fifty at a time."""
+    return intakes.intakes_of(platform, actor, challenge, before)
 
 
 @router.post("/challenges/{challenge}/data-sets", status_code=201, dependencies=[ORGANISE])

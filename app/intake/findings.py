@@ -49,14 +49,23 @@ def add_findings(
         for role, some in sets.items()
         for each in some
     ]
-    for role, each, pictures in found:
+    for role, each, _ in found:
         problems = unpacked.problems[role]
         for problem in _of_boxes(each):
             problems.warn(problem)
         if role == HIDDEN and not problems.listed:  # what could not be read does not count
-            for problem in (*_of_classes(each, named), *_of_clues(each, pictures)):
+            for problem in _of_classes(each, named):
                 problems.warn(problem)
     _add_same_pictures(unpacked.problems[IMAGES], found, of_phases)
+
+
+def add_clues(unpacked: Unpacked, sets: Sequence[AnnotatedSet]) -> None:
+    """Add warnings of what predicts the class in hidden sets; what could not be read does not count."""
+    problems = unpacked.problems[HIDDEN]
+    for each in sets:
+        if not problems.listed:
+            for problem in _of_clues(each, pictures_of(unpacked, each) if unpacked.pictures else {}):
+                problems.warn(problem)
 
 
 def some_of(names: Sequence[str]) -> str:

@@ -6,14 +6,16 @@ Of hidden annotation the report says file, line, rule and counts; it never quote
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 import scoring
+from app.images.decoding import PictureError
+from app.intake.class_choices import choose, counts_of
 from app.intake.drawing import draw
-from app.intake.findings import add_findings, convention_of, read_phase_pictures
+from app.intake.findings import add_clues, add_findings, convention_of, read_phase_pictures
 from app.intake.layouts import (
     CLASS_FOLDERS,
     AnnotatedSet,
@@ -24,11 +26,13 @@ from app.intake.layouts import (
     pictures_of,
     read_annotation,
 )
+from app.intake.neutral_names import make_neutral, not_renamed
 from app.intake.reports import (
     HIDDEN,
+    IMAGES,
     MOST_OF_A_KIND,
     PUBLIC,
-    ClassCount,
+    ClassChoice,
     Finding,
     FoundSet,
     ImageFacts,
@@ -47,8 +51,20 @@ OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the chal
 
 _PLACE: Final = re.compile(r"(?P<place>\w+\[\d+\])(?: \((?:id (?P<id>-?\w{1,40}))?[^)]*\))?: ")
 _WHOLE_ID: Final = re.compile(r", id -?\d+$", re.ASCII)
-# which object a problem of an annotation file is about; nothing that stands in the file comes before it in the message
-_OBJECT: Final = re.compile(r"(?:the box of |expected a number in <\w+> of )?((?:part \d+ of )?object \d+)\b")
+# which element a problem of an annotation file is about; nothing that stands in the file comes before it in the message
+_OF_ANNOTATION: Final = frozenset(["annotation", "bad-number", "image-size", "inverted-box", "missing-field"])
+_THING: Final = r"(?P<thing>(?:part \d+ of )?object \d+|the image's size)"
+_ELEMENTS: Final = tuple(
+    map(
+        re.compile,
+        (
+            rf"the box of {_THING} ends",
+            rf"expected a number in <(?P<tag>\w+)> of {_THING},",
+            rf"{_THING} has no <(?P<tag>\w+)>$",
+            r"expected (?P<thing>the image's (?:width|height)) in pixels,",
+        ),
+    )
+)
 # what is said of hidden annotation, by the code of the problem
 RULES: Final[Mapping[str, str]] = {
     "annotation": "this annotation file is invalid: a field is missing, or a number or a box is invalid",
@@ -77,6 +93,7 @@ RULES: Final[Mapping[str, str]] = {
     "folder-in-name": "the file name has folders, which are left out",
     "file-and-folder": "a name is given both to a file and to a folder",
     "image-name": "expected the name of an image without blanks",
+    "image-size": "expected the width and height of the image in whole pixels",
     "inverted-box": "the box ends before it begins",
     "label": "a label is neither 1 nor 0 nor -1, or contradicts another line",
     "label-images": "expected the images of the set in their order",
@@ -101,9 +118,9 @@ RULES: Final[Mapping[str, str]] = {
 }
 # codes whose messages are about archives and pictures, or count, and quote nothing of annotation but names of classes
 HARMLESS: Final = frozenset({
-    "annotation-without-picture", "bad-picture", "box-convention", "box-outside", "class-without-objects",
+    "annotation-without-picture", "bad-picture", "box-convention", "box-outside", "class-choice", "class-without-objects",
     "compression-method", "damaged", "duplicate-box", "empty", "encrypted",
-    "file-too-large", "link", "malformed", "name-character", "name-encoding", "name-too-long", "nested-archive",
+    "file-too-large", "link", "malformed", "name-character", "name-encoding", "name-too-long", "nested-archive", "not-renamed",
     "no-competition", "not-looked-into", "not-tar", "path-too-deep", "picture-size", "picture-without-annotation", "predicts-class", "ratio",
     "same-picture", "small-class", "special-file", "too-large", "too-many-images", "too-many-members", "too-many-pixels", "trailing-data", "truncated",
     "unsafe-path", "unsupported-type", "wrong-extension",
@@ -111,30 +128,33 @@ HARMLESS: Final = frozenset({
 _OTHERWISE: Final = "this breaks a rule of its format"
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an inspection makes besides a report.
+
+    chosen: the keys of the sets whose pictures are put into folders of their own; drawn: the role of the annotation that is drawn
+    over some pictures; choices: what becomes of the classes; secret: of the neutral names of hidden images, None if they keep theirs.
+    """
+
+    chosen: tuple[str, ...] = ()
+    drawn: str = PUBLIC
+    choices: tuple[ClassChoice, ...] = ()
+    secret: bytes | None = field(default=None, repr=False)
+
+
 def inspect(
-    folder: Path,
-    files: tuple[SentFile, ...],
-    dataset: str,
-    limits: ReadingLimits,
-    chosen: Collection[str],
-    drawn: str = PUBLIC,
+    folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, wanted: Wanted
 ) -> bytes:
     """Return the report on a data set as JSON, and write the ground truth of each set below the folder.
 
-    dataset: of the challenge; chosen: the keys of the sets whose pictures are put into folders of their own; drawn: the role
-    of the annotation that is drawn over some pictures. An error of ours is logged without its message, which might quote annotation.
+    dataset: of the challenge. An error of ours is logged without its message, which might quote annotation.
     """
     with without_words():
-        return json.dumps(to_plain(_inspected(folder, files, dataset, limits, chosen, drawn))).encode()
+        return json.dumps(to_plain(_inspected(folder, files, dataset, limits, wanted))).encode()
 
 
 def _inspected(
-    folder: Path,
-    files: tuple[SentFile, ...],
-    dataset: str,
-    limits: ReadingLimits,
-    chosen: Collection[str],
-    drawn: str,
+    folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, wanted: Wanted
 ) -> Report:
     progress = Progress(folder)
     unpacked = unpack(files, folder, dataset, limits, progress)
@@ -152,8 +172,13 @@ def _inspected(
             sets[role] = []
         invalid[role] = reading.invalid
     check_pictures(unpacked, sets, invalid)
+    chosen = choose(wanted.choices, sets, unpacked.problems[PUBLIC])
+    sets = chosen.sets
     progress.note("looking for what may not be meant", 0)
     add_findings(unpacked, sets, read_phase_pictures(folder / OF_PHASES))
+    if wanted.secret is not None:
+        _make_neutral(unpacked, sets, wanted.secret, progress)
+    add_clues(unpacked, sets[HIDDEN])
     found = []
     (folder / TRUTHS).mkdir()
     for role, some in sets.items():
@@ -162,21 +187,27 @@ def _inspected(
             _check_view(view, unpacked.problems[role], limits)
             each.truth.save(folder / TRUTHS / view.key)
             found.append(view)
-            if view.key in chosen:
+            if view.key in wanted.chosen:
                 _link_pictures(folder / CHOSEN / view.key, unpacked, each)
-    if sets[drawn]:
+    if sets[wanted.drawn]:
         progress.note("drawing some pictures", 0)
-        (folder / DRAWN).write_bytes(draw(unpacked, sets[drawn]))
-    return _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] in (CLASS_FOLDERS, None))
+        (folder / DRAWN).write_bytes(draw(unpacked, sets[wanted.drawn]))
+    report = _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] in (CLASS_FOLDERS, None))
+    return replace(report, classes=chosen.classes, is_neutral=wanted.secret is not None)
+
+
+def _make_neutral(
+    unpacked: Unpacked, sets: dict[str, list[AnnotatedSet]], secret: bytes, progress: Progress
+) -> None:
+    try:
+        sets[HIDDEN] = make_neutral(unpacked, sets[HIDDEN], sets[PUBLIC], secret, progress)
+    except PictureError as error:
+        unpacked.problems[IMAGES].add(not_renamed(error))
 
 
 def _view(key: str, role: str, found: AnnotatedSet) -> FoundSet:
     truth = found.truth
-    counts = scoring.count_objects(truth)
     missing = scoring.missing_truth(truth)
-    classes = counts.rows
-    if not truth.lists.main:  # segmentation alone: classes without counts
-        classes = tuple(type(counts.total)(name, 0, 0, 0) for name in truth.lists.classes)
     return FoundSet(
         key=key,
         role=role,
@@ -186,12 +217,13 @@ def _view(key: str, role: str, found: AnnotatedSet) -> FoundSet:
         source=found.source,
         images=len(truth.description.images) + len(truth.description.further),
         objects=len(truth.tables.objects.image),
-        classes=tuple(ClassCount(row.name, row.images, row.objects, row.difficult) for row in classes),
+        classes=counts_of(truth),
         competitions=tuple(
             info.number for info in scoring.competitions(truth.lists.dataset) if info.number not in missing
         ),
         missing=tuple(missing.items()),
         convention=convention_of(truth),
+        ignored=found.ignored,
     )
 
 
@@ -290,10 +322,23 @@ def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
     if place is not None and not _WHOLE_ID.search(place):
         place = place.partition(",")[0]  # an id that is a text may say anything
     message = rest if problem.code in HARMLESS else RULES.get(problem.code, _OTHERWISE)
-    if place is None and problem.code == "annotation" and (found := _OBJECT.match(problem.message)):
-        place = found[1]
+    if place is None and problem.code in _OF_ANNOTATION:
+        place = _element_of(problem.message)
     file = problem.file and (problem.file.rsplit("/", 1)[-1] if is_by_folder else problem.file)
     return Finding(problem.code, message, file, problem.line, place)
+
+
+def _element_of(message: str) -> str | None:
+    """The element of an annotation file that a message of its reader is about.
+
+    >>> _element_of("expected a number in <xmin> of object 2, found '7'"), _element_of("the image's size has no <width>")
+    ('object 2, <xmin>', "the image's size, <width>")
+    """
+    found = next(filter(None, (each.match(message) for each in _ELEMENTS)), None)
+    if found is None:
+        return None
+    named = found.groupdict()
+    return named["thing"] + (f", <{named['tag']}>" if named.get("tag") else "")
 
 
 def _split(message: str) -> tuple[str | None, str]:

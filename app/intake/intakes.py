@@ -21,8 +21,9 @@ from app.core.errors import (
     NotFoundError,
 )
 from app.core.names import shown_name
+from app.core.paging import page_of
 from app.intake import keys
-from app.intake.reports import Report
+from app.intake.reports import ClassChoice, Report
 from app.jobs import events, queue
 from app.models import (
     Challenge,
@@ -38,11 +39,13 @@ from app.models import (
 )
 from app.platform import Platform
 from app.submissions.retention import INTAKE, removable
-from scoring import from_plain
+from scoring import from_plain, to_plain
 
 MiB: Final = 1 << 20
 MOST_FILES: Final = 50
 MOST_OPEN: Final = 10  # data sets of a challenge that are not applied
+PAGE: Final = 50  # data sets on a page
+_NEWEST_LAST: Final = (Intake.created_at, Intake.id.desc())
 UNTOUCHED: Final = timedelta(days=30)  # after which a data set that was not applied is removed
 WARNING: Final = timedelta(days=7)  # before that
 # states in which files may be added and removed; then it has to be read again
@@ -112,20 +115,31 @@ class IntakeView:
 
 @dataclass(frozen=True, slots=True)
 class IntakeList:
-    """The data sets of a challenge, newest first. can_receive: whether workers have a key."""
+    """A page of the data sets of a challenge, newest first. can_receive: whether workers have a key; next: as in `RowPage`."""
 
     challenge: str
     title: str
     intakes: tuple[IntakeView, ...]
     can_receive: bool
+    next: int | None = None
 
 
-def intakes_of(platform: Platform, actor: Actor, code: str) -> IntakeList:
-    """Return the data sets of a challenge. Raises NotFoundError, ForbiddenError."""
+def intakes_of(platform: Platform, actor: Actor, code: str, before: int | None = None) -> IntakeList:
+    """Return a page of the data sets of a challenge. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
         challenge = organised(session, actor, code)
-        found = _views(session, Intake.challenge_id == challenge.id)
-        return IntakeList(challenge.code, challenge.title, found, can_receive=keys.exists_any(session))
+        numbered = (
+            select(Intake.id, func.row_number().over(order_by=_NEWEST_LAST).label("number"))
+            .where(Intake.challenge_id == challenge.id)
+            .subquery()
+        )
+        statement = select(numbered).order_by(numbered.c.number.desc()).limit(PAGE + 1)
+        if before is not None:
+            statement = statement.where(numbered.c.number < before)
+        page = page_of(session.execute(statement).all(), PAGE, number=lambda row: int(row.number))
+        found = _views(session, Intake.id.in_([row.id for row in page.rows]))
+        can_receive = keys.exists_any(session)
+        return IntakeList(challenge.code, challenge.title, found, can_receive, page.next)
 
 
 def organised(session: Session, actor: Actor, code: str) -> Challenge:
@@ -186,7 +200,18 @@ def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
 
 def report_of(intake: Intake) -> Report | None:
     """Return what a worker found in a data set; None before that."""
-    return from_plain(Report, intake.report) if intake.report else None
+    if not intake.report:
+        return None
+    # earlier reports know neither ignored classes nor neutral names
+    sets = [{"ignored": [], **each} for each in intake.report["sets"]]
+    names = dict.fromkeys(row["name"] for each in sets for row in each["classes"])
+    classes = [to_plain(ClassChoice(name, name)) for name in names]
+    return from_plain(Report, {"classes": classes, "is_neutral": False, **intake.report, "sets": sets})
+
+
+def choices_of(intake: Intake) -> tuple[ClassChoice, ...]:
+    """Return what organisers make of the classes of a data set; nothing if they leave them as they are."""
+    return tuple(from_plain(ClassChoice, each) for each in intake.classes or ())
 
 
 def _files(session: Session, intake_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[IntakeFileView, ...]]:
@@ -232,7 +257,7 @@ def _file_of_organiser(session: Session, actor: Actor, file_id: uuid.UUID) -> In
 
 
 def start(platform: Platform, actor: Actor, code: str) -> IntakeView:
-    """Start a data set of a challenge. Raises NotFoundError, ForbiddenError, NoWorkerError, ConflictError."""
+    """Start a data set of a challenge, as `add` does. Raises NotFoundError, ForbiddenError, NoWorkerError, ConflictError."""
     with platform.transaction() as session:
         challenge = organised(session, actor, code)
         session.execute(select(Challenge.id).where(Challenge.id == challenge.id).with_for_update())
@@ -241,15 +266,26 @@ def start(platform: Platform, actor: Actor, code: str) -> IntakeView:
 
 
 def add(session: Session, actor: Actor, challenge_id: int) -> uuid.UUID:
-    """Add a data set to a locked challenge and return its id. Raises NoWorkerError, ConflictError."""
+    """Add a data set to a locked challenge and return its id; its classes and names become what they do in the one before.
+
+    Raises NoWorkerError, ConflictError.
+    """
     assert actor.user_id is not None
     keys.newest(session)
     is_open = Intake.challenge_id == challenge_id, Intake.state != IntakeState.APPLIED
     if (session.scalar(select(func.count()).where(*is_open)) or 0) >= MOST_OPEN:
         raise ConflictError(f"this challenge has {MOST_OPEN} data sets that were not applied; delete some")
-    intake_id = uuid.uuid4()
-    session.add(Intake(id=intake_id, challenge_id=challenge_id, user_id=actor.user_id))
-    return intake_id
+    before = session.scalar(
+        select(Intake)
+        .where(Intake.challenge_id == challenge_id)
+        .order_by(Intake.created_at.desc(), Intake.id)
+        .limit(1)
+    )
+    row = Intake(id=uuid.uuid4(), challenge_id=challenge_id, user_id=actor.user_id)
+    if before is not None:
+        row.classes, row.is_neutral = before.classes, before.is_neutral
+    session.add(row)
+    return row.id
 
 
 def add_file(
@@ -365,10 +401,26 @@ def read(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
             raise ConflictError("there is no annotation yet; add a file of annotation")
         if waiting := [each.name for each in files if not each.is_complete]:
             raise ConflictError(f"not all of {', '.join(waiting)} has arrived; send the rest, or remove it")
-        _change(intake, IntakeState.RECEIVED)
-        intake.report, intake.message, intake.progress, intake.request = None, "", {}, None
-        add_job(session, intake.id)
+        queue_reading(session, intake)
     platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+
+
+def queue_reading(session: Session, intake: Intake) -> None:
+    """Have a worker read a locked data set; the caller wakes the workers."""
+    _change(intake, IntakeState.RECEIVED)
+    intake.report, intake.message, intake.progress, intake.request = None, "", {}, None
+    add_job(session, intake.id)
+
+
+def choose_classes(session: Session, actor: Actor, intake: Intake, choices: Sequence[ClassChoice]) -> None:
+    """Have a worker read a locked data set again, with these classes; the caller wakes the workers."""
+    before = intake.classes
+    intake.classes = [to_plain(each) for each in choices]
+    audit.record(
+        session, actor.user_id, "data-set.classes", f"data set {intake.id}", challenge_id=intake.challenge_id,
+        before={"classes": before}, after={"classes": intake.classes},
+    )  # fmt: skip
+    queue_reading(session, intake)
 
 
 def add_job(session: Session, intake_id: uuid.UUID) -> None:
@@ -384,6 +436,16 @@ def cancel(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
             raise ConflictError("no worker is reading this data set")
         _change(intake, IntakeState.CANCELLED)
         intake.progress = {}
+
+
+def choose_names(session: Session, actor: Actor, intake: Intake, *, is_neutral: bool) -> None:
+    """Have a worker read a locked data set again, with neutral or its own names; the caller wakes the workers."""
+    audit.record(
+        session, actor.user_id, "data-set.names", f"data set {intake.id}", challenge_id=intake.challenge_id,
+        before={"is_neutral": intake.is_neutral}, after={"is_neutral": is_neutral},
+    )  # fmt: skip
+    intake.is_neutral = is_neutral
+    queue_reading(session, intake)
 
 
 def delete_intake(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> str:

@@ -9,13 +9,13 @@ from typing import Final
 
 import structlog
 from pyrage import IdentityError, x25519
-from sqlalchemy import delete, exists, func, select
+from sqlalchemy import delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.core import database
 from app.core.errors import NoWorkerError
 from app.jobs import events, heartbeats
-from app.models import EventKind, IntakeKey, IntakeSegment
+from app.models import EventKind, IntakeKey, IntakeSegment, NameSecret
 from app.platform import Platform
 from app.storage import Storage
 
@@ -104,7 +104,12 @@ def delete_unused(platform: Platform) -> None:
     """Delete keys that were replaced and that nothing is encrypted for; does nothing without private storage."""
     if platform.truth_key is None:
         return
-    used = exists().where(IntakeSegment.key_id == IntakeKey.id).correlate(IntakeKey)
+    used = or_(
+        *(
+            exists().where(each == IntakeKey.id).correlate(IntakeKey)
+            for each in (IntakeSegment.key_id, NameSecret.key_id)
+        )
+    )
     latest = select(func.max(IntakeKey.id)).where(IntakeKey.created_at < func.now() - GRACE).scalar_subquery()
     with platform.transaction() as session:
         if not database.removals_allowed(session):

@@ -15,7 +15,7 @@ import numpy as np
 
 import scoring
 from app.images.matching import SUFFIXES, image_of, size_problem
-from app.intake.reports import HIDDEN, IMAGES, PUBLIC
+from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassCount
 from app.intake.unpacking import Content, Picture, ReadingLimits, Unpacked, keep_picture
 from scoring import GroundTruth, Problem, SubmissionError, TreeError
 from scoring.competitions import CHALLENGES
@@ -48,13 +48,14 @@ Size = tuple[int, int]  # width and height
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedSet:
-    """An image set with its annotation. files: the pictures' names where annotation gives them, by image."""
+    """An image set with its annotation. files: the pictures' names where annotation gives them, by image; ignored: classes that were left out."""
 
     name: str
     layout: str
     source: str
     truth: GroundTruth
     files: Mapping[str, str]
+    ignored: tuple[ClassCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +445,7 @@ def _read_row(
         return
     image = PurePosixPath(cells[0])
     stem = image.stem if image.suffix.lower() in SUFFIXES else image.name
-    if not _is_name(stem):
+    if not is_name(stem):
         say(line, "image-name", "expected the name of an image without blanks")
         return
     if not any(cells[1:]):
@@ -453,7 +454,7 @@ def _read_row(
     if len(cells) < 6:
         say(line, "field-count", f"expected 6 fields, found {len(cells)}")
         return
-    if not _is_name(cells[1]):
+    if not is_name(cells[1]):
         say(line, "class-name", "expected the name of a class without blanks")
         return
     try:
@@ -470,7 +471,8 @@ def _read_row(
         rows.append((stem, cells[1], box))
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a class or an image."""
     return (
         bool(text)
         and text.isprintable()
@@ -499,7 +501,7 @@ def _read_class_folders(reading: Reading) -> list[AnnotatedSet]:
             continue
         above = next((each for each in folders[:-1] if each.lower() in USUAL_SETS), None)
         image_set = above.lower() if above else reading.set_name
-        if not (_is_name(folders[-1]) and _is_name(path.stem)):
+        if not (is_name(folders[-1]) and is_name(path.stem)):
             message = "expected names of classes and images without blanks"
             reading.problems.add(Problem("class-name", message, reading.name(path)))
             continue
@@ -577,7 +579,7 @@ def _listed_classes(reading: Reading) -> tuple[str, ...] | None:
         return None
     lines = found[0].read_text("utf-8-sig", "replace").splitlines()
     names = tuple(line.strip() for line in lines if line.strip())
-    if len(set(names)) < len(names) or not all(map(_is_name, names)):
+    if len(set(names)) < len(names) or not all(map(is_name, names)):
         message = "expected a different name without blanks in each line"
         reading.problems.add(Problem("class-name", message, reading.name(found[0])))
         return None

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 import scoring
 from app.core.access import Action, Actor
 from app.core.errors import MalformedError
+from app.core.paging import Before
 from app.intake import annotated_pictures, applying, intakes, trials
 from app.intake.applying import Application, ApplicationError
 from app.intake.drawing import MOST
@@ -29,9 +30,12 @@ NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @router.get("/challenges/{challenge}/data-sets")
-def data_sets(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+def data_sets(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, before: Before = None
+) -> Response:
     """List the data sets that were sent for a challenge."""
-    return render(request, "data_sets/data_sets.html", page=intakes.intakes_of(platform, actor, challenge))
+    page = intakes.intakes_of(platform, actor, challenge, before)
+    return render(request, "data_sets/data_sets.html", page=page, is_first=before is None)
 
 
 @router.post("/challenges/{challenge}/data-sets")

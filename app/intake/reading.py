@@ -4,16 +4,18 @@ Nothing that was decrypted outlives the job: it lies in private storage while a 
 """
 
 import json
+import secrets
 import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final
 
+import pyrage
 import structlog
 from pyrage import x25519
 from sqlalchemy import func, select
@@ -27,10 +29,11 @@ from app.intake import annotated_pictures, applying, intakes, keys
 from app.intake.applying import ApplyError, RequestedApplication
 from app.intake.drawing import DrawnPictures
 from app.intake.findings import PhasePicture, written
-from app.intake.inspecting import DRAWN, OF_PHASES, inspect
+from app.intake.inspecting import DRAWN, OF_PHASES, Wanted, inspect
 from app.intake.intakes import IntakeFileView
 from app.intake.keys import KeyLostError
-from app.intake.reports import HIDDEN, PUBLIC, Report
+from app.intake.neutral_names import SECRET
+from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, Report
 from app.intake.segments import Place, SegmentError, in_order, unseal
 from app.intake.unpacking import ReadingLimits, SentFile, digest_of, noted_progress
 from app.jobs import events, queue
@@ -47,6 +50,7 @@ from app.models import (
     IntakeSegment,
     IntakeState,
     Job,
+    NameSecret,
 )
 from app.platform import Platform
 from scoring import from_plain, to_plain
@@ -81,6 +85,8 @@ class Task:
     dataset: str
     files: tuple[IntakeFileView, ...]
     application: RequestedApplication | None  # with those that follow it
+    choices: tuple[ClassChoice, ...]  # what its classes become
+    is_neutral: bool  # whether hidden images get neutral names
     state: IntakeState  # of the data set while a worker processes it; if it changes, that is no longer wanted
 
 
@@ -177,6 +183,8 @@ def _task_of(session: Session, intake: Intake, application: RequestedApplication
         challenge.dataset,
         tuple(map(intakes.file_view, files)),
         application,
+        intakes.choices_of(intake),
+        intake.is_neutral,
         intake.state,
     )
 
@@ -275,11 +283,12 @@ def _inspected(
     task: Task,
     folder: Path,
     watch: Watch,
-    chosen: Collection[str] = (),
+    chosen: tuple[str, ...] = (),
     drawn: str = PUBLIC,
 ) -> Report:
     """Decrypt a data set and have a child inspect it; chosen: the sets that are applied. Raises what both raise."""
     settings = platform.settings
+    secret = secret_of(platform, task.challenge) if task.is_neutral else None
     files = tuple(_decrypted(platform, task, folder, watch))
     limits = ReadingLimits(
         settings.max_intake_unpacked, settings.max_intake_images, settings.max_intake_boxes
@@ -288,9 +297,41 @@ def _inspected(
         _list_pictures_of_phases(platform, task, folder / OF_PHASES, watch)
     child = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
     output = run_in_subprocess(
-        child, inspect, folder, files, task.dataset, limits, chosen, drawn, watch=watch.of_child
+        child,
+        inspect,
+        folder,
+        files,
+        task.dataset,
+        limits,
+        Wanted(chosen, drawn, task.choices, secret),
+        watch=watch.of_child,
     )
     return from_plain(Report, json.loads(output))
+
+
+def secret_of(platform: Platform, code: str) -> bytes:
+    """Return the secret of a challenge's neutral names; it is made first where there is none. Raises KeyLostError.
+
+    A secret that is lost is made anew as long as nobody knows the names.
+    """
+    with platform.transaction() as session:
+        challenge = challenges.challenge_of(session, code)
+        assert challenge is not None
+        session.execute(select(Challenge.id).where(Challenge.id == challenge.id).with_for_update())
+        row = session.get(NameSecret, challenge.id)
+        if row is not None:
+            try:
+                key = keys.identity(platform.secret.store, session.get_one(IntakeKey, row.key_id))
+                return pyrage.decrypt(row.sealed, [key])
+            except KeyLostError:
+                if challenges.has_phases(session, challenge.id):
+                    raise
+                session.delete(row)
+                session.flush()
+        secret, newest = secrets.token_bytes(SECRET), keys.newest(session)
+        sealed = pyrage.encrypt(secret, [x25519.Recipient.from_str(newest.public_key)])
+        session.add(NameSecret(challenge_id=challenge.id, sealed=sealed, key_id=newest.id))
+    return secret
 
 
 def _decrypted(platform: Platform, task: Task, folder: Path, watch: Watch) -> Iterator[SentFile]:

@@ -1,6 +1,6 @@
 """What a worker found in a data set: problems, warnings, image sets and counts; nothing else of hidden annotation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ log = structlog.get_logger()
 
 IMAGES, PUBLIC, HIDDEN = ROLES = ("images", "public", "hidden")
 """What files contain, as `IntakeRole` has it; child processes do not import the tables."""
+CLUE: Final = "predicts-class"  # code of warnings
 MOST_OF_A_KIND: Final = 100  # problems listed; the rest is counted
 
 
@@ -75,8 +76,25 @@ class ClassCount:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassChoice:
+    """What organisers make of a class of the annotation. found: its name there; name: what it is called from then on."""
+
+    found: str
+    name: str
+    is_ignored: bool = False
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether it counts, under another name."""
+        return not self.is_ignored and self.name != self.found
+
+
+@dataclass(frozen=True, slots=True)
 class FoundSet:
-    """An image set with its annotation. key: its name among those of the data set; missing: competitions that it lacks truth for."""
+    """An image set with its annotation. key: its name among those of the data set; missing: competitions that it lacks truth for.
+
+    classes: those that count, as organisers call them; ignored: the others, by their names in the annotation.
+    """
 
     key: str
     role: str
@@ -90,6 +108,7 @@ class FoundSet:
     competitions: tuple[int, ...]
     missing: tuple[tuple[int, str], ...] = ()
     convention: str = ""  # how boxes are read, and what speaks for it
+    ignored: tuple[ClassCount, ...] = ()
 
     @property
     def difficult(self) -> int:
@@ -108,13 +127,34 @@ class ImageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A data set as a worker found it; it can be applied if there are no problems."""
+    """A data set as a worker found it; it can be applied if there are no problems.
+
+    classes: every class of the annotation, in the order of the classes that count; is_neutral: whether hidden images have neutral names.
+    """
 
     problems: tuple[Finding, ...]
     warnings: tuple[Finding, ...]
     counts: tuple[KindCount, ...]  # of all kinds of problems and warnings
     sets: tuple[FoundSet, ...]
     images: ImageFacts
+    classes: tuple[ClassChoice, ...] = ()
+    is_neutral: bool = False
+
+    @property
+    def counts_of_classes(self) -> Mapping[str, tuple[ClassCount | None, ...]]:
+        """What each set has of each class, by its name in the annotation; None for a set without it."""
+        names = {each.name: each.found for each in self.classes if not each.is_ignored}
+        of_sets = [
+            {names.get(row.name, row.name): row for row in each.classes}
+            | {row.name: row for row in each.ignored}
+            for each in self.sets
+        ]
+        return {each.found: tuple(rows.get(each.found) for rows in of_sets) for each in self.classes}
+
+    @property
+    def has_clues(self) -> bool:
+        """Whether anything besides the pixels of hidden images predicts the class."""
+        return any(each.code == CLUE for each in self.warnings)
 
     @property
     def is_valid(self) -> bool:

@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 import scoring
 from app.intake.reports import without_words
 from scoring import Confidences, Detections, GroundTruth, InstanceMasks, LabelMaps, to_plain
+from scoring.data.annotations import Box, Part
 from scoring.data.description import UNKNOWN_SIDE
+from scoring.data.layouts import Layout, Layouts
+from scoring.data.tables import PARTS
 from scoring.evaluation import Predictions
+from scoring.metrics.persons import persons_of_layout_set
 
 EMPTY, RANDOM, JITTERED = KINDS = ("empty", "random", "jittered")
 BOXES: Final = 3  # random ones in each image
@@ -105,21 +109,60 @@ def _boxes(truth: GroundTruth, kind: str, random: Random) -> Detections:
     if kind == JITTERED:
         rows = tables.objects.image < lists.main
         image, label = tables.objects.image[rows], tables.objects.name[rows].astype(np.int64)
-        boxes = tables.objects.boxes[rows]
-        sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 1)
-        boxes = boxes + random.normal(0, SHIFT, boxes.shape) * np.hstack([sides, sides])
+        boxes = _moved(tables.objects.boxes[rows], random)
     else:
         count = BOXES if kind == RANDOM else 0
         image = np.repeat(np.arange(lists.main), count)
         label = random.integers(0, max(len(lists.classes), 1), len(image))
-        sides = np.where(tables.sizes == UNKNOWN_SIDE, USUAL, tables.sizes)[image]
-        corners = np.sort(random.uniform(size=(2, len(image), 2)), axis=0) * sides
-        boxes = np.hstack([corners[0] + 1, corners[1] + 1])
-    ordered = np.hstack([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])])
+        boxes = _anywhere(truth, image, random)
     return Detections.from_arrays(
-        image, label, random.uniform(size=len(image)), ordered, images=lists.images[: lists.main], classes=lists.classes,
+        image, label, random.uniform(size=len(image)), boxes, images=lists.images[: lists.main], classes=lists.classes,
         convention=tables.convention,
     )  # fmt: skip
+
+
+def _moved(boxes: NDArray[np.float64], random: Random) -> NDArray[np.float64]:
+    """Boxes whose edges are moved by a small share of their sides."""
+    sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 1)
+    edges = boxes + random.normal(0, SHIFT, boxes.shape) * np.hstack([sides, sides])
+    return np.hstack([np.minimum(edges[:, :2], edges[:, 2:]), np.maximum(edges[:, :2], edges[:, 2:])])
+
+
+def _anywhere(truth: GroundTruth, image: NDArray[Any], random: Random) -> NDArray[np.float64]:
+    """A box anywhere in each of these images."""
+    sides = np.where(truth.tables.sizes == UNKNOWN_SIDE, USUAL, truth.tables.sizes)[image]
+    corners = np.sort(random.uniform(size=(2, len(image), 2)), axis=0) * sides
+    return np.hstack([corners[0] + 1, corners[1] + 1])
+
+
+def _layouts(truth: GroundTruth, kind: str, random: Random) -> Layouts:
+    """No layout; a head, a hand and a foot anywhere for each person; or every annotated part, moved a little."""
+    persons, lists = persons_of_layout_set(truth), truth.lists
+    line = np.repeat(np.arange(len(persons.image)), persons.persons.count)
+    image = persons.image[line]
+    if kind == JITTERED:
+        boxes, owner, kinds = _moved(persons.persons.boxes, random), persons.owner, persons.kind
+        parts = _moved(persons.parts, random)
+    else:
+        count = len(image) if kind == RANDOM else 0
+        boxes = _anywhere(truth, image, random)
+        owner, kinds = (
+            np.repeat(np.arange(count), len(PARTS)),
+            np.tile(np.arange(len(PARTS), dtype=np.int8), count),
+        )
+        parts = _anywhere(truth, image[owner], random)
+    first = np.searchsorted(owner, np.arange(len(image) + 1)).tolist()
+    made = []
+    for row, person in enumerate(line.tolist()):
+        own = slice(first[row], first[row + 1])
+        found = tuple(
+            Part(PARTS[part], Box(*box))
+            for part, box in zip(kinds[own].tolist(), parts[own].tolist(), strict=True)
+        )
+        named = {"box": Box(*boxes[row].tolist())} if persons.boxed else {"object": lists.persons[person][1]}
+        if found:
+            made.append(Layout(lists.images[image[row]], float(random.uniform()), found, **named))
+    return Layouts.from_list(made)
 
 
 def _confidences(right: NDArray[Any], kind: str, random: Random) -> NDArray[np.float64]:
@@ -204,6 +247,7 @@ MAKERS: Final[Mapping[str, Make]] = {
     "detection": _boxes,
     "segmentation": _label_maps,
     "action": _actions,
+    "layout": _layouts,
     "coco-detection": _boxes,
     "lvis-detection": _boxes,
     "coco-segmentation": _instance_masks,

@@ -13,7 +13,7 @@ from app.models.challenges import (
 )
 from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import ChallengePicture, Picture, PictureBatch, PictureSource
-from app.models.intake import Intake, IntakeFile, IntakeKey, IntakeSegment, Trial
+from app.models.intake import Intake, IntakeFile, IntakeKey, IntakeSegment, NameSecret, Trial
 from app.models.mailing import EventKey, MailChoice, MailedNotification, NotificationMail, SigningKey
 from app.models.notifications import Event, Notification, Webhook, WebhookDelivery
 from app.models.operations import (
@@ -169,6 +169,7 @@ __all__ = [
     "MessageAudience",
     "Method",
     "MethodChange",
+    "NameSecret",
     "Notice",
     "Notification",
     "NotificationMail",

@@ -40,6 +40,11 @@ class Intake(Base):
     report: Mapped[dict[str, Any] | None]  # what was found, without anything of hidden annotation but counts
     message: Mapped[str] = mapped_column(default="")  # why it failed, or was not applied
     request: Mapped[dict[str, Any] | None]  # how to apply it
+    # the JSON of `intake.reports.ClassChoice`s; None: the classes stay as they are
+    classes: Mapped[list[dict[str, Any]] | None]
+    is_neutral: Mapped[bool] = mapped_column(
+        default=False
+    )  # whether hidden images get names that say nothing
     phase_id: Mapped[int | None] = mapped_column(ForeignKey(Phase.id, ondelete="SET NULL"), index=True)
     version: Mapped[int | None]  # of the ground truth that it became
     warned_at: Mapped[datetime | None]  # when people were told that it will be removed
@@ -78,6 +83,17 @@ class IntakeSegment(Base):
     length: Mapped[int] = mapped_column(BigInteger)  # of the plaintext
     key: Mapped[str]  # of the object in the store of data sets
     key_id: Mapped[int] = mapped_column(ForeignKey(IntakeKey.id))
+
+
+class NameSecret(Base):
+    """What the neutral names of a challenge's hidden images follow from, encrypted for a key of the workers, who make it."""
+
+    __tablename__ = "name_secret"
+    challenge_id: Mapped[int] = mapped_column(
+        ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    sealed: Mapped[bytes]
+    key_id: Mapped[int] = mapped_column(ForeignKey(IntakeKey.id), index=True)
 
 
 class Trial(Base):

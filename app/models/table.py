@@ -291,7 +291,7 @@ TYPES: dict[Any, Any] = {
     dict[str, Any]: JSONB(),
     list[int]: JSONB(none_as_null=True),
     list[str]: JSONB(none_as_null=True),
-    list[dict[str, Any]]: JSONB(),
+    list[dict[str, Any]]: JSONB(none_as_null=True),
     **{  # enumerations are stored as their values, so that plain SQL is readable
         kind: enum_type(kind)
         for kind in (

@@ -23,6 +23,7 @@ from app.models import ChallengeVisibility
 from app.organising import draft_rules, drafts
 from app.organising.draft_rules import (
     Check,
+    ClassRows,
     RulesChoice,
     ScoringChoice,
     Step,
@@ -33,14 +34,14 @@ from app.organising.draft_rules import (
 from app.organising.drafts import DraftView, NewCopy, StepError
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import LongForm, SentForm, field_errors, values_of
 from app.web.zones import in_form, moments_of
 
 router = APIRouter(prefix="/organise")
 CREATE, ORGANISE, OWN = requires(Action.CREATE), requires(Action.ORGANISE), requires(Action.OWN)
 HERE: Final = "/new/{challenge}"
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-LISTS: Final = ("tasks", "sets")  # fields with several values
+LISTS: Final = ("tasks", "sets", "found", "names", "positions", "ignored")  # fields with several values
 
 
 def _values(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:
@@ -179,7 +180,13 @@ def _form_of_what(view: DraftView) -> dict[str, Any]:
 
 
 def _form_of_check(view: DraftView) -> dict[str, Any]:
-    return {"sets": [each.key for each in view.chosen]}
+    classes = view.intake.report.classes if view.intake and view.intake.report else ()
+    return {
+        "sets": [each.key for each in view.chosen],
+        "names": [each.name for each in classes],
+        "positions": list(range(1, len(classes) + 1)),
+        "ignored": [each.found for each in classes if each.is_ignored],
+    }
 
 
 def _form_of_scoring(view: DraftView) -> dict[str, Any]:
@@ -331,8 +338,41 @@ def save_check(
     try:
         drafts.save_check(platform, actor, challenge, Check.model_validate(form))
     except (ValidationError, StepError) as error:
-        return _step(request, platform, actor, challenge, Step.CHECK, form, _problems(error))
+        return _check_again(request, platform, actor, challenge, form, error)
     return _to(challenge, Step.SCORING)
+
+
+@router.post(f"{HERE}/classes", dependencies=[ORGANISE])
+def save_classes(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: LongForm
+) -> Response:
+    """Save names, order and ignored ones of the classes, and have a worker read the data set again."""
+    form = _values(sent, ClassRows)
+    try:
+        drafts.save_classes(platform, actor, challenge, ClassRows.model_validate(form))
+    except (ValidationError, StepError) as error:
+        return _check_again(request, platform, actor, challenge, form, error)
+    return _to(challenge, Step.CHECK)
+
+
+@router.post(f"{HERE}/names", dependencies=[ORGANISE])
+def save_names(platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm) -> Response:
+    """Give hidden images neutral names, or their own again, and have a worker read the data set again."""
+    drafts.save_names(platform, actor, challenge, is_neutral=bool(sent.get("neutral")))
+    return _to(challenge, Step.CHECK)
+
+
+def _check_again(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    form: Mapping[str, Any],
+    error: ValidationError | StepError,
+) -> Response:
+    """Show step 3 with what was typed in one of its two forms, and the other form as it was."""
+    typed = {**_form_of_check(drafts.draft_of(platform, actor, challenge)), **form}
+    return _step(request, platform, actor, challenge, Step.CHECK, typed, _problems(error))
 
 
 @router.post(f"{HERE}/scoring", dependencies=[ORGANISE])

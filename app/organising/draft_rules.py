@@ -15,8 +15,9 @@ from app.challenges.rules import date_in_words
 from app.challenges.terms import SHORTEST
 from app.core.names import Visible, folded
 from app.intake.applying import OTHER_PROTOCOL, Application
+from app.intake.class_choices import MOST_CHOSEN
 from app.intake.importing import check_name
-from app.intake.reports import HIDDEN, PUBLIC, FoundSet
+from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet
 from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
 from app.web.forms import OrBlank
@@ -137,6 +138,30 @@ class Check(BaseModel):
     model_config = FROZEN
 
     sets: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+
+
+class ClassRows(BaseModel):
+    """The rows of the form for classes: the name in the annotation, the new name, the position from 1; and which are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    found: Annotated[tuple[str, ...], Field(max_length=MOST_CHOSEN)]
+    names: tuple[str, ...]
+    positions: tuple[Annotated[int, Field(ge=1, le=100_000)], ...]
+    ignored: tuple[str, ...]
+
+    @property
+    def choices(self) -> tuple[ClassChoice, ...]:
+        """What becomes of each class, in the order of the rows."""
+        return tuple(
+            ClassChoice(found, found if found in self.ignored else name.strip(), found in self.ignored)
+            for found, name in zip(self.found, self.names, strict=True)
+        )
+
+    def fit(self, classes: Sequence[ClassChoice]) -> bool:
+        """Whether these are rows for the classes of a report."""
+        is_whole = len(self.found) == len(self.names) == len(self.positions)
+        return is_whole and self.found == tuple(each.found for each in classes)
 
 
 class ScoringChoice(BaseModel):

@@ -25,9 +25,9 @@ from app.core.errors import (
     NotFoundError,
     raise_if_refused,
 )
-from app.intake import applying, intakes, keys
+from app.intake import applying, class_choices, intakes, keys
 from app.intake.intakes import IntakeView
-from app.intake.reports import HIDDEN, PUBLIC, FoundSet
+from app.intake.reports import HIDDEN, PUBLIC, FoundSet, Report
 from app.models import (
     Board,
     BoardGroups,
@@ -57,6 +57,7 @@ from app.organising.creating import may_create_challenges
 from app.organising.draft_rules import (
     Answers,
     Check,
+    ClassRows,
     Facts,
     Item,
     OthersRows,
@@ -580,6 +581,60 @@ def save_check(platform: Platform, actor: Actor, code: str, check: Check) -> Non
         if problems := draft_rules.problems_of_check(check, what, intake.report.sets):
             raise StepError(problems)
         _save(row, Step.CHECK, check)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rereading:
+    """The locked data set of a draft that a worker reads again."""
+
+    session: Session
+    row: ChallengeDraft
+    intake: Intake
+    report: Report
+
+
+@contextmanager
+def _rereading(platform: Platform, actor: Actor, code: str) -> Iterator[_Rereading]:
+    """A transaction that has a worker read the data set of a draft again; its phases are made again after that."""
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        newest = intakes.newest(session, challenge.id)
+        intake = session.get_one(Intake, newest.id, with_for_update=True) if newest else None
+        report = intakes.report_of(intake) if intake else None
+        if intake is None or report is None or intake.state in intakes.WITH_WORKER:
+            raise ConflictError("The annotation has to be read first")
+        yield _Rereading(session, row, intake, report)
+        row.changed_at, row.refusal = func.clock_timestamp(), ""
+    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+
+
+def save_names(platform: Platform, actor: Actor, code: str, *, is_neutral: bool) -> None:
+    """Save whether hidden images get neutral names, and have a worker read the data set again.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError while there is no report.
+    """
+    with _rereading(platform, actor, code) as found:
+        intakes.choose_names(found.session, actor, found.intake, is_neutral=is_neutral)
+
+
+def save_classes(platform: Platform, actor: Actor, code: str, rows: ClassRows) -> None:
+    """Save names, order and ignored ones of the classes, and have a worker read the data set again with them.
+
+    Raises as `create` does, and ConflictError while there is no report.
+    """
+    with _rereading(platform, actor, code) as found:
+        report = found.report
+        if not report.is_valid:
+            raise ConflictError("The annotation has to be read without problems first")
+        if not rows.fit(report.classes):
+            raise ConflictError("The data set was read again meanwhile; look at its classes once more")
+        what = answers_of(found.row.settings).what
+        tasks = [each.value for each in what.tasks] if what else []
+        if problems := class_choices.problems_of_choices(rows.choices, report, tasks):
+            raise StepError(problems)
+        chosen = class_choices.in_order(rows.choices, rows.positions)
+        if chosen != report.classes:
+            intakes.choose_classes(found.session, actor, found.intake, chosen)
 
 
 def save_scoring(platform: Platform, actor: Actor, code: str, choice: ScoringChoice) -> None:

@@ -11,6 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 from app.storage import storage_errors
 
 Value = TypeVar("Value")
+MOST_FIELDS: Final = 10_000  # of a form with rows
 
 FIELD_ERRORS = {
     "string_too_short": "must have at least {min_length} characters",
@@ -33,6 +34,13 @@ async def _sent(request: Request) -> FormData:
 
 
 SentForm = Annotated[FormData, Depends(_sent)]
+
+
+async def _sent_long(request: Request) -> FormData:
+    return await request.form(max_files=0, max_fields=MOST_FIELDS)
+
+
+LongForm = Annotated[FormData, Depends(_sent_long)]
 
 
 async def _sent_with_file(request: Request) -> AsyncIterator[FormData]:

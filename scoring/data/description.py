@@ -38,7 +38,7 @@ class Description:
     Main set. segmentation names images of the Segmentation set; persons (Layout set) and acting (Action set) pair
     an image with an object, counted from 1. further are the images of these three sets that are not in the Main set;
     descriptions written before this field was added have none. not_offered are competitions of the dataset without ground truth
-    in this phase. limits are those of an archive of results. class_numbers are what COCO's files call the classes, rising; there
+    in this phase. limits are those of an archive of results. class_numbers are what COCO's files call the classes, in their order; there
     the images are called by their numbers. public_counts are of another image set of the data set, None where no annotation is public.
     """
 

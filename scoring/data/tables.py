@@ -126,7 +126,7 @@ class Lists:
 
     images: every annotated image, those of the Main set first and in its order; main: how many these are;
     persons and acting: image and 1-based object as in `Description` (object 0: a whole image, as 2007 lists them);
-    class_numbers: what COCO's files call each class, rising; none where classes are called by their names.
+    class_numbers: what COCO's files call each class, in their order; none where classes are called by their names.
     """
 
     dataset: str

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.challenges.texts import TextSheet
+from app.intake.reports import CLUE, Finding
 from app.models import IntakeState
 from app.organising import draft_pages, draft_rules
 from app.organising.draft_rules import (
@@ -80,6 +81,8 @@ DRAFTS = (
     replace(FULL, contradictions=(), refusal=""),
     READY,
     replace(READY, is_open=True),
+    replace(FULL, intake=replace(READ, report=replace(WITHOUT_PROBLEMS, is_neutral=True))),
+    replace(FULL, intake=replace(READ, report=replace(WITHOUT_PROBLEMS, warnings=(Finding(CLUE, EVIL),)))),
     *(replace(FULL, intake=each) for each in VIEWS),
 )
 
@@ -100,7 +103,7 @@ def of_drafts() -> Iterator[tuple[str, dict[str, Any]]]:
         for view in DRAFTS:
             yield f"organisers/new/{step}.html", _context(step, view)
         context = _context(step, FULL)
-        problems = dict.fromkeys((*context["form"], ""), EVIL)
+        problems = dict.fromkeys((*context["form"], "class-1", "classes", ""), EVIL)
         yield f"organisers/new/{step}.html", {**context, "problems": problems}
     for problems in ({}, {"opens_at": EVIL}):
         form = {"opens_at": "2027-01-01T00:00", "opens_zone": "AoE"}

@@ -9,7 +9,7 @@ from app.intake.annotated_pictures import ShownPictures
 from app.intake.applying import PhaseCounts
 from app.intake.drawing import DrawnPicture, DrawnPictures
 from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
-from app.intake.reports import ClassCount, Finding, FoundSet, ImageFacts, KindCount, Report
+from app.intake.reports import ClassChoice, ClassCount, Finding, FoundSet, ImageFacts, KindCount, Report
 from app.intake.trial_results import TrialClass, TrialResult, TrialTask
 from app.intake.trials import TrialsView
 from app.models import Disclosure, IntakeRole, IntakeState
@@ -24,7 +24,21 @@ FILES = (
 )
 CLASSES = (ClassCount(EVIL, 3, 4, 1), ClassCount("dog", 1, 1, 0))
 SETS = (
-    FoundSet("hidden-0", "hidden", EVIL, "COCO JSON", EVIL, EVIL, 3, 5, CLASSES, (1, 2), ((3, EVIL),), EVIL),
+    FoundSet(
+        "hidden-0",
+        "hidden",
+        EVIL,
+        "COCO JSON",
+        EVIL,
+        EVIL,
+        3,
+        5,
+        CLASSES,
+        (1, 2),
+        ((3, EVIL),),
+        EVIL,
+        ignored=(ClassCount("cow", 2, 2, 0),),
+    ),
     FoundSet("public-1", "public", "train", "table (CSV)", "birds", "train.csv", 3, 0, CLASSES, ()),
     FoundSet("public-0", "public", "val", "table (CSV)", "birds", "val.csv", 3, 0, (), ()),
 )
@@ -39,6 +53,7 @@ REPORT = Report(
     (KindCount("bad-bbox", 1042), KindCount("field-count", 1)),
     SETS,
     ImageFacts(3, (5, 6), (50, 60)),
+    (ClassChoice(EVIL + "a", EVIL), ClassChoice("dog", "dog"), ClassChoice("cow", "cow", is_ignored=True)),
 )
 INTAKE = IntakeView(
     id=ID,
@@ -98,8 +113,11 @@ VIEWS = (
 
 def of_intakes() -> Iterator[tuple[str, dict[str, Any]]]:
     for can_receive in (True, False):
-        yield "data_sets/data_sets.html", {"page": IntakeList("VOC2007", EVIL, VIEWS, can_receive)}
-    yield "data_sets/data_sets.html", {"page": IntakeList("VOC2007", EVIL, (), can_receive=True)}
+        listed = IntakeList("VOC2007", EVIL, VIEWS, can_receive, next=7)
+        yield "data_sets/data_sets.html", {"page": listed, "is_first": True}
+    for is_first in (True, False):
+        empty = IntakeList("VOC2007", EVIL, (), can_receive=True)
+        yield "data_sets/data_sets.html", {"page": empty, "is_first": is_first}
     phases = (
         PhaseCounts("val", 3, True, 3, (ClassCount("gone", 1, 2, 3),)),
         PhaseCounts(EVIL, 1, False, 3, CLASSES),
@@ -118,6 +136,8 @@ def of_intakes() -> Iterator[tuple[str, dict[str, Any]]]:
             **choices,
         }
         yield "data_sets/data_set.html", page
+    neutral = replace(VIEWS[6], report=replace(WITHOUT_PROBLEMS, is_neutral=True))
+    yield "data_sets/data_set.html", {**page, "intake": neutral}
     for shown in SHOWN:
         yield "data_sets/data_set.html", {**page, "shown": shown}
     for trials in TRIALS:

@@ -1,5 +1,7 @@
 """A challenge is created in six steps: drafts, what each step refuses, phases, opening, copying, deleting."""
 
+import io
+import json
 import re
 import uuid
 from collections.abc import Iterator
@@ -7,14 +9,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from pathlib import PurePath
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi import FastAPI
 from httpx2 import Response
+from PIL import Image
 from sqlalchemy import func, select, text, update
 from starlette.testclient import TestClient
 
+import scoring
+from app.challenges import challenges
+from app.images import archives
 from app.intake import intakes, keys, reading
 from app.jobs.sandbox import run_in_subprocess
 from app.models import (
@@ -24,9 +32,13 @@ from app.models import (
     Challenge,
     ChallengeDraft,
     ChallengeVisibility,
+    GroundTruth,
+    Intake,
+    NameSecret,
     Phase,
     Picture,
     Terms,
+    Trial,
 )
 from app.organising import drafts, roles
 from app.platform import Platform
@@ -205,6 +217,138 @@ def test_the_check_shows_counts_of_each_class_and_refuses_sets_without_the_task(
     assert (nothing.status_code, bare.status_code, unknown.status_code) == (422, 422, 422)
     assert "there is no annotation for layout" in words(bare.text)
     assert "choose image sets of the report" in words(unknown.text)
+
+
+def test_classes_get_names_and_an_order_and_are_ignored_until_the_challenge_opens(place: Place) -> None:
+    code = place.draft()
+    place.send(code, public=zipped(kit("val")), hidden=zipped(kit("test")))
+    classes = {"found": ["cat", "dog"], "names": [" tom", "dog"], "positions": ["2", "1"]}
+
+    place.save(code, "classes", **classes)
+    do_all(place.platform)
+    renamed = place.page(f"{NEW}/{code}/check")
+    stale = place.organiser.post(f"{NEW}/{code}/classes", data=classes)
+    place.save(
+        code, "classes", found=["dog", "cat"], names=["dog", "tom"], positions=["1", "2"], ignored="dog"
+    )
+    do_all(place.platform)
+    fewer = place.page(f"{NEW}/{code}/check")
+    place.save(code, "check", sets=["hidden-0"])
+    place.save(code, "scoring", **SCORING)
+    place.save(code, "rules", **RULES)
+    place.save(code, "page", **PAGE)
+    do_all(place.platform)
+
+    assert "dog 2 in 2 2 in 2 cat 1 in 1 1 in 1" in renamed
+    assert "tom (1 object: ± 98)" in renamed
+    assert stale.status_code == 409
+    assert ("tom (1 object" in fewer, "dog (2 objects" in fewer) == (True, False)
+    with place.platform.transaction() as session:
+        phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code)).one()
+        truth, trial = session.execute(
+            select(GroundTruth, Trial.scores).join(Trial).where(GroundTruth.phase_id == phase.id)
+        ).one()
+        description = challenges.description_of(place.platform.descriptions, phase.description_key)
+    assert description.classes == ("tom",)
+    assert [row["name"] for row in truth.statistics["rows"]] == ["tom"]
+    assert {row["name"] for task in trial for result in task["results"] for row in result["classes"]} == {
+        "tom"
+    }
+    assert "chose names, order and ignored ones" in place.page(f"/organise/challenges/{code}/audit")
+    place.save(code, "classes", found=["dog", "cat"], names=["dog", "cat"], positions=["1", "2"])
+    do_all(place.platform)
+    assert "Make the phases" in place.page(f"/organise/challenges/{code}")
+
+
+def test_all_problems_of_class_names_are_told_at_once(place: Place, answered: str) -> None:
+    classes = {"found": ["cat", "dog"], "positions": ["1", "2"]}
+
+    wrong = place.organiser.post(f"{NEW}/{answered}/classes", data={**classes, "names": ["", "big dog"]})
+    same = place.organiser.post(f"{NEW}/{answered}/classes", data={**classes, "names": ["dog", "dog"]})
+    none = place.organiser.post(
+        f"{NEW}/{answered}/classes", data={**classes, "names": ["cat", "dog"], "ignored": ["cat", "dog"]}
+    )
+    text_ = place.organiser.post(
+        f"{NEW}/{answered}/classes", data={**classes, "names": ["cat", "dog"], "positions": ["first", "2"]}
+    )
+
+    assert [each.status_code for each in (wrong, same, none, text_)] == [422] * 4
+    assert "Fix 2 problems Class 1 : needs a name" in words(wrong.text)
+    assert "Class 2 : cannot stand in the name of a file" in words(wrong.text)
+    assert 'value="big dog"' in wrong.text
+    assert words(same.text).count("two classes cannot both be called dog") == 4
+    assert "at least one has to count" in words(none.text)
+    assert "must be a whole number" in words(text_.text)
+
+
+def test_chosen_classes_that_no_longer_fit_are_not_used(place: Place) -> None:
+    code = place.draft()
+    place.send(code, hidden=zipped(kit("test")))
+    place.save(code, "classes", found=["cat", "dog"], names=["owl", "dog"], positions=["1", "2"])
+    do_all(place.platform)
+
+    place.send(code, hidden=zipped(kit("test", ("cat", "owl"))))
+
+    page = place.page(f"{NEW}/{code}/check")
+    assert "do not fit, and are not used: two classes would be called owl" in page
+    assert "cat 1 in 1 owl 2 in 2" in page
+
+
+def test_hidden_images_get_neutral_names_which_only_workers_can_trace_back(place: Place) -> None:
+    code = place.draft(tasks=["classification"])
+    cats = {f"cat/cat_{number}.jpg": jpeg(shade=number, rotated=True) for number in range(20)}
+    dogs = {f"dog/dog_{number}.jpg": jpeg(shade=255 - number) for number in range(20)}
+    place.send(code, hidden=zipped({**cats, **dogs}))
+    offered = place.page(f"{NEW}/{code}/check")
+
+    for neutral in ("true", "", "true"):
+        place.save(code, "names", neutral=neutral)
+        do_all(place.platform)
+    page = place.page(f"{NEW}/{code}/check")
+    place.save(code, "check", sets=["hidden-0"])
+    place.save(code, "scoring", **SCORING)
+    place.save(code, "rules", **RULES)
+    place.save(code, "page", **PAGE)
+    do_all(place.platform)
+
+    assert "the names of the pictures of test predict the class" in offered
+    assert "Rename, shuffle and strip" in offered
+    assert "Hidden images have neutral names" in page
+    assert "predict the class" not in page
+    with place.platform.transaction() as session:
+        phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code)).one()
+        [truth] = session.scalars(select(GroundTruth).where(GroundTruth.phase_id == phase.id))
+        description = challenges.description_of(place.platform.descriptions, phase.description_key)
+        secret = session.scalars(select(NameSecret).join(Challenge).where(Challenge.code == code)).one()
+        report = session.scalars(select(Intake.report).join(Challenge).where(Challenge.code == code)).one()
+    names = [image.id for image in description.images]
+    assert all(re.fullmatch(r"\d{10}", name) for name in names)
+    assert (len(set(names)), names) == (40, sorted(names))
+    assert not any(name in json.dumps(report) for name in names)
+    assert secret.sealed.startswith(b"age-encryption.org")
+    shown = {PurePath(name).stem: content for name, content in archives.contents_of(place.platform, phase.id)}
+    with place.platform.truths.materialise(truth.key) as path:
+        labels = scoring.GroundTruth.open(path).tables.labels
+    for column, name in enumerate(names):
+        with Image.open(io.BytesIO(shown[name])) as image:
+            is_cat = np.asarray(image).mean() < 100
+            assert not image.getexif()
+        assert labels[:, column].tolist() == ([1, -1] if is_cat else [-1, 1])
+
+
+def test_names_stay_where_a_hidden_image_has_no_picture(place: Place) -> None:
+    code = place.draft()
+    place.send(code, hidden=zipped(kit("test")))
+    place.save(code, "names", neutral="true")
+    do_all(place.platform)
+
+    page = place.page(f"{NEW}/{code}/check")
+    place.save(code, "names", neutral="")
+    do_all(place.platform)
+
+    assert "images cannot get neutral names: the image a of test has no picture" in page
+    assert "Use the names as they were sent" in page
+    assert "Is this what you meant?" in place.page(f"{NEW}/{code}/check")
 
 
 def test_problems_of_the_annotation_stop_at_the_check(place: Place) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from httpx2 import Response
-from sqlalchemy import func, select, text, update
+from sqlalchemy import delete, func, insert, select, text, update
 from starlette.testclient import TestClient
 
 from app.core.errors import StorageFullError
 from app.intake import intakes, keys
 from app.intake.importing import TreeImport, import_tree
 from app.intake.segments import SEGMENT, in_order, unseal
-from app.models import Base, Event, EventKind, Intake, IntakeFile, IntakeKey, IntakeSegment
+from app.models import Base, Event, EventKind, Intake, IntakeFile, IntakeKey, IntakeSegment, IntakeState
 from app.organising import roles
 from app.platform import Platform
 from app.submissions import retention
@@ -301,3 +301,36 @@ def test_a_data_set_that_nobody_touches_is_removed_after_a_warning(place: Place)
 
     assert place.organiser.get(f"{ORGANISE}/data-sets/{intake}").status_code == 404
     assert not any(place.platform.intake.contents())
+
+
+def test_data_sets_are_listed_page_by_page(place: Place) -> None:
+    address = f"{ORGANISE}/challenges/oak/data-sets"
+    oldest = place.start()
+    with place.platform.transaction() as session:
+        own = session.get_one(Intake, uuid.UUID(oldest))
+        of_challenge = {
+            "challenge_id": own.challenge_id,
+            "user_id": own.user_id,
+            "state": IntakeState.APPLIED,
+        }
+        made = session.scalars(insert(Intake).returning(Intake.id), [of_challenge] * 120).all()
+
+    listed: list[str] = []
+    pages = 0
+    following: str | None = ""
+    while following is not None:
+        found = place.organiser.get(f"{address}?{following}").json()
+        listed += [each["id"] for each in found["intakes"]]
+        following = f"before={found['next']}" if found["next"] else None
+        pages += 1
+    page = place.organiser.get("/organise/challenges/oak/data-sets", headers={"Accept": "text/html"}).text
+    beyond = place.organiser.get(f"{address}?before={2**63 - 1}")
+    with place.platform.transaction() as session:
+        session.execute(delete(Intake).where(Intake.id.in_(made)))
+
+    assert pages >= 3
+    assert len(listed) == len(set(listed))
+    assert set(map(str, made)) < set(listed)
+    assert listed.index(oldest) >= 120
+    assert "Older data sets" in page
+    assert [each["id"] for each in beyond.json()["intakes"]] == listed[:50]

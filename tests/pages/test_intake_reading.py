@@ -27,6 +27,7 @@ from app.models import (
     Challenge,
     ChallengeOrganiser,
     ChallengeRole,
+    Disclosure,
     Event,
     EventKind,
     GroundTruth,
@@ -48,7 +49,7 @@ from scoring import labels_to_png
 from tests.pages import data_sets
 from tests.pages.data_sets import CLASS_FOLDERS, TABLE, coco_file, jpeg, kit, label_images, zipped
 from tests.pages.test_accounts import registered
-from tests.scoring.builders import annotation, thing
+from tests.scoring.builders import annotation, part, thing
 from tests.working import do_all
 
 ORGANISE = "/api/v1/organise"
@@ -424,7 +425,11 @@ def kit_with_mistakes() -> bytes:
         "d": annotation(thing("cat", box), thing("cat", (31.0625, 5, 20, 20))),
         "e": annotation(thing("SECRET", box)),
         "f": annotation(thing("cat", box).replace("<xmax>20", "<xmax>SECRET")),
-        "g": annotation(thing("", box)),
+        "g": annotation(
+            thing("", box),
+            "\n\n" + thing("cat", box).replace("<ymin>", "\n<ymin>SECRET"),
+            "\n\n" + thing("cat", box, parts=part("head", (7, 7, 5, 5))).replace("<xmax>20</xmax>", ""),
+        ),
         "h": "<!DOCTYPE a [<!ENTITY b 'SECRET'>]><annotation></annotation>",
         "i": annotation(thing("cat", (5, 5, 231.0625, 20))),
         "j": annotation(thing("cat", box), width=5).replace("<width>5", "<width>SECRET"),
@@ -452,16 +457,19 @@ def kit_with_mistakes() -> bytes:
 
 KIT = "VOC2012/"
 TOLD_OF_KIT: tuple[Told, ...] = (
-    ("annotation", f"{KIT}Annotations/a.xml", None, None, "the image's size has no <height>"),
+    ("missing-field", f"{KIT}Annotations/a.xml", 1, "the image's size, <height>", "the image's size has no <height>"),
     ("annotation", f"{KIT}Annotations/b.xml", 3, None, "this is not plain XML"),
     ("no-file", f"{KIT}Annotations/c.xml", None, None, "this file cannot be read"),
-    ("annotation", f"{KIT}Annotations/d.xml", None, "object 2", "ends before it begins"),
+    ("inverted-box", f"{KIT}Annotations/d.xml", 1, "object 2", "ends before it begins"),
     ("class", f"{KIT}Annotations/e.xml", None, None, "'SECRET' is no class that has a label file"),
-    ("annotation", f"{KIT}Annotations/f.xml", None, "object 1", "expected a number in <xmax>"),
-    ("annotation", f"{KIT}Annotations/g.xml", None, "object 1", "object 1 has no <name>"),
+    ("bad-number", f"{KIT}Annotations/f.xml", 1, "object 1, <xmax>", "expected a number in <xmax>"),
+    ("missing-field", f"{KIT}Annotations/g.xml", 1, "object 1, <name>", "object 1 has no <name>"),
+    ("bad-number", f"{KIT}Annotations/g.xml", 4, "object 2, <ymin>", "expected a number in <ymin>"),
+    ("inverted-box", f"{KIT}Annotations/g.xml", 6, "part 1 of object 3", "ends before it begins: 7 7 5 5"),
+    ("missing-field", f"{KIT}Annotations/g.xml", 6, "object 3, <xmax>", "object 3 has no <xmax>"),
     ("annotation", f"{KIT}Annotations/h.xml", None, None, "this is not plain XML"),
     ("box-outside", f"{KIT}Annotations/i.xml", None, None, "the box of object 1 reaches beyond its image"),
-    ("annotation", f"{KIT}Annotations/j.xml", None, None, "expected the image's width in pixels"),
+    ("image-size", f"{KIT}Annotations/j.xml", 1, "the image's width", "expected the image's width in pixels"),
     ("label", f"{KIT}ImageSets/Main/cat_test.txt", None, None, "a label is neither 1 nor 0 nor -1"),
     ("label-images", f"{KIT}ImageSets/Main/dog_test.txt", None, None, "expected the images of 'test' in their order"),
     ("annotation", f"{KIT}ImageSets/Main/emu_test.txt", 3, None, "is repeated"),
@@ -495,9 +503,8 @@ def test_fifty_mistakes_of_a_data_set_are_all_told_at_once(place: Place, hidden:
     coco_set = {"public": "val", "hidden": "test"}["hidden" if hidden == "coco" else "public"]
     untold: list[object] = []
     for code, file, line, at, words in (*TOLD_OF_PICTURES, *told_of[public]):
-        of_object = at is not None and at.startswith(
-            "object"
-        )  # which the sentence about public annotation says
+        # the sentence about public annotation names the element
+        of_object = at is not None and at.startswith(("object", "part", "the image"))
         said = messages.get((code, file, line, None if of_object else at), [])
         if not any(words.format(coco=coco_set) in each for each in said):
             untold.append((code, file, line, at, said))
@@ -561,10 +568,10 @@ def test_a_report_on_hidden_annotation_names_the_rule_and_quotes_nothing(place: 
         "test.json: annotations[0], id 3: expected left, top, width and height as 'bbox', neither of the last two below 0"
         in told(views[0])
     )
-    assert any(
-        line.startswith("VOC2012/Annotations/a.xml: this annotation file is invalid")
-        for line in told(views[1])
-    )
+    assert told(views[1])[:2] == [
+        "VOC2012/Annotations/a.xml: 1: the image's width: expected the width and height of the image in whole pixels",
+        "VOC2012/Annotations/a.xml: 1: the image's size, <height>: a field is missing",
+    ]
     assert told(views[2]) == [
         "test.csv: 2: expected numbers in pixels as left, top, right, bottom",
         "test.csv: 1: the table has no image",
@@ -779,3 +786,34 @@ def test_the_import_folder_is_left_by_no_path_and_no_link(place: Place, tmp_path
         json={"role": "hidden", "path": "test.csv"},
     )
     assert refused.status_code == 403
+
+
+def test_a_lost_secret_of_names_is_made_anew_only_while_nobody_knows_the_names(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = place.challenge()
+    secret = reading.secret_of(place.platform, code)
+    assert reading.secret_of(place.platform, code) == secret
+    keys.rotate(place.platform)
+    with place.platform.transaction() as session:
+        session.execute(text("UPDATE intake_key SET created_at = created_at - interval '2 days'"))
+    keys.delete_unused(place.platform)
+    assert reading.secret_of(place.platform, code) == secret
+
+    def lost(*_: object) -> None:
+        raise keys.KeyLostError
+
+    monkeypatch.setattr(keys, "identity", lost)
+    other = reading.secret_of(place.platform, code)
+    with place.platform.transaction() as session:
+        challenge = session.scalars(select(Challenge).where(Challenge.code == code)).one()
+        phase = Phase(
+            challenge_id=challenge.id, image_set="test", protocol="voc2012", description_key="x", opens_at=func.now(),
+            disclosure=Disclosure.FULL,
+        )  # fmt: skip
+        session.add(phase)
+    with pytest.raises(keys.KeyLostError):
+        reading.secret_of(place.platform, code)
+    with place.platform.transaction() as session:
+        session.delete(session.merge(phase))
+    assert other != secret

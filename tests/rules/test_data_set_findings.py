@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.intake.findings import PhasePicture, add_findings, find_clue, labelled
+from app.intake.class_choices import choose
+from app.intake.findings import PhasePicture, add_clues, add_findings, find_clue, labelled
 from app.intake.inspecting import HARMLESS
-from app.intake.layouts import COCO, AnnotatedSet
-from app.intake.reports import HIDDEN, IMAGES, PUBLIC
+from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet
+from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassChoice, ClassCount
 from app.intake.unpacking import Picture, Unpacked
 from scoring import GroundTruth, Problem, read_tree
+from scoring.errors import Problems
 from tests.shared import SHARED, unpack
 
 CLASSES = ("cat", "dog")
@@ -54,6 +56,7 @@ def found(
     """The warnings by code."""
     unpacked = Unpacked(Path(), "birds", pictures=dict(pictures or {}))
     add_findings(unpacked, {PUBLIC: [public] if public else [], HIDDEN: [hidden]}, of_phases)
+    add_clues(unpacked, [hidden])
     by_code: dict[str, list[str]] = {}
     for role in (IMAGES, PUBLIC, HIDDEN):
         for each in unpacked.problems[role].warnings:
@@ -260,3 +263,30 @@ def test_a_problem_is_told_before_what_rests_on_complete_annotation() -> None:
     add_findings(unpacked, {HIDDEN: [boxes_of([BOX])]}, ())
 
     assert unpacked.problems[HIDDEN].warnings == ()
+
+
+@pytest.mark.parametrize(("layout", "images"), [(CLASS_FOLDERS, ("a", "c")), (COCO, ("a", "b", "c"))])
+def test_pictures_in_the_folder_of_an_ignored_class_are_left_out(
+    layout: str, images: tuple[str, ...]
+) -> None:
+    truth = GroundTruth.from_labels([[1, 0], [0, 1], [1, 0]], classes=["cat", "dog"], images=["a", "b", "c"])
+    folders = AnnotatedSet("test", layout, "birds", truth, {})
+    choices = (ClassChoice("dog", "dog", is_ignored=True), ClassChoice("cat", "tiger"))
+
+    chosen = choose(choices, {HIDDEN: [folders]}, Problems())
+
+    [found] = chosen.sets[HIDDEN]
+    assert (found.truth.lists.images, found.truth.lists.classes) == (images, ("tiger",))
+    assert found.ignored == (ClassCount("dog", 1, 0, 0),)
+    assert chosen.classes == choices
+
+
+def test_classes_are_not_ignored_where_nothing_would_be_left_to_score() -> None:
+    truth = GroundTruth.from_labels([[1, 0]], classes=["cat", "dog"], images=["a"])
+    folders = AnnotatedSet("test", CLASS_FOLDERS, "birds", truth, {})
+    problems = Problems()
+
+    chosen = choose([ClassChoice("cat", "cat", is_ignored=True)], {HIDDEN: [folders]}, problems)
+
+    assert chosen.sets[HIDDEN] == [folders]
+    assert ["test would have no ground truth left" in each.message for each in problems.warnings] == [True]

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.intake.reports import ClassCount, FoundSet
+from app.intake.class_choices import problems_of_choices
+from app.intake.reports import ClassChoice, ClassCount, FoundSet, ImageFacts, Report
 from app.models import ChallengeVisibility, Disclosure
 from app.organising import draft_rules
 from app.organising.draft_rules import (
@@ -260,3 +261,31 @@ def test_a_challenge_opens_once_everything_required_is_done() -> None:
         "/organise/challenges/birds/organisers",
     ]
     assert left[1].text == "A worker is at it."
+
+
+@pytest.mark.parametrize(
+    ("tasks", "choices", "expected"),
+    [
+        (["detection"], (ClassChoice("heron", "grey heron"), ClassChoice("ibis", "ibis")), {"class-1"}),
+        (
+            ["detection"],
+            (ClassChoice("heron", "x" * 101), ClassChoice("ibis", "a/b")),
+            {"class-1", "class-2"},
+        ),
+        (["detection"], (ClassChoice("heron", "ibis"), ClassChoice("ibis", "", is_ignored=True)), set()),
+        (
+            ["action"],
+            (ClassChoice("heron", "heron"), ClassChoice("ibis", "ibis", is_ignored=True)),
+            {"classes"},
+        ),
+        (["layout"], (ClassChoice("person", "walker"), ClassChoice("ibis", "ibis")), {"classes"}),
+        (["segmentation"], (ClassChoice("heron", "ibis"), ClassChoice("ibis", "heron")), set()),
+    ],
+)
+def test_new_names_of_classes_fit_files_and_tasks(
+    tasks: list[str], choices: tuple[ClassChoice, ...], expected: set[str]
+) -> None:
+    classes = tuple(ClassChoice(each.found, each.found) for each in choices)
+    report = Report((), (), (), SETS[:1], ImageFacts(30), classes)
+
+    assert problems_of_choices(choices, report, tasks).keys() == expected

@@ -95,6 +95,29 @@ def test_an_invalid_annotation_is_reported_with_the_reason(old: str, new: str, s
     assert str(wrong.value).startswith(sentence)
 
 
+def test_everything_that_is_wrong_in_a_file_is_told_with_its_line() -> None:
+    text = annotation(
+        "\n" + thing("", (9, 1, 1, 9)), "\n" + thing("cat").replace("<xmin>1", "\n<xmin>one"), width=0
+    )
+
+    with pytest.raises(AnnotationError) as wrong:
+        read_xml(text.encode())
+
+    assert [(each.line, each.code) for each in wrong.value.mistakes] == [
+        (1, "image-size"),
+        (2, "missing-field"),
+        (2, "inverted-box"),
+        (4, "bad-number"),
+    ]
+    many = annotation(*["<object/>"] * 30).encode()
+    with pytest.raises(AnnotationError) as wrong:
+        read_xml(many)
+    assert (len(wrong.value.mistakes), wrong.value.mistakes[-1].message) == (
+        101,
+        "50 more mistakes in this file",
+    )
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_corners_in_annotations_of_2006_are_put_in_order(end: str) -> None:
     found = read_text_of_2006(OF_2006.replace("\n", end).encode())

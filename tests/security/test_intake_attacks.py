@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.intake.inspecting import inspect
+from app.intake.inspecting import Wanted, inspect
 from app.intake.reports import ROLES, Report
 from app.intake.unpacking import ReadingLimits, SentFile
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
@@ -25,7 +25,7 @@ def inspected(folder: Path, role: str, name: str, path: Path) -> Report | str:
         before = {each for each in folder.rglob("*") if not each.is_relative_to(inner)}
         try:
             output = run_in_subprocess(
-                CHILD, inspect, Path(inner), (SentFile(role, name, path),), "VOC2012", MOST, None
+                CHILD, inspect, Path(inner), (SentFile(role, name, path),), "VOC2012", MOST, Wanted()
             )
         except LimitExceededError as error:
             return str(error)

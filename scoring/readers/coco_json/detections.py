@@ -127,11 +127,12 @@ def _name_causes(problems: Problems, ids: _Ids, found: CocoDetections, known: Kn
     category = problems.first(UNKNOWN_CATEGORY)
     if category is not None and len(known.categories):
         given = frozenset(ids.strange | set(known.categories[np.unique(found.label)].tolist()))
-        way = renumbered(given, known.categories.tolist())
+        categories = sorted(known.categories.tolist())
+        way = renumbered(given, categories)
         if way is not None:
             problems.replace(
                 UNKNOWN_CATEGORY,
-                renumbered_categories(category, way, sorted(given), known.categories.tolist()),
+                renumbered_categories(category, way, sorted(given), categories),
             )
     image, foreign = problems.first(UNKNOWN_IMAGE), problems.count(UNKNOWN_IMAGE)
     if image is not None and mostly_foreign(foreign, ids.read):

@@ -203,7 +203,7 @@ class Entries:
             met.add(value)
 
     def known(self, name: str, values: Identifiers, ids: Identifiers, things: str) -> NDArray[np.int32]:
-        """Where each value stands among identifiers in rising order: int32 (n,)."""
+        """Where each value stands among identifiers: int32 (n,)."""
         places = numbers_of(values, ids)
         for index in np.flatnonzero((places < 0) & self.objects).tolist():
             if (index, name) in self._wrong:
@@ -215,14 +215,15 @@ class Entries:
 
 
 def numbers_of(values: Identifiers, ids: Identifiers) -> NDArray[np.int32]:
-    """Where each value stands among identifiers in rising order, -1 where it is none of them: int32 (n,).
+    """Where each value stands among identifiers in any order, -1 where it is none of them: int32 (n,).
 
-    >>> numbers_of(np.array([7, 8]), np.array([2, 7])).tolist()
-    [1, -1]
+    >>> numbers_of(np.array([7, 8]), np.array([2, 7])).tolist(), numbers_of(np.array([7, 8]), np.array([8, 2])).tolist()
+    ([1, -1], [-1, 0])
     """
     if not len(ids):
         return np.full(len(values), -1, np.int32)
-    places = np.minimum(np.searchsorted(ids, values), len(ids) - 1)
+    order = np.argsort(ids, kind="stable")
+    places = order[np.minimum(np.searchsorted(ids, values, sorter=order), len(ids) - 1)]
     return np.where(ids[places] == values, places, -1).astype(np.int32)
 
 
@@ -272,7 +273,7 @@ def _is_text(value: object) -> bool:
 class CocoNumbers:
     """The identifiers of images and categories.
 
-    images: int64 (images,), categories: int64 (classes,), both rising; sizes: int64 (images, 2), width and height of the
+    images: int64 (images,), rising; categories: int64 (classes,), in the order of the classes; sizes: int64 (images, 2), width and height of the
     images in pixels, 0 where they are not known.
     """
 

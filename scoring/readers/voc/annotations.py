@@ -6,10 +6,11 @@ them; values that make no sense, which a kit would accept, are errors.
 
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 from xml.etree.ElementTree import Element, ParseError
+from xml.parsers.expat import ParserCreate
 
 from defusedxml.ElementTree import fromstring
 
@@ -17,12 +18,24 @@ from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
 from scoring.errors import shown
 
 
-class AnnotationError(ValueError):
-    """An annotation file is invalid; `line` is counted from 1, None where it is not known."""
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Something that is wrong in an annotation file. code: as in `Problem`; line: from 1, None where it is not known."""
 
-    def __init__(self, message: str, line: int | None = None) -> None:
+    code: str
+    message: str
+    line: int | None = None
+
+
+class AnnotationError(ValueError):
+    """An annotation file is invalid; `mistakes` has all that is wrong, the message and `line` are of the first."""
+
+    def __init__(
+        self, message: str, line: int | None = None, *, mistakes: tuple[Mistake, ...] | None = None
+    ) -> None:
         super().__init__(message)
         self.line = line
+        self.mistakes = mistakes or (Mistake("annotation", message, line),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,8 @@ class ListedImage:
     numbers: tuple[int, ...]
 
 
+MOST_TOLD: Final = 100
+"""Mistakes of a file that are listed; the rest is counted."""
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -79,7 +94,7 @@ _NO_CLASS: Final = (
 def read_xml(data: bytes) -> Annotation:
     """An annotation of 2007 to 2012.
 
-    Raises AnnotationError for anything but XML, a document type, a missing field, an invalid number, an inverted box. Source: VOC2012 development kit, VOCreadrecxml.m: only the text `1` is true.
+    Raises AnnotationError for anything but XML, a document type, and with all missing fields, invalid numbers and inverted boxes. Source: VOC2012 development kit, VOCreadrecxml.m: only the text `1` is true.
 
     >>> page = read_xml(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
     >>> page.width, page.height, page.objects
@@ -90,63 +105,103 @@ def read_xml(data: bytes) -> Annotation:
     except (ParseError, ValueError, LookupError) as error:  # LookupError for an unknown encoding
         line = error.position[0] if isinstance(error, ParseError) else None
         raise AnnotationError(f"this is not plain XML: {error}", line) from error
+    reading = _Reading()
     objects = tuple(
-        _object_of(element, f"object {number}") for number, element in enumerate(root.findall("object"), 1)
+        reading.object_of(element, f"object {number}")
+        for number, element in enumerate(root.findall("object"), 1)
     )
-    return Annotation(_size_of(root, "width"), _size_of(root, "height"), objects)
+    annotation = Annotation(reading.side_of(root, "width"), reading.side_of(root, "height"), objects)
+    if reading.mistakes:
+        raise _error_of(reading.mistakes, root, data)
+    return annotation
 
 
-def _object_of(element: Element, where: str) -> AnnotatedObject:
-    return AnnotatedObject(
-        name=_text_of(element, "name", where),
-        box=_box_of(element, where),
-        difficult=_flag(element, "difficult"),
-        truncated=_flag(element, "truncated"),
-        occluded=_flag(element, "occluded"),
-        group_of=_flag(element, "groupof"),
-        parts=tuple(
-            Part(
-                _text_of(part, "name", f"part {number} of {where}"),
-                _box_of(part, f"part {number} of {where}"),
-            )
-            for number, part in enumerate(element.findall("part"), 1)
-        ),
-    )
+@dataclass(slots=True)
+class _Reading:
+    """Reads the fields of an annotation, and collects what is wrong with the element that it is about."""
+
+    mistakes: list[tuple[Element, Mistake]] = field(default_factory=list)
+
+    def say(self, element: Element, code: str, message: str) -> None:
+        self.mistakes.append((element, Mistake(code, message)))
+
+    def object_of(self, element: Element, where: str) -> AnnotatedObject:
+        return AnnotatedObject(
+            name=self.text_of(element, "name", where),
+            box=self.box_of(element, where),
+            difficult=_flag(element, "difficult"),
+            truncated=_flag(element, "truncated"),
+            occluded=_flag(element, "occluded"),
+            group_of=_flag(element, "groupof"),
+            parts=tuple(
+                Part(
+                    self.text_of(part, "name", f"part {number} of {where}"),
+                    self.box_of(part, f"part {number} of {where}"),
+                )
+                for number, part in enumerate(element.findall("part"), 1)
+            ),
+        )
+
+    def text_of(self, element: Element, path: str, where: str) -> str:
+        """The text of a field; empty where it is missing."""
+        text = (element.findtext(path) or "").strip()
+        if not text:
+            self.say(element, "missing-field", f"{where} has no <{path.rpartition('/')[2]}>")
+        return text
+
+    def side_of(self, root: Element, side: str) -> int:
+        text = self.text_of(root, f"size/{side}", "the image's size")
+        if _PIXELS.fullmatch(text):
+            return int(text)
+        if text:
+            message = f"expected the image's {side} in pixels, found '{shown(text)}'"
+            self.say(_found(root, f"size/{side}"), "image-size", message)
+        return 1
+
+    def box_of(self, element: Element, where: str) -> Box:
+        # by name: more than half of the boxes of VOC2012 are written xmax, xmin, ymax, ymin
+        sides = [self.number_of(element, side, where) for side in ("xmin", "ymin", "xmax", "ymax")]
+        left, top, right, bottom = (side or 0.0 for side in sides)
+        if None not in sides and (right < left or bottom < top):
+            message = f"the box of {where} ends before it begins: {left:g} {top:g} {right:g} {bottom:g}"
+            self.say(_found(element, "bndbox"), "inverted-box", message)
+        return Box(left, top, right, bottom)
+
+    def number_of(self, element: Element, side: str, where: str) -> float | None:
+        text = self.text_of(element, f"bndbox/{side}", where)
+        if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
+            return float(text)
+        if text:
+            message = f"expected a number in <{side}> of {where}, found '{shown(text)}'"
+            self.say(_found(element, f"bndbox/{side}"), "bad-number", message)
+        return None
+
+
+def _found(element: Element, path: str) -> Element:
+    return next(element.iterfind(path))
 
 
 def _flag(element: Element, field: str) -> bool:
     return (element.findtext(field) or "").strip() == "1"
 
 
-def _text_of(element: Element, path: str, where: str) -> str:
-    text = (element.findtext(path) or "").strip()
-    if not text:
-        raise AnnotationError(f"{where} has no <{path.rpartition('/')[2]}>")
-    return text
+def _error_of(found: Sequence[tuple[Element, Mistake]], root: Element, data: bytes) -> AnnotationError:
+    """The error with all mistakes, of which so many are listed, with the lines where their elements begin."""
+    lines = dict(zip(root.iter(), _lines_of(data), strict=True))
+    told = [replace(mistake, line=lines[element]) for element, mistake in found[:MOST_TOLD]]
+    told.sort(key=lambda mistake: mistake.line or 0)
+    if more := len(found) - len(told):
+        told.append(Mistake("annotation", f"{more:,} more mistakes in this file"))
+    return AnnotationError(told[0].message, told[0].line, mistakes=tuple(told))
 
 
-def _size_of(root: Element, side: str) -> int:
-    text = _text_of(root, f"size/{side}", "the image's size")
-    if not _PIXELS.fullmatch(text):
-        raise AnnotationError(f"expected the image's {side} in pixels, found '{text}'")
-    return int(text)
-
-
-def _box_of(element: Element, where: str) -> Box:
-    # by name: more than half of the boxes of VOC2012 are written xmax, xmin, ymax, ymin
-    left, top, right, bottom = (_number_of(element, side, where) for side in ("xmin", "ymin", "xmax", "ymax"))
-    if right < left or bottom < top:
-        raise AnnotationError(
-            f"the box of {where} ends before it begins: {left:g} {top:g} {right:g} {bottom:g}"
-        )
-    return Box(left, top, right, bottom)
-
-
-def _number_of(element: Element, side: str, where: str) -> float:
-    text = _text_of(element, f"bndbox/{side}", where)
-    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        raise AnnotationError(f"expected a number in <{side}> of {where}, found '{text}'")
-    return float(text)
+def _lines_of(data: bytes) -> list[int]:
+    """The line where each element begins, in their order, of a document that was read before."""
+    lines: list[int] = []
+    parser = ParserCreate()
+    parser.StartElementHandler = lambda *_: lines.append(parser.CurrentLineNumber)
+    parser.Parse(data, True)
+    return lines
 
 
 def read_text_of_2006(data: bytes) -> Annotation:

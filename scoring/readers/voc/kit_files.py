@@ -21,7 +21,7 @@ _Read = TypeVar("_Read")
 
 
 class TreeError(Exception):
-    """A tree cannot be read; `problems` has one for every invalid file, the message lists the first twenty."""
+    """A tree cannot be read; `problems` has everything that is wrong with its files, the message lists the first twenty."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -62,11 +62,12 @@ class KitFiles:
         self.problems.append(Problem(code, message, file=path.relative_to(self.root).as_posix(), line=line))
 
     def read(self, path: Path, reader: Callable[[bytes], _Read]) -> _Read | None:
-        """The file as the reader returns it; None if it is invalid, which becomes a problem."""
+        """The file as the reader returns it; None if it is invalid, and all that is wrong becomes problems."""
         try:
             return reader(path.read_bytes())
         except AnnotationError as error:
-            self.add_problem("annotation", path, str(error), error.line)
+            for mistake in error.mistakes:
+                self.add_problem(mistake.code, path, mistake.message, mistake.line)
         except MaskError as error:
             self.add_problem("mask", path, str(error))
         except OSError as error:

@@ -24,7 +24,7 @@ def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
 
     ImageSets and Annotations are required; the Segmentation set with SegmentationClass, the Layout set and the Action set
     are read if present. The classes are those that have a label file, or else an object, or else those of the
-    challenge. Raises TreeError with a problem for every invalid file.
+    challenge. Raises TreeError with every problem of its files.
 
     >>> from tempfile import TemporaryDirectory
     >>> box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>10</xmax><ymax>10</ymax></bndbox>"

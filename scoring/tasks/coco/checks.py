@@ -93,7 +93,7 @@ def _look_at_ids(found: CocoDetections, checked: Checked, inspection: Inspection
     if not ids:
         return
     counts = np.bincount(found.label, minlength=len(ids)).tolist()
-    names = dict(zip(ids, description.classes, strict=True))
+    names = dict(sorted(zip(ids, description.classes, strict=True)))
     shifted = highest_is_missing(dict(zip(ids, counts, strict=True)), checked.info.name, names)
     if shifted is not None:
         inspection.problems.warn(shifted)
