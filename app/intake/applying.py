@@ -65,7 +65,8 @@ class Application(BaseModel):
     protocol: Annotated[str, Field(max_length=60)] = ""
     embargo: Annotated[bool, Field(description="others see results only once the phase is over")] = False
     frozen_days: Annotated[
-        int | None, Field(ge=1, le=365, description="before the deadline, in which others see no new results")
+        OrBlank[Annotated[int, Field(ge=1, le=365)]],
+        Field(description="before the deadline, in which others see no new results"),
     ] = None
     details_at_close: Annotated[bool, Field(description="show everything once the phase is over")] = False
     only_complete: Annotated[bool, Field(description="show class values only for complete results")] = False
