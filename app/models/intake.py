@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.challenges import Challenge, GroundTruth, Phase
@@ -42,9 +42,8 @@ class Intake(Base):
     request: Mapped[dict[str, Any] | None]  # how to apply it
     # the JSON of `intake.reports.ClassChoice`s; None: the classes stay as they are
     classes: Mapped[list[dict[str, Any]] | None]
-    is_neutral: Mapped[bool] = mapped_column(
-        default=False
-    )  # whether hidden images get names that say nothing
+    # whether hidden images get names that say nothing
+    is_neutral: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
     phase_id: Mapped[int | None] = mapped_column(ForeignKey(Phase.id, ondelete="SET NULL"), index=True)
     version: Mapped[int | None]  # of the ground truth that it became
     warned_at: Mapped[datetime | None]  # when people were told that it will be removed

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
+from pwdlib import PasswordHash
+from pwdlib.hashers.argon2 import Argon2Hasher
 from starlette.testclient import TestClient
 
 from app.core.settings import Settings
@@ -23,6 +25,21 @@ def one_event_loop() -> Iterator[None]:
         TestClient.portal = portal
         yield
         TestClient.portal = None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cheap_hashes() -> Iterator[pytest.MonkeyPatch]:
+    """Hash passwords a hundred times as fast: a test module registers up to a hundred people."""
+    with pytest.MonkeyPatch.context() as patch:
+        hasher = Argon2Hasher(time_cost=1, memory_cost=64, parallelism=1)
+        patch.setattr("app.people.passwords._passwords", PasswordHash((hasher,)))
+        yield patch
+
+
+@pytest.fixture
+def usual_hashes(cheap_hashes: pytest.MonkeyPatch) -> None:
+    """Hash passwords as in production until the end of the module."""
+    cheap_hashes.undo()
 
 
 @pytest.fixture(scope="module")

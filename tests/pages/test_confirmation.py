@@ -110,6 +110,7 @@ def test_registering_a_taken_address_looks_like_registering_a_free_one(
     assert can_log_in(browser(), "dogwood@example.org")
 
 
+@pytest.mark.usefixtures("usual_hashes")
 def test_registering_takes_equally_long_for_a_taken_address(browser: Browser) -> None:
     registered(browser(), "elm@example.org")
 

@@ -135,7 +135,7 @@ def test_a_test_run_takes_the_real_path_and_leaves_nothing(draft: Draft, app: Fa
     visitor = TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False)
     participant = registered(TestClient(app, follow_redirects=False), "ash.test@example.org")
     before = draft.place.page(f"/organise/challenges/{draft.code}")
-    submissions = [draft.test(name) for name in ("Rowan", "Alder", "Hazel")]  # the quota is 2 in 7 days
+    submissions = [draft.test(name) for name in ("Whitebeam", "Alder", "Hazel")]  # the quota is 2 in 7 days
     draft.work()
     board, own = f"/leaderboards/{draft.code}/test/4", f"/submissions/{submissions[0]}"
 
@@ -143,18 +143,18 @@ def test_a_test_run_takes_the_real_path_and_leaves_nothing(draft: Draft, app: Fa
     assert "done Test run done" in draft.place.page(f"/organise/challenges/{draft.code}")
     assert "this is a test run" in draft.place.page(f"/challenges/{draft.code}/test/submit")
     assert "Submit a test run" in draft.place.page(f"/organise/phases/{phase_of(draft)}")
-    assert "Rowan" in draft.place.page(board)
+    assert "Whitebeam" in draft.place.page(board)
     assert "100" in draft.place.page(own)
     pages = [board, own, f"/challenges/{draft.code}", f"/challenges/{draft.code}/test/submit"]
     for somebody in (visitor, participant):
         assert {somebody.get(each).status_code for each in pages} <= {303, 404}
-        assert all("Rowan" not in somebody.get(each).text for each in ("/", "/status", "/news.atom"))
+        assert all("Whitebeam" not in somebody.get(each).text for each in ("/", "/status", "/news.atom"))
     assert draft.send(participant).status_code == 404
 
     draft.organiser.post(f"/organise/challenges/{draft.code}/view-as", data={"is_visitor": "true"})
     seen = draft.organiser.get(board)
     draft.organiser.post("/organise/view-as/end")
-    assert (seen.status_code, "Rowan" in seen.text) == (200, True)
+    assert (seen.status_code, "Whitebeam" in seen.text) == (200, True)
 
     with draft.platform.transaction() as session:
         uploads = session.scalars(select(Upload).where(Upload.phase_id == phase_of(draft))).all()
@@ -171,7 +171,7 @@ def test_a_test_run_takes_the_real_path_and_leaves_nothing(draft: Draft, app: Fa
     assert draft.remains() == {}
     assert draft.organiser.get(own).status_code == 404
     shown = visitor.get(board)
-    assert (shown.status_code, "Rowan" in shown.text) == (200, False)
+    assert (shown.status_code, "Whitebeam" in shown.text) == (200, False)
     assert "Test run" not in draft.place.page(f"/organise/challenges/{draft.code}")
     assert not archives & {each.key for each in draft.platform.archives.contents()}
     with draft.platform.transaction() as session:
@@ -180,7 +180,7 @@ def test_a_test_run_takes_the_real_path_and_leaves_nothing(draft: Draft, app: Fa
             select(AuditRecord.details).where(AuditRecord.action == "challenge.clear_tests")
         ).all()
     assert cleared == [{"uploads": 3, "publications": 3}]
-    assert draft.test("Rowan")  # as one of the first submissions of the open challenge
+    assert draft.test("Whitebeam")  # as one of the first submissions of the open challenge
 
 
 def phase_of(draft: Draft) -> int:

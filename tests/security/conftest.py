@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 from app.main import create_app
 from app.platform import Platform
 from tests.login_settings import EXAMPLE_ID
-from tests.pages.conftest import browser, one_event_loop, platform
+from tests.pages.conftest import browser, cheap_hashes, one_event_loop, platform
 from tests.security.undoing import UndonePlatform, undone_platform
 
-__all__ = ["app", "browser", "one_event_loop", "platform"]
+__all__ = ["app", "browser", "cheap_hashes", "one_event_loop", "platform"]
 
 
 @pytest.fixture(scope="module")
