@@ -177,7 +177,9 @@ def test_a_test_run_takes_the_real_path_and_leaves_nothing(draft: Draft, app: Fa
     with draft.platform.transaction() as session:
         assert retention.removable(session, "truth", statistics) == statistics  # which the daily sweep does
         cleared = session.scalars(
-            select(AuditRecord.details).where(AuditRecord.action == "challenge.clear_tests")
+            select(AuditRecord.details)
+            .join(Challenge, AuditRecord.challenge_id == Challenge.id)
+            .where(AuditRecord.action == "challenge.clear_tests", Challenge.code == draft.code)
         ).all()
     assert cleared == [{"uploads": 3, "publications": 3}]
     assert draft.test("Whitebeam")  # as one of the first submissions of the open challenge

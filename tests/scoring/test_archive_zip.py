@@ -1,5 +1,6 @@
 import io
 import random
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -203,7 +204,8 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> bytes:
         for name in ("a.txt", "b.txt"):
             with archive.open(name, "w", force_zip64=True) as file:
                 file.write(name.encode() * 10)
-    return packed.getvalue()
+    # the first releases of Python 3.11 write sizes both wide and narrow
+    return re.sub(rb"(?s)(PK\x03\x04.{14}).{8}", lambda found: found[1] + b"\xff" * 8, packed.getvalue())
 
 
 def test_zip64_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
