@@ -40,6 +40,15 @@ def group_of(item: pytest.Item) -> str:
     return module
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Report each test without its group, so that `--last-failed` finds it again."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return  # the process that collects the reports does it
+    for group in ("browser", "site", report.nodeid.partition("::")[0]):
+        report.nodeid = report.nodeid.removesuffix(f"@{group}")
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Refuse to run if groups are not kept together, or every process would start every site and fixture."""
     groups = getattr(session.config.option, "loadgroup", False)
