@@ -47,9 +47,9 @@ class Site:
         return int(self.participant.http.get("/api/v1/teams").json()[0]["id"])
 
     def address_of(self, path: str) -> str:
-        """A path with the numbers of this site in place of `{test3}`, `{valid}`, `{team}`, `{compared}` and `{draft}`. Raises KeyError without."""
+        """A path with the numbers of this site in place of `{test3}`, `{valid}`, `{team}`, `{compared}`, `{run}` and `{draft}`. Raises KeyError without."""
         scored = {f"{image_set}{number}": one for (image_set, number), one in self.scored.items()}
-        of_team = {"team": self.team, "compared": self.compared} if self.scored else {}
+        of_team = {"team": self.team, "compared": self.compared, "run": self.run} if self.scored else {}
         drafted = {"draft": self.draft} if "{draft}" in path else {}
         return path.format(**scored, **self.uploads, **of_team, **drafted)
 
@@ -86,6 +86,12 @@ class Site:
         """Two methods of a board of the test set, as the query of their comparison."""
         board = self.participant.http.get("/api/v1/leaderboards/sample/test/3").json()
         return "&".join(f"methods={row['method_id']}" for row in board["rows"][:2])
+
+    @property
+    def run(self) -> int:
+        """The run of a result on the public set that its page shows now."""
+        [result] = self.participant.submission(self.scored["val", 3])["results"]
+        return int(result["shown"]["id"])
 
     def session(self, who: str) -> str:
         """The session cookie of the participant or the organiser."""
