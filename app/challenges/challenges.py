@@ -310,10 +310,11 @@ def moved_freeze(
 ) -> datetime | None:
     """Return when the rows of others freeze after a deadline was moved: as long before it, unless they are frozen already.
 
-    Nothing that others have seen disappears, and nothing that was frozen is shown earlier.
+    Nothing that others have seen disappears, and nothing that was frozen is shown earlier. The time stays if the deadline is removed,
+    which callers refuse.
     """
     if frozen_from is None or before is None or after is None:
-        return None
+        return frozen_from
     return frozen_from if frozen_from <= now else max(now, after - (before - frozen_from))
 
 

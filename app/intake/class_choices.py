@@ -22,10 +22,9 @@ from scoring.errors import Problems
 
 LONGEST: Final = 100  # characters of a new name
 MOST_CHOSEN: Final = 2000  # classes
-LAYOUT, ACTION = (
-    "layout",
-    "action",
-)  # tasks whose results name persons by their number among the objects of an image
+# tasks whose results name persons by their number among the objects of an image
+LAYOUT: Final = "layout"
+ACTION: Final = "action"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Chosen:
 def choose(
     choices: Sequence[ClassChoice], sets: Mapping[str, Sequence[AnnotatedSet]], problems: Problems
 ) -> Chosen:
-    """Give image sets the chosen classes. Choices for other annotation that do not fit become a warning, and nothing is done."""
+    """Give image sets the chosen classes. If choices made for earlier annotation do not fit this one, warn and change nothing."""
     found = dict.fromkeys(
         name for some in sets.values() for each in some for name in each.truth.lists.classes
     )

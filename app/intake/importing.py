@@ -270,7 +270,7 @@ def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
         yield "a phase that discloses scores at its close needs a closing date"
     if rules.closes_at is None and rules.embargo:
         yield "an embargo ends when the phase closes, so it needs a closing date"
-    if request.frozen_days and rules.closes_at is None:
+    if rules.closes_at is None and (request.frozen_days or rules.frozen_from is not None):
         yield "the rows of others are frozen before the phase closes, so it needs a closing date"
     if request.frozen_days and rules.disclosure is Disclosure.FULL:
         yield "rows are frozen on held-out phases only"

@@ -1,7 +1,7 @@
 """Neutral names: hidden images get numbers that say nothing, stand in the order of these, and lose what their files say besides pixels.
 
-The numbers follow from a secret that a worker makes once for a data set and that is stored encrypted for workers, as hidden annotation is.
-Later data sets of the challenge have the same secret, so that an image keeps its number when annotation is replaced.
+The numbers follow from a secret that a worker makes once for a challenge and that is stored encrypted for workers, as hidden annotation
+is. An image keeps its number when annotation is replaced.
 """
 
 import hmac

@@ -310,9 +310,9 @@ def _inspected(
 
 
 def secret_of(platform: Platform, code: str) -> bytes:
-    """Return the secret of a challenge's neutral names; it is made first where there is none. Raises KeyLostError.
+    """Return the secret of a challenge's neutral names, and make it if there is none. Raises KeyLostError.
 
-    A secret that is lost is made anew as long as nobody knows the names.
+    A secret that is lost is replaced as long as the challenge has no phases: until then nobody knows the names.
     """
     with platform.transaction() as session:
         challenge = challenges.challenge_of(session, code)

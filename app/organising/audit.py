@@ -90,7 +90,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "creator.add": "let {subject} create challenges",
     "creator.remove": "no longer lets {subject} create challenges",
     "data-set.apply": "applied a data set to {phase}",
-    "data-set.classes": "chose names, order and ignored ones of the classes of a data set",
+    "data-set.classes": "changed which classes of a data set count, their names or their order",
     "data-set.delete": "deleted a data set",
     "data-set.names": "chose whether hidden images of a data set get neutral names",
     "data-set.pictures": "had pictures of hidden annotation drawn",

@@ -346,7 +346,7 @@ def save_check(
 def save_classes(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: LongForm
 ) -> Response:
-    """Save names, order and ignored ones of the classes, and have a worker read the data set again."""
+    """Save which classes count, their names and order, and have a worker read the data set again."""
     form = _values(sent, ClassRows)
     try:
         drafts.save_classes(platform, actor, challenge, ClassRows.model_validate(form))

@@ -362,12 +362,13 @@ def _closing_problem(rules: RulesChoice, choice: ScoringChoice | None, now: date
     if choice is None:
         return None
     if rules.closes_at is None:
-        needs = {
-            choice.own is OwnScores.NOTHING: "scores are shown when the phase closes",
-            choice.others is OthersRows.AT_CLOSE: "others see results when the phase closes",
-            choice.freezes: "the rows of others are frozen before the phase closes",
-        }
-        return f"{needs[True]}, so it needs a closing date" if True in needs else None
+        needs = (
+            (choice.own is OwnScores.NOTHING, "scores are shown when the phase closes"),
+            (choice.others is OthersRows.AT_CLOSE, "others see results when the phase closes"),
+            (choice.freezes, "the rows of others are frozen before the phase closes"),
+        )
+        reasons = [reason for is_needed, reason in needs if is_needed]
+        return f"{' and '.join(reasons)}, so it needs a closing date" if reasons else None
     if choice.freezes and rules.closes_at - timedelta(days=choice.frozen_days or 0) <= (
         rules.opens_at or now
     ):

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, terms, texts, visibility
+from app.challenges.challenges import PhaseView
 from app.challenges.terms import NewTerms
 from app.challenges.texts import NewTexts, TextSheet
 from app.challenges.visibility import NewInvitations
@@ -485,6 +486,12 @@ def _copy_texts(session: Session, source: Challenge, challenge: Challenge, actor
         )
 
 
+def _others_rows(phase: PhaseView) -> OthersRows:
+    if phase.embargo:
+        return OthersRows.AT_CLOSE
+    return OthersRows.FROZEN if phase.frozen_days else OthersRows.LIVE
+
+
 def settings_of(session: Session, challenge: Challenge) -> dict[str, Any]:
     """Return the settings of a challenge as the steps have them, without its data; dates are left out."""
     row = session.get(ChallengeDraft, challenge.id)
@@ -499,11 +506,7 @@ def settings_of(session: Session, challenge: Challenge) -> dict[str, Any]:
         settings[Step.SCORING.value] = ScoringChoice(
             protocol=held_out.protocol,
             own=own.get(held_out.disclosure.value, OwnScores.ALL),
-            others=OthersRows.AT_CLOSE
-            if held_out.embargo
-            else OthersRows.FROZEN
-            if held_out.frozen_days
-            else OthersRows.LIVE,
+            others=_others_rows(held_out),
             frozen_days=held_out.frozen_days or None,
             ladder=held_out.disclosure.value == "ladder",
             only_complete=held_out.only_complete,
@@ -618,7 +621,7 @@ def save_names(platform: Platform, actor: Actor, code: str, *, is_neutral: bool)
 
 
 def save_classes(platform: Platform, actor: Actor, code: str, rows: ClassRows) -> None:
-    """Save names, order and ignored ones of the classes, and have a worker read the data set again with them.
+    """Save which classes count, their names and order, and have a worker read the data set again with them.
 
     Raises as `create` does, and ConflictError while there is no report.
     """

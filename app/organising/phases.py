@@ -259,7 +259,8 @@ def _contradictions(phase: PhaseView, rules: NewRules) -> Iterator[str]:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
     if rules.closes_at is None and rules.embargo:
         yield "an embargo ends when the phase closes, so it needs a closing date"
-    if rules.closes_at is None and rules.frozen_days:
+    frozen_days = phase.frozen_days if rules.frozen_days is None else rules.frozen_days
+    if rules.closes_at is None and frozen_days:
         yield "the rows of others are frozen before the phase closes, so it needs a closing date"
     if rules.frozen_days and not phase.is_held_out:
         yield "rows are frozen on held-out phases only; elsewhere a newer result takes the place of the one before"

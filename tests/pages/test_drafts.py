@@ -254,7 +254,7 @@ def test_classes_get_names_and_an_order_and_are_ignored_until_the_challenge_open
     assert {row["name"] for task in trial for result in task["results"] for row in result["classes"]} == {
         "tom"
     }
-    assert "chose names, order and ignored ones" in place.page(f"/organise/challenges/{code}/audit")
+    assert "changed which classes of a data set count" in place.page(f"/organise/challenges/{code}/audit")
     place.save(code, "classes", found=["dog", "cat"], names=["dog", "cat"], positions=["1", "2"])
     do_all(place.platform)
     assert "Make the phases" in place.page(f"/organise/challenges/{code}")

@@ -15,8 +15,9 @@ from sqlalchemy import func, select, text, update
 from starlette.testclient import TestClient
 
 from app.challenges.challenges import is_withheld, moved_freeze
+from app.intake.importing import NONE, Rules, TreeImport, changed_rules
 from app.main import API, PAGES
-from app.models import Disclosure, Member, Method, Phase, Result, Run, Submission, Upload, User
+from app.models import Disclosure, Member, Method, Phase, Quota, Result, Run, Submission, Upload, User
 from app.organising.phases import NewRules, change_refusals
 from app.platform import Platform
 from tests.pages.boards import ScoredMethod, add_scored, board_of
@@ -217,6 +218,20 @@ def test_a_freeze_needs_a_deadline_and_hidden_annotation() -> None:
     assert any("held-out phases only" in each.message for each in public)
 
 
+def test_a_frozen_phase_keeps_a_deadline_or_what_is_frozen_would_be_shown() -> None:
+    phase = replace(PHASE, closes_at=NOW + 9 * DAY, frozen_from=NOW - DAY, is_frozen=True, is_over=False)
+    frozen = Rules(
+        disclosure=Disclosure.MEAN, details_at_close=False, only_complete=False, quotas=(Quota(2, 7),), opens_at=NOW - 9 * DAY,
+        closes_at=NOW + 9 * DAY, grace=timedelta(0), embargo=False, frozen_from=NOW - DAY,
+    )  # fmt: skip
+
+    found = change_refusals(NOW, phase, rules(closes_at=None), has_results=True)
+
+    assert any("needs a closing date" in each.message for each in found)
+    with pytest.raises(ValueError, match="needs a closing date"):
+        changed_rules(frozen, TreeImport(Path(), "oak", "test", closes_at=NONE), NOW)
+
+
 @pytest.mark.parametrize(
     ("frozen_from", "after", "moved"),
     [
@@ -224,7 +239,7 @@ def test_a_freeze_needs_a_deadline_and_hidden_annotation() -> None:
         (NOW + DAY, NOW + 20 * DAY, NOW + 12 * DAY),
         (NOW + DAY, NOW + 5 * DAY, NOW),  # as early as now: what others have seen does not disappear
         (NOW - DAY, NOW + 20 * DAY, NOW - DAY),  # it has begun
-        (NOW + DAY, None, None),
+        (NOW + DAY, None, NOW + DAY),  # which is refused elsewhere
     ],
 )
 def test_a_freeze_moves_with_the_deadline_until_it_has_begun(
