@@ -169,7 +169,7 @@ def test_every_layout_becomes_a_phase(place: Place, layout: str) -> None:
 
 
 def test_organisers_see_trial_results_and_have_them_scored_again(place: Place) -> None:
-    code, canary = place.challenge(), "31.0625"
+    code, canary = place.challenge(), "33.0625"
     boxes = TABLE.replace(b"b.jpg,dog,5,5,30,30", f"b.jpg,dog,5,5,{canary},30".encode())
     assert canary.encode() in boxes
     intake = place.send(code, ("hidden", "test.csv", boxes), ("images", "p.zip", PICTURES))
