@@ -115,7 +115,9 @@ def embedded_page(page: BoardPage) -> bytes:
 
 def shared_page(page: BoardPage, site: SiteView) -> bytes:
     """Render a board's page with a marker in place of the reader's account links."""
-    text = render_template("leaderboards/board.html", path=PATH, site=site, **page_context(page))
+    text = render_template(
+        "leaderboards/board.html", path=PATH, site=site, is_shared=True, **page_context(page)
+    )
     return text.encode()
 
 

@@ -24,7 +24,7 @@ EMPTY: Final[Mapping[str, str]] = dict.fromkeys(("title", "text", *DATES), "")
 
 
 @router.get("/status", dependencies=[requires(Action.READ_PUBLIC)])
-async def status(request: Request, platform: ThePlatform) -> Response:
+async def status(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Show whether uploads and scoring work, notices, and recent outages. Needs neither database nor storage."""
     watch: Watch = request.app.state.watch
     found: Status = await watch.current()
@@ -36,7 +36,8 @@ async def status(request: Request, platform: ThePlatform) -> Response:
         status=found,
         line=state_of(found),
     )
-    response.headers["Cache-Control"] = "no-cache"
+    if not actor.is_logged_in:  # the page of a person stays in no cache
+        response.headers["Cache-Control"] = "no-cache"
     return response
 
 

@@ -208,8 +208,18 @@ def service_line(request: Request) -> ServiceLine | None:
 
 
 def render_template(template: str, **context: Any) -> str:
-    """Render a template that depends only on its context."""
-    everywhere = {"actor": Actor(), "settings": None, "theme": "", "site": SiteView(), "service": None}
+    """Render a template that depends only on its context.
+
+    A page for many readers is rendered with `is_shared` and has a marker where the links of the account belong.
+    """
+    everywhere = {
+        "actor": Actor(),
+        "settings": None,
+        "theme": "",
+        "site": SiteView(),
+        "service": None,
+        "is_shared": False,
+    }
     return _templates.get_template(template).render(everywhere | context)
 
 
@@ -231,6 +241,7 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "site": context.get("site") or (platform.site() if code < 400 else platform.last_site[0]),
         "service": service_line(request),
         "theme": "" if (theme := theme_of(request)) is Theme.SYSTEM else theme,
+        "is_shared": False,
     }
     page = _templates.get_template(template).render(everywhere | context)
     for splice in splices_of_view(request):
@@ -280,6 +291,7 @@ def render_shared(
             "address": platform.settings.address,
             "site": platform.site(),
             "service": service_line(request),
+            "is_shared": True,
         }
         page = render_template(template, **here, **read())
         return Rendered.of((page if actor.is_logged_in else _with_parts(page, parts())).encode())

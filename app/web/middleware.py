@@ -5,14 +5,17 @@ import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, MutableMapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any
 from weakref import WeakValueDictionary
 
 import anyio
+import anyio.to_thread
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -32,7 +35,7 @@ from app.core.errors import (
 from app.core.settings import Settings
 from app.platform import Platform
 from app.web.addresses import parts_of
-from app.web.dependencies import SESSION_COOKIE, client_of_request
+from app.web.dependencies import SESSION_COOKIE, client_of_request, service_line
 from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupted
 from app.web.transfers import LARGEST_PICTURE
 
@@ -77,10 +80,14 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 HEALTH_PATHS = ("/health", "/ready", "/metrics")
 # served without identifying the caller, which needs the database
-ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS, "/status", "/api/v1/status")
+ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS, "/api/v1/status")
+STATUS_PATH = (
+    "/status"  # served while the database is away; until then, its header shows the reader's account
+)
+STATUS_PATIENCE = 1.0  # seconds that this page waits for its reader's account
 
 # the paths that an admin without a second factor can reach
-ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", "/theme", *ANONYMOUS_PATHS)
+ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", "/theme", STATUS_PATH, *ANONYMOUS_PATHS)
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -170,7 +177,19 @@ class RequestMiddleware:
         cookie = request.cookies.get(SESSION_COOKIE)
         if not (bearer or cookie) or request.url.path.startswith(ANONYMOUS_PATHS):
             return Caller(Actor())
+        if request.url.path == STATUS_PATH:
+            return await self._identify_if_possible(request, cookie, bearer)
         return await run_in_threadpool(self.find_caller, cookie, bearer)
+
+    async def _identify_if_possible(self, request: Request, cookie: str | None, bearer: str | None) -> Caller:
+        """Identify the caller unless the database does not answer, now or when this process last looked."""
+        line = service_line(request)
+        if line is not None and line.look == "fault":
+            return Caller(Actor())
+        with anyio.move_on_after(STATUS_PATIENCE), suppress(SQLAlchemyError):
+            find = partial(self.find_caller, cookie, bearer)
+            return await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
+        return Caller(Actor())
 
 
 def _is_small(request: Request) -> bool:

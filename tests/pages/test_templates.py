@@ -58,6 +58,7 @@ def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) ->
         "path": "/?a=b",
         "address": "https://voc.example/",
         "draft": None,
+        "is_shared": False,
         "site": SITE,
         "theme": "",
         "service": None,

@@ -36,6 +36,7 @@ from app.models import (
 )
 from app.people.teams import own_or_new_team
 from app.web.dependencies import action_of
+from app.web.middleware import HEALTH_PATHS
 from tests.security.conftest import Walker
 from tests.security.undoing import UndonePlatform
 from tests.security.world import HERE, LONG_AGO, PEOPLE, ROLES, THERE, TOKENS, Ids, World, restore_files
@@ -239,6 +240,36 @@ def test_each_role_gets_the_outcome_in_the_table(row: Row, world: World, walker:
             found[case] = outcome(answered(row, ids, world, role, walker), ids, nothing.get(role))
 
     assert found == said
+
+
+# pages that look the same to everybody, for reviewers and for frames of other sites, and what only programs read
+WITHOUT_ACCOUNT = (
+    "/anonymous/{token}",
+    "/leaderboards/{challenge}/{image_set}/{competition}/embed",
+    *HEALTH_PATHS,
+)
+
+
+@pytest.mark.parametrize("role", ["member", "admin"])
+def test_every_page_shows_whose_account_is_logged_in(
+    app: FastAPI, world: World, walker: Walker, role: str
+) -> None:
+    ids = world.result("public", is_open=True)
+    pages = [row for row in ROWS if row.method == "GET" and not row.path.startswith("/api/v1/")]
+    headers = world.headers(role) | {"Accept": "text/html"}
+    seen, lacking = set(), []
+    for row in pages:
+        response = walker.request(**row.request(ids) | {"headers": headers})
+        is_page = response.headers.get("content-type", "").startswith("text/html")
+        if row.path in WITHOUT_ACCOUNT or not is_page or "<header" not in response.text:
+            continue
+        seen.add(row.path)
+        menu = re.search('<nav class="account".*?</nav>', response.text, re.DOTALL)
+        if menu is None or f">{role}</summary>" not in menu[0] or "Log in" in menu[0]:
+            lacking.append(row.path)
+
+    assert len(seen) > 80
+    assert lacking == []
 
 
 def outcome(response: Response, ids: Ids, nothing: Response | None) -> str:
