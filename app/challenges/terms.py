@@ -216,28 +216,33 @@ def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int
     """
     with platform.transaction() as session:
         challenge = require_organiser(actor, locked_challenge(session, code), code)
-        before = newest_terms(session, code, None)
-        if (before.text if before else "") == new.text:
-            return before.version if before else 0
-        version = before.version + 1 if before else 1
-        session.add(Terms(challenge_id=challenge.id, version=version, text=new.text, set_by=actor.user_id))
-        audit.record(
-            session,
-            actor.user_id,
-            "terms.set",
-            f"challenge {challenge.id}",
-            challenge_id=challenge.id,
-            before={"version": before.version if before else None},
-            after={"version": version},
-        )
-        events.record(
-            session,
-            EventKind.TERMS_CHANGED,
-            challenge_id=challenge.id,
-            version=version,
-            has_text=bool(new.text),
-        )
-        return version
+        return replace_terms(session, actor, challenge, new)
+
+
+def replace_terms(session: Session, actor: Actor, challenge: Challenge, new: NewTerms) -> int:
+    """Set the terms of a locked challenge as `set_terms` does, in the transaction of the caller."""
+    before = newest_terms(session, challenge.code, None)
+    if (before.text if before else "") == new.text:
+        return before.version if before else 0
+    version = before.version + 1 if before else 1
+    session.add(Terms(challenge_id=challenge.id, version=version, text=new.text, set_by=actor.user_id))
+    audit.record(
+        session,
+        actor.user_id,
+        "terms.set",
+        f"challenge {challenge.id}",
+        challenge_id=challenge.id,
+        before={"version": before.version if before else None},
+        after={"version": version},
+    )
+    events.record(
+        session,
+        EventKind.TERMS_CHANGED,
+        challenge_id=challenge.id,
+        version=version,
+        has_text=bool(new.text),
+    )
+    return version
 
 
 def require_organiser(actor: Actor, challenge: Challenge | None, code: str) -> Challenge:

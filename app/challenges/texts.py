@@ -182,33 +182,38 @@ def set_texts(platform: Platform, actor: Actor, code: str, new: NewTexts) -> int
     """
     with platform.transaction() as session:
         challenge = require_organiser(actor, locked_challenge(session, code), code)
-        page = session.get(ChallengePage, challenge.id)
-        before = {field: getattr(page, field) if page else "" for field in FIELDS}
-        changed = [field for field in FIELDS if before[field] != getattr(new, field)]
-        if not changed:
-            return page.version if page else 0
-        if new.version != (page.version if page else 0):
-            raise ConflictError(_too_late(sheet_of(session, challenge)))
-        if page is None:
-            page = ChallengePage(challenge_id=challenge.id, version=0)
-            session.add(page)
-        for field in changed:
-            setattr(page, field, getattr(new, field))
-        page.version += 1
-        page.changed_at, page.changed_by = func.clock_timestamp(), actor.user_id
-        audit.record(
-            session,
-            actor.user_id,
-            "page.change",
-            f"challenge {challenge.id}",
-            challenge_id=challenge.id,
-            before={"version": page.version - 1},
-            after={"version": page.version},
-            details={"changed": changed},
-        )
-        version = page.version
+        version = replace_texts(session, actor, challenge, new)
     platform.cache.expire_versions()
     return version
+
+
+def replace_texts(session: Session, actor: Actor, challenge: Challenge, new: NewTexts) -> int:
+    """Set the texts of a locked challenge as `set_texts` does, in the transaction of the caller."""
+    page = session.get(ChallengePage, challenge.id)
+    before = {field: getattr(page, field) if page else "" for field in FIELDS}
+    changed = [field for field in FIELDS if before[field] != getattr(new, field)]
+    if not changed:
+        return page.version if page else 0
+    if new.version != (page.version if page else 0):
+        raise ConflictError(_too_late(sheet_of(session, challenge)))
+    if page is None:
+        page = ChallengePage(challenge_id=challenge.id, version=0)
+        session.add(page)
+    for field in changed:
+        setattr(page, field, getattr(new, field))
+    page.version += 1
+    page.changed_at, page.changed_by = func.clock_timestamp(), actor.user_id
+    audit.record(
+        session,
+        actor.user_id,
+        "page.change",
+        f"challenge {challenge.id}",
+        challenge_id=challenge.id,
+        before={"version": page.version - 1},
+        after={"version": page.version},
+        details={"changed": changed},
+    )
+    return page.version
 
 
 def _too_late(sheet: TextSheet) -> str:

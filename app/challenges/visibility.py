@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final, Literal, Unpack
@@ -157,6 +157,8 @@ def open_challenge(
     tests = select(Upload.id).join(Phase).where(Phase.challenge_id == challenge.id)
     if session.scalar(tests.limit(1)) is not None:
         raise ConflictError(f"{challenge.code} still has test runs, which have to be deleted first")
+    if visibility is ChallengeVisibility.INVITED and not _count_invitations(session, challenge.id):
+        raise ConflictError(f"nobody is invited to {challenge.code}, so nobody could see it")
     challenge.visibility, challenge.opened_at = visibility, at
     _record(session, actor, challenge, "challenge.open", after={"visibility": visibility})
 
@@ -241,31 +243,60 @@ def invite(platform: Platform, actor: Actor, code: str, new: NewInvitations) -> 
     """
     with platform.transaction() as session:
         challenge = require_organiser(actor, locked_challenge(session, code), code)
-        known = {each.who for each in _invitations(session, challenge.id) if each.kind != "code"}
-        added = [each for each in dict.fromkeys(new.people) if each not in known]
-        _check_number(session, challenge.id, len(added))
-        for each in added:
-            is_domain = each.startswith("@")
-            session.add(
-                ChallengeInvitation(
-                    challenge_id=challenge.id,
-                    address=None if is_domain else each,
-                    domain=each[1:] if is_domain else None,
-                    created_by=actor.user_id,
-                )
+        change_invitations(session, actor, challenge, new.people)
+
+
+def change_invitations(
+    session: Session, actor: Actor, challenge: Challenge, people: Sequence[str], before: Sequence[str] = ()
+) -> None:
+    """Invite these addresses and domains to a locked challenge, and revoke those of `before` that are not among them.
+
+    Raises ConflictError before anything is changed if these would be too many invitations.
+    """
+    known = _named(session, challenge.id)
+    revoked = [known[each] for each in before if each in known and each not in people]
+    added = [each for each in dict.fromkeys(people) if each not in known]
+    _check_number(session, challenge.id, len(added) - len(revoked))
+    for row in revoked:
+        _revoke(session, actor, challenge, row)
+    for each in added:
+        is_domain = each.startswith("@")
+        session.add(
+            ChallengeInvitation(
+                challenge_id=challenge.id,
+                address=None if is_domain else each,
+                domain=each[1:] if is_domain else None,
+                created_by=actor.user_id,
             )
-        domains = [each for each in added if each.startswith("@")]
-        if added:  # addresses of people are not kept in the audit log, which is never changed
-            details = {"addresses": len(added) - len(domains), "domains": domains}
-            _record(session, actor, challenge, "invitation.add", details=details)
+        )
+    domains = [each for each in added if each.startswith("@")]
+    if added:  # addresses of people are not kept in the audit log, which is never changed
+        details = {"addresses": len(added) - len(domains), "domains": domains}
+        _record(session, actor, challenge, "invitation.add", details=details)
+
+
+def _named(session: Session, challenge_id: int) -> dict[str, ChallengeInvitation]:
+    """The invitations of addresses and domains, by these."""
+    named = select(ChallengeInvitation).where(_is_live(challenge_id), ChallengeInvitation.code_hash.is_(None))
+    return {row.address or f"@{row.domain}": row for row in session.scalars(named)}
+
+
+def not_invited(session: Session, challenge_id: int, people: Sequence[str]) -> tuple[str, ...]:
+    """Return which of these addresses and domains have no invitation."""
+    known = _named(session, challenge_id)
+    return tuple(each for each in people if each not in known)
 
 
 def _check_number(session: Session, challenge_id: int, added: int) -> None:
-    count = select(func.count()).select_from(ChallengeInvitation).where(_is_live(challenge_id))
-    if session.scalars(count).one() + added > MOST_INVITATIONS:
+    if _count_invitations(session, challenge_id) + added > MOST_INVITATIONS:
         raise ConflictError(
             f"A challenge can have at most {MOST_INVITATIONS:,} invitations; invite a domain, or use a code"
         )
+
+
+def _count_invitations(session: Session, challenge_id: int) -> int:
+    count = select(func.count()).select_from(ChallengeInvitation).where(_is_live(challenge_id))
+    return session.scalars(count).one()
 
 
 def create_code(platform: Platform, actor: Actor, code: str, new: NewCode) -> CreatedCode:
@@ -302,16 +333,6 @@ def revoke(platform: Platform, actor: Actor, code: str, invitation_id: int) -> N
         if row is None:
             raise NotFoundError(f"{code} has no invitation {invitation_id}")
         _revoke(session, actor, challenge, row)
-
-
-def uninvite(platform: Platform, actor: Actor, code: str, people: Collection[str]) -> None:
-    """Revoke the invitations of these addresses and domains. Raises NotFoundError, ForbiddenError."""
-    with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
-        without_codes = _is_live(challenge.id), ChallengeInvitation.code_hash.is_(None)
-        for row in session.scalars(select(ChallengeInvitation).where(*without_codes)).all():
-            if (row.address or f"@{row.domain}") in people:
-                _revoke(session, actor, challenge, row)
 
 
 def _revoke(session: Session, actor: Actor, challenge: Challenge, row: ChallengeInvitation) -> None:

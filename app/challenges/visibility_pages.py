@@ -15,7 +15,7 @@ from app.core.rate_limits import Limited
 from app.models import ChallengeVisibility
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import SentForm, all_errors, field_errors, values_of
 
 router = APIRouter()
 organising: Final = [requires(Action.ORGANISE)]
@@ -81,12 +81,7 @@ def invite(
     try:
         visibility.invite(platform, actor, challenge, NewInvitations.model_validate({"people": lines}))
     except ValidationError as error:
-        found = (
-            [each["msg"].removeprefix("Value error, ") for each in error.errors()]
-            if lines
-            else ["is missing"]
-        )
-        problems = {"people": "; ".join(found)}
+        problems = {"people": all_errors(error) if lines else "is missing"}
         return _page(request, platform, actor, challenge, form={"people": text}, problems=problems, code=422)
     except ConflictError as error:
         problems = {"people": str(error)}

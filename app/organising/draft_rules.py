@@ -218,7 +218,9 @@ class RulesChoice(BaseModel):
 
     @property
     def people(self) -> tuple[str, ...]:
-        """The addresses and domains to invite."""
+        """The addresses and domains to invite; none if the challenge is not for invited people."""
+        if self.visibility is not ChallengeVisibility.INVITED:
+            return ()
         return tuple(dict.fromkeys(folded(each) for each in re.split(r"[\s,;]+", self.invited) if each))
 
 
@@ -650,6 +652,8 @@ class Facts:
     trials: Mapping[int, bool] = field(default_factory=dict)
     tests_on: str | None = None  # an image set for a test run; None: there is none yet, or it is too late
     is_tested: bool = False  # a result of one was scored with the present annotation
+    invited: int = 0  # addresses and domains that the answers name, until the challenge is open
+    not_invited: Sequence[str] = ()  # those of them without an invitation
 
 
 def checklist_of(facts: Facts) -> tuple[Item, ...]:
@@ -671,6 +675,7 @@ def checklist_of(facts: Facts) -> tuple[Item, ...]:
         ),
         *_trials(facts),
         *_test_run(facts),
+        *_invitations(facts),
         Item("The page has a text", facts.has_text, f"{here}/page", "Page and files"),
         Item(
             "A second organiser", facts.organisers > 1, f"{organise}/organisers", "Invite",
@@ -681,6 +686,17 @@ def checklist_of(facts: Facts) -> tuple[Item, ...]:
             facts.mail_lacks, is_required=False,
         ),
     )  # fmt: skip
+
+
+def _invitations(facts: Facts) -> Iterator[Item]:
+    """Yield an item that leads to the invitations, if the challenge is for invited people."""
+    if facts.invited:
+        missing = facts.not_invited
+        yield Item(
+            "The people whom the rules name are invited", not missing, f"/organise/new/{facts.code}/{Step.RULES}", TITLES[Step.RULES],
+            f"{len(missing):,} of {facts.invited:,} are not, such as {missing[0]}. Save the rules again to invite them, or without them."
+            if missing else "",
+        )  # fmt: skip
 
 
 def _trials(facts: Facts) -> Iterator[Item]:

@@ -74,6 +74,7 @@ from app.organising.draft_rules import (
 )
 from app.organising.testing import DeletedTests
 from app.platform import Platform
+from app.web.forms import all_errors
 
 MODELS: Final[Mapping[Step, type[BaseModel]]] = {
     Step.WHAT: What, Step.CHECK: Check, Step.SCORING: ScoringChoice, Step.RULES: RulesChoice
@@ -275,12 +276,15 @@ def view_of(platform: Platform, session: Session, challenge: Challenge) -> Draft
     sheet = texts.sheet_of(session, challenge)
     # then its pages have replaced its steps, and its newest data set may be one that replaced annotation
     is_open = challenge.visibility is not ChallengeVisibility.DRAFT
+    people = answers.rules.people if answers.rules and not is_open else ()
     facts = Facts(
         code=challenge.code,
         saved={step for step in MODELS if is_open or step.value in row.settings},
         is_read=is_open or bool(intake and intake.report and intake.report.is_valid),
         contradictions=() if is_open else tuple(_contradictions(answers, intake, challenges.now(session))),
         is_made=is_made or is_open,
+        invited=len(people),
+        not_invited=visibility.not_invited(session, challenge.id, people) if people else (),
         is_making=bool(intake and intake.state is IntakeState.APPLYING),
         has_text=bool(sheet.overview),
         trials=_trials(session, challenge.id) if is_made or is_open else {},
@@ -661,7 +665,6 @@ def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) 
 
     Whom earlier rules invited and these do not is no longer invited. Raises as `create` does.
     """
-    invitations = _invitations(rules)
     with platform.transaction() as session:
         challenge, row = _locked(session, actor, code)
         answers = answers_of(row.settings)
@@ -671,37 +674,36 @@ def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) 
         problems = dict(
             draft_rules.problems_of_rules(rules, answers.scoring, chosen, challenges.now(session))
         )
-        if isinstance(invitations, str):
-            problems["invited"] = invitations
+        if rules.people and (problem := _problem_of_people(rules.people)):
+            problems["invited"] = problem
         if problems:
             raise StepError(problems)
-        before = _invitations(answers.rules) if answers.rules else None
+        before = answers.rules.people if answers.rules else ()
+        try:
+            visibility.change_invitations(session, actor, challenge, rules.people, before)
+        except ConflictError as error:
+            raise StepError({"invited": str(error)}) from error
         _save(row, Step.RULES, rules)
         challenge.approves_teams, challenge.most_members = rules.approves_teams, rules.most_members
-        title = challenge.title
-    terms.set_terms(platform, actor, code, NewTerms(text=draft_rules.terms_of(rules, title)))
-    named = invitations.people if isinstance(invitations, NewInvitations) else ()
-    if isinstance(before, NewInvitations):
-        visibility.uninvite(platform, actor, code, set(before.people) - set(named))
-    if isinstance(invitations, NewInvitations):
-        visibility.invite(platform, actor, code, invitations)
+        new_terms = NewTerms(text=draft_rules.terms_of(rules, challenge.title))
+        terms.replace_terms(session, actor, challenge, new_terms)
 
 
-def _invitations(rules: RulesChoice) -> NewInvitations | str | None:
-    """The people to invite, or what is wrong with them; None if there are none."""
-    if rules.visibility is not ChallengeVisibility.INVITED or not rules.people:
-        return None
+def _problem_of_people(people: Sequence[str]) -> str:
+    """Say what is wrong with the people to invite; empty if nothing is."""
     try:
-        return NewInvitations(people=rules.people)
+        NewInvitations(people=tuple(people))
     except ValidationError as error:
-        return "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
+        return all_errors(error)
+    return ""
 
 
 def save_page(platform: Platform, actor: Actor, code: str, new: NewTexts) -> None:
     """Save the texts of the challenge's page. Raises NotFoundError, ForbiddenError, ConflictError."""
     with platform.transaction() as session:
-        _locked(session, actor, code)
-    texts.set_texts(platform, actor, code, new)
+        challenge, _ = _locked(session, actor, code)
+        texts.replace_texts(session, actor, challenge, new)
+    platform.cache.expire_versions()
 
 
 def proposed_page(view: DraftView) -> str:

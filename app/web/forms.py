@@ -19,6 +19,7 @@ FIELD_ERRORS = {
     "missing": "is missing",
     "string_pattern_mismatch": "is not an e-mail address, such as name@example.org",
     "too_short": "choose at least one",
+    "too_long": "must be at most {max_length}, not {actual_length}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "int_parsing": "must be a whole number",
@@ -101,6 +102,11 @@ def values_of(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:
 def field_errors(error: ValidationError) -> Mapping[str, str]:
     """Return an error message for each invalid field of a form, by its innermost name."""
     return {_field(problem["loc"]): _message(problem) for problem in error.errors()}
+
+
+def all_errors(error: ValidationError) -> str:
+    """Return the error messages for a field whose lines are values of their own."""
+    return "; ".join(map(_message, error.errors()))
 
 
 def _field(location: tuple[int | str, ...]) -> str:

@@ -109,6 +109,8 @@ def test_a_draft_is_opened_once_when_nothing_speaks_against_it(platform: Platfor
             open_challenge(
                 session, Actor(), challenge, challenge.created_at, reasons=[TermsNotAccepted("none")]
             )
+        with pytest.raises(ConflictError, match="nobody is invited"):
+            open_challenge(session, Actor(), challenge, challenge.created_at, ChallengeVisibility.INVITED)
         assert challenge.visibility is ChallengeVisibility.DRAFT
         open_challenge(session, Actor(), challenge, challenge.created_at, ChallengeVisibility.LINK)
         with pytest.raises(ConflictError):

@@ -253,6 +253,10 @@ def test_a_challenge_opens_once_everything_required_is_done() -> None:
 
     assert draft_rules.can_open(draft_rules.checklist_of(done))
     assert not draft_rules.can_open(draft_rules.checklist_of(contradicted))
+    assert draft_rules.can_open(draft_rules.checklist_of(replace(done, invited=2)))
+    lacking = draft_rules.checklist_of(replace(done, invited=2, not_invited=["ash@example.org"]))
+    assert not draft_rules.can_open(lacking)
+    assert "1 of 2 are not, such as ash@example.org." in "".join(each.text for each in lacking)
     left = [each for each in draft_rules.checklist_of(begun) if not each.is_done]
     assert [each.address for each in left] == [
         "/organise/new/birds/scoring",
