@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.openid_provider import challenge_of
+from tests.patience import HANGS
 
 CLIENT, SECRET = "Iv1.heldout", "a secret of GitHub"
 
@@ -69,7 +70,7 @@ class _Requests(BaseHTTPRequestHandler):
         form = _flat(self.rfile.read(int(self.headers["Content-Length"])).decode())
         match self.server.github.failure:
             case "hangs":
-                time.sleep(30)
+                time.sleep(HANGS)
             case "500":
                 self.answer({"message": "Server Error"}, 500)
             case "garbage":

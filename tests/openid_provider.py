@@ -17,6 +17,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
 
+from tests.patience import HANGS
+
 CLIENT, SECRET = "heldout", "client secret of sufficient length"
 
 
@@ -140,7 +142,7 @@ class _Requests(BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
         with suppress(OSError):  # the client has had enough
-            for _ in range(50):
+            for _ in range(10 * HANGS):
                 self.wfile.write(b" ")
                 time.sleep(0.1)
 

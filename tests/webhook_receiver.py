@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.patience import HANGS
+
 HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"  # an address that tests allow, and one that they do not
 
 
@@ -51,7 +53,7 @@ class _Requests(BaseHTTPRequestHandler):
         receiver.sent.append(Sent(self.path, headers, body))
         match self.path:
             case "/hang":
-                receiver.leaves.wait(10)
+                receiver.leaves.wait(HANGS)
             case "/redirect":
                 self.answer(302, Location=f"http://{ELSEWHERE}:{receiver.port}/stolen")
             case "/flood":

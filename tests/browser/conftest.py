@@ -14,7 +14,7 @@ from tests.system.servers import OwnServers
 
 Visit = Callable[..., Page]
 
-PATIENCE = 15_000  # milliseconds
+PATIENCE = 60_000  # milliseconds; a page usually takes less than one thousand
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

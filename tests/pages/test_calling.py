@@ -12,6 +12,7 @@ import pytest
 from app.notifications import calling
 from app.notifications.calling import FORBIDDEN, UNANSWERED, Allowed, Outcome, checked_url, is_callable
 from tests.certificates import certificate_for_localhost
+from tests.patience import HANGS
 from tests.webhook_receiver import ELSEWHERE, HERE, Receiver, receiving
 
 LAB = Allowed(http=True, networks=(ip_network(f"{HERE}/32"),))
@@ -115,7 +116,7 @@ def test_a_call_reaches_the_resolved_address_under_the_name(receiver: Receiver) 
     outcome = call(receiver, "/ok", names)
 
     assert (outcome.status, outcome.problem) == (200, "")
-    assert outcome.seconds < 1
+    assert 0 < outcome.seconds < HANGS
     [sent] = receiver.sent
     assert sent.headers["host"] == f"hook.example:{receiver.port}"
     assert (sent.headers["webhook-id"], sent.body) == ("1", b"{}")
@@ -162,12 +163,12 @@ def test_a_slow_receiver_is_left_in_time(
 
     expected = (None, UNANSWERED) if path == "/hang" else (200, "")  # the status is all that counts
     assert (outcome.status, outcome.problem) == expected
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < HANGS / 2
 
 
 def test_a_slow_resolver_is_left_in_time(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     def hangs(_host: str, _port: int) -> list[str]:
-        receiver.leaves.wait(3)
+        receiver.leaves.wait(HANGS)
         return [HERE]
 
     monkeypatch.setattr(calling, "TOTAL_SECONDS", 0.3)
@@ -176,7 +177,7 @@ def test_a_slow_resolver_is_left_in_time(receiver: Receiver, monkeypatch: pytest
     outcome = calling.post(f"http://hook.example:{receiver.port}/ok", b"", {}, LAB, resolver=hangs)
 
     assert outcome.problem == UNANSWERED
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < HANGS / 2
     assert receiver.sent == []
 
 

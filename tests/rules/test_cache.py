@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from app.core.caching import Cache, Rendered
+from tests.patience import HANGS
 
 CROWD = 16
 
@@ -47,12 +48,12 @@ def test_a_reader_that_has_waited_long_enough_computes_the_version_itself() -> N
 
     def hang() -> int:
         begun.set()
-        hangs.wait(10)
+        hangs.wait(HANGS)
         return 1
 
     with ThreadPoolExecutor(2) as readers:
         stuck = readers.submit(cache.version, "storage", hang)
-        begun.wait(5)
+        begun.wait(HANGS)
         found = cache.version("storage", lambda: 2, patience=0.05)
         again = cache.version("storage", lambda: 3)
         hangs.set()

@@ -137,11 +137,11 @@ def test_raw_html_is_shown_as_text() -> None:
     ],
 )
 def test_huge_nesting_and_long_lines_are_rendered_soon(part: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     html = markdown((part * LONGEST)[:LONGEST], "oak")
 
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert harmful(html, "oak") == []
 
 

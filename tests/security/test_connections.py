@@ -18,8 +18,9 @@ from app.core.errors import TooLargeError
 from app.operations.serving.__main__ import THREADS, Server
 from app.web import middleware
 from app.web.middleware import bounded
+from tests.patience import HANGS
 
-BODY_SECONDS = 0.2
+BODY_SECONDS = 1.0
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def sent(*pieces: tuple[float, bytes], more: bool = False) -> Receive:
 
     async def receive() -> Message:
         if not waiting:
-            await asyncio.sleep(10 * BODY_SECONDS)
+            await asyncio.sleep(2 * BODY_SECONDS)
             return {"type": "http.disconnect"}
         seconds, body = waiting.pop(0)
         await asyncio.sleep(seconds)
@@ -74,9 +75,9 @@ def test_a_stalled_body_is_refused() -> None:
 
 @pytest.mark.usefixtures("short_timeout")
 def test_a_slow_but_steady_body_is_accepted() -> None:
-    pieces = [(BODY_SECONDS / 4, b"x")] * 8
+    pieces = [(BODY_SECONDS / 10, b"x")] * 12
 
-    assert asyncio.run(all_of(bounded(sent(*pieces), 100))) == b"x" * 8
+    assert asyncio.run(all_of(bounded(sent(*pieces), 100))) == b"x" * 12
 
 
 @pytest.mark.usefixtures("short_timeout")
@@ -95,12 +96,15 @@ def test_a_body_beyond_its_limit_is_refused_regardless_of_its_declared_length() 
 
 
 def test_as_many_requests_are_handled_at_once_as_there_are_threads() -> None:
-    here, most = set(), 0
+    here, most, all_threads = set(), 0, threading.Event()
 
     def work(name: object) -> None:
         nonlocal most
         here.add(name)
         most = max(most, len(here))
+        if most == THREADS:
+            all_threads.set()
+        all_threads.wait(HANGS)
         time.sleep(0.02)  # so that other threads could start meanwhile
         here.discard(name)
 
@@ -110,7 +114,7 @@ def test_as_many_requests_are_handled_at_once_as_there_are_threads() -> None:
         await send({"type": "http.response.body"})
 
     with served(Server(uvicorn.Config(threaded, lifespan="off", log_level="error"))) as port:
-        asking = [HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(3 * THREADS)]
+        asking = [HTTPConnection("127.0.0.1", port, timeout=2 * HANGS) for _ in range(3 * THREADS)]
         for each in asking:
             each.request("GET", "/")
         statuses = [each.getresponse().status for each in asking]

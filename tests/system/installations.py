@@ -27,13 +27,14 @@ from app.platform import Platform, platform_of
 from app.storage import FolderStorage, Storage, content_key
 from app.web.error_responses import TUS_VERSION
 from app.web.tus import format_metadata
+from tests.patience import LIMIT
 from tests.people import confirm_address
 from tests.second_factors import token_of_admin
 from tests.system.process_trees import pool_of
 from tests.system.servers import OwnServers, eventually, plain
 from tests.unlimited import UNLIMITED
 
-LONGEST = 60  # seconds within which everything has to finish
+LONGEST = LIMIT  # seconds within which everything has to finish
 # databases of the broker, 16 in all: with one of its own an installation does not get another's notifications
 FREE_BROKER_DATABASES = list(range(1, 16))
 PEOPLE = count(1)

@@ -22,6 +22,7 @@ from app.core.settings import Settings
 from app.operations.data_folder import load_secrets
 from app.operations.embedded import NOBODY, OWNER, SUPERUSER, Servers, embedded_servers
 from app.operations.migrating import migrate
+from tests.patience import LIMIT
 
 DATABASES = count(1)
 WITH_TABLES = "with_tables"  # is copied, which takes a fifth of the time of all migrations
@@ -197,7 +198,7 @@ def kill(pid: int | None) -> None:
     assert pid
     end = os.pidfd_open(pid)
     os.kill(pid, signal.SIGKILL)
-    assert gone(end, 10)
+    assert gone(end, LIMIT)
 
 
 def gone(pidfd: int, seconds: float) -> bool:
@@ -215,7 +216,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def eventually(question: Callable[[], bool], seconds: float = 20) -> bool:
+def eventually(question: Callable[[], bool], seconds: float = LIMIT) -> bool:
     """Poll until the check succeeds, for what cannot be awaited otherwise."""
     give_up = time.monotonic() + seconds
     while not (response := question()) and time.monotonic() < give_up:
