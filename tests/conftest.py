@@ -1,8 +1,10 @@
 """Fixtures of all tests that need servers: one pair for the whole session."""
 
 import os
+import re
 import signal
 import sys
+import tempfile
 
 import pytest
 
@@ -15,6 +17,8 @@ for number in STOP_SIGNALS:
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, ignore_signal)
 
+SHORT, LONG = 40, 90  # characters of one value, and of the id of all parameters of a test
+
 __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
 
 
@@ -23,11 +27,43 @@ def pytest_collection() -> None:
     os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Call contents and sentences by the name of their argument, and all other values as pytest does.
+
+    Contents that are compressed in a test's module have the time of day in them: each process of pytest-xdist
+    would give the same test another name.
+    """
+    said = val.pattern if isinstance(val, re.Pattern) else val
+    if isinstance(said, bytes | bytearray) or (isinstance(said, str) and not is_short_word(said, SHORT)):
+        return argname
+    return None
+
+
+def is_short_word(text: str, longest: int) -> bool:
+    """Whether a text can be copied into a command line: short, and without characters that pytest writes as escapes."""
+    return len(text) <= longest and text.isascii() and text.isprintable() and "\\" not in text
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests that share a running site to one process of pytest-xdist, and each other module to one."""
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+        if item.config.pluginmanager.hasplugin("xdist"):
+            item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    odd = [item.nodeid for item in items if not has_plain_id(item)]
+    if odd:
+        raise pytest.UsageError("expected short words as the ids of parameters, found\n" + "\n".join(odd))
+
+
+def has_plain_id(item: pytest.Item) -> bool:
+    """Whether the id of a test's parameters is the same in each process, and fits on a line."""
+    said = item.callspec.id if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ""
+    places = (
+        str(item.config.rootpath),
+        tempfile.gettempdir(),
+        " at 0x",
+    )  # the last one of an object without repr
+    return is_short_word(said, LONG) and not any(place in said for place in places)
 
 
 def group_of(item: pytest.Item) -> str:

@@ -177,7 +177,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sentence", "call"), REFUSED, ids=[sentence for sentence, _ in REFUSED])
+@pytest.mark.parametrize(("sentence", "call"), REFUSED)
 def test_arguments_that_do_not_fit_are_refused(sentence: str, call: Callable[[], object]) -> None:
     with pytest.raises(DataError, match=sentence):
         call()
