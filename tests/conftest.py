@@ -94,6 +94,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         )
 
 
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Say how to repeat the order of a run that failed."""
+    seed = config.getoption("randomly_seed", None)
+    if exitstatus != pytest.ExitCode.OK and seed is not None:
+        target = "test-slow" if config.option.markexpr == "slow" else "test"
+        terminalreporter.write_line(f"the same order and examples again: make {target} SEED={seed}")
+
+
 def pytest_sessionfinish() -> None:
     """Save what was measured while there is time: pytest-xdist kills a process that takes more than ten seconds to end."""
     if "coverage" in sys.modules and (measured := sys.modules["coverage"].Coverage.current()):

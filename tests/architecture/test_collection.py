@@ -59,6 +59,23 @@ def test_ids_of_parameters_that_differ_between_checkouts_or_cannot_be_typed_are_
     assert "expected short words as the ids of parameters" in said
 
 
+@pytest.mark.slow
+def test_a_run_that_fails_says_how_to_repeat_its_order(tmp_path: Path) -> None:
+    (tmp_path / "test_wrong.py").write_text("def test_wrong(): assert False")
+    chosen = (
+        "-p",
+        "tests.conftest",
+        "--rootdir",
+        tmp_path,
+        "--randomly-seed",
+        "78",
+        tmp_path / "test_wrong.py",
+    )
+
+    assert "again: make test SEED=78" in pytest_says(*chosen)
+    assert "again: make test-slow SEED=78" in pytest_says(*chosen, "-m", "slow")
+
+
 @pytest.mark.parametrize(
     "content", [b"\x1f\x8b", "a sentence that is too long for the name of a test", "two\nlines", "word"]
 )
