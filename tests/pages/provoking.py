@@ -314,34 +314,36 @@ def question_too_many(scene: Scene) -> Any:
         scene.run_sql("DELETE FROM question")
 
 
-QUESTION = {"title": "Why was I refused?", "text": "Why?"}
-
-
 def _organised(scene: Scene, method: str, path: str, **body: Any) -> Any:
     """The response to an admin's program."""
     headers = {"Authorization": f"Bearer {token_of_admin(scene.platform, 'admin@localhost', 'Admin')}"}
     return scene.stranger.request(method, f"/api/v1/organise/{path}", json=body, headers=headers)
 
 
+def _first_question(scene: Scene, title: str = "Why was I refused?") -> Any:
+    """Ask the organisers, as somebody who has asked nothing in the last day."""
+    scene.run_sql("UPDATE thread_message SET created_at = created_at - interval '2 days'")
+    return scene.program.post("/api/v1/challenges/free/threads", json={"title": title, "text": "Why?"})
+
+
 def question_to_nobody(scene: Scene) -> Any:
     """Ask where the organisers take no questions."""
     _organised(scene, "PUT", "challenges/free/asking", place="nowhere")
     try:
-        return scene.program.post("/api/v1/challenges/free/threads", json=QUESTION)
+        return _first_question(scene)
     finally:
         scene.run_sql("DELETE FROM asking_rule")
 
 
 def message_too_many(scene: Scene) -> Any:
-    asked = scene.program.post("/api/v1/challenges/free/threads", json=QUESTION)
+    asked = _first_question(scene)
     messages = f"/api/v1/threads/{asked.json()['thread']['id']}/messages"
     return [scene.program.post(messages, json={"text": f"More {number}"}) for number in range(10)][-1]
 
 
 def published_name(scene: Scene) -> Any:
     """Publish a question with the name of its team."""
-    scene.run_sql("UPDATE thread_message SET created_at = created_at - interval '2 days'")
-    asked = scene.program.post("/api/v1/challenges/free/threads", json=QUESTION | {"title": "Another"})
+    asked = _first_question(scene, "Another")
     answer = {"title": "Why?", "question": "Program asks why", "answer": "So"}
     return _organised(scene, "PUT", f"threads/{asked.json()['thread']['id']}/answer", **answer)
 
