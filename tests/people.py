@@ -43,5 +43,5 @@ def mailed_link(platform: Platform, address: str, subject: str = "Confirm your e
     def found() -> list[EmailMessage]:
         return [letter for letter in letters(platform, address) if letter["Subject"] == subject]
 
-    assert eventually(lambda: bool(found()), 30)
+    assert eventually(lambda: bool(found()))
     return link_in(found()[-1])

@@ -196,7 +196,7 @@ def test_whoever_confirms_while_the_phase_is_closed_finds_it_closed(place: Place
             row.closes_at, row.grace = datetime.now(UTC), timedelta(0)
             session.flush()
             answer = late.submit(place.confirm, upload, "Acorn")
-            assert eventually(lambda: bool(session.scalar(waits)), 10)
+            assert eventually(lambda: bool(session.scalar(waits)))
         refused = answer.result(20)
 
     assert (refused.status_code, refused.json()["code"]) == (403, "closed")

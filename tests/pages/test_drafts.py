@@ -659,7 +659,7 @@ def test_a_draft_takes_no_address_that_another_takes_at_the_same_moment(place: P
             session.add(Challenge(code=soon, title="Soon", dataset=soon))
             session.flush()
             answer = late.submit(place.organiser.post, f"{NEW}/{code}/what", data={**WHAT, "code": soon})
-            assert eventually(lambda: bool(session.scalar(waits)), 10)
+            assert eventually(lambda: bool(session.scalar(waits)))
         refused = answer.result(20)
 
     assert refused.status_code == 422

@@ -156,7 +156,7 @@ def test_of_two_runs_that_end_at_the_same_time_the_second_records_the_outcome(pe
     with ThreadPoolExecutor() as together, people.platform.transaction() as session:
         end_in(session, people, first, RunState.SCORED)
         other = together.submit(end, people, second, RunState.SCORED)
-        assert eventually(lambda: other.done() or people.rows.somebody_waits_for_a_lock(), 10)
+        assert eventually(lambda: other.done() or people.rows.somebody_waits_for_a_lock())
         session.commit()
         other.result(10)
 

@@ -220,7 +220,7 @@ def test_whoever_submits_while_the_draft_opens_finds_the_upload_deleted(draft: D
             challenge = terms.locked_challenge(session, draft.code)
             assert challenge is not None
             answer = late.submit(draft.submit, upload, "Rowan")
-            assert eventually(lambda: bool(session.scalar(waits)), 10)
+            assert eventually(lambda: bool(session.scalar(waits)))
             testing.delete_all(session, Actor(), challenge)
         refused = answer.result(20)
 

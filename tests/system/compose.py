@@ -16,6 +16,7 @@ from sqlalchemy import make_url
 
 from app.operations.data_folder import load_secrets
 from app.operations.supervisor import Child, Supervisor
+from tests.patience import START
 from tests.shared import ROOT
 from tests.system.containers import Container, Mount, completed
 from tests.system.networks import Network, outside
@@ -71,7 +72,7 @@ class Project:
         container = self.container(service, name, None, (), **changed)
         log = self.folder / f"{name}.log"
         child = Child(name, container.start_command(), dict(os.environ), log, signal.SIGKILL)
-        self.processes.start(child, ready)
+        self.processes.start(child, ready, START)
 
     def kill(self, name: str) -> None:
         """Kill all processes of a container at once."""

@@ -27,7 +27,7 @@ from app.platform import Platform, platform_of
 from app.storage import FolderStorage, Storage, content_key
 from app.web.error_responses import TUS_VERSION
 from app.web.tus import format_metadata
-from tests.patience import LIMIT
+from tests.patience import LIMIT, START
 from tests.people import confirm_address
 from tests.second_factors import token_of_admin
 from tests.system.process_trees import pool_of
@@ -152,14 +152,16 @@ class Installation:
         listener = self.stack.enter_context(listen(self.settings.model_copy(update={"port": 0})))
         settings = self.settings.model_copy(update={"port": listener.getsockname()[1], **changed})
         with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
-            self.processes.start(self.named(name, web_child(settings, listener)), lambda: is_healthy(http))
+            self.processes.start(
+                self.named(name, web_child(settings, listener)), lambda: is_healthy(http), START
+            )
         return settings.local_address
 
     def start_worker(self, name: str = "worker", **changed: object) -> None:
         """Start a worker and wait until its pool is running."""
         settings = self.settings.model_copy(update=changed)
         child = self.named(name, worker_child(settings))
-        self.processes.start(child, lambda: len(self.pool(name)) == settings.workers)
+        self.processes.start(child, lambda: len(self.pool(name)) == settings.workers, START)
 
     def named(self, name: str, child: Child) -> Child:
         return replace(

@@ -17,6 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from app.operations.supervisor import Child, Supervisor, supervised
 from app.storage import Storage
 from app.storage.s3 import Account, Bucket, S3Storage, client_of
+from tests.patience import START
 
 PARTS = ("master", "volume", "filer", "s3")
 STORES = count(1)
@@ -55,7 +56,7 @@ class ObjectStore:
         try:
             yield
         finally:
-            self.processes.start(child, lambda: responses(self.account("admin")))
+            self.processes.start(child, lambda: responses(self.account("admin")), START)
 
 
 def account(endpoint: str, name: str) -> Account:
@@ -86,7 +87,7 @@ def object_store() -> Iterator[ObjectStore]:
         )
         # killed because it stops slowly and nothing of it is needed afterwards
         child = Child("weed", command, dict(os.environ), data / "weed.log", signal.SIGKILL)
-        processes.start(child, lambda: responses(store.account("admin")))
+        processes.start(child, lambda: responses(store.account("admin")), START)
         for bucket in ("public", "truth"):
             client_of(store.account("admin")).create_bucket(Bucket=bucket)
         try:

@@ -22,7 +22,7 @@ from app.core.settings import Settings
 from app.operations.data_folder import load_secrets
 from app.operations.embedded import NOBODY, OWNER, SUPERUSER, Servers, embedded_servers
 from app.operations.migrating import migrate
-from tests.patience import LIMIT
+from tests.patience import LIMIT, START
 
 DATABASES = count(1)
 WITH_TABLES = "with_tables"  # is copied, which takes a fifth of the time of all migrations
@@ -113,7 +113,7 @@ class OwnServers:
         try:
             yield
         finally:
-            self.urls.processes.start(child, lambda: database_answers(self.urls.database_url))
+            self.urls.processes.start(child, lambda: database_answers(self.urls.database_url), START)
 
     @contextmanager
     def broker_down(self, *, loses: bool = False) -> Iterator[None]:
@@ -125,7 +125,7 @@ class OwnServers:
         try:
             yield
         finally:
-            self.urls.processes.start(child, lambda: broker_answers(self.urls.broker_url))
+            self.urls.processes.start(child, lambda: broker_answers(self.urls.broker_url), START)
 
     @contextmanager
     def broker_paused(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ import pytest
 from kombu import Connection, Consumer, Queue
 from redis.exceptions import TimeoutError as NoAnswerError
 
+from tests.patience import LIMIT
 from tests.system.servers import OwnServers
 from worker.transport import Transport
 
@@ -34,11 +35,11 @@ def test_a_message_that_cannot_be_acknowledged_does_not_block_others(
         for body in ("first", "second"):
             producer.publish(body, routing_key=QUEUE.name, declare=[QUEUE])
     with Consumer(connection, [QUEUE], on_message=received.append, prefetch_count=1):
-        connection.drain_events(timeout=5)
+        connection.drain_events(timeout=LIMIT)
         [first] = received
 
         with own_servers.broker_paused(), pytest.raises(NoAnswerError):
             getattr(first, way)()
-        connection.drain_events(timeout=5)
+        connection.drain_events(timeout=LIMIT)
 
     assert sorted(message.payload for message in received) == ["first", "second"]

@@ -94,7 +94,8 @@ def test_a_link_shows_the_same_run_until_the_result_is_withdrawn(
     good(site.organiser.http.post(f"/api/v1/organise/results/{result}/rescore"))
     assert eventually(lambda: oak.submission(made["id"])["results"][0]["shown"]["id"] != shown)
     # intervals are written into the same rows
-    assert eventually(lambda: not site.installation.ask("SELECT FROM job WHERE dead_at IS NULL"), LONGEST)
+    due = "SELECT FROM job WHERE dead_at IS NULL AND coalesce(not_before, now()) <= now()"
+    assert eventually(lambda: not site.installation.ask(due), LONGEST)
     site.installation.ask(
         "UPDATE class_score SET value = 0.25, held_out_value = 0.25 FROM run WHERE run.id = run_id AND result_id = %s"
         " AND run.id <> %s RETURNING 1",
@@ -130,11 +131,12 @@ def test_a_link_shows_nothing_while_results_are_embargoed_or_hidden(
 ) -> None:
     _, address = new_link(oak, submission)
     ask = site.installation.ask
+    phase = f"(SELECT phase_id FROM submission WHERE id = {submission['id']})"
 
     for hide, show in (
         (
-            "UPDATE phase SET embargo = true, closes_at = now() + interval '1 d' WHERE id = (SELECT max(id) FROM phase) RETURNING 1",
-            "UPDATE phase SET embargo = false, closes_at = NULL WHERE id = (SELECT max(id) FROM phase) RETURNING 1",
+            f"UPDATE phase SET embargo = true, closes_at = now() + interval '1 d' WHERE id = {phase} RETURNING 1",
+            f"UPDATE phase SET embargo = false, closes_at = NULL WHERE id = {phase} RETURNING 1",
         ),
         (
             "UPDATE team SET suspended_at = now(), hides_results = true WHERE name = 'quercus' RETURNING 1",

@@ -17,6 +17,7 @@ import pytest
 
 from app.core.settings import ROOT
 from tests.certificates import certificate_for_localhost
+from tests.patience import LIMIT
 from tests.system.installations import Client, Installation, good, installation
 from tests.system.kits import small_kit
 from tests.system.servers import OwnServers, eventually, free_port
@@ -79,11 +80,11 @@ def caddy(folder: Path, web: str, *, scheme: str = "http", **variables: str) -> 
         command = [str(CADDY), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        assert eventually(lambda: _listens(urlsplit(address).port), 30), (folder / "log").read_text()
+        assert eventually(lambda: _listens(urlsplit(address).port)), (folder / "log").read_text()
         yield address
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(LIMIT)
 
 
 def _listens(port: int | None) -> bool:
@@ -132,7 +133,7 @@ def test_an_interrupted_tus_upload_resumes_where_it_stopped(oak: Client) -> None
 
     with suppress(ConnectionAbortedError):
         oak.append(where, breaks(), PART)
-    assert eventually(lambda: oak.offset(where) > PART, 10)
+    assert eventually(lambda: oak.offset(where) > PART)
     offset = oak.offset(where)
     while offset < ARCHIVE:
         rest = b"".join(noise(PART + MiB))[offset % MiB :][: min(PART, ARCHIVE - offset)]
@@ -236,7 +237,7 @@ def test_slow_clients_and_idle_connections_hardly_slow_others_down(oak: Client, 
             each.sendall(download)
         time.sleep(2)  # everything sent until nobody reads any more counts as normal work
         beside = measured()
-        assert eventually(lambda: all(_was_closed(each) for each in senders), 20)
+        assert eventually(lambda: all(_was_closed(each) for each in senders))
 
     ratios = {path: beside[path] / max(seconds, 0.002) for path, seconds in alone.items()}
     assert max(ratios.values()) < 2, (alone, beside)

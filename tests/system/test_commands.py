@@ -129,7 +129,7 @@ def test_importing_a_corrected_tree_names_the_rescore_command_which_works(
     assert hint in " ".join(done.stdout.split())
     assert someone.means("corrected/test") == {"Acorn": 0.5}
     assert "is queued" in running.command(*hint.split()[1:]).stdout
-    assert eventually(lambda: someone.means("corrected/test") == {"Acorn": 0.75}, 60)
+    assert eventually(lambda: someone.means("corrected/test") == {"Acorn": 0.75})
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +193,7 @@ def test_uploads_within_a_raised_limit_are_scored_and_rescored(
     )
     assert "the limit 'max_files' of phase test is 30000 and can only be raised" in output
     assert running.command("rescore", "--challenge", "wide", "--phase", "test").returncode == 0
-    assert eventually(lambda: someone.board("wide/test")["ground_truth"] == 2, 60)
+    assert eventually(lambda: someone.board("wide/test")["ground_truth"] == 2)
 
 
 @pytest.mark.slow

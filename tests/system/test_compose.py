@@ -45,7 +45,7 @@ def truth_of(site: Site) -> Path:
 
 def test_every_service_passes_its_own_health_check(site: Site) -> None:
     for name in ("web", "worker-1", "beat"):
-        assert eventually(partial(site.project.is_healthy, name), 30), site.project.healthcheck(name)
+        assert eventually(partial(site.project.is_healthy, name)), site.project.healthcheck(name)
 
 
 def test_the_web_server_can_neither_find_nor_read_ground_truth(site: Site) -> None:

@@ -18,6 +18,7 @@ from app.operations import embedded
 from app.operations.data_folder import InstallationError, load_secrets
 from app.operations.embedded import Servers, embedded_servers
 from app.operations.supervisor import NotReadyError
+from tests.patience import LIMIT
 from tests.system.servers import OwnServers, database_answers, eventually, gone, kill, plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
@@ -116,7 +117,7 @@ def test_a_killed_installation_leaves_no_process_and_loses_no_rows(data: Path) -
 def test_a_start_waits_for_the_servers_of_an_installation_that_was_just_killed(data: Path) -> None:
     with _installation(data) as (process, pids, _):
         process.kill()
-        process.wait(10)
+        process.wait(LIMIT)
         with running(data) as servers:
             assert ask(servers, "SELECT 1") == [(1,)]
         assert all(gone(pid, 0) for pid in pids)
@@ -128,7 +129,7 @@ def test_a_signal_stops_every_process(data: Path, number: signal.Signals) -> Non
         process.send_signal(number)
 
         assert all(gone(pid, 10) for pid in pids)
-        process.wait(10)
+        process.wait(LIMIT)
     assert "database system is shut down" in (data / "logs" / "postgres.log").read_text()
 
 

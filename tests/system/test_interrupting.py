@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.core.settings import ROOT
+from tests.patience import LIMIT
 from tests.system.servers import OwnServers, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
@@ -57,7 +58,7 @@ class Start:
     def interrupt(self) -> int:
         """Press Ctrl-C and return the exit code."""
         os.killpg(self.process.pid, signal.SIGINT)
-        return self.process.wait(30)
+        return self.process.wait(LIMIT)
 
 
 @contextmanager
@@ -118,7 +119,7 @@ def test_ctrl_c_prints_one_line_and_leaves_nothing_running(
 
         assert (code, "Traceback" in start.output.read_text()) == (0, False), start.output.read_text()
         assert [line for line in after if line in LINES] == after[-1:]
-        assert eventually(lambda: processes_of(start.data) == [], 10), processes_of(start.data)
+        assert eventually(lambda: processes_of(start.data) == []), processes_of(start.data)
 
 
 def test_a_start_prints_the_addresses_and_two_links(bytecode: Path) -> None:
@@ -132,4 +133,4 @@ def test_a_start_prints_the_addresses_and_two_links(bytecode: Path) -> None:
         assert names == ["pages", "leaderboard", "API", "organiser", "set up"]
         assert all("http://" in line for line in said[:-1])
         assert (code, start.said()[began + 1 + len(said) :]) == (0, [LINES[1]])
-        assert eventually(lambda: processes_of(start.data) == [], 10), processes_of(start.data)
+        assert eventually(lambda: processes_of(start.data) == []), processes_of(start.data)

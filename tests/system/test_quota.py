@@ -118,7 +118,8 @@ def test_an_organiser_grants_an_extra_slot_and_revokes_an_unused_one(
         False,
     ]
     assert site.installation.ask(
-        "SELECT action, reason FROM audit WHERE action LIKE 'quota.%%' ORDER BY id"
+        "SELECT action, reason FROM audit JOIN challenge e ON challenge_id = e.id"
+        " WHERE e.code = 'quota-more' AND action LIKE 'quota.%%' ORDER BY audit.id"
     ) == [
         ("quota.grant", "a power cut"),
         ("quota.take_back", ""),

@@ -17,6 +17,7 @@ import scoring
 from app.core.notifier import worker_queue
 from app.models import Queue
 from app.operations.processes import worker_child
+from tests.patience import START
 from tests.system.holds import broken, in_a_pipe
 from tests.system.installations import Client, Installation, awaited, good, installation
 from tests.system.kits import results, small_kit
@@ -236,7 +237,9 @@ def test_workers_of_two_scorer_versions_each_score_their_own_runs(scene: Scene) 
     child = worker_child(running.settings)
     command = ["tests.system.other_scorer" if word == "worker.main" else word for word in child.command]
     other = replace(running.named("next worker", child), command=command)
-    running.processes.start(other, lambda: len(running.pool("next worker")) == running.settings.workers)
+    running.processes.start(
+        other, lambda: len(running.pool("next worker")) == running.settings.workers, START
+    )
     try:
         running.platform.notifier.wake_workers(scorer="next")  # as a sweeper of that version would
 

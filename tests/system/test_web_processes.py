@@ -12,6 +12,7 @@ import pytest
 
 from app.core.settings import variable
 from app.operations.processes import NOT_FOR_WEB, environment_of
+from tests.patience import LIMIT
 from tests.system.installations import Installation, installation, is_healthy
 from tests.system.process_trees import command_of, is_alive, tree_of
 from tests.system.servers import OwnServers, eventually, free_port, kill
@@ -42,7 +43,7 @@ def serving(running: Installation, web_processes: int = 2) -> Iterator[tuple[int
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(60)
+            process.wait(LIMIT)
         finally:
             process.kill()
 
@@ -69,7 +70,7 @@ def test_other_web_processes_answer_while_one_is_replaced(quiet: Installation) -
         codes = [httpx2.get(f"{address}/health", timeout=30).status_code for _ in range(20)]
 
         assert set(codes) == {200}
-        assert eventually(lambda: len(set(web_processes(pid)) - {before[0]}) == 2, 30)
+        assert eventually(lambda: len(set(web_processes(pid)) - {before[0]}) == 2)
         after = web_processes(pid)
         assert {counted(address) for _ in range(10)} == {answered + len(codes)}
     assert not any(is_alive(each) for each in (pid, *before, *after))
