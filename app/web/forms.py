@@ -18,7 +18,7 @@ FIELD_ERRORS = {
     "string_too_long": "must have at most {max_length} characters",
     "missing": "is missing",
     "string_pattern_mismatch": "is not an e-mail address, such as name@example.org",
-    "too_short": "choose at least one",
+    "too_short": "at least one is needed",
     "too_long": "must be at most {max_length}, not {actual_length}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
@@ -114,5 +114,10 @@ def _field(location: tuple[int | str, ...]) -> str:
 
 
 def _message(problem: ErrorDetails) -> str:
-    template = FIELD_ERRORS.get(problem["type"])
-    return template.format(**problem.get("ctx", {})) if template else problem["msg"]
+    is_text = isinstance(problem["input"], str)  # a text with validators of its own is only called too short
+    kind = {"too_short": "string_too_short", "too_long": "string_too_long"} if is_text else {}
+    limits = problem.get("ctx", {})
+    if is_text and limits.get("min_length") == 1:
+        return "must not be empty"
+    template = FIELD_ERRORS.get(kind.get(problem["type"], problem["type"]))
+    return template.format(**limits) if template else problem["msg"]

@@ -72,9 +72,9 @@ def test_a_confirmation_without_a_competition_asks_for_one(site: Site, visit: Vi
 
     page.get_by_role("button", name="Submit", exact=True).click()
 
-    expect(page.get_by_role("alert")).to_contain_text("Competitions: choose at least one")
+    expect(page.get_by_role("alert")).to_contain_text("Competitions: at least one is needed")
     expect(page.get_by_role("group", name="Competitions")).to_have_accessible_description(
-        "choose at least one"
+        "at least one is needed"
     )
     expect(chosen).not_to_be_checked()
     expect(page.get_by_label("Name on the leaderboard")).to_have_value("Undecided")

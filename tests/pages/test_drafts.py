@@ -175,7 +175,7 @@ def test_a_draft_is_nowhere_for_anybody_but_its_organisers(place: Place, app: Fa
     [
         (
             {"title": "", "code": "two words", "tasks": [], "template": "lvis"},
-            ("at least 2 characters", "cannot be used in URLs", "choose at least one", "Fix 4 problems"),
+            ("at least 2 characters", "cannot be used in URLs", "at least one is needed", "Fix 4 problems"),
         ),
         ({"template": "coco", "tasks": ["detection", "action"]}, ("not action",)),
         ({"code": "account"}, ("is reserved",)),

@@ -64,7 +64,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a token without a name": (
         lambda scene: scene.visitor.post("/account/tokens", data={"name": "", "scope": "read"}),
-        422, "Fix 1 problem", "must have at least 1 character",
+        422, "Fix 1 problem", "must not be empty",
     ),
     "a link that was used": (
         lambda scene: scene.visitor.post("/role-links/used"),
@@ -86,10 +86,10 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         409, "Fix 1 problem", "state that only the given training and validation data was used",
     ),
     "a method without a competition": (
-        lambda scene: confirmation(scene, competition=[]), 422, "Fix 1 problem", "choose at least one",
+        lambda scene: confirmation(scene, competition=[]), 422, "Fix 1 problem", "at least one is needed",
     ),
     "a competition that is not a number": (
-        lambda scene: confirmation(scene, competition=["three"]), 422, "Fix 1 problem", "choose at least one",
+        lambda scene: confirmation(scene, competition=["three"]), 422, "Fix 1 problem", "at least one is needed",
     ),
     "a description that is too long": (
         lambda scene: confirmation(scene, description="x" * 4001),

@@ -191,7 +191,7 @@ def test_a_refused_disclosure_is_explained_and_the_form_stays_filled(
         assert 'value="mine"' in page.text or not form.get("reason")
         return page.status_code, page.text
 
-    assert "must have at least 1 characters" in sent(disclosure="mean")[1]
+    assert "must not be empty" in sent(disclosure="mean")[1]
     assert sent(disclosure="everything", reason="mine")[0] == 422
     assert "confirm that it is public" in sent(disclosure="full", reason="mine")[1]
     status, page = sent(disclosure="at close", shows_exposure="true", reason="mine")

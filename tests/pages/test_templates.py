@@ -113,6 +113,33 @@ def test_no_page_has_inline_styles_or_scripts() -> None:
         assert not [name for name in attributes if name == "style" or name.startswith(("on", "hx-on"))], page
 
 
+ATTRIBUTE = re.compile(r"""\s+[a-zA-Z][a-zA-Z0-9:-]*(="[^"]*"|='[^']*')?(?=[\s/>]|$)""")
+
+
+def malformed(page: str) -> list[str]:
+    """The tags of a page whose attributes are not as HTML wants them, read strictly, unlike browsers and parsers do."""
+    tags = re.findall(r"""<([a-zA-Z][a-zA-Z0-9-]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>""", page)
+    return [f"<{tag}{attributes}>" for tag, attributes in tags if ATTRIBUTE.sub("", attributes).strip(" \n/")]
+
+
+def test_every_attribute_is_well_formed() -> None:
+    assert malformed('<input class="a" required hidden><br /><a href="/?a=b&amp;c=d">') == []
+    for wrong in ('<p requiredaria-describedby="x"y>', '<p id="a"class="b">', "<p id=a>", '<p id="a", b>'):
+        assert malformed(wrong), wrong
+    assert [(page, found) for page, text, _ in pages() if (found := malformed(text))] == []
+
+
+def test_conditions_never_join_two_attributes() -> None:
+    """Whatever a page is rendered with: the line break after a condition is trimmed, so two conditions in a row need a blank."""
+    joined = re.compile(r"""[\w"']{%-? endif -?%}(\n\s*)?{%-? if [^%]+%}[a-zA-Z][a-zA-Z-]*(=|{%)""")
+
+    assert [
+        (path.name, found[0])
+        for path in TEMPLATES.rglob("*.html")
+        for found in joined.finditer(path.read_text())
+    ] == []
+
+
 def test_no_page_requests_anything_from_other_hosts() -> None:
     for page, tag, attributes in every_element():
         for name in {
