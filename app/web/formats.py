@@ -1,5 +1,6 @@
 """Formats of numbers, times, sizes and names on pages."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,7 @@ SHORT: Final = {  # VOC's long class names as in its own tables; the title attri
 }
 
 
+OPENING: Final = re.compile(r"[a-z]+(?=[ ,.;]|$)")  # a word, not a path, a hash or the name of a file
 MINUS: Final = "\N{MINUS SIGN}"
 Values = Sequence[float | None]  # in [0, 1]; None if there is nothing to draw
 
@@ -173,6 +175,15 @@ def plural(count: int, noun: str) -> str:
     return f"{number(count)} {many}"
 
 
+def sentence(words: str) -> str:
+    """Begin a sentence with a capital letter, unless it begins with a value: in quotes, or a name before a colon.
+
+    >>> sentence("there is no upload 7"), sentence("'birds' is taken"), sentence("test: no annotation")
+    ('There is no upload 7', "'birds' is taken", 'test: no annotation')
+    """
+    return words[:1].upper() + words[1:] if OPENING.match(words) else words
+
+
 def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
     """Group a report's problems by file, in the order of the report; those without a file come first, under ""."""
     groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -256,6 +267,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "place": place,
     "points": points,
     "score": score,
+    "sentence": sentence,
     "shade": shade,
     "short": short,
     "signed": signed,

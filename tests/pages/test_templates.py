@@ -167,6 +167,14 @@ def test_our_styles_and_scripts_request_nothing_from_other_hosts() -> None:
     assert [path for path in ours if re.search(r"https?://|url\(|@import", path.read_text())] == []
 
 
+def test_no_style_changes_the_letters_of_what_is_written() -> None:
+    """A rule for first letters or capitals also meets hashes, names and addresses, which would then be wrong."""
+    styles = [*(ROOT / "static").rglob("*.css"), *(ROOT / "docs").rglob("*.css")]
+    changing = re.compile(r"first-letter|text-transform|small-caps|font-variant(-caps)?:")
+
+    assert [path.name for path in styles if changing.search(path.read_text())] == []
+
+
 def test_every_static_file_that_a_page_uses_exists() -> None:
     asked = {
         value
