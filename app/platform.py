@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -74,6 +75,10 @@ def _session_options(limits: TimeLimits) -> str:
     return " ".join(["-c timezone=UTC", *(f"-c {name}={value}" for name, value in milliseconds.items())])
 
 
+# whether what is answered here, such as a HEAD, must not change anything
+rolls_back: ContextVar[bool] = ContextVar("rolls_back", default=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Platform:
     """The resources of a process. The web process has no `private` and no `truth_key`, so it cannot reach ground truth."""
@@ -107,9 +112,13 @@ class Platform:
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
-        """Open a session that commits at the end of the block, or rolls back if it raises."""
+        """Open a session that commits at the end of the block, or rolls back if it raises or if a HEAD is answered."""
         with Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
+            if rolls_back.get():
+                session.flush()
+                session.expunge_all()  # what was loaded is still read after the end of the block
+                session.rollback()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

@@ -60,11 +60,12 @@ log = structlog.get_logger()
 
 PAGE: Final = 50  # notifications
 OF_SUBMISSIONS: Final = frozenset({EventKind.SCORED, EventKind.REFUSED, EventKind.FAILED, EventKind.WAITS})
+OF_SCORING: Final = OF_SUBMISSIONS | {EventKind.RESCORED, EventKind.RUNS_FAILED}
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationView:
-    """A notification. at: to the minute, because durations can reveal something of hidden scores."""
+    """A notification. at: of a scoring to the minute, because durations can reveal something of hidden scores."""
 
     id: int
     kind: EventKind
@@ -98,7 +99,8 @@ class Told:
     @property
     def view(self) -> NotificationView:
         """Return it as its reader sees it."""
-        at = self.at.replace(second=0, microsecond=0)
+        is_of_scoring = self.scope.kind in OF_SCORING
+        at = self.at.replace(second=0, microsecond=0) if is_of_scoring else self.at
         return NotificationView(
             self.id, self.scope.kind, at, self.is_read, self.line.sentence, self.line.path, self.challenge
         )

@@ -1,6 +1,7 @@
 """Pages: login with providers."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote
 
@@ -28,6 +29,7 @@ from app.people.openid import (
     suggested_name,
 )
 from app.people.sessions import awaits_code
+from app.platform import rolls_back
 from app.web.addresses import local_path
 from app.web.dependencies import (
     CurrentActor,
@@ -140,6 +142,8 @@ async def arrive(
     request: Request, platform: ThePlatform, actor: CurrentActor, provider: str, code: Sent = ""
 ) -> Response:
     """Handle a browser that returns from a provider."""
+    if rolls_back.get():  # a HEAD; the code works once, and the provider cannot roll that back
+        return Response(status_code=HTTPStatus.NO_CONTENT)
     known, cookie = openid.provider_of(platform, provider), request.cookies.get(COOKIE, "")
     if not code:
         await run_in_threadpool(openid.pop_login_state, platform, cookie)

@@ -76,6 +76,14 @@ def without_slash(request: Request) -> str | None:
     return "/" + quote(path.lstrip("/")) + (f"?{request.url.query}" if request.url.query else "")
 
 
+def methods_at(request: Request) -> list[str]:
+    """Return the methods that this address answers, of all its routes; HEAD wherever GET is answered."""
+    routes: Iterable[BaseRoute] = (route for router in request.app.state.routers for route in router.routes)
+    here = (route for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    methods = {method for route in here for method in getattr(route, "methods", None) or ()}
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+
+
 def page_of_form(request: Request) -> str:
     """Return the page whose form was sent: the referring page if it is ours, otherwise the nearest."""
     referrer = parts_of(request.headers.get("referer", ""))

@@ -37,7 +37,15 @@ from app.core.errors import (
     UnavailableError,
 )
 from app.core.problems import MEDIA_TYPE, RETRY_AFTER, ProblemItem, kind_of_status, problem_of
-from app.web.addresses import address_of, nearest_page, page_of_form, parent_page, search_terms, without_slash
+from app.web.addresses import (
+    address_of,
+    methods_at,
+    nearest_page,
+    page_of_form,
+    parent_page,
+    search_terms,
+    without_slash,
+)
 from app.web.dependencies import render, wants_json
 
 log = structlog.get_logger()
@@ -247,4 +255,5 @@ def _answer_http(request: Request, error: HTTPException) -> Response:
         return RedirectResponse(nearest_page(request), status_code=303)
     details = {404: "There is nothing at this address", 405: f"This address does not accept {request.method}"}
     detail = details.get(error.status_code, str(error.detail))
-    return respond(request, kind_of_status(error.status_code), detail, headers=error.headers)
+    headers = {"Allow": ", ".join(methods_at(request))} if error.status_code == 405 else error.headers
+    return respond(request, kind_of_status(error.status_code), detail, headers=headers)

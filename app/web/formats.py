@@ -118,11 +118,11 @@ def day(moment: datetime | None) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Format a time relative to `now`, rounded, in the largest unit that fits at least one and a half times."""
+    """Format a time relative to `now`, rounded, in the largest unit from minutes that fits at least one and a half times."""
     seconds = (now - moment).total_seconds()
     if abs(seconds) < 60:
         return "just now" if seconds >= 0 else "in a moment"
-    length, unit = next(each for each in UNITS if abs(seconds) >= 1.5 * each[0])
+    length, unit = next((each for each in UNITS[:2] if abs(seconds) >= 1.5 * each[0]), UNITS[2])
     distance = plural(round(abs(seconds) / length), unit)
     return f"{distance} ago" if seconds > 0 else f"in {distance}"
 

@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, MutableMapping
+from collections.abc import AsyncIterator, Callable, MutableMapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core import counters
@@ -33,7 +34,7 @@ from app.core.errors import (
     TooLargeError,
 )
 from app.core.settings import Settings
-from app.platform import Platform
+from app.platform import Platform, rolls_back
 from app.web.addresses import parts_of
 from app.web.dependencies import SESSION_COOKIE, client_of_request, service_line
 from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupted
@@ -104,6 +105,18 @@ FindCaller = Callable[[str | None, str | None], Caller]  # by session cookie or 
 CheckView = Callable[[View, str, str], None]  # whether a request with this method and path is part of a view
 
 
+class _HeadAnsweredError(Exception):
+    """The headers of a HEAD have been sent; the body is not wanted."""
+
+
+def _wants_only_headers(scope: Scope) -> bool:
+    """Whether this is a HEAD for an address that answers GET and has no route for HEAD of its own."""
+    if scope["method"] != "HEAD":
+        return False
+    routes: Sequence[BaseRoute] = scope["app"].routes
+    return all(route.matches(scope)[0] is not Match.FULL for route in routes)
+
+
 class RequestMiddleware:
     """Gives every request a reference and an actor, checks it, answers all errors, and adds the security headers."""
 
@@ -130,6 +143,38 @@ class RequestMiddleware:
         state["view"] = state["organiser"] = None
         state["is_tus"] = "tus-resumable" in Headers(scope=scope)
         state["started"] = time.monotonic()
+        if _wants_only_headers(scope):
+            await self._answer_head(scope, receive, send)
+        else:
+            await self._answer(scope, receive, send)
+
+    async def _answer_head(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a HEAD as a GET whose body is not read and whose changes are rolled back."""
+        has_begun = False
+
+        async def send_head(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.body":
+                await send({"type": "http.response.body", "body": b""})
+                raise _HeadAnsweredError
+            has_begun = True
+            await send(message)
+
+        as_get = {**scope, "method": "GET"}
+        token = rolls_back.set(True)
+        try:
+            await self._answer(as_get, receive, send_head)
+        except _HeadAnsweredError:
+            pass
+        except BaseExceptionGroup as group:  # of a response that streams
+            if not has_begun or group.split(_HeadAnsweredError)[1] is not None:
+                raise
+        finally:
+            rolls_back.reset(token)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        state = scope["state"]
         request = Request(scope)
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request=state["reference"])

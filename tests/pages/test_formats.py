@@ -54,6 +54,10 @@ def test_a_missing_time_is_blank() -> None:
     [
         (timedelta(), "just now"),
         (timedelta(seconds=59), "just now"),
+        (timedelta(seconds=60), "1 minute ago"),
+        (timedelta(seconds=82), "1 minute ago"),
+        (timedelta(seconds=91), "2 minutes ago"),
+        (timedelta(seconds=-79), "in 1 minute"),
         (timedelta(minutes=5, seconds=20), "5 minutes ago"),
         (timedelta(hours=1, minutes=5), "65 minutes ago"),
         (timedelta(days=1, hours=5), "29 hours ago"),

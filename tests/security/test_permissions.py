@@ -25,6 +25,7 @@ from app.models import (
     ChallengeDraft,
     ChallengePage,
     ChallengePicture,
+    DataDownload,
     Disclosure,
     Notice,
     Outage,
@@ -39,7 +40,18 @@ from app.web.dependencies import action_of
 from app.web.middleware import HEALTH_PATHS
 from tests.security.conftest import Walker
 from tests.security.undoing import UndonePlatform
-from tests.security.world import HERE, LONG_AGO, PEOPLE, ROLES, THERE, TOKENS, Ids, World, restore_files
+from tests.security.world import (
+    HERE,
+    IMAGES,
+    LONG_AGO,
+    PEOPLE,
+    ROLES,
+    THERE,
+    TOKENS,
+    Ids,
+    World,
+    restore_files,
+)
 from tests.system.kits import small_kit
 
 TABLE = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text())
@@ -270,6 +282,65 @@ def test_every_page_shows_whose_account_is_logged_in(
 
     assert len(seen) > 80
     assert lacking == []
+
+
+VOLATILE = {"x-request-id", "date", "set-cookie"}
+WITHOUT_HEAD = "/login/providers/{provider}/callback"  # its code works once, so a HEAD leaves it alone
+
+
+@pytest.mark.parametrize(
+    ("role", "accept"),
+    [
+        ("visitor", "text/html"),
+        pytest.param("owner", "application/json", marks=pytest.mark.slow),
+    ],
+)
+def test_head_is_answered_as_get_without_a_body(world: World, walker: Walker, role: str, accept: str) -> None:
+    ids = world.result("public", is_open=True)
+    restore_files(world)
+    own = {row.path for row in ROWS if row.method == "HEAD"}
+    rows = [row for row in ROWS if row.method == "GET" and row.path not in own and row.path != WITHOUT_HEAD]
+    headers = world.headers(role) | {"Accept": accept}
+    different = {}
+    for row in rows:
+        asked = row.request(ids) | {"headers": headers}
+        got, head = walker.request(**asked), walker.request(**asked | {"method": "HEAD"})
+        kept = [{name for name in each.headers if name not in VOLATILE} for each in (got, head)]
+        if (got.status_code, *kept[:1]) != (head.status_code, *kept[1:]) or head.content:
+            different[row.path] = (got.status_code, head.status_code, kept[0] ^ kept[1], head.content[:40])
+
+    assert len(rows) > 150
+    assert different == {}
+
+
+def test_head_is_not_counted_as_a_download(world: World, walker: Walker) -> None:
+    ids = world.result("public", is_open=True)
+    restore_files(world)
+    address, headers = f"/challenges/{HERE}/data/{ids['file_id']}", world.headers("member")
+
+    def counted() -> int:
+        with world.platform.transaction() as session:
+            return session.query(DataDownload).filter_by(file_id=int(ids["file_id"])).count()
+
+    before = counted()
+    asked = walker.request("HEAD", address, headers=headers)
+    between = counted()
+    walker.request("GET", address, headers=headers)
+
+    assert (asked.status_code, asked.headers["Content-Length"], asked.content) == (200, str(len(IMAGES)), b"")
+    assert "attachment" in asked.headers["Content-Disposition"]
+    assert (between - before, counted() - before) == (0, 1)
+
+
+def test_what_is_not_answered_names_all_methods_of_the_address(walker: Walker) -> None:
+    for address, methods in {
+        "/login": "GET, HEAD, POST",
+        "/logout": "POST",
+        "/challenges": "GET, HEAD",
+        "/api/v1/uploads/00000000-0000-0000-0000-000000000007": "DELETE, GET, HEAD, OPTIONS, PATCH",
+    }.items():
+        response = walker.request("PUT", address)
+        assert (response.status_code, response.headers["Allow"]) == (405, methods), address
 
 
 def outcome(response: Response, ids: Ids, nothing: Response | None) -> str:
