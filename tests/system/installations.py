@@ -151,7 +151,7 @@ class Installation:
         """Start a web server with its own settings; returns its address."""
         listener = self.stack.enter_context(listen(self.settings.model_copy(update={"port": 0})))
         settings = self.settings.model_copy(update={"port": listener.getsockname()[1], **changed})
-        with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
+        with httpx2.Client(base_url=settings.local_address, timeout=LIMIT / 4) as http:
             self.processes.start(
                 self.named(name, web_child(settings, listener)), lambda: is_healthy(http), START
             )

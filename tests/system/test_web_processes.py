@@ -37,7 +37,7 @@ def serving(running: Installation, web_processes: int = 2) -> Iterator[tuple[int
     environment = environment_of(settings, without=set())
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     try:
-        with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
+        with httpx2.Client(base_url=settings.local_address, timeout=LIMIT / 4) as http:
             assert eventually(lambda: is_healthy(http), 180)
         yield process.pid, settings.local_address
     finally:
