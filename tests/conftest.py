@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from app.operations.supervisor import STOP_SIGNALS, ignore_signal
 from tests.attacks import attacks
@@ -16,6 +17,10 @@ from tests.system.servers import broker_url, database_url, own_servers
 for number in STOP_SIGNALS:
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, ignore_signal)
+
+# how long an example takes depends on what else the machine does
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 SHORT, LONG = 40, 90  # characters of one value, and of the id of all parameters of a test
 

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import integers, sampled_from
 
 from tests.nemesis.all_faults import KINDS
@@ -14,7 +14,6 @@ SEEDS = integers(0, 1 << 32)
 STORES = sampled_from(Store)
 
 
-@settings(deadline=None)
 @given(SEEDS, STORES)
 def test_a_seed_gives_the_same_schedule_each_time(seed: int, store: Store) -> None:
     assert schedule(seed, SECONDS, KINDS[store]) == schedule(seed, SECONDS, KINDS[store])
@@ -26,7 +25,6 @@ def test_another_seed_gives_another_schedule() -> None:
     assert schedule(1, SECONDS, kinds) != schedule(2, SECONDS, kinds)
 
 
-@settings(deadline=None)
 @given(SEEDS, STORES)
 def test_every_fault_has_ended_at_the_end(seed: int, store: Store) -> None:
     assert all(
@@ -34,7 +32,6 @@ def test_every_fault_has_ended_at_the_end(seed: int, store: Store) -> None:
     )
 
 
-@settings(deadline=None)
 @given(SEEDS, STORES)
 def test_no_two_faults_of_one_thing_overlap(seed: int, store: Store) -> None:
     for one, other in combinations(schedule(seed, SECONDS, KINDS[store]), 2):
@@ -42,7 +39,6 @@ def test_no_two_faults_of_one_thing_overlap(seed: int, store: Store) -> None:
             assert one.at + one.lasts < other.at
 
 
-@settings(deadline=None)
 @given(SEEDS, STORES)
 def test_two_minutes_have_a_fault_of_every_kind(seed: int, store: Store) -> None:
     planned = schedule(seed, SECONDS, KINDS[store])

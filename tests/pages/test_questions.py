@@ -165,7 +165,7 @@ def test_the_page_warns_of_what_a_change_or_deletion_does_to_answers(site: Site)
     assert refused.status_code == 409
     assert "so its kind and its unit cannot change" in refused.text
     lost = site.organiser.post(f"{site.page}/{extra}", data=EXTRA | {"choices": "none\nother"})
-    assert "methods have chosen 'COCO'" in unescape(lost.text)
+    assert "Methods have chosen 'COCO'" in unescape(lost.text)
     renamed = site.organiser.post(f"{site.page}/{runtime}", data=RUNTIME | {"text": "Time"})
     assert renamed.status_code == 303
     assert "Time (ms)" in site.visitor.get(site.board).text

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.web.tables import authors, bibtex, bibtex_key, csv_of, tex_table, tex_text
@@ -19,7 +19,6 @@ def test_text_that_looks_like_a_formula_is_quoted(text: str) -> None:
     assert cell == f"'{text}"
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_other_text_is_exported_unchanged(text: str) -> None:
     text = text.lstrip("=+-@\t\r").replace("\0", "")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import scoring
@@ -32,7 +32,6 @@ def naive_mean_ranks(table: Sequence[Row]) -> list[float | None]:
     return found
 
 
-@settings(deadline=None)
 @given(TABLES)
 def test_mean_ranks_match_a_naive_count(table: list[Row]) -> None:
     rows = [(*row,) for row in map(list, table)]  # distinct tuples, so that equal rows can be told apart
@@ -40,7 +39,6 @@ def test_mean_ranks_match_a_naive_count(table: list[Row]) -> None:
     assert mean_ranks(rows) == pytest.approx(naive_mean_ranks(rows))
 
 
-@settings(deadline=None)
 @given(TABLES)
 def test_mean_ranks_match_the_library(table: list[Row]) -> None:
     complete = [(str(place), row) for place, row in enumerate(table) if None not in row]
@@ -56,7 +54,6 @@ def test_mean_ranks_match_the_library(table: list[Row]) -> None:
         assert {name: ranks[int(name)] for name in names} == pytest.approx(expected)
 
 
-@settings(deadline=None)
 @given(TABLES)
 def test_every_row_with_the_best_value_wins_the_class(table: list[Row]) -> None:
     for row, won in zip(table, classes_won(table), strict=True):
@@ -68,7 +65,6 @@ def test_every_row_with_the_best_value_wins_the_class(table: list[Row]) -> None:
         assert (won or 0) == len(unbeaten)
 
 
-@settings(deadline=None)
 @given(TABLES)
 def test_only_rows_without_blanks_have_a_median(table: list[Row]) -> None:
     for row, found in zip(table, medians(table), strict=True):

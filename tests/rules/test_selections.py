@@ -4,7 +4,7 @@ from datetime import date
 from urllib.parse import parse_qs
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -39,7 +39,6 @@ QUERIES = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(QUERIES)
 def test_an_address_is_parsed_back_to_the_query_it_was_made_from(query: BoardQuery) -> None:
     sent = {

@@ -9,7 +9,7 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.readers.voc.tree import read_tree
 from tests.shared import unpack
 
-settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("steady", derandomize=True)
 settings.load_profile("steady")
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
