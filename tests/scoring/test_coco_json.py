@@ -127,15 +127,18 @@ def test_text_that_is_not_a_list_of_detections_is_refused(text: str, sentence: s
 
 WRONG: list[tuple[Any, str]] = [
     (7, "expected an object, found 7"),
-    ({"score": None}, "expected a number as 'score', found None"),
-    ({"score": True}, "expected a number as 'score', found True"),
-    ({"score": "1"}, "expected a number as 'score', found '1'"),
-    ({"score": 1e400}, "expected a number as 'score', found inf"),
+    ({"score": None}, "expected a number as 'score', found null"),
+    ({"score": True}, "expected a number as 'score', found true"),
+    ({"score": "1"}, "expected a number as 'score', found \"1\""),
+    ({"score": 1e400}, "expected a number as 'score', found Infinity"),
     ({"score": 10**400}, "expected a number as 'score'"),
     ({"image_id": 99}, "'image_id' is 99, which is none of the 2 images"),
-    ({"image_id": "12"}, "expected a whole number as 'image_id', found '12'"),
+    ({"image_id": "12"}, "expected a whole number, without quotes, as 'image_id', found \"12\""),
     ({"image_id": 12.5}, "expected a whole number as 'image_id', found 12.5"),
-    ({"image_id": 10**30}, "expected a whole number as 'image_id'"),
+    (
+        {"image_id": 10**30},
+        "expected a whole number from -9223372036854775808 to 9223372036854775807 as 'image_id'",
+    ),
     ({"category_id": 99}, "'category_id' is 99, which is none of the 2 categories"),
     ({"bbox": [1, 2, 3]}, "expected four numbers, left, top, width and height"),
     ({"bbox": [1, 2, -3, 4]}, "expected four numbers, left, top, width and height"),
@@ -261,7 +264,7 @@ def test_boxes_are_not_accepted_as_masks() -> None:
             instances(annotations=[BOX | {"image_id": 1, "bbox": 0}, BOX | {"area": None, "id": 2}]),
             [
                 "annotations[0] (id 1, image 1): 'image_id' is 1, which",
-                "annotations[1] (id 2, image 12): expected a number as 'area', found None",
+                "annotations[1] (id 2, image 12): expected a number from 0 as 'area', found null",
                 "annotations[0] (id 1, image 1): expected four numbers",
             ],
         ),
@@ -280,7 +283,7 @@ def test_masks_need_the_size_of_every_image() -> None:
 
     with pytest.raises(SubmissionError, match="'width' is missing"):
         read_instances(instances(images=[{"id": 12, "height": 4}], annotations=[drawn]), masks=True)
-    with pytest.raises(SubmissionError, match=r"width and height are \[0, 4\]"):
+    with pytest.raises(SubmissionError, match=r"expected width and height from 1 to 65536, found \[0, 4\]"):
         read_instances(
             instances(images=[{"id": 12, "height": 4, "width": 0}], annotations=[drawn]), masks=True
         )
@@ -297,9 +300,15 @@ def test_list_elements_that_are_not_objects_are_read() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"area": 1e301}, "annotations[1] (id 2, image 12): expected a number as 'area', found 1e+301"),
-        ({"area": 10**400}, "annotations[1] (id 2, image 12): expected a number as 'area'"),
-        ({"area": 10**400, "note": ""}, "annotations[1] (id 2, image 12): expected a number as 'area'"),
+        (
+            {"area": 1e301},
+            "annotations[1] (id 2, image 12): expected a number from 0 as 'area', found 1e+301",
+        ),
+        ({"area": 10**400}, "annotations[1] (id 2, image 12): expected a number from 0 as 'area'"),
+        (
+            {"area": 10**400, "note": ""},
+            "annotations[1] (id 2, image 12): expected a number from 0 as 'area'",
+        ),
         ({"bbox": [1, 2, 3, 10**400], "note": ""}, "annotations[1] (id 2, image 12): expected four numbers"),
         ({"bbox": [1, 2, -3, 4]}, "annotations[1] (id 2, image 12): expected four numbers"),
         ({"bbox": [1, 2, 3, 10**400]}, "annotations[1] (id 2, image 12): expected four numbers"),
@@ -358,5 +367,5 @@ def test_the_path_of_a_detection_starts_with_its_list() -> None:
     _, [alone] = read(json.dumps([wrong]).encode())
     _, [inside] = read(json.dumps({"annotations": [FOUND, wrong]}).encode())
 
-    assert alone == "[0] (id 887, image 12): expected a number as 'score', found None"
-    assert inside == "annotations[1] (id 887, image 12): expected a number as 'score', found None"
+    assert alone == "[0] (id 887, image 12): expected a number as 'score', found null"
+    assert inside == "annotations[1] (id 887, image 12): expected a number as 'score', found null"

@@ -12,13 +12,11 @@ from scoring.data.masks import Masks, join_masks, take_masks
 from scoring.errors import Problem, Problems
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.parallel import parallel_map
-from scoring.readers.coco_json.fields import CocoNumbers, Entries, numbers_of
+from scoring.readers.coco_json.fields import CocoNumbers, Entries, are_sound, numbers_of
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.readers.coco_json.masks import read_masks
 from scoring.readers.coco_json.records import JsonError, Records, Table, name_of_list, read_records
 
-_BOX: Final = tuple(f"bbox.{side}" for side in range(4))
-_FURTHEST: Final = 1e9
 UNKNOWN_CATEGORY: Final = "unknown-category"
 UNKNOWN_IMAGE: Final = "unknown-image"
 """Codes of problems that many entries may have for one cause."""
@@ -100,7 +98,8 @@ def read_coco_detections(
                 rows = block.rows() if isinstance(block, Table) else block
                 if masks and block.first == 0:
                     kind = _Kind(boxes=_has_box(rows), masks=True)
-                part = _read_entries(Entries(rows.values, name, file, own, rows.first), known, kind, ids)
+                entries = Entries(rows.values, name, file, own, rows.first, named=known.named)
+                part = _read_entries(entries, known, kind, ids)
             parts.append(part)
             ids.read = block.first + len(block)
             if own.total >= MAX_FILE_PROBLEMS:
@@ -164,21 +163,16 @@ def _joined(parts: list[_Part], *, masks: bool) -> CocoResults:
 def _read_table(table: Table, known: Known) -> _Part | None:
     """The detections of a table; None where one is not right."""
     columns = table.columns
-    if not {"image_id", "category_id", "score", *_BOX} <= columns.keys():
+    if not {"image_id", "category_id", "score", "bbox"} <= columns.keys():
         return None
-    boxes = np.stack([columns[side] for side in _BOX], axis=1)
+    boxes, score = columns["bbox"], columns["score"]
+    if not are_sound(boxes) or any(columns[name].ndim > 1 for name in ("image_id", "category_id", "score")):
+        return None
     image, label = (
         numbers_of(columns[name], ids)
         for name, ids in (("image_id", known.images), ("category_id", known.categories))
     )
-    score = columns["score"]
-    right = (
-        (image >= 0).all()
-        and (label >= 0).all()
-        and (np.abs(score) <= 1e300).all()
-        and (np.abs(boxes) <= _FURTHEST).all()
-        and (boxes[:, 2:] >= 0).all()
-    )
+    right = (image >= 0).all() and (label >= 0).all() and (np.abs(score) <= 1e300).all()
     return _Part(image, label, score, boxes, boxes[:, 2] * boxes[:, 3]) if right else None
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring.data.arrays import Integers
 from scoring.data.tables import Federation
-from scoring.readers.coco_json.fields import Entries, Identifiers, numbers_of
+from scoring.readers.coco_json.fields import Entries, Identifiers, numbers_of, written
 
 _NEGATIVE: Final = "neg_category_ids"
 _INEXHAUSTIVE: Final = "not_exhaustive_category_ids"
@@ -19,8 +19,8 @@ def read_federation(
 ) -> Federation | None:
     """The fields `neg_category_ids` and `not_exhaustive_category_ids` of every image and `frequency` of every category.
 
-    image_ids, category_ids: in rising order. None where no image has a list of negative categories; a problem for each field
-    that is wrong.
+    image_ids, category_ids: in rising order. None where no image says which categories are not in it, not even that it is none of
+    them; a problem for each field that is wrong or missing, since lvis reads both lists of every image.
 
     >>> from scoring.errors import Problems
     >>> image = {"id": 3, "neg_category_ids": [7], "not_exhaustive_category_ids": []}
@@ -29,13 +29,13 @@ def read_federation(
     >>> read_federation(images, np.array([3]), categories, np.array([7])).negative.tolist()
     [[0, 0]]
     """
-    if not images.any_has(_NEGATIVE):
+    if not any(_NEGATIVE in image for image in images.values):
         return None
     frequency = np.array([_frequency(value) for value in categories.column("frequency")], np.int8)
     for index in np.flatnonzero((frequency < 0) & categories.objects).tolist():
         value = categories.values[index].get("frequency")
-        message = f"expected 'r', 'c' or 'f' as 'frequency', found {value!r}"
-        categories.say(index, "bad-frequency", message, value, "'r', 'c' or 'f'")
+        message = f"expected 'r', 'c' or 'f' as 'frequency', found {written(value)}"
+        categories.say(index, "bad-frequency", message, written(value), "'r', 'c' or 'f'")
     order = np.argsort(categories.wholes("id"), kind="stable")
     place = numbers_of(images.wholes("id"), image_ids)
     negative, inexhaustive = (
@@ -52,14 +52,19 @@ def _pairs(images: Entries, name: str, place: Integers, category_ids: Identifier
     """Pairs of an image and each category in its list: int32 (k, 2)."""
     known = {number: label for label, number in enumerate(category_ids.tolist())}
     pairs: list[tuple[int, int]] = []
-    for index, listed in enumerate(images.column(name, [])):
+    for index, listed in enumerate(images.column(name)):
+        if name not in images.values[index]:
+            images.say(index, "missing-field", f"'{name}' is missing", expected="a list of categories")
+            continue
         if not isinstance(listed, list) or not all(type(each) is int for each in listed):
-            message = f"expected a list of categories as '{name}'"
-            images.say(index, "bad-list", message, listed, "a list of categories")
+            message = f"expected a list of category ids as '{name}', found {written(listed)}"
+            images.say(index, "bad-list", message, written(listed), "a list of categories")
             continue
         unknown = [number for number in listed if number not in known]
         if unknown:
             message = f"'{name}' has {unknown[0]}, which is none of the {len(known)} categories"
-            images.say(index, "unknown-category", message, unknown[0], f"one of the {len(known)} categories")
+            images.say(
+                index, "unknown-category", message, str(unknown[0]), f"one of the {len(known)} categories"
+            )
         pairs += [(int(place[index]), known[number]) for number in listed if number in known]
     return np.array(pairs, np.int32).reshape(-1, 2)

@@ -1,5 +1,6 @@
 """Fields of JSON entries as arrays, with a problem for each that is wrong."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -14,7 +15,9 @@ from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems, shown
 from scoring.readers.coco_json.records import Table
 
-_LARGEST: Final = 2**53
+_RANGE: Final = np.iinfo(np.int64)
+_EXACT: Final = 2**53
+"""Up to which a number with a point or an exponent is exact."""
 _GREATEST: Final = 1e300
 _LONGEST_NAME: Final = 60  # characters of an image's name in a sentence
 _FURTHEST: Final = 1e9
@@ -29,7 +32,8 @@ class Entries:
 
     name: of the list, "" of one that is the whole file; first: the number of the first entry, from 0; objects: bool (n,), which are JSON objects at all; fit:
     bool (n,), of which nothing wrong is known. table: the same entries as columns, `values` being empty until they are needed.
-    images: the entries that `image_id` refers to.
+    images: the entries that `image_id` refers to; named: the numbers of
+    images by the names of their files, where these are known.
     """
 
     values: Sequence[Any]
@@ -39,6 +43,7 @@ class Entries:
     first: int = 0
     table: Table | None = None
     images: "Entries | None" = None
+    named: Mapping[str, int] = field(default_factory=dict)
     objects: Flags = field(init=False)
     fit: Flags = field(init=False)
     _wrong: set[tuple[int, str]] = field(default_factory=set)
@@ -52,9 +57,8 @@ class Entries:
         self.fit = self.objects.copy()
         for index in np.flatnonzero(~self.objects)[:MAX_FILE_PROBLEMS].tolist():
             value = self.values[index]
-            self.say(
-                index, "bad-entry", f"expected an object, found {shown(repr(value))}", value, "an object"
-            )
+            message = f"expected an object, found {written(value)}"
+            self.say(index, "bad-entry", message, written(value), "an object")
         if not self.fit.all():
             self.values = [value if fit else {} for value, fit in zip(self.values, self.fit, strict=True)]
 
@@ -84,7 +88,7 @@ class Entries:
         """The field of one entry; None where it is not there."""
         if self.table is not None:
             column = self.table.columns.get(name)
-            return None if column is None else column[index].item()
+            return None if column is None else column[index].tolist()
         entry = self.values[index]
         return entry.get(name) if isinstance(entry, dict) else None
 
@@ -97,14 +101,18 @@ class Entries:
             }
         return self._names or {}
 
+    def numbers_by_name(self) -> Mapping[str, int]:
+        """The `id` of each entry that has a `file_name`, by that name."""
+        pairs = zip(self.column("file_name"), self.column("id"), strict=True)
+        return {name: number for name, number in pairs if isinstance(name, str) and _is_identifier(number)}
+
     def say(
-        self, index: int, code: str, message: str, found: object = None, expected: str | None = None
+        self, index: int, code: str, message: str, found: str | None = None, expected: str | None = None
     ) -> None:
         """Add a problem about an entry, and count the entry as unfit."""
         self.fit[index] = False
-        text = None if found is None else shown(str(found))
         self.problems.add(
-            Problem(code, f"{self.place(index)}: {message}", self.file, found=text, expected=expected)
+            Problem(code, f"{self.place(index)}: {message}", self.file, found=found, expected=expected)
         )
 
     def column(self, name: str, default: Any = None) -> list[Any]:
@@ -113,51 +121,85 @@ class Entries:
             self.values, self.table = self.table.rows().values, None
         return [entry.get(name, default) for entry in self.values]
 
-    def are_one(self, name: str) -> Flags:
-        """Of which entries the field is 1 or true: bool (n,)."""
-        if self.table is None:
-            return np.array([entry.get(name) == 1 for entry in self.values], np.bool_)
-        parsed = self.table.columns.get(name)
-        return np.zeros(len(self.table), np.bool_) if parsed is None else parsed == 1
-
     def any_has(self, name: str) -> bool:
         """Whether the field of any entry is there and not empty."""
-        return self.table is None and any(map(bool, self.column(name)))
+        if self.table is None:
+            return any(map(bool, self.column(name)))
+        parsed = self.table.columns.get(name)
+        return parsed is not None and parsed.size > 0 and (parsed.ndim > 1 or bool(parsed.any()))
+
+    def _numbers_of(self, name: str) -> np.ndarray[Any, Any] | None:
+        """The column of a table whose entries have one number each; None where there is none."""
+        parsed = None if self.table is None else self.table.columns.get(name)
+        return None if parsed is None or parsed.ndim > 1 else parsed
 
     def _check_field(
-        self, name: str, column: list[Any], is_right: Callable[[Any], bool], expected: str
+        self,
+        name: str,
+        column: list[Any],
+        is_right: Callable[[Any], bool],
+        expected: str | Callable[[Any], str],
     ) -> None:
+        """Say what is wrong; expected: what a value has to be, or a function that says it of the value found."""
         for index, value in enumerate(column):
             if not self.objects[index] or is_right(value):
                 continue
             self._wrong.add((index, name))
+            right = expected if isinstance(expected, str) else expected(value)
             if name in self.values[index]:
-                message = f"expected {expected} as '{name}', found {shown(repr(value))}"
-                self.say(index, f"bad-{name.replace('_', '-')}", message, value, expected.rstrip(","))
+                message = f"expected {right} as '{name}', found {_found(value)}"
+                self.say(index, f"bad-{name.replace('_', '-')}", message, written(value), right.rstrip(","))
             else:
-                self.say(index, "missing-field", f"'{name}' is missing", expected=expected.rstrip(","))
+                self.say(index, "missing-field", f"'{name}' is missing", expected=right.rstrip(","))
 
     def wholes(self, name: str, default: int | None = None) -> Identifiers:
         """Whole numbers: int64 (n,), 0 for an unfit entry. A number such as 3.0 counts as one."""
-        if self.table is not None:
-            parsed = self.table.columns.get(name)
-            if parsed is None and default is not None:
-                return np.full(len(self.table), default, np.int64)
-            if parsed is not None and parsed.dtype == np.int64:
-                return parsed
+        parsed = self._numbers_of(name)
+        if parsed is not None and parsed.dtype == np.int64:
+            return parsed
         column = self.column(name, default)
         if set(map(type, column)) <= {int}:
             try:
                 return np.array(column, np.int64)
             except OverflowError:
                 pass
-        self._check_field(name, column, _is_whole, "a whole number")
+        self._check_field(name, column, _is_whole, self._expected_whole)
         return np.array([int(value) if _is_whole(value) else 0 for value in column], np.int64)
 
-    def numbers(self, name: str) -> Floats:
-        """Numbers: float64 (n,), 0 for an unfit entry."""
-        parsed = None if self.table is None else self.table.columns.get(name)
-        if parsed is not None and (np.abs(parsed) <= _GREATEST).all():
+    def _expected_whole(self, value: Any) -> str:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return f"a whole number from {_RANGE.min} to {_RANGE.max}"
+        if isinstance(value, float) and value.is_integer():
+            return "a whole number in digits (with a point or an exponent it is exact up to 2^53 only)"
+        if not isinstance(value, str):
+            return "a whole number"
+        if self.images is not None and not self.named:
+            self.named = self.images.numbers_by_name()
+        number = self.named.get(value)
+        if number is not None:
+            return f"{number}, the 'id' of the image with this 'file_name',"
+        return (
+            "a whole number, without quotes,"
+            if value.strip("-").isdecimal()
+            else "a whole number (texts are no ids here)"
+        )
+
+    def flags(self, name: str) -> Flags:
+        """Of which entries a field that may be left out is 1 or true, others having 0 or false: bool (n,)."""
+        if self.table is not None and name not in self.table.columns:
+            return np.zeros(len(self.table), np.bool_)
+        parsed = self._numbers_of(name)
+        if parsed is None or not np.isin(parsed, (0, 1)).all():
+            column = self.column(name, 0)
+            self._check_field(name, column, _is_flag, "0 or 1")
+            return np.array([_is_flag(value) and value == 1 for value in column], np.bool_)
+        found: Flags = parsed == 1
+        return found
+
+    def numbers(self, name: str, *, least: float = -_GREATEST) -> Floats:
+        """Numbers, none of them below `least`: float64 (n,), 0 for an unfit entry."""
+        parsed = self._numbers_of(name)
+        if parsed is not None and ((parsed >= least) & (parsed <= _GREATEST)).all():
             return parsed.astype(np.float64)
         column = self.column(name)
         if set(map(type, column)) <= {int, float}:
@@ -165,18 +207,20 @@ class Entries:
                 numbers = np.array(column, np.float64)
             except OverflowError:  # a whole number of more than 300 digits
                 numbers = np.array([np.inf])
-            if (np.abs(numbers) <= _GREATEST).all():
+            if ((numbers >= least) & (numbers <= _GREATEST)).all():
                 return numbers
-        self._check_field(name, column, _is_number, "a number")
-        return np.array([value if _is_number(value) else 0.0 for value in column], np.float64)
+
+        def is_right(value: Any) -> bool:
+            return _is_number(value) and value >= least
+
+        self._check_field(name, column, is_right, "a number" if least < 0 else f"a number from {least:g}")
+        return np.array([value if is_right(value) else 0.0 for value in column], np.float64)
 
     def boxes(self, name: str = "bbox") -> Floats:
         """Left, top, width and height: float64 (n, 4), 0 for an unfit entry."""
-        sides = [] if self.table is None else [self.table.columns.get(f"{name}.{side}") for side in range(4)]
-        if sides and not any(side is None for side in sides):
-            found = np.stack([side for side in sides if side is not None], axis=1)
-            if _are_sound(found):
-                return found
+        parsed = None if self.table is None else self.table.columns.get(name)
+        if parsed is not None and are_sound(parsed):
+            return parsed
         column = self.column(name)
         if not _are_boxes(column):
             expected = "four numbers, left, top, width and height, neither of the last two below 0,"
@@ -190,16 +234,15 @@ class Entries:
         self._check_field(name, column, _is_text, "a text")
         return [value.strip() if _is_text(value) else "" for value in column]
 
-    def unique(self, name: str, values: Sequence[Any]) -> None:
-        """Say which entries have the same value in a field as one before."""
+    def unique(self, name: str, values: Sequence[Any], why: str = "") -> None:
+        """Say which entries have the same value in a field as one before; why: how the sentence ends."""
         if len(set(values)) == len(values):
             return
         met: set[Any] = set()
         for index, value in enumerate(values):
             if value in met and self.objects[index] and (index, name) not in self._wrong:
-                self.say(
-                    index, f"duplicate-{name.replace('_', '-')}", f"'{name}' is {value!r} like one before"
-                )
+                message = f"'{name}' is {value!r} like one before{why}"
+                self.say(index, f"duplicate-{name.replace('_', '-')}", message)
             met.add(value)
 
     def known(self, name: str, values: Identifiers, ids: Identifiers, things: str) -> NDArray[np.int32]:
@@ -210,7 +253,7 @@ class Entries:
                 continue
             message = f"'{name}' is {values[index]}, which is none of the {len(ids)} {things}"
             expected = f"one of the {len(ids)} {things}"
-            self.say(index, f"unknown-{name.removesuffix('_id')}", message, values[index], expected)
+            self.say(index, f"unknown-{name.removesuffix('_id')}", message, str(values[index]), expected)
         return np.maximum(places, 0)
 
 
@@ -232,9 +275,13 @@ def _is_identifier(value: object) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
-    return bool(abs(value) <= _LARGEST and int(value) == value)
+    if isinstance(value, float):
+        return abs(value) <= _EXACT and value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool) and _RANGE.min <= value <= _RANGE.max
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, int | float) and value in (0, 1)  # True and False are ints
 
 
 def _is_number(value: object) -> bool:
@@ -258,11 +305,32 @@ def _are_boxes(column: list[Any]) -> bool:
         boxes = np.array(numbers, np.float64).reshape(-1, 4)
     except OverflowError:  # a whole number of more than 300 digits
         return False
-    return _are_sound(boxes)
+    return are_sound(boxes)
 
 
-def _are_sound(boxes: Floats) -> bool:
+def are_sound(boxes: np.ndarray[Any, Any]) -> bool:
+    """Whether a column has four numbers in each entry, none too far away and no side below 0.
+
+    >>> are_sound(np.array([[1.0, 2, 3, 4]])), are_sound(np.array([[1.0, 2, 3, 4, 45]])), are_sound(np.array([1.0]))
+    (True, False, False)
+    """
+    if boxes.ndim != 2 or boxes.shape[1] != 4:
+        return False
     return bool((np.abs(boxes) <= _FURTHEST).all() and (boxes[:, 2:] >= 0).all())
+
+
+def written(value: object) -> str:
+    """A value as JSON has it, shortened.
+
+    >>> written(None), written([1, "a"])
+    ('null', '[1, "a"]')
+    """
+    return shown(json.dumps(value, ensure_ascii=False))
+
+
+def _found(value: object) -> str:
+    """A value with the number of its elements, where it is a list."""
+    return f"{len(value)} values, {written(value)}" if isinstance(value, list) else written(value)
 
 
 def _is_text(value: object) -> bool:
@@ -274,12 +342,13 @@ class CocoNumbers:
     """The identifiers of images and categories.
 
     images: int64 (images,), rising; categories: int64 (classes,), in the order of the classes; sizes: int64 (images, 2), width and height of the
-    images in pixels, 0 where they are not known.
+    images in pixels, 0 where they are not known; named: none, as no description has names of files.
     """
 
     images: Identifiers
     categories: Identifiers
     sizes: Identifiers
+    named: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, description: Description) -> Self:

@@ -1,13 +1,14 @@
 """Ground truth in COCO's JSON."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats
-from scoring.data.masks import Masks, take_masks
+from scoring.data.masks import Masks
 from scoring.data.tables import Federation
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.metrics.coco.arrays import CocoObjects
@@ -26,7 +27,7 @@ class CocoInstances:
     images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
     0 where they are missing; boxes: float64 (m, 4), left, top, width, height, around the masks where those were asked for; masks: None unless they were asked for;
     has_masks: whether any object has a segmentation; difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; fingerprint: sha256 of the file, in hexadecimal; federation: of LVIS,
-    None where every class is annotated in every image.
+    None where every class is annotated in every image; named: the `file_name` of each image that has one, with its identifier.
     """
 
     images: Identifiers
@@ -40,6 +41,7 @@ class CocoInstances:
     has_masks: bool = False
     federation: Federation | None = None
     difficult: Flags | None = None
+    named: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_instances(
@@ -67,7 +69,7 @@ def read_instances(
     image_ids, sizes = _images(images, masks=masks)
     category_ids, names = categories.wholes("id"), categories.texts("name")
     categories.unique("id", category_ids.tolist())
-    categories.unique("name", names)
+    categories.unique("name", names, "; classes are told apart by their names here, so each needs its own")
     by_category = np.argsort(category_ids, kind="stable")
     objects = _objects(annotations, image_ids, category_ids[by_category])
     drawn = read_masks(annotations, _sizes_of(objects, sizes)) if masks else None
@@ -83,29 +85,11 @@ def read_instances(
         has_masks=annotations.any_has("segmentation"),
         federation=read_federation(images, image_ids, categories, category_ids[by_category]),
         difficult=_difficult(annotations),
+        named=images.numbers_by_name(),
     )
     if problems.listed:
         raise SubmissionError(*problems.listed)
-    return found if found.federation is None else _as_in_lvis(found)
-
-
-def _as_in_lvis(instances: CocoInstances) -> CocoInstances:
-    """Without objects that have no area, and without crowds. Source: lvis 0.5.3, lvis.py, LVIS.get_ann_ids; eval.py."""
-    objects = instances.objects
-    rows = np.flatnonzero(objects.area > 0)
-    return replace(
-        instances,
-        objects=CocoObjects(
-            objects.image[rows],
-            objects.label[rows],
-            objects.area[rows],
-            np.zeros(len(rows), np.bool_),
-            objects.unnumbered[rows],
-        ),
-        boxes=instances.boxes[rows],
-        masks=None if instances.masks is None else take_masks(instances.masks, rows),
-        difficult=None if instances.difficult is None else instances.difficult[rows],
-    )
+    return found
 
 
 def _sizes_of(objects: CocoObjects, sizes: Identifiers) -> Identifiers:
@@ -149,14 +133,17 @@ def _images(images: Entries, *, masks: bool) -> tuple[Identifiers, Identifiers]:
     sizes = np.stack([images.wholes(side, default) for side in ("width", "height")], axis=1)
     if masks:
         for index in np.flatnonzero(((sizes < 1) | (sizes > 1 << 16)).any(axis=1) & images.fit).tolist():
-            images.say(index, "bad-size", f"width and height are {sizes[index].tolist()}", sizes[index])
+            found = sizes[index].tolist()
+            images.say(
+                index, "bad-size", f"expected width and height from 1 to {1 << 16}, found {found}", str(found)
+            )
     order = np.argsort(ids, kind="stable")
     return ids[order], sizes[order]
 
 
 def _difficult(annotations: Entries) -> Flags | None:
     """What protocols other than COCO's need not find, as converters from VOC write it; the official evaluator reads neither."""
-    flags: Flags = annotations.are_one("ignore") | annotations.are_one("difficult")
+    flags: Flags = annotations.flags("ignore") | annotations.flags("difficult")
     return flags if flags.any() else None
 
 
@@ -168,7 +155,7 @@ def _objects(annotations: Entries, images: Identifiers, categories: Identifiers)
     return CocoObjects(
         image=image,
         label=label,
-        area=annotations.numbers("area"),
-        crowd=annotations.wholes("iscrowd", 0) != 0,
+        area=annotations.numbers("area", least=0),
+        crowd=annotations.flags("iscrowd"),
         unnumbered=ids == 0,
     )

@@ -7,15 +7,16 @@ import numpy as np
 
 from scoring.data.arrays import Places
 from scoring.data.masks import Masks, join_masks, take_masks
+from scoring.errors import shown
 from scoring.metrics.masks.encoding import DecodedMasks, masks_of_counts, masks_of_texts
 from scoring.metrics.masks.polygons import masks_of_polygons
-from scoring.readers.coco_json.fields import Entries, Identifiers
+from scoring.readers.coco_json.fields import Entries, Identifiers, written
 
 _CODE: Final = "bad-segmentation"
-_EXPECTED: Final = (
-    "expected polygons [[x, y, x, y, x, y, …], …] or run lengths {'size': [height, width], 'counts': …}"
-)
+_EXPECTED: Final = "expected polygons [[x, y, x, y, x, y, …], …] or run lengths {'size': [height, width], 'counts': …} as 'segmentation'"
 _FEWEST_NUMBERS: Final = 6
+_FEWEST_ROWS: Final = 2  # of what is taken for an array
+_POINT, _SIDES = 2, 4  # numbers of a point and of a box
 _FURTHEST: Final = 1e6
 
 
@@ -31,12 +32,13 @@ def read_masks(entries: Entries, sizes: Identifiers) -> Masks:
     [4]
     """
     column = entries.column("segmentation")
-    kinds = np.array([_kind_of(value) for value in column])
+    kinds = np.array([_kind_of(value, size) for value, size in zip(column, sizes.tolist(), strict=True)])
     for index in np.flatnonzero((kinds == "") & entries.objects).tolist():
-        missing = "segmentation" not in entries.values[index]
-        entries.say(
-            index, *(("missing-field", "'segmentation' is missing") if missing else (_CODE, _EXPECTED))
-        )
+        if "segmentation" not in entries.values[index]:
+            entries.say(index, "missing-field", "'segmentation' is missing", expected=_EXPECTED)
+        else:
+            found = _what_is_wrong(column[index], sizes[index].tolist())
+            entries.say(index, _CODE, f"{_EXPECTED}, found {found}", shown(found), _EXPECTED)
     parts: list[Masks] = []
     order: list[Places] = []
     for kind in ("polygons", "text", "numbers", ""):
@@ -46,9 +48,9 @@ def read_masks(entries: Entries, sizes: Identifiers) -> Masks:
     return take_masks(join_masks(parts), np.argsort(np.concatenate(order)))
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of(value: Any, size: list[int]) -> str:
     if isinstance(value, list):
-        return "polygons" if value and all(map(_is_polygon, value)) else ""
+        return "polygons" if value and all(map(_is_polygon, value)) and not _is_raster(value, size) else ""
     if not isinstance(value, dict) or not _are_wholes(value.get("size"), 2):
         return ""
     counts = value.get("counts")
@@ -61,6 +63,80 @@ def _is_polygon(value: Any) -> bool:
     if not isinstance(value, list) or len(value) < _FEWEST_NUMBERS or len(value) % 2:
         return False
     return set(map(type, value)) <= {int, float} and min(value) >= -_FURTHEST and max(value) <= _FURTHEST
+
+
+def _is_raster(value: list[Any], size: list[int]) -> bool:
+    """Whether it is a mask as an array: rows of one length that hold nothing beyond 0 and 1, where polygons would lie in one
+    pixel, or as many rows and columns as the image, which hold 0 and another number.
+    """
+    if (
+        len(value) < _FEWEST_ROWS
+        or not all(isinstance(row, list) for row in value)
+        or len(set(map(len, value))) > 1
+    ):
+        return False
+    if not all(isinstance(each, int | float) for row in value for each in row):
+        return False
+    if min(map(min, value)) >= 0 and max(map(max, value)) <= 1:
+        return True
+    others = set().union(*value) - {0}
+    return sorted((len(value), len(value[0]))) == sorted(size) and len(others) == 1
+
+
+def _what_is_wrong(value: Any, size: list[int]) -> str:
+    """What was found in place of a segmentation."""
+    if isinstance(value, dict):
+        return _what_is_wrong_with_runs(value)
+    if not isinstance(value, list) or not value:
+        return "an empty list" if value == [] else written(value)
+    if all(isinstance(each, int | float) for each in value):
+        hint = (
+            "left, top, width and height, as in 'bbox'"
+            if len(value) == _SIDES
+            else "which belong into a list of their own"
+        )
+        return f"a list of {len(value)} numbers, {hint}"
+    if _is_raster(value, size):
+        return f"{len(value)} rows of {len(value[0])} values, a mask as an array, which has to be encoded as run lengths"
+    if all(_is_point(each) for each in value):
+        return f"{len(value)} points [x, y], where each polygon is one list x, y, x, y, …"
+    number, polygon = next((n, each) for n, each in enumerate(value, 1) if not _is_polygon(each))
+    return f"that polygon {number} of {len(value)} {_what_is_wrong_with_polygon(polygon)}"
+
+
+def _what_is_wrong_with_polygon(polygon: Any) -> str:
+    if not isinstance(polygon, list):
+        return f"is {written(polygon)}"
+    if polygon and all(_is_point(each) for each in polygon):
+        return "is a list of points [x, y] instead of one list x, y, x, y, …"
+    if others := [each for each in polygon if type(each) not in (int, float)]:
+        return f"has {written(others[0])}, which is no number"
+    if len(polygon) < _FEWEST_NUMBERS:
+        return f"has {len(polygon)} numbers; at least {_FEWEST_NUMBERS} are needed"
+    if len(polygon) % 2:
+        return f"has {len(polygon)} numbers, an odd number, where each x needs a y"
+    furthest = max(polygon, key=abs)
+    return f"has the coordinate {written(furthest)}, which is further than {_FURTHEST:.0f} pixels away"
+
+
+def _what_is_wrong_with_runs(value: dict[str, Any]) -> str:
+    for name, is_right, expected in (
+        ("size", _are_wholes(value.get("size"), 2), "[height, width]"),
+        ("counts", False, "a text or whole numbers from 0"),
+    ):
+        if name not in value:
+            return f"that '{name}' is missing"
+        if not is_right:
+            return f"that '{name}' is {written(value[name])} instead of {expected}"
+    raise AssertionError  # pragma: no cover - one of them is wrong
+
+
+def _is_point(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == _POINT
+        and all(isinstance(each, int | float) for each in value)
+    )
 
 
 def _are_wholes(value: Any, count: int | None = None) -> bool:

@@ -28,7 +28,10 @@ class JsonError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Records that hold numbers only: a column for each field; first: the number of the first one, from 0."""
+    """Records that hold numbers only: a column for each field; first: the number of the first one, from 0.
+
+    columns: (n,) of a field that is a number, (n, k) of one that is a list of k numbers.
+    """
 
     first: int
     columns: Mapping[str, np.ndarray[Any, Any]]
@@ -38,15 +41,10 @@ class Table:
 
     def rows(self) -> "Records":
         """The records as they stand in the file."""
-        columns = {name: column.tolist() for name, column in self.columns.items()}
-        lists = sorted({name.partition(".")[0] for name in columns if "." in name})
-        values = []
-        for row in range(len(self)):
-            entry = {name: column[row] for name, column in columns.items() if "." not in name}
-            for name in lists:
-                entry[name] = [column[row] for each, column in columns.items() if each.startswith(f"{name}.")]
-            values.append(entry)
-        return Records(self.first, values)
+        columns = [column.tolist() for column in self.columns.values()]
+        return Records(
+            self.first, [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+        )
 
 
 @dataclass(frozen=True, slots=True)

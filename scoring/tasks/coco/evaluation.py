@@ -92,8 +92,9 @@ def score_coco(truth: CocoInstances, results: CocoResults, digest: str, protocol
     >>> score_coco(truth, found, digest="").classes[0].reason
     'no object of the class counts'
     """
-    rules, loaded = RULES[protocol], Loaded(truth, np.arange(len(truth.classes)))
-    scores = scores_of(tabulate(truth, results, rules), results, loaded, rules)
+    rules = RULES[protocol]
+    loaded = Loaded(truth, np.arange(len(truth.classes))).under(rules)
+    scores = scores_of(tabulate(loaded.instances, results, rules), results, loaded, rules)
     return Result(
         competition=None,
         task=f"{protocol}-{'detection' if results.masks is None else 'segmentation'}",

@@ -56,6 +56,7 @@ def match(
 
 def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRules) -> Scores:
     """AP of each class, and of all; the other figures as tables, precision and recall at the lowest threshold as curves."""
+    loaded = loaded.under(rules)
     results = next((each.value for each in matched), _nothing(loaded))
     found = tabulate(loaded.instances, results, rules)
     ranked = tuple(_ranked(found.tables, found.results.detections, loaded, rules))
@@ -218,7 +219,7 @@ def _ranked(
 
 def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: CocoRules) -> RankingSample:
     """The ranked detections at each threshold, drawn by image; the headline is the mean of the classes drawn."""
-    objects = load_boxes(truth).instances.objects
+    objects = load_boxes(truth).under(rules).instances.objects
     _, low, high = rules.areas[EVERY_SIZE]
     counts = ~objects.crowd & (objects.area >= low) & (objects.area <= high)
     labels = {name: label for label, name in enumerate(truth.lists.classes)}

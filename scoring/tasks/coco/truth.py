@@ -1,15 +1,15 @@
 """Ground truth as COCO's evaluation takes it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scoring.data.arrays import Places
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.masks import Masks
-from scoring.metrics.coco.arrays import CocoObjects
+from scoring.data.masks import Masks, take_masks
+from scoring.metrics.coco.arrays import CocoObjects, CocoRules
 from scoring.readers.coco_json.instances import CocoInstances
 
 
@@ -19,6 +19,27 @@ class Loaded:
 
     instances: CocoInstances
     scored: Places
+
+    def under(self, rules: CocoRules) -> "Loaded":
+        """The objects that these rules know: those of LVIS leave out objects without an area, and have no crowds.
+
+        Source: lvis 0.5.3, lvis.py, LVIS.get_ann_ids; eval.py.
+        """
+        if not rules.federated:
+            return self
+        instances, objects = self.instances, self.instances.objects
+        rows = np.flatnonzero(objects.area > 0)
+        crowd = np.zeros(len(rows), np.bool_)
+        known = replace(
+            instances,
+            objects=CocoObjects(
+                objects.image[rows], objects.label[rows], objects.area[rows], crowd, objects.unnumbered[rows]
+            ),
+            boxes=instances.boxes[rows],
+            masks=None if instances.masks is None else take_masks(instances.masks, rows),
+            difficult=None if instances.difficult is None else instances.difficult[rows],
+        )
+        return replace(self, instances=known)
 
 
 def load_boxes(truth: GroundTruth) -> Loaded:
