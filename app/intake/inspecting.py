@@ -42,6 +42,7 @@ from app.intake.reports import (
 )
 from app.intake.unpacking import Progress, ReadingLimits, SentFile, Unpacked, unpack
 from scoring import Problem, SubmissionError, to_plain
+from scoring.data.label_maps import HOW_LABELS_COUNT
 from scoring.errors import Problems
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
@@ -68,11 +69,14 @@ _ELEMENTS: Final = tuple(
 # what is said of hidden annotation, by the code of the problem
 RULES: Final[Mapping[str, str]] = {
     "annotation": "this annotation file is invalid: a field is missing, or a number or a box is invalid",
-    "bad-area": "expected a number as 'area'",
+    "background-class": f"the background, or void, is among the classes: {HOW_LABELS_COUNT}",
+    "bad-area": "expected a number from 0 as 'area'",
     "bad-bbox": "expected left, top, width and height as 'bbox', neither of the last two below 0",
     "bad-category-id": "expected a whole number as 'category_id'",
+    "bad-difficult": "expected 0 or 1 as 'difficult'",
     "bad-entry": "expected an object",
     "bad-id": "expected a whole number as 'id'",
+    "bad-ignore": "expected 0 or 1 as 'ignore'",
     "bad-image-id": "expected a whole number as 'image_id'",
     "bad-iscrowd": "expected 0 or 1 as 'iscrowd'",
     "bad-json": "this is not JSON as it is expected, or it is cut off",

@@ -20,6 +20,7 @@ from app.intake.unpacking import Content, Picture, ReadingLimits, Unpacked, keep
 from scoring import GroundTruth, Problem, SubmissionError, TreeError
 from scoring.competitions import CHALLENGES
 from scoring.data.description import UNKNOWN_SIDE
+from scoring.data.label_maps import beyond_classes, misnamed
 from scoring.errors import Problems, shown
 from scoring.readers.coco_json.instances import read_instances
 from scoring.readers.voc.annotations import READERS as ANNOTATION_READERS
@@ -560,9 +561,8 @@ def _read_label_images(reading: Reading) -> list[AnnotatedSet]:
         message = f"there is no {CLASSES_FILE} with the name of a class in each line; classes are called class1, class2, …"
         reading.problems.warn(Problem("no-class-names", message))
     for name, mask in masks.items():
-        if (label := int(mask[mask != 255].max(initial=0))) > len(names):
-            message = f"expected labels up to {len(names)} and 255, found {label}"
-            reading.problems.add(Problem("mask-label", message, f"{name}.png"))
+        if (wrong := beyond_classes(mask, len(names))) is not None:
+            reading.problems.add(Problem("mask-label", wrong, f"{name}.png"))
     if reading.problems.listed or not names:
         sizes = {name: (mask.shape[1], mask.shape[0]) for name, mask in masks.items()}
         reading.invalid.append(ListedImages(reading.set_name, sizes))
@@ -583,6 +583,8 @@ def _listed_classes(reading: Reading) -> tuple[str, ...] | None:
         message = "expected a different name without blanks in each line"
         reading.problems.add(Problem("class-name", message, reading.name(found[0])))
         return None
+    if (wrong := misnamed(names)) is not None:
+        reading.problems.add(Problem("background-class", wrong, reading.name(found[0])))
     return names
 
 

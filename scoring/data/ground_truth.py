@@ -281,7 +281,8 @@ class GroundTruth(StoredTruth):
     ) -> Self:
         """Ground truth for segmentation: whole numbers (height, width) for each image, 0 the background, k the k-th class.
 
-        Others are void and not counted, such as 255. Raises DataError for anything else.
+        255 is void, which is not counted. classes: their names from label 1 on, without the background. Raises DataError for
+        anything else, such as labels between the last class and 255.
 
         >>> GroundTruth.from_label_maps([np.array([[0, 1], [1, 255]])], classes=["cat"]).lists.segmentation
         ('0',)

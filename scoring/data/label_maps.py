@@ -26,6 +26,40 @@ class LabelMap:
 VOID: Final = 255
 """The label of pixels that are not counted: borders, and objects too difficult to label."""
 
+BACKGROUND: Final = "background"
+"""The label of pixels without an object, which is scored like a class."""
+
+HOW_LABELS_COUNT: Final = f"0 is the background, k the k-th class, {VOID} void"
+_OTHER_NAMES: Final = frozenset({BACKGROUND, "bg"})
+_OF_VOID: Final = frozenset({"void", "ignore", "unlabeled", "unlabelled"})
+
+
+def misnamed(classes: Sequence[str]) -> str | None:
+    """Why names cannot be those of the labels from 1 on; None if they can.
+
+    None of them is the background, and the first is not void, as where a list of names begins with label 0.
+
+    >>> misnamed(["background", "cat"])
+    "'background' is no class: 0 is the background, k the k-th class, 255 void; leave it out"
+    >>> misnamed(["cat", "dog"])
+    """
+    plain = ["".join(filter(str.isalnum, name)).casefold() for name in classes]
+    wrong = [name for name, word in zip(classes, plain, strict=True) if word in _OTHER_NAMES]
+    wrong += classes[:1] if _OF_VOID.intersection(plain[:1]) else []
+    return f"'{wrong[0]}' is no class: {HOW_LABELS_COUNT}; leave it out" if wrong else None
+
+
+def beyond_classes(labels: Bytes, classes: int) -> str | None:
+    """What is wrong with a label image for so many classes; None if each of its labels is one of them, the background or void.
+
+    >>> beyond_classes(np.array([[0, 7]], np.uint8), 2)
+    'expected labels from 0 to 2, and 255, found 7: 0 is the background, k the k-th class, 255 void'
+    """
+    most = int(labels[labels != VOID].max(initial=0))
+    if most <= classes:
+        return None
+    return f"expected labels from 0 to {classes}, and {VOID}, found {most}: {HOW_LABELS_COUNT}"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelRuns:

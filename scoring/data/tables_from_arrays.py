@@ -21,7 +21,7 @@ from scoring.data.checking import (
 from scoring.data.confidences import as_persons
 from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.instance_masks import InstanceMasks
-from scoring.data.label_maps import VOID, LabelMaps, LabelRuns
+from scoring.data.label_maps import VOID, LabelMaps, LabelRuns, beyond_classes, misnamed
 from scoring.data.layouts import PERSON, WHOLE_IMAGE, Layouts
 from scoring.data.masks import Masks, masks_of_arrays
 from scoring.data.tables import ActionLabels, CocoTable, Lists, Objects, Parts, Tables, labels_of
@@ -185,12 +185,17 @@ def tables_of_layouts(
 
 
 def tables_of_label_maps(maps: LabelMaps, classes: Sequence[str]) -> tuple[Lists, Tables]:
-    """The lists and tables of label maps, 0 the background, k the k-th class, larger numbers void."""
+    """The lists and tables of label maps, 0 the background, k the k-th class, 255 void."""
     names = as_names("classes", classes)
+    if (wrong := misnamed(names)) is not None:
+        raise DataError(f"in 'classes', {wrong}")
     if len(names) >= VOID:
         raise DataError(
             f"expected at most {VOID - 1} classes, whose labels are below {VOID}, found {len(names)}"
         )
+    for image, labels in zip(maps.images, maps.labels, strict=True):
+        if (wrong := beyond_classes(labels, len(names))) is not None:
+            raise DataError(f"in the image '{image}', {wrong}")
     runs = LabelRuns.of(maps.labels)
     lists = _lists(maps.images, names, segmentation=maps.images)
     none = np.full((len(names), len(maps.images)), -1, np.int8)

@@ -168,6 +168,17 @@ def test_every_layout_becomes_a_phase(place: Place, layout: str) -> None:
     assert not any(reading.scratch_root(place.platform).iterdir())
 
 
+def test_the_background_is_no_class_of_label_images(place: Place) -> None:
+    files = label_images() | {"classes.txt": b"background\ncat\ndog\n"}
+    intake = place.send(place.challenge(), ("public", "masks.zip", zipped(files)))
+
+    [problem] = told(place.read(intake))
+
+    assert (
+        "'background' is no class: 0 is the background, k the k-th class, 255 void; leave it out" in problem
+    )
+
+
 def test_organisers_see_trial_results_and_have_them_scored_again(place: Place) -> None:
     code, canary = place.challenge(), "33.0625"
     boxes = TABLE.replace(b"b.jpg,dog,5,5,30,30", f"b.jpg,dog,5,5,{canary},30".encode())
@@ -397,7 +408,7 @@ TOLD_OF_COCO: tuple[Told, ...] = (
     ("missing-field", "f.json", None, "annotations[7], id 1004", "'area' is missing"),
     ("missing-field", "f.json", None, "annotations[9], id 1006", "'bbox' is missing"),
     ("bad-entry", "f.json", None, "annotations[10]", "expected an object"),
-    ("bad-area", "f.json", None, "annotations[11], id 1008", "expected a number as 'area'"),
+    ("bad-area", "f.json", None, "annotations[11], id 1008", "expected a number from 0 as 'area'"),
     ("bad-segmentation", "f.json", None, "annotations[12], id 1009", "expected polygons"),
     ("missing-iscrowd", "f.json", None, "annotations[12], id 1009", "'iscrowd' is missing"),
     ("short-polygon", "f.json", None, "annotations[12], id 1009", "a polygon has fewer than three points"),

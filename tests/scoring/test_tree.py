@@ -211,7 +211,7 @@ Spoil = Callable[[Kit], object]
             lambda t: t.write("ImageSets/Segmentation/test.txt", "a_1\n").mask(
                 "a_1", np.full((40, 50), 3, np.uint8)
             ),
-            "SegmentationClass/a_1.png: expected labels up to 2 and 255, found 3",
+            "SegmentationClass/a_1.png: expected labels from 0 to 2, and 255, found 3: 0 is the background, k the k-th class, 255 void",
         ),
         (
             lambda t: t.write("ImageSets/Segmentation/test.txt", "a_1\n").mask(

@@ -8,20 +8,29 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers, Places
+from scoring.data.checking import DataError, assert_is
+from scoring.metrics.rule_values import as_count, as_counts, as_ranges, as_shares, as_thresholds, short_names
 
 EVERY_SIZE: Final = 0
 """The first of the area ranges: objects of every size."""
+
+FREQUENCIES: Final = "rcf"
+"""How LVIS calls rare, common and frequent classes in APr, APc and APf, in the order of their numbers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CocoRules:
     """What of the COCO measures may be set.
 
-    iou_thresholds: float64 (thresholds,), rising; recalls: float64 (points,), rising from 0, where precision is read;
-    max_detections: rising numbers of detections of a class in an image, of which the last is what is matched at most;
+    iou_thresholds: float64 (thresholds,), above 0 and up to 1; recalls: float64 (points,), from 0 to 1, where precision is read;
+    max_detections: numbers of detections of a class in an image, of which the largest is what is matched at most; all three in any
+    order, and kept rising;
     areas: for each range of sizes its name, smallest and largest area, both included, the first one every size; in_image: detections of all classes in an image of which
     the most confident count, None for any number; federated: in an image only classes count that are annotated in it or known
-    to be absent, and unmatched detections of classes that are not annotated throughout are ignored.
+    to be absent, and unmatched detections of classes that are not annotated throughout are ignored. Raises DataError for anything else.
+
+    >>> replace(COCO_RULES, max_detections=[100, 10]).max_detections
+    (10, 100)
     """
 
     iou_thresholds: Floats
@@ -31,15 +40,31 @@ class CocoRules:
     in_image: int | None = None
     federated: bool = False
 
+    def __post_init__(self) -> None:
+        """Check what is set, and sort it."""
+        assert_is(self.federated, bool, "as 'federated'")
+        for name, value in (
+            ("iou_thresholds", as_thresholds("iou_thresholds", self.iou_thresholds)),
+            ("recalls", as_shares("recalls", self.recalls)),
+            ("max_detections", as_counts("max_detections", self.max_detections)),
+            ("areas", as_ranges("areas", self.areas)),
+            ("in_image", None if self.in_image is None else as_count("in_image", self.in_image)),
+        ):
+            object.__setattr__(self, name, value)
+        if self.federated and (taken := set(FREQUENCIES).intersection(self.sizes)):
+            raise DataError(
+                f"AP{min(taken)} is of classes by their frequency in these rules: call the range in 'areas' otherwise"
+            )
 
-def _frozen(values: Floats) -> Floats:
-    values.flags.writeable = False
-    return values
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """How figures call the ranges of areas after the first one, such as "s" in APs."""
+        return short_names([name for name, _, _ in self.areas[1:]])
 
 
 COCO_RULES: Final = CocoRules(
-    iou_thresholds=_frozen(np.linspace(0.5, 0.95, 10)),
-    recalls=_frozen(np.linspace(0.0, 1.0, 101)),
+    iou_thresholds=np.linspace(0.5, 0.95, 10),
+    recalls=np.linspace(0.0, 1.0, 101),
     max_detections=(1, 10, 100),
     areas=(
         ("all", 0.0, 1e10),

@@ -13,6 +13,7 @@ from scoring.metrics.coco.arranging import Arranged, arrange, join_arranged
 from scoring.metrics.coco.arrays import (
     COCO_RULES,
     EVERY_SIZE,
+    FREQUENCIES,
     CocoDetections,
     CocoObjects,
     CocoRules,
@@ -212,7 +213,7 @@ def figures_by_frequency(tables: CocoTables, frequency: Labels) -> Mapping[str, 
     precision = tables.precision[EVERY_SIZE]
     return {
         f"AP{letter}": _mean(np.compress(frequency == group, precision, axis=1))
-        for group, letter in enumerate("rcf")
+        for group, letter in enumerate(FREQUENCIES)
     }
 
 
@@ -237,10 +238,10 @@ def _values(tables: CocoTables, rules: CocoRules) -> Mapping[str, Floats]:
         if threshold not in rules.iou_thresholds:
             continue
         found[f"AP{threshold * 100:.0f}"] = precision[EVERY_SIZE][rules.iou_thresholds == threshold]
-    sizes = [(index, name[0]) for index, (name, _, _) in enumerate(rules.areas) if index != EVERY_SIZE]
-    found |= {f"AP{letter}": precision[index] for index, letter in sizes}
+    sizes = list(enumerate(rules.sizes, EVERY_SIZE + 1))
+    found |= {f"AP{name}": precision[index] for index, name in sizes}
     found |= {f"AR{most}": recall[EVERY_SIZE, index] for index, most in enumerate(rules.max_detections)}
-    return found | {f"AR{letter}": recall[index, -1] for index, letter in sizes}
+    return found | {f"AR{name}": recall[index, -1] for index, name in sizes}
 
 
 def _means_by_class(values: Floats) -> list[float | None]:

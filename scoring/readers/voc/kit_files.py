@@ -1,12 +1,13 @@
 """The files of a development kit's tree, and the problems found in them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
 from scoring.competitions import CHALLENGES
+from scoring.data.label_maps import misnamed
 from scoring.data.layouts import WHOLE_IMAGE
 from scoring.errors import Problem, shown
 from scoring.readers.voc.annotations import READERS, AnnotationError, ListedImage, read_image_set
@@ -127,6 +128,11 @@ class KitFiles:
         """The image and object of each line of the Layout set."""
         for row in self.listed(self.set_file("Layout"), (0, 1)):
             yield row.image, row.numbers[0] if row.numbers else WHOLE_IMAGE
+
+    def check_labels(self, classes: Sequence[str], masks: Collection[str]) -> None:
+        """Add a problem if there are label images and a class cannot be one of their labels."""
+        if masks and (wrong := misnamed(classes)) is not None:
+            self.add_problem("background-class", self.set_file("Segmentation"), wrong)
 
     def add_missing_image_set(self) -> None:
         """Add the problem that neither the Main set nor the Segmentation set has an image."""

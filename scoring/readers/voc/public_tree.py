@@ -35,8 +35,10 @@ def read_public(tree: Path | str, image_set: str) -> Description:
     people = tuple(kit.persons())
     acting = _acting(kit)
     masks = tuple(row.image for row in kit.listed(kit.set_file("Segmentation"), (0,)))
+    classes = tuple(labels) or _classes_of_other_sets(kit) or classes_of(kit.dataset)
     if not main and not masks:
         kit.add_missing_image_set()
+    kit.check_labels(classes, masks)
     if kit.problems:
         raise TreeError(kit.problems)
     images = tuple(dict.fromkeys([*main, *(image for image, _ in people), *acting]))
@@ -44,7 +46,7 @@ def read_public(tree: Path | str, image_set: str) -> Description:
     return Description(
         dataset=kit.dataset,
         image_set=image_set,
-        classes=tuple(labels) or _classes_of_other_sets(kit) or classes_of(kit.dataset),
+        classes=classes,
         actions=tuple(kit.action_files()),
         images=sized[: len(main)],
         segmentation=masks,

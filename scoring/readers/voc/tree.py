@@ -9,7 +9,7 @@ from scoring.competitions import classes_of
 from scoring.data.annotations import Annotation
 from scoring.data.arrays import Bytes
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.label_maps import VOID, LabelRuns
+from scoring.data.label_maps import LabelRuns, beyond_classes
 from scoring.data.layouts import WHOLE_IMAGE
 from scoring.data.tables import PARTS, Lists, Tables, labels_of
 from scoring.files import as_path
@@ -50,6 +50,7 @@ def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
     masks = dict(_masks(kit, annotations, len(classes)))
     if not main and not masks:
         kit.add_missing_image_set()
+    kit.check_labels(classes, masks)
     if kit.problems:
         raise TreeError(kit.problems)
     acting: dict[str, set[int]] = {}
@@ -148,8 +149,8 @@ def _masks(kit: KitFiles, annotations: Mapping[str, Annotation], classes: int) -
                 file,
                 f"expected {known.width} x {known.height} pixels, found {size[0]} x {size[1]}",
             )
-        if (most := int(mask[mask != VOID].max(initial=0))) > classes:
-            kit.add_problem("mask-label", file, f"expected labels up to {classes} and {VOID}, found {most}")
+        if (wrong := beyond_classes(mask, classes)) is not None:
+            kit.add_problem("mask-label", file, wrong)
         yield row.image, mask
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from scoring.data.boxes import BoxConvention
+from scoring.data.checking import as_choice
 from scoring.data.detections import ClassDetections
 from scoring.metrics.averaging import Average, Pool
 from scoring.metrics.boxes import IoU
@@ -14,6 +15,7 @@ from scoring.metrics.matching import (
     positives_without_difficult,
 )
 from scoring.metrics.measures import RankingMeasure
+from scoring.metrics.rule_values import as_threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,12 @@ class DetectionRules:
     second_table: SelectPositives | None = None
     absent_is_empty: bool = False
     convention: BoxConvention | None = BoxConvention.INCLUSIVE
+
+    def __post_init__(self) -> None:
+        """Check what is a number or a name. Raises DataError."""
+        object.__setattr__(self, "iou_threshold", as_threshold("iou_threshold", self.iou_threshold))
+        if self.convention is not None:
+            object.__setattr__(self, "convention", as_choice("convention", self.convention, BoxConvention))
 
     def align(
         self, predictions: ClassDetections, ground_truth: ClassObjects

@@ -8,6 +8,7 @@ from scoring.metrics.layout_matching import (
     MatchLayouts,
 )
 from scoring.metrics.measures import RankingMeasure
+from scoring.metrics.rule_values import as_threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +26,7 @@ class LayoutRules:
     iou_threshold: float
     measure: RankingMeasure
     average: Average
+
+    def __post_init__(self) -> None:
+        """Check the threshold. Raises DataError."""
+        object.__setattr__(self, "iou_threshold", as_threshold("iou_threshold", self.iou_threshold))

@@ -8,7 +8,7 @@ from typing import Final
 from scoring.competitions import CompetitionInfo
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.label_maps import LabelMap, LabelRuns
+from scoring.data.label_maps import BACKGROUND, LabelMap, LabelRuns
 from scoring.data.matches import NO_PAIRS, ImageCounts, LabelPairs
 from scoring.exhibits import ConfusionMatrix, Exhibit, ScoreTable
 from scoring.metrics.confusion import Counts, count_labels
@@ -18,8 +18,6 @@ from scoring.tasks.resampling import PixelSample
 from scoring.tasks.segmentation.rules import SegmentationRules
 from scoring.tasks.task import Keyed, Scores
 
-BACKGROUND: Final = "background"
-"""The label of pixels without an object, which is scored like a class."""
 NOWHERE: Final = "there is no pixel of it in the set"
 
 _TOGETHER: Final = 1 << 18
