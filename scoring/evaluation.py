@@ -93,7 +93,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     The task is that of the predictions, or of the competition, which an archive needs. classes: score and average these only
     (in segmentation the background, too). statistics: a file to write the matches to, as `Result.save_matches` does.
     limits: by default none for a plain folder, and for an archive those of `truth.description` with any number of lines. The
-    result's `notes` are warnings about the files.
+    result's `notes` are about the files, and about annotated objects that count otherwise than one may think.
 
     Raises DataError for arrays that do not fit the ground truth, and for values of other types; SubmissionError with every
     problem of the files, or if there are no files; LookupError for an unknown competition, protocol or class, for no class at all, for an archive without a
@@ -213,7 +213,7 @@ def _score_archive(archive: Path, limits: Limits | None, question: _Question) ->
     matched = reader.read(file for file in files if file.key not in question.left_out)
     scores = question.task.score(matched, question.loaded, question.rules)
     reader.raise_problems(question.info)
-    return _Scored(scores, reader.hashes, reader.problems.notes)
+    return _Scored(scores, reader.hashes, (*reader.problems.notes, *scores.notes))
 
 
 def _score_arrays(predictions: Predictions, question: _Question) -> _Scored:
@@ -223,7 +223,7 @@ def _score_arrays(predictions: Predictions, question: _Question) -> _Scored:
     batches = parallel_map(lambda batch: list(question.match(iter(batch))), _batches(parsed))
     matched = (each for batch in batches for each in batch)
     scores = question.task.score(matched, question.loaded, question.rules)
-    return _Scored(scores, {type(predictions).__name__: _hash_of(predictions)})
+    return _Scored(scores, {type(predictions).__name__: _hash_of(predictions)}, scores.notes)
 
 
 def _batches(parsed: Iterator[Keyed[Any]]) -> Iterator[list[Keyed[Any]]]:

@@ -44,7 +44,7 @@ class ClassResult:
 class Explanation:
     """Why figures are not what one might expect: code, the class, how many objects or detections, and a sentence.
 
-    code: crowd, area, cap, tie, id, missed or wrong.
+    code: crowd, difficult, area, cap, tie, id, missed or wrong.
     """
 
     code: str
@@ -97,7 +97,7 @@ class Result:
     headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the predictions (of their
     files, where there are any), the truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a
     subset was declared: what decided these numbers and nothing else. truth: that fingerprint. matches: what intervals and
-    analyses are computed from; notes: warnings about the files; details: of COCO's protocols. None of them is part of the JSON form.
+    analyses are computed from; notes: on the files, and on annotated objects that count otherwise than one may think; details: of COCO's protocols. None of them is part of the JSON form.
     rules: by which the task was scored; None in a result that was put together or read from JSON, where the name of an
     official protocol says them. The JSON form has them where the protocol is not official, unless a function of them is not
     part of the library.
@@ -156,7 +156,8 @@ class Result:
     def explain(self) -> tuple[Explanation, ...]:
         """Why figures of COCO's rules are below 1, class by class, at the lowest of their IoU thresholds, which is 0.5 in `coco`.
 
-        crowd: crowds need not be found and hide what is detected in them; area: objects without an area, or whose
+        crowd: crowds need not be found and hide what is detected in them; difficult: objects that are marked so count all the
+        same; area: objects without an area, or whose
         annotated area is of another range of sizes than their box or mask; cap: detections beyond the most that count;
         tie: equal confidences or IoU that the order of the detections decides; id: annotations numbered 0; missed: objects
         without a detection; wrong: detections without an object. Raises LookupError for other rules, those of LVIS among them,

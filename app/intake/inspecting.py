@@ -44,6 +44,7 @@ from app.intake.unpacking import Progress, ReadingLimits, SentFile, Unpacked, un
 from scoring import Problem, SubmissionError, to_plain
 from scoring.data.label_maps import HOW_LABELS_COUNT
 from scoring.errors import Problems
+from scoring.tasks.outcome import NO_NUMBER
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
 CHOSEN: Final = "chosen"  # folder with a folder for each chosen set: its pictures, each called by its image
@@ -96,6 +97,7 @@ RULES: Final[Mapping[str, str]] = {
     "field-count": "expected 6 fields",
     "folder-in-name": "the file name has folders, which are left out",
     "file-and-folder": "a name is given both to a file and to a folder",
+    "id-0": f"an annotation is {NO_NUMBER}",
     "image-name": "expected the name of an image without blanks",
     "image-size": "expected the width and height of the image in whole pixels",
     "inverted-box": "the box ends before it begins",
@@ -114,6 +116,7 @@ RULES: Final[Mapping[str, str]] = {
     "no-image": "the table has no image",
     "no-image-set": "the image set has no image",
     "object": "a listed object is not annotated",
+    "odd-flag": "a flag is neither 0 nor 1: only 1 is true, as in the development kit",
     "part": "a part is neither a head nor a hand nor a foot",
     "short-polygon": "a polygon has fewer than three points",
     "too-many-boxes": "too many objects",

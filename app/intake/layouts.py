@@ -27,6 +27,7 @@ from scoring.readers.voc.annotations import READERS as ANNOTATION_READERS
 from scoring.readers.voc.annotations import AnnotationError, read_size
 from scoring.readers.voc.kit_files import KitFiles
 from scoring.readers.voc.label_images import MaskError, read_label_image
+from scoring.tasks.outcome import NO_NUMBER
 
 VOC, COCO, TABLE, CLASS_FOLDERS, LABEL_IMAGES = (
     "development kit (VOC)", "COCO JSON", "table (CSV)", "a folder for each class", "label images"
@@ -170,13 +171,19 @@ def _read_kit(reading: Reading, kit: Path) -> Iterator[AnnotatedSet]:
         listed = (reading.set_name,)
     for image_set in listed:
         try:
-            truth = scoring.read_tree(kit, image_set)
+            odd = Problems()
+            truth = scoring.read_tree(kit, image_set, problems=odd)
         except TreeError as error:
             _add_of_kit(reading, kit, error.problems)
             reading.invalid.append(_images_of_kit(reading, kit, image_set))
             continue
         if truth.lists.dataset != reading.unpacked.dataset and truth.lists.dataset not in CHALLENGES:
             truth = reading.own(truth, image_set)
+        told = {(each.file, each.message) for each in reading.problems.warnings}
+        for warning in odd.warnings:
+            file = warning.file and reading.name(kit / warning.file)
+            if (file, warning.message) not in told:  # several sets may share a file
+                reading.problems.warn(replace(warning, file=file))
         source = kit.name if kit == reading.root else reading.name(kit)
         yield AnnotatedSet(image_set, VOC, source, truth, {})
 
@@ -352,6 +359,8 @@ def _look_at_annotations(annotations: "Records", warn: Callable[[str, str, str],
         place = f"annotations[{index}] (id {shown(str(each.get('id')))})"
         if "iscrowd" not in each:
             warn("missing-iscrowd", place, "'iscrowd' is missing; taken for 0")
+        if each.get("id") == 0:
+            warn("id-0", place, f"the annotation is {NO_NUMBER}")
         polygons = each.get("segmentation")
         for polygon in polygons if isinstance(polygons, list) else ():
             if isinstance(polygon, list) and len(polygon) < FEWEST_NUMBERS:

@@ -25,6 +25,11 @@ SEVERAL: Final = "several-competitions"
 """The code of a file that can be scored in more than one way."""
 
 
+def is_explained(problems: Problems) -> bool:
+    """Whether it has been said why no result was found: a JSON file could not be read as one."""
+    return any(problems.count(code) for code in ("bad-json", "bad-entry", SEVERAL))
+
+
 def has_any_name(file_pattern: str) -> bool:
     """Whether a result file may have any name: then it is the only one of its competition, and JSON.
 
@@ -93,7 +98,7 @@ def _first_entry(data: bytes, name: str) -> Mapping[str, Any] | None:
     try:
         first = first_record(data)
     except JsonError as error:
-        raise SubmissionError(Problem("bad-json", str(error), shown(name))) from error
+        raise SubmissionError(Problem("bad-json", str(error), shown(name), error.line)) from error
     if first is None or (isinstance(first, dict) and not _EXPECTED.isdisjoint(first)):
         return first
     found = shown(repr(first))

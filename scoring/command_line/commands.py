@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from scoring.analysis.object_counts import Count, count_objects
+from scoring.codec import to_plain
 from scoring.command_line.requirements import (
     WrongUseError,
     competition_in,
@@ -15,6 +16,7 @@ from scoring.command_line.requirements import (
     require,
 )
 from scoring.data.ground_truth import GroundTruth
+from scoring.errors import Problems
 from scoring.protocol_table import describe_protocols
 from scoring.readers.voc.public_tree import read_public
 from scoring.readers.voc.tree import read_tree
@@ -48,13 +50,15 @@ def _check_coco(options: Namespace) -> Mapping[str, Any]:
 
 def count(options: Namespace) -> Mapping[str, Any]:
     """Count what is annotated in an image set; difficult objects are not among the objects, but apart."""
-    truth = read_tree(existing_tree(options.tree), options.image_set)
+    problems = Problems()
+    truth = read_tree(existing_tree(options.tree), options.image_set, problems=problems)
     table = count_objects(truth)
     return {
         "dataset": truth.description.dataset,
         "image_set": truth.description.image_set,
         "classes": {row.name: _row(row) for row in table.rows},
         "total": _row(table.total),
+        "notes": [to_plain(warning) for warning in problems.warnings],
     }
 
 

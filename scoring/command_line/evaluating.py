@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from scoring.codec import to_plain
@@ -12,7 +13,7 @@ from scoring.command_line.requirements import (
     find_results,
     require,
 )
-from scoring.errors import Problem, SubmissionError
+from scoring.errors import Problem, Problems, SubmissionError
 from scoring.evaluation import columns, evaluate
 from scoring.exhibits import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
@@ -34,10 +35,12 @@ def score(options: Namespace) -> Mapping[str, Any]:
     tree = existing_tree(options.truth)
     protocol = _protocol(options.protocol, dataset_of(tree))
     info = competition_in(tree, options.competition)
-    truth = read_tree(tree, options.image_set)
+    problems = Problems()
+    truth = read_tree(tree, options.image_set, problems=problems)
     _check_classes(options.classes, columns(truth.description, info.number, protocol), info.number)
     results = find_results(options.results, info, truth.description)
     result = evaluate(results, truth, competition=info.number, protocol=protocol, classes=options.classes)
+    result = replace(result, notes=(*problems.warnings, *result.notes))
     if not options.bootstrap:
         return _plain(result, {})
     return _plain(result, intervals_of(result, truth, replicates=options.bootstrap).by_class())
@@ -126,4 +129,5 @@ def _plain_coco(result: Result) -> dict[str, Any]:
             each.name: {**_plain_class(each), "figures": figures[each.name]} for each in result.classes
         },
         "receipt": result.receipt,
+        "notes": [to_plain(note) for note in result.notes],
     }

@@ -43,6 +43,7 @@ class AnnotatedObject:
 class Annotation:
     """An image's size in pixels, and its objects in the order of the file, which decides ties.
 
+    oddities: sentences on fields that are read otherwise than one may think;
     convention: that of the boxes of objects and parts; verified: the classes that image-level labels say are in the image or
     are not, None where every class is annotated.
     """
@@ -52,3 +53,4 @@ class Annotation:
     objects: tuple[AnnotatedObject, ...]
     convention: BoxConvention = BoxConvention.INCLUSIVE
     verified: frozenset[str] | None = None
+    oddities: tuple[str, ...] = ()

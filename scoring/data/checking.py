@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats, Integers
 
+Names = Sequence[str] | Mapping[int, str]
+"""Names that numbers count from 0, or those of the numbers that are keys."""
+
+_LISTS: Final = {"image": "images", "label": "classes"}
+"""The arguments that list the names of a column."""
+
 SHOWN: Final = 5
 """Names that a message lists at most."""
 SHOWN_CHARACTERS: Final = 60
@@ -160,8 +166,8 @@ def as_choice(name: str, value: Choice | str, choices: type[Choice]) -> Choice:
         raise DataError(f"expected {known} as '{name}', found {value!r}") from None
 
 
-def as_named(name: str, values: Any, names: Sequence[str] | None) -> Named:
-    """A column of texts, or of whole numbers that count `names` from 0.
+def as_named(name: str, values: Any, names: Names | None) -> Named:
+    """A column of texts, or of whole numbers that count `names` from 0; where these are a mapping, its keys are the numbers.
 
     Without `names` these are the texts in the order of their first occurrence, or the whole numbers in their own order,
     written as texts. Raises DataError for a text that is none of the names, a number beyond them, or anything else.
@@ -170,18 +176,37 @@ def as_named(name: str, values: Any, names: Sequence[str] | None) -> Named:
     [0, 1, 0]
     >>> as_named("label", [1], ["cat", "dog"]).place.tolist()
     [1]
+    >>> as_named("label", [90], {7: "cat", 90: "dog"}).place.tolist()
+    [1]
     """
-    known = None if names is None else as_names(name, names)
+    numbers = as_numbers(_LISTS[name], names) if isinstance(names, Mapping) else None
+    listed = list(names.values()) if isinstance(names, Mapping) else names
+    known = None if listed is None else as_names(_LISTS.get(name, name), listed)
     array = as_array(values)
     if array.ndim != 1:
         raise DataError(f"expected '{name}' as one each, shape (n,), found {shape_of(array)}")
     if array.dtype.kind in "iu" or array.size == 0:
-        return _numbered(name, array.astype(np.int64), known)
+        places = array.astype(np.int64) if numbers is None else _numbers_of(name, array, numbers)
+        return _numbered(name, places, known)
     texts = array.tolist()
     if not all(isinstance(text, str) for text in texts):
         other = next(text for text in texts if not isinstance(text, str))
         raise DataError(f"expected texts or whole numbers in '{name}', found {other!r}")
     return _looked_up(name, texts, known)
+
+
+def as_numbers(name: str, names: Mapping[int, str]) -> dict[int, int]:
+    """The place of each number of a mapping in its order. Raises DataError for keys that are no whole numbers.
+
+    >>> as_numbers("classes", {7: "cat", 90: "dog"})
+    {7: 0, 90: 1}
+    """
+    keys = [key.item() if isinstance(key, np.integer) else key for key in names]
+    if others := [key for key in keys if type(key) is not int]:
+        raise DataError(
+            f"expected whole numbers with a name each in '{name}', or a list of names, found the key {others[0]!r}"
+        )
+    return {key: place for place, key in enumerate(keys)}
 
 
 def as_names(name: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -267,6 +292,15 @@ def kind_of(array: NDArray[Any]) -> str:
     if array.dtype.kind == "O":
         return "Python objects (an array of type object; convert it with .astype to a type of numbers)"
     return "texts" if array.dtype.kind in "US" else str(array.dtype)
+
+
+def _numbers_of(name: str, array: NDArray[Any], numbers: Mapping[int, int]) -> NDArray[np.int64]:
+    unknown = next((each for each in array.tolist() if each not in numbers), None)
+    if unknown is not None:
+        raise DataError(
+            f"unknown '{name}': {unknown}; '{_LISTS[name]}' has {some_of(list(map(str, numbers)))}"
+        )
+    return np.array([numbers[each] for each in array.tolist()], np.int64)
 
 
 def _numbered(name: str, array: NDArray[np.int64], known: tuple[str, ...] | None) -> Named:

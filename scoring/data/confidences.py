@@ -9,6 +9,7 @@ import numpy as np
 from scoring.data.arrays import Flags, Floats, Integers
 from scoring.data.checking import (
     DataError,
+    Names,
     as_floats,
     as_list,
     as_matrix,
@@ -71,7 +72,7 @@ class Confidences:
         *,
         person: Any = None,
         images: Sequence[str] | None = None,
-        classes: Sequence[str] | None = None,
+        classes: Names | None = None,
     ) -> Self:
         """Confidences from columns of one length, a row for each image (or person) and class.
 

@@ -13,6 +13,7 @@ from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.checking import (
     BoxFormat,
     DataError,
+    Names,
     as_boxes,
     as_choice,
     as_floats,
@@ -93,14 +94,14 @@ class Detections:
         boxes: Any,
         *,
         images: Sequence[str] | None = None,
-        classes: Sequence[str] | None = None,
+        classes: Names | None = None,
         box_format: BoxFormat | str = BoxFormat.XYXY,
         convention: BoxConvention | str | None = None,
     ) -> Self:
         """Detections from four columns of one length.
 
         image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
-        out; score: numbers (n,); boxes: numbers (n, 4), of any type. Raises DataError for anything else, for NaN, and for
+        out; classes may be a mapping of each number in `label` to its name; score: numbers (n,); boxes: numbers (n, 4), of any type. Raises DataError for anything else, for NaN, and for
         names that are none of `images` or `classes`.
 
         >>> found = Detections.from_arrays(["a", "b"], ["cat", "cat"], [0.9, 0.5], [[1, 1, 10, 10], [1, 1, 9, 2]])

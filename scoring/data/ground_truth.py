@@ -10,6 +10,7 @@ import numpy as np
 from scoring.data.boxes import BoxConvention
 from scoring.data.checking import (
     BoxFormat,
+    Names,
     as_boxes,
     as_choice,
     as_flags,
@@ -67,7 +68,7 @@ class GroundTruth(StoredTruth):
         crowd: Any = None,
         area: Any = None,
         images: Sequence[str] | None = None,
-        classes: Sequence[str] | None = None,
+        classes: Names | None = None,
         sizes: Any = None,
         box_format: BoxFormat | str = BoxFormat.XYXY,
     ) -> Self:
@@ -76,7 +77,8 @@ class GroundTruth(StoredTruth):
         image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
         out; boxes: numbers (n, 4) by `convention` and `box_format`; difficult, crowd: 0 or 1 (n,), objects that need not be
         found, which COCO's protocols count like any other, and boxes around several objects, which need not be found either; area: pixels (n,), which decide what COCO's
-        protocols call small, medium and large, by default those of the boxes; images: all that are evaluated, also those
+        protocols call small, medium and large, by default those of the boxes; classes: names, or a mapping of each number in `label`
+        to its name; images: all that are evaluated, also those
         without an object, by default those that have one; sizes: width and height (images, 2). Raises DataError for anything else,
         and for boxes that end before they begin.
 
@@ -107,7 +109,7 @@ class GroundTruth(StoredTruth):
         crowd: Any = None,
         area: Any = None,
         images: Sequence[str] | None = None,
-        classes: Sequence[str] | None = None,
+        classes: Names | None = None,
         sizes: Any = None,
     ) -> Self:
         """Ground truth for instance segmentation by COCO's protocols from columns of one length, an object each.

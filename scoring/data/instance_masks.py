@@ -9,6 +9,7 @@ import numpy as np
 from scoring.data.arrays import Flags, Floats, Integers
 from scoring.data.checking import (
     DataError,
+    Names,
     as_array,
     as_floats,
     as_list,
@@ -51,7 +52,7 @@ class InstanceMasks:
         masks: Iterable[Any],
         *,
         images: Sequence[str] | None = None,
-        classes: Sequence[str] | None = None,
+        classes: Names | None = None,
     ) -> Self:
         """Detections from a column each, arrays or lists; image and label as in `Detections.from_arrays`.
 

@@ -1,12 +1,15 @@
 """Names of predictions from arrays, looked up in the ground truth."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
 from scoring.data.arrays import Integers
 from scoring.data.checking import DataError, some_of
+
+_LISTS: Final = {"image": "images", "class": "classes"}
+"""The arguments that list what numbers in a column count."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -24,9 +27,13 @@ def places_of(what: str, used: Integers, names: Sequence[str], known: Sequence[s
     found = np.array([table.get(name, -1) for name in names], np.int32)
     unknown = np.unique(used[found[used] < 0]) if len(used) else used
     if len(unknown):
+        are_numbers = all(names[place].isdecimal() for place in unknown.tolist()) and not any(
+            map(str.isdecimal, known)
+        )
+        hint = f"; numbers are names, unless `{_LISTS[what]}=` lists what they count" if are_numbers else ""
         missing = ", ".join(f"'{names[place]}'" for place in unknown[:3].tolist())
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-        raise DataError(f"the ground truth has no {what} {missing}{more}; it has {some_of(known)}")
+        raise DataError(f"the ground truth has no {what} {missing}{more}; it has {some_of(known)}{hint}")
     return found[used] if len(used) else used.astype(np.int32)
 
 

@@ -5,12 +5,46 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from scoring.errors import Problem
 from scoring.exhibits import ScoreTable
 from scoring.metrics.averaging import Average
 from scoring.results import COUNTED, ClassResult
 
+_UNKNOWN: Final = "which these rules do not know"
+NO_DIFFICULT: Final = f"marked as difficult, {_UNKNOWN}: difficult objects count like any other"
+CROWDS_ARE_DIFFICULT: Final = (
+    f"marked as crowd, {_UNKNOWN}: crowds are taken as difficult and need not be found"
+)
+CROWDS_COUNT: Final = f"marked as crowd, {_UNKNOWN}: crowds count like any other object"
+NO_NUMBER: Final = (
+    "numbered 0 as 'id': as in the official program, what matches such an object is a false positive"
+)
+
 NOT_ENTERED: Final = "not entered"
 DIFFICULT_INCLUDED: Final = "difficult objects included"
+_CODES: Final[Mapping[str, str]] = {
+    NO_DIFFICULT: "difficult-counted",
+    CROWDS_ARE_DIFFICULT: "crowd-difficult",
+    CROWDS_COUNT: "crowd-counted",
+    NO_NUMBER: "id-0",
+}
+
+
+def notes_on_objects(counts: Mapping[str, int]) -> tuple[Problem, ...]:
+    """Notes on annotated objects that count otherwise than one may think; counts: how many, by what they are.
+
+    >>> [note.message for note in notes_on_objects({CROWDS_COUNT: 2, NO_NUMBER: 0})]
+    ['2 of the annotated objects are marked as crowd, which these rules do not know: crowds count like any other object']
+    """
+    return tuple(
+        Problem(
+            _CODES[what],
+            f"{count} of the annotated objects {'is' if count == 1 else 'are'} {what}",
+            found=str(count),
+        )
+        for what, count in counts.items()
+        if count
+    )
 
 
 def headline(

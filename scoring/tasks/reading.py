@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scoring.archives.file_names import missing_files, no_results
+from scoring.archives.json_results import is_explained
 from scoring.archives.result_files import Content, ResultFile, batches, contents_of, is_large
 from scoring.competitions import CompetitionInfo, expected_files
 from scoring.errors import Problem, Problems, SubmissionError
@@ -81,6 +82,7 @@ class ResultReader:
         expected = {key: name for name, key in expected_files(info, self.images.description)}
         missing = [key for key in expected if key not in self.keys]
         if not self.keys:
-            self.problems.add(no_results([info], self.images.description))
+            if not is_explained(self.problems):
+                self.problems.add(no_results([info], self.images.description))
         elif missing:
             self.problems.add(*missing_files(info, missing, expected))

@@ -10,7 +10,7 @@ from scoring.competitions import CompetitionInfo, expected_files
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import AllMatches
-from scoring.errors import Problems
+from scoring.errors import Problem, Problems
 from scoring.exhibits import Exhibit
 from scoring.readers.image_index import ImageIndex
 from scoring.results import ClassResult, Details
@@ -33,7 +33,7 @@ class Keyed(Generic[Parsed]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The scores of one competition; None with a reason, never NaN; details: of COCO's protocols."""
+    """The scores of one competition; None with a reason, never NaN; details: of COCO's protocols; notes: on the annotation."""
 
     measure: str
     headline: float | None
@@ -42,6 +42,7 @@ class Scores:
     exhibits: tuple[Exhibit, ...]
     matches: AllMatches
     details: Details | None = None
+    notes: tuple[Problem, ...] = ()
 
 
 class ReadFile(Protocol[Parsed_co]):

@@ -169,7 +169,7 @@ def test_every_layout_becomes_a_phase(place: Place, layout: str) -> None:
 
 
 def test_the_background_is_no_class_of_label_images(place: Place) -> None:
-    files = label_images() | {"classes.txt": b"background\ncat\ndog\n"}
+    files = {**label_images(), "classes.txt": b"background\ncat\ndog\n"}
     intake = place.send(place.challenge(), ("public", "masks.zip", zipped(files)))
 
     [problem] = told(place.read(intake))
@@ -177,6 +177,25 @@ def test_the_background_is_no_class_of_label_images(place: Place) -> None:
     assert (
         "'background' is no class: 0 is the background, k the k-th class, 255 void; leave it out" in problem
     )
+
+
+def test_annotation_that_counts_otherwise_than_one_may_think_is_warned_of(place: Place) -> None:
+    odd = kit()
+    name = next(each for each in sorted(odd) if each.endswith(".xml"))
+    odd = {**odd, name: odd[name].replace(b"</name>", b"</name><difficult>True</difficult>", 1)}
+    lists = json.loads(coco_file())
+    lists["annotations"][0]["id"] = 0
+    sent = {role: ("f.json", json.dumps(lists).encode()) for role in ("public", "hidden")}
+    kits = {role: ("kit.zip", zipped(odd)) for role in ("public", "hidden")}
+
+    for public, hidden in ((sent, kits), (kits, sent)):
+        files = (("public", *public["public"]), ("hidden", *hidden["hidden"]))
+        view = place.read(place.send(place.challenge(), *files))
+        said = told(view, "warnings")
+        assert told(view) == []
+        assert any("numbered 0 as 'id'" in each for each in said), said
+        assert any("only 1 is true" in each or "is 'True', which is not 1" in each for each in said), said
+        assert not any("True" in each for each in said) or public is kits
 
 
 def test_organisers_see_trial_results_and_have_them_scored_again(place: Place) -> None:
@@ -488,7 +507,7 @@ TOLD_OF_KIT: tuple[Told, ...] = (
     ("annotation", f"{KIT}ImageSets/Layout/test.txt", 2, None, "expected an image and at most two whole numbers"),
     ("mask-size", f"{KIT}SegmentationClass/e.png", None, None, "expected 50 x 40 pixels, found 50 x 10"),
     ("mask", f"{KIT}SegmentationClass/f.png", None, None, ""),
-    ("mask-label", f"{KIT}SegmentationClass/i.png", None, None, "expected labels up to"),
+    ("mask-label", f"{KIT}SegmentationClass/i.png", None, None, "expected labels from 0 to"),
     ("annotation-without-picture", None, None, None, "7 of 10 images of test have no picture, such as c, d, e"),
 )  # fmt: skip
 

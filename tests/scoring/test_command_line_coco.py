@@ -29,7 +29,7 @@ def test_boxes_are_scored_from_two_files(tmp_path: Path, capsys: pytest.CaptureF
     code, said = carry_out(capsys, *write(tmp_path, truth, found))
 
     assert code == 0
-    assert list(said) == ["protocol", "measure", "headline", "figures", "classes", "receipt"]
+    assert list(said) == ["protocol", "measure", "headline", "figures", "classes", "receipt", "notes"]
     assert tuple(said["figures"]) == ("AP", *[name for name in FIGURES if name != "AP"])
     assert said["figures"] == pytest.approx(official_figures(official(truth, found)), abs=1e-12)
     assert (said["protocol"], said["headline"]) == ("coco", said["figures"]["AP"])

@@ -17,6 +17,7 @@ from scoring.readers.coco_json.instances import CocoInstances
 from scoring.readers.coco_json.masks import read_masks
 from scoring.readers.coco_json.records import JsonError, Records, Table, name_of_list, read_records
 
+_KEYPOINTS: Final = "keypoints"
 UNKNOWN_CATEGORY: Final = "unknown-category"
 UNKNOWN_IMAGE: Final = "unknown-image"
 """Codes of problems that many entries may have for one cause."""
@@ -86,7 +87,7 @@ def read_coco_detections(
     parts: list[_Part] = []
     kind = _Kind(boxes=True, masks=masks)
     name = name_of_list(data)
-    own, ids = Problems(), _Ids()
+    own, ids = Problems(), _Seen()
     try:
         for block in read_records(data):
             if most is not None and block.first + len(block) > most:
@@ -102,11 +103,15 @@ def read_coco_detections(
                 part = _read_entries(entries, known, kind, ids)
             parts.append(part)
             ids.read = block.first + len(block)
+            ids.have_keypoints = ids.have_keypoints or _has_keypoints(block)
             if own.total >= MAX_FILE_PROBLEMS:
                 own.add(_stopped(own.total, f"{name}[{ids.read}]", file))
                 break
     except JsonError as error:
-        own.add(Problem("bad-json", str(error), file))
+        own.add(Problem("bad-json", str(error), file, error.line))
+    if ids.have_keypoints:
+        message = f"the detections have '{_KEYPOINTS}', which are not scored; their {'masks' if masks else 'boxes'} are"
+        own.note(Problem("keypoints-not-scored", message, file))
     found = _joined(parts, masks=masks)
     _name_causes(own, ids, found.detections, known)
     problems.join(own)
@@ -114,14 +119,15 @@ def read_coco_detections(
 
 
 @dataclass(slots=True)
-class _Ids:
-    """How many entries were read, and the category ids of entries whose category the phase does not have."""
+class _Seen:
+    """How many entries were read, whether any has keypoints, and the category ids of entries whose category the phase does not have."""
 
     read: int = 0
+    have_keypoints: bool = False
     strange: set[int] = field(default_factory=set)
 
 
-def _name_causes(problems: Problems, ids: _Ids, found: CocoDetections, known: Known) -> None:
+def _name_causes(problems: Problems, ids: _Seen, found: CocoDetections, known: Known) -> None:
     """Name the cause of unknown categories, or of unknown images, once where it is the same for all."""
     category = problems.first(UNKNOWN_CATEGORY)
     if category is not None and len(known.categories):
@@ -176,13 +182,19 @@ def _read_table(table: Table, known: Known) -> _Part | None:
     return _Part(image, label, score, boxes, boxes[:, 2] * boxes[:, 3]) if right else None
 
 
+def _has_keypoints(block: Table | Records) -> bool:
+    if isinstance(block, Table):
+        return _KEYPOINTS in block.columns
+    return any(isinstance(entry, dict) and bool(entry.get(_KEYPOINTS)) for entry in block.values)
+
+
 def _has_box(records: Records) -> bool:
     """Whether the first detection has a box: then pycocotools takes the area of all from their boxes."""
     first = records.values[0] if records.values else None
     return isinstance(first, dict) and first.get("bbox", []) != []
 
 
-def _read_entries(entries: Entries, known: Known, kind: _Kind, ids: _Ids) -> _Part:
+def _read_entries(entries: Entries, known: Known, kind: _Kind, ids: _Seen) -> _Part:
     image = entries.known("image_id", entries.wholes("image_id"), known.images, "images")
     categories = entries.wholes("category_id")
     before = entries.fit.copy()

@@ -101,7 +101,7 @@ def _read(data: bytes, file: str) -> tuple[dict[str, Any], list[Table | Records]
     try:
         root, blocks = read_list(data, _ANNOTATIONS)
     except JsonError as error:
-        raise SubmissionError(Problem("bad-json", str(error), file)) from error
+        raise SubmissionError(Problem("bad-json", str(error), file, error.line)) from error
     if not isinstance(root, dict):
         message = "expected an object with 'images', 'categories' and 'annotations'"
         raise SubmissionError(Problem("bad-json", message, file))

@@ -11,6 +11,7 @@ import numpy as np
 
 from scoring.parallel import parallel_map
 from scoring.readers.coco_json.flat_records import FlatRecords
+from scoring.readers.coco_json.flaws import Flaw, flaw_of
 
 _BLOCK: Final = 1 << 20
 _LONGEST: Final = 16 << 20
@@ -23,7 +24,11 @@ _SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")
 
 
 class JsonError(ValueError):
-    """The text is no JSON, or not the list that is expected."""
+    """The text is no JSON, or not the list that is expected; line: of the file, from 1, None where no place is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +78,7 @@ def read_records(data: bytes) -> Iterator[Table | Records]:
         return
     reader = _Reader(data, begin.end())
     yield from reader.read()
-    head = data[: begin.end()].lstrip(b"\xef\xbb\xbf")
-    _parse(head + data[reader.place :])  # what stands around the entries
+    _parse(data, begin.end(), reader.place)  # what stands around the entries
 
 
 def name_of_list(data: bytes) -> str:
@@ -128,7 +132,7 @@ def read_list(data: bytes, name: str) -> tuple[Any, list[Table | Records] | None
         try:
             reader = _Reader(data, begin.end())
             entries = list(reader.read())
-            root = _parse(data[: begin.end()] + data[reader.place :])
+            root = _parse(data, begin.end(), reader.place)
         except JsonError:
             root = None
         if isinstance(root, dict) and root.pop(name, None) == []:
@@ -147,17 +151,36 @@ def _whole(data: bytes) -> list[Any]:
     return entries
 
 
-def _parse(data: bytes) -> Any:
+def _parse(data: bytes, end: int = 0, place: int = 0) -> Any:
+    """The value of a file, without what stands in it from `end` to `place`."""
     if not data.strip():
         raise JsonError("this is not JSON: the file is empty")
+    rest = data[:end] + data[place:]
+    encoding = json.detect_encoding(rest)
     try:
-        return json.loads(data, parse_constant=_refuse)
+        text = rest.decode(encoding, "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise _error_at(
+            data, error.start + (place - end if error.start >= end else 0), "expected a text in UTF-8"
+        ) from error
+    try:
+        return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        raise JsonError(f"this is not JSON: {error}") from error
+        flaw = flaw_of(error, text, 0)
+    before = text[: flaw.position].encode(encoding, "surrogatepass")
+    raise _error_at(data, len(before) + (place - end if len(before) >= end else 0), flaw.message)
+
+
+def _error_at(data: bytes, offset: int, message: str, entry: int | None = None) -> JsonError:
+    """The error at a byte of a file, or in one of its entries."""
+    line = data.count(b"\n", 0, offset) + 1
+    column = len(data[data.rfind(b"\n", 0, offset) + 1 : offset].decode("utf-8", "replace")) + 1
+    where = "" if entry is None else f" (entry {entry})"
+    return JsonError(f"this is not JSON: column {column} of this line{where}: {message}", line)
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(constant)
 
 
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
@@ -233,16 +256,17 @@ class _Reader:
         size = _BLOCK
         while True:
             text = self.data[self.place : self.place + size].decode("utf-8", "surrogateescape")
-            values, end, error = _decode(text, follows=self.count > 0)
+            values, end, flaw = _decode(text, follows=self.count > 0)
             if values:
                 self.place += len(text[:end].encode("utf-8", "surrogateescape"))
                 return values
             if self.place + size >= len(self.data) or size >= _LONGEST:
-                raise JsonError(f"this is not JSON: entry {self.count}: {error}") from error
+                offset = self.place + len(text[: flaw.position].encode("utf-8", "surrogateescape"))
+                raise _error_at(self.data, offset, flaw.message, self.count)
             size *= 2
 
 
-def _decode(text: str, *, follows: bool) -> tuple[list[Any], int, Exception | None]:
+def _decode(text: str, *, follows: bool) -> tuple[list[Any], int, Flaw]:
     """Entries from the beginning of a text, where the last of them ends, and what is wrong after it."""
     values: list[Any] = []
     end = 0
@@ -250,13 +274,17 @@ def _decode(text: str, *, follows: bool) -> tuple[list[Any], int, Exception | No
         place = _BLANK.match(text, end).end()  # type: ignore[union-attr]  # matches nothing at least
         if follows:
             if text[place : place + 1] != ",":
-                return values, end, ValueError(f"expected ',' or ']', found {text[place : place + 20]!r}")
+                return values, end, Flaw.at(text, place, "expected ',' or ']'")
             place = _BLANK.match(text, place + 1).end()  # type: ignore[union-attr]
         try:
             value, after = _DECODER.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
-            return values, end, error
+            return values, end, flaw_of(error, text, place)
         if after == len(text) and isinstance(value, int | float):
-            return values, end, ValueError("the list has no end")  # a number may go on in the next block
+            return (
+                values,
+                end,
+                Flaw.at(text, after, "expected ',' or ']'"),
+            )  # a number may go on in the next block
         values.append(value)
         end, follows = after, True

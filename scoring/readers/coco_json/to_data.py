@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from scoring.errors import Problems, SubmissionError
 from scoring.files import read_file
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
 from scoring.readers.coco_json.fields import CocoNumbers
+from scoring.readers.coco_json.flaws import DIGITS
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
+
+_EXPECTED: Final = "expected a path, JSON, or lists and mappings of numbers and texts"
 
 Source = Path | str | bytes | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """A JSON file by its path, its content, or what a JSON parser makes of it."""
@@ -35,22 +38,37 @@ def read_source(source: Source, name: str) -> tuple[str, bytes]:
     if isinstance(source, bytes):
         return name, source
     if isinstance(source, str) and source.lstrip()[:1] in ("[", "{"):
-        return name, source.encode()
+        return name, source.encode("utf-8", "surrogatepass")
     if isinstance(source, Path | str):
         return Path(source).name, read_file(source)
     try:
         return name, json.dumps(source, default=_plain).encode()
-    except TypeError as error:
-        raise DataError(
-            f"expected a path, JSON, or lists and mappings of numbers and texts: {error}"
-        ) from error
+    except DataError:
+        raise
+    except RecursionError as error:
+        raise DataError(f"{_EXPECTED}, found lists and mappings that are nested too deeply") from error
+    except ValueError as error:
+        found = f"a list or mapping that holds itself, or a number of more than {DIGITS:,} digits"
+        raise DataError(f"{_EXPECTED}, found {found}") from error
+    except TypeError as error:  # of keys only
+        raise DataError(f"{_EXPECTED}, found {_odd_key(source)} as a key") from error
 
 
 def _plain(value: Any) -> Any:
     """Numbers and arrays of NumPy and of others as JSON has them."""
     if hasattr(value, "__array__"):
         return as_array(value).tolist()
-    raise TypeError(f"found {type(value).__name__}")
+    raise DataError(f"{_EXPECTED}, found {type(value).__name__}")
+
+
+def _odd_key(value: Any) -> str:
+    """The type of the first key of a mapping that JSON does not have."""
+    if isinstance(value, Mapping):
+        odd = next((key for key in value if not isinstance(key, str | int | float | None)), None)
+        return (
+            type(odd).__name__ if odd is not None else next(filter(None, map(_odd_key, value.values())), "")
+        )
+    return next(filter(None, map(_odd_key, value)), "") if isinstance(value, list | tuple) else ""
 
 
 def tables_of_coco(

@@ -46,6 +46,10 @@ class ListedImage:
     numbers: tuple[int, ...]
 
 
+_TRUE: Final = "1"
+"""The only text of a flag that is true."""
+_FLAGS_THAT_COUNT: Final = ("difficult", "groupof")
+"""Those that decide scores; VOC2007 itself has others, such as <truncated>Unspecified."""
 MOST_TOLD: Final = 100
 """Mistakes of a file that are listed; the rest is counted."""
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -110,7 +114,14 @@ def read_xml(data: bytes) -> Annotation:
         reading.object_of(element, f"object {number}")
         for number, element in enumerate(root.findall("object"), 1)
     )
-    annotation = Annotation(reading.side_of(root, "width"), reading.side_of(root, "height"), objects)
+    oddities = tuple(
+        f"<{flag}> of object {number} is '{shown(text)}', which is not 1 and so counts as 0, as in the development kit"
+        for number, element in enumerate(root.findall("object"), 1)
+        for flag in _FLAGS_THAT_COUNT
+        if (text := _text_of_flag(element, flag)) not in ("", "0", _TRUE)
+    )
+    width, height = reading.side_of(root, "width"), reading.side_of(root, "height")
+    annotation = Annotation(width, height, objects, oddities=oddities)
     if reading.mistakes:
         raise _error_of(reading.mistakes, root, data)
     return annotation
@@ -182,7 +193,11 @@ def _found(element: Element, path: str) -> Element:
 
 
 def _flag(element: Element, field: str) -> bool:
-    return (element.findtext(field) or "").strip() == "1"
+    return _text_of_flag(element, field) == _TRUE
+
+
+def _text_of_flag(element: Element, field: str) -> str:
+    return (element.findtext(field) or "").strip()
 
 
 def _error_of(found: Sequence[tuple[Element, Mistake]], root: Element, data: bytes) -> AnnotationError:

@@ -42,7 +42,7 @@ def dataset_of(tree: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KitFiles:
-    """The tree of a challenge, one image set of it, and the problems found so far.
+    """The tree of a challenge, one image set of it, and the problems and warnings found so far.
 
     Raises TreeError where there is no such folder, and for an image set that cannot be the name of a file.
     """
@@ -50,6 +50,7 @@ class KitFiles:
     root: Path
     image_set: str
     problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not self.root.is_dir():
@@ -60,7 +61,14 @@ class KitFiles:
 
     def add_problem(self, code: str, path: Path, message: str, line: int | None = None) -> None:
         """Add a problem of a file of the tree."""
-        self.problems.append(Problem(code, message, file=path.relative_to(self.root).as_posix(), line=line))
+        self.problems.append(Problem(code, message, self._name(path), line))
+
+    def warn(self, code: str, path: Path, message: str) -> None:
+        """Add a warning about a file of the tree, which is read all the same."""
+        self.warnings.append(Problem(code, message, self._name(path)))
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
 
     def read(self, path: Path, reader: Callable[[bytes], _Read]) -> _Read | None:
         """The file as the reader returns it; None if it is invalid, and all that is wrong becomes problems."""

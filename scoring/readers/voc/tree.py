@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -12,19 +13,23 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelRuns, beyond_classes
 from scoring.data.layouts import WHOLE_IMAGE
 from scoring.data.tables import PARTS, Lists, Tables, labels_of
+from scoring.errors import Problems
 from scoring.files import as_path
 from scoring.readers.tables import Act, action_labels_of, objects_of, parts_of, sizes_of
 from scoring.readers.voc.annotations import READERS
 from scoring.readers.voc.kit_files import KitFiles, TreeError
 from scoring.readers.voc.label_images import read_label_image
 
+ODD_FLAG: Final = "odd-flag"
+"""The code of a flag in an annotation file that is neither 0 nor 1."""
 
-def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
+
+def read_tree(tree: Path | str, image_set: str, *, problems: Problems | None = None) -> GroundTruth:
     """The ground truth of an image set, read from a development kit's tree such as `VOCdevkit/VOC2007`.
 
     ImageSets and Annotations are required; the Segmentation set with SegmentationClass, the Layout set and the Action set
     are read if present. The classes are those that have a label file, or else an object, or else those of the
-    challenge. Raises TreeError with every problem of its files.
+    challenge. problems: where warnings about the annotation are collected. Raises TreeError with every problem of its files.
 
     >>> from tempfile import TemporaryDirectory
     >>> box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>10</xmax><ymax>10</ymax></bndbox>"
@@ -53,6 +58,9 @@ def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
     kit.check_labels(classes, masks)
     if kit.problems:
         raise TreeError(kit.problems)
+    if problems is not None:
+        for warning in kit.warnings:
+            problems.warn(warning)
     acting: dict[str, set[int]] = {}
     for act in acts:
         acting.setdefault(act.image, set()).add(act.number)
@@ -97,6 +105,8 @@ def _annotations(kit: KitFiles, images: Sequence[str]) -> Iterator[tuple[str, An
         file = kit.annotation_file(image)
         annotation = kit.read(file, READERS[file.suffix])
         if annotation is not None:
+            for oddity in annotation.oddities:
+                kit.warn(ODD_FLAG, file, oddity)
             yield image, annotation
 
 

@@ -4,10 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from scoring.data.checking import assert_is
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES, CocoRules
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
@@ -16,7 +18,7 @@ from scoring.readers.coco_json.to_data import Source, read_source
 from scoring.results import Result
 from scoring.tasks.coco.results_source import read_results_source
 from scoring.tasks.coco.scoring import kind_of, scores_of, tabulate
-from scoring.tasks.coco.truth import Loaded
+from scoring.tasks.coco.truth import Loaded, notes_of
 
 PROTOCOL: Final = "coco"
 RULES: Final[Mapping[str, CocoRules]] = {PROTOCOL: COCO_RULES, "lvis": LVIS_RULES}
@@ -39,7 +41,7 @@ def evaluate_coco(
     parser makes of it; results also as a compressed file or an archive with one such file. Figures equal those of pycocotools 2.0.11 to 1e-12;
     what it calls -1 is None. The result has no curves and no matches: `evaluate` keeps these. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
     Raises SubmissionError with every problem of the first file that has one, or where the two seem to be swapped, PathError where there is no file, LookupError
-    for "lvis" and other annotation, and for an unknown protocol.
+    for "lvis" and other annotation, and for an unknown protocol, DataError for `masks` that is no truth value.
 
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 0}]}'''
@@ -48,6 +50,7 @@ def evaluate_coco(
     >>> round(result.figures["AP"], 6), round(result["cat"].figures["AP75"], 6), result["cat"].ap == result.headline
     (0.6, 1.0, True)
     """
+    assert_is(masks, bool, "as 'masks': True for masks, False for boxes")
     if protocol not in RULES:
         raise LookupError(
             f"COCO's JSON is scored by {' or '.join(RULES)}, not by {protocol!r}; other protocols: scoring.evaluate"
@@ -58,7 +61,7 @@ def evaluate_coco(
         with ThreadPoolExecutor(1) as pool:
             hashed = pool.submit(hashlib.sha256, content)
             instances = read_instances(annotation, file=name, masks=masks)
-            found = _read_results(content, instances, file=file, masks=masks)
+            found, notes = _read_results(content, instances, file=file, masks=masks)
     except SubmissionError as error:
         if not _seem_swapped(annotation, content):
             raise
@@ -67,15 +70,19 @@ def evaluate_coco(
             f"'{name}' reads as results, '{file}' as annotation"
         )
         raise SubmissionError(Problem("swapped-files", message), *error.problems) from None
-    return score_coco(instances, found, hashed.result().hexdigest(), protocol)
+    result = score_coco(instances, found, hashed.result().hexdigest(), protocol)
+    return replace(result, notes=(*notes, *result.notes))
 
 
-def _read_results(content: bytes, truth: CocoInstances, *, file: str, masks: bool) -> CocoResults:
+def _read_results(
+    content: bytes, truth: CocoInstances, *, file: str, masks: bool
+) -> tuple[CocoResults, tuple[Problem, ...]]:
+    """The detections, and notes on them."""
     problems = Problems()
     found = read_coco_detections(content, truth, file=file, problems=problems, masks=masks)
     if problems.listed:
         raise SubmissionError(*problems.listed)
-    return found
+    return found, problems.notes
 
 
 def _seem_swapped(annotation: bytes, results: bytes) -> bool:
@@ -93,7 +100,8 @@ def score_coco(truth: CocoInstances, results: CocoResults, digest: str, protocol
     'no object of the class counts'
     """
     rules = RULES[protocol]
-    loaded = Loaded(truth, np.arange(len(truth.classes))).under(rules)
+    annotated = Loaded(truth, np.arange(len(truth.classes)))
+    loaded = annotated.under(rules)
     scores = scores_of(tabulate(loaded.instances, results, rules), results, loaded, rules)
     return Result(
         competition=None,
@@ -107,6 +115,7 @@ def score_coco(truth: CocoInstances, results: CocoResults, digest: str, protocol
         scorer=SCORER,
         truth=truth.fingerprint,
         receipt=_receipt(truth.fingerprint, digest, kind_of(results), protocol),
+        notes=notes_of(annotated, rules),
         details=scores.details,
         rules=rules,
     )

@@ -13,6 +13,7 @@ from scoring.metrics.coco.tables import CocoTables
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.results import Explanation
+from scoring.tasks.outcome import NO_DIFFICULT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +67,7 @@ def _of_objects(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
     objects = evidence.truth.objects
     for code, sentence, which in (
         ("crowd", "{} annotated crowds are ignored: they need not be found", objects.crowd),
+        ("difficult", f"{{}} objects are {NO_DIFFICULT}", _difficult(evidence)),
         ("area", "{} objects have no area, so that nothing can match them", _without_area(evidence)),
         (
             "area",
@@ -160,6 +162,15 @@ def _ties(pairs: Pairs) -> Places:
     equal = (detection[begins] == detection[begins + 1]) & (iou[begins] == iou[begins + 1])
     found: Places = detection[begins[equal]]
     return found
+
+
+def _difficult(evidence: Evidence) -> Flags:
+    flags = evidence.truth.difficult
+    return (
+        np.zeros(len(evidence.truth.objects.image), np.bool_)
+        if flags is None
+        else flags & ~evidence.truth.objects.crowd
+    )
 
 
 def _without_area(evidence: Evidence) -> Flags:

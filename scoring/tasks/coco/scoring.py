@@ -31,7 +31,7 @@ from scoring.readers.coco_json.detections import CocoResults, take_results
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.results import ClassResult, Details, Explanation
 from scoring.tasks.coco.explaining import Evidence, explain
-from scoring.tasks.coco.truth import Loaded, load_boxes
+from scoring.tasks.coco.truth import Loaded, load_boxes, notes_of
 from scoring.tasks.resampling import RankingSample, count_by_class
 from scoring.tasks.task import Keyed, Scores
 
@@ -56,12 +56,14 @@ def match(
 
 def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRules) -> Scores:
     """AP of each class, and of all; the other figures as tables, precision and recall at the lowest threshold as curves."""
+    notes = notes_of(loaded, rules)
     loaded = loaded.under(rules)
     results = next((each.value for each in matched), _nothing(loaded))
     found = tabulate(loaded.instances, results, rules)
     ranked = tuple(_ranked(found.tables, found.results.detections, loaded, rules))
     scores = scores_of(found, results, loaded, rules)
-    return replace(scores, exhibits=(*scores.exhibits, *map(draw_precision, ranked)), matches=ranked)
+    exhibits = (*scores.exhibits, *map(draw_precision, ranked))
+    return replace(scores, exhibits=exhibits, matches=ranked, notes=notes)
 
 
 def scores_of(found: "Tabulated", results: CocoResults, loaded: Loaded, rules: CocoRules) -> Scores:

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scoring.data.arrays import Places
+from scoring.data.arrays import Flags, Places
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.masks import Masks, take_masks
+from scoring.errors import Problem
 from scoring.metrics.coco.arrays import CocoObjects, CocoRules
 from scoring.readers.coco_json.instances import CocoInstances
+from scoring.tasks.outcome import CROWDS_COUNT, NO_DIFFICULT, NO_NUMBER, notes_on_objects
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +42,18 @@ class Loaded:
             difficult=None if instances.difficult is None else instances.difficult[rows],
         )
         return replace(self, instances=known)
+
+
+def notes_of(loaded: Loaded, rules: CocoRules) -> tuple[Problem, ...]:
+    """Notes on objects of the classes to score that count otherwise than one may think."""
+    instances, objects = loaded.instances, loaded.instances.objects
+    scored = np.isin(objects.label, loaded.scored)
+    flags = {NO_DIFFICULT: instances.difficult, NO_NUMBER: objects.unnumbered}
+    if rules.federated:
+        flags[CROWDS_COUNT] = objects.crowd
+    return notes_on_objects(
+        {what: int(np.count_nonzero(which & scored)) for what, which in flags.items() if which is not None}
+    )
 
 
 def load_boxes(truth: GroundTruth) -> Loaded:
@@ -111,7 +125,15 @@ def _annotated(truth: GroundTruth) -> CocoInstances:
         masks=masks,
         fingerprint=truth.fingerprint,
         has_masks=table.has_masks,
+        difficult=_difficult(truth)[np.argsort(np.argsort(table.image, kind="stable"))],
     )
+
+
+def _difficult(truth: GroundTruth) -> Flags:
+    """Which objects are difficult and no crowd, in the order of the table of objects: by image."""
+    objects = truth.tables.objects
+    found: Flags = objects.difficult & ~objects.group_of
+    return found
 
 
 def _of_edges(truth: GroundTruth) -> CocoInstances:
@@ -135,4 +157,5 @@ def _of_edges(truth: GroundTruth) -> CocoInstances:
         boxes=boxes,
         masks=None,
         fingerprint=truth.fingerprint,
+        difficult=_difficult(truth)[rows],
     )

@@ -1,6 +1,7 @@
 """Detection: boxes with confidences, one file for each class."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -12,12 +13,15 @@ from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
 from scoring.exhibits import Exhibit, draw_precision
-from scoring.metrics.matching import ClassObjects
+from scoring.metrics.matching import ClassObjects, positives_without_difficult
 from scoring.results import ClassResult
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.outcome import (
+    CROWDS_ARE_DIFFICULT,
+    NO_DIFFICULT,
     NOT_ENTERED,
     headline,
+    notes_on_objects,
     say_what_counts,
     table_of_classes,
     table_with_difficult,
@@ -124,10 +128,16 @@ def score(
     if rules.absent_is_empty:
         absent = (Keyed(name, _NO_DETECTIONS) for name in ground_truth if name not in found)
         found |= {each.key: each.value for each in match(absent, ground_truth, rules)}
-    classes = tuple(
-        _class_result(name, rules.select_positives(objects).positives, found.get(name))
-        for name, objects in ground_truth.items()
-    )
+    rows: list[ClassResult] = []
+    odd: Counter[str] = Counter()
+    for name, objects in ground_truth.items():
+        positive = rules.select_positives(objects)
+        rows.append(_class_result(name, positive.positives, found.get(name)))
+        odd[CROWDS_ARE_DIFFICULT] += _count_difficult_crowds(objects, rules)
+        odd[NO_DIFFICULT] += int(
+            np.count_nonzero(objects.difficult & ~objects.group_of & ~positive.difficult)
+        )
+    classes = tuple(rows)
     found = {name: found[name] for name in ground_truth if name in found}
     mean, reason = _headline(tuple(ground_truth), found, rules)
     if rules.pool is None:
@@ -140,7 +150,15 @@ def score(
         values = {name: each.second_value for name, each in found.items()}
         second = table_with_difficult(rules.measure.name, tuple(ground_truth), values, rules.average)
         exhibits = (*exhibits, second)
-    return Scores(rules.measure.name, mean, reason, classes, exhibits, predictions)
+    return Scores(
+        rules.measure.name, mean, reason, classes, exhibits, predictions, notes=notes_on_objects(odd)
+    )
+
+
+def _count_difficult_crowds(objects: ClassObjects, rules: DetectionRules) -> int:
+    """How many crowds are difficult objects, where the rules know nothing but these."""
+    knows_crowds = rules.select_positives is not positives_without_difficult
+    return 0 if knows_crowds else int(np.count_nonzero(objects.group_of))
 
 
 def _score_class(
