@@ -14,6 +14,7 @@ from celery import platforms
 from sqlalchemy.exc import SQLAlchemyError
 
 import scoring
+from app.challenges import versions
 from app.core import logs
 from app.core.database import OutageLog, is_unavailable
 from app.core.errors import StorageUnavailableError
@@ -41,6 +42,7 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # every sweep calls each; what is due once an hour or a day asks `heartbeats.start_if_due` first
 STEPS = (
     handlers.recover_lost_jobs,
+    versions.complete,
     rescoring.activate_complete,
     rescoring.queue_outdated,
     board_figures.queue_outdated,

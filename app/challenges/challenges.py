@@ -427,13 +427,6 @@ def lock_imports(session: Session) -> None:
     session.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
 
 
-def truth_of_fingerprint(session: Session, phase_id: int, fingerprint: str) -> GroundTruth | None:
-    """Return the version of the annotation with this content."""
-    return session.scalar(
-        select(GroundTruth).where(GroundTruth.phase_id == phase_id, GroundTruth.fingerprint == fingerprint)
-    )
-
-
 def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str]:
     """Return the other phases for which this annotation, or an earlier version of this phase's, is hidden."""
     own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges, files
+from app.challenges import challenges, files, versions
 from app.challenges.availability import Stage
 from app.challenges.challenges import (
     PhaseState,
@@ -289,7 +289,7 @@ def annotation_is_public(phase: PhaseView, files: Sequence[OfferedFile]) -> bool
 
 def _counts(session: Session, phase: PhaseView) -> dict[str, ObjectCount]:
     """Return the counts of each class of public annotation; those of all classes under the empty name."""
-    truth = challenges.newest_truth(session, phase.id)
+    truth = versions.shown_truth(session, phase.id)
     if truth is None or not truth.statistics:
         return {}
     rows = {each["name"]: _count(each) for each in truth.statistics["rows"]}

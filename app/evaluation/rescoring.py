@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 import scoring
-from app.challenges import challenges, news
+from app.challenges import challenges, news, versions
 from app.challenges.challenges import organised_by
 from app.core import audit
 from app.core.access import Actor
@@ -40,6 +40,8 @@ from app.models import (
     Decision,
     EventKind,
     GroundTruth,
+    Intake,
+    IntakeState,
     Job,
     Method,
     Phase,
@@ -244,22 +246,6 @@ def is_waiting(session: Session, rescore_id: int) -> bool:
     return session.scalar(select(Run.id).where(_is_open(rescore_id)).limit(1)) is not None
 
 
-def switch_boards(session: Session, rescore: Rescore) -> None:
-    """Switch the boards of a phase to the versions of a re-scoring. Results under other versions leave the boards."""
-    is_other = or_(Board.ground_truth_id != rescore.ground_truth_id, Board.scorer != rescore.scorer)
-    session.execute(
-        update(Board)
-        .where(Board.phase_id == rescore.phase_id, is_other)
-        .values(
-            ground_truth_id=rescore.ground_truth_id,
-            scorer=rescore.scorer,
-            generation=Board.generation + 1,
-            activated_at=func.clock_timestamp(),
-        ),
-        execution_options={"synchronize_session": False},
-    )
-
-
 def announce_new_truth(session: Session, rescore: Rescore) -> None:
     """Announce the ground truth of a re-scoring, unless the boards already use it."""
     truth, phase = (
@@ -420,8 +406,9 @@ def rescore_phase(
     """Start to score a phase's results, or one of them, again under its newest ground truth and this scorer.
 
     actor: None for the command line. Returns the id of the re-scoring. Raises NotFoundError if the actor does not organise the
-    phase or it has no ground truth. Raises ConflictError if the phase is already being scored again, or, for a single result,
-    if it has no score or would get another ground truth or scorer than the rest of its board.
+    phase or it has no ground truth. Raises ConflictError if the phase is already being scored again, a worker is applying a data set
+    to it, or its newest version lacks a competition with a board; for a single result, if it has no score or would get another ground
+    truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
         challenge_id = _organised_challenge(session, actor, phase_id, f"there is no phase {phase_id}")
@@ -429,6 +416,21 @@ def rescore_phase(
         truth = challenges.newest_truth(session, phase_id)
         if truth is None:
             raise NotFoundError("this phase has no ground truth; import it first")
+        if _is_being_applied(session, phase_id):
+            raise ConflictError(
+                "a worker is applying a data set to this phase; score it again once that is done, or the scores would be"
+                " those of the version before"
+            )
+        lost = [
+            f"comp{board.competition}: {reason}"
+            for board in boards
+            if (reason := (truth.not_offered or {}).get(str(board.competition)))
+        ]
+        if lost:
+            raise ConflictError(
+                f"version {truth.version} lacks what competitions with a board need ({'; '.join(lost)}); apply annotation"
+                " that has it first"
+            )
         if has_open_rescore(session, phase_id):
             raise ConflictError(
                 "this phase is already being scored again; wait until it is done, or abandon the re-scoring"
@@ -455,6 +457,22 @@ def rescore_phase(
     log.info("rescore requested", rescore=rescore.id, runs=count)
     platform.notifier.wake_workers(count=min(count, platform.settings.workers))
     return rescore.id
+
+
+def _is_being_applied(session: Session, phase_id: int) -> bool:
+    """Whether a worker applies a data set to this phase, or soon will."""
+    phase = session.get_one(Phase, phase_id)
+    requests = session.scalars(
+        select(Intake.request).where(
+            Intake.challenge_id == phase.challenge_id, Intake.state == IntakeState.APPLYING
+        )
+    )
+    return any(
+        each["phase"] == phase.image_set
+        for asked in requests
+        if asked
+        for each in (asked, *asked.get("then", ()))
+    )
 
 
 def rescore_one_result(
@@ -536,6 +554,10 @@ def activate_complete(platform: Platform) -> int:
 
 def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
     with platform.transaction() as session:
+        truth_id = session.get_one(Rescore, rescore_id).ground_truth_id
+    if not versions.describe(platform, truth_id):
+        return False  # the sweep of a process that can describe it switches the boards
+    with platform.transaction() as session:
         rescore = lock_open_rescore(session, rescore_id)
         if rescore is None or is_waiting(session, rescore_id):
             return False
@@ -551,7 +573,7 @@ def _activate(session: Session, rescore: Rescore) -> None:
     """Switch the boards to the new runs and versions. Readers see either the old board or the new one."""
     if rescore.result_id is None:
         announce_new_truth(session, rescore)
-        switch_boards(session, rescore)
+        _switch_boards(session, rescore)
         move_queued_runs(session, rescore.phase_id)
     ladder.carry_over(session, rescore.id)
     told = record_changed_scores(session, rescore)
@@ -561,6 +583,22 @@ def _activate(session: Session, rescore: Rescore) -> None:
     if rescore.result_id is None:
         _record_truth_in_use(session, rescore)
     log.info("rescore activated", rescore=rescore.id, runs=count, kept=kept, teams=told)
+
+
+def _switch_boards(session: Session, rescore: Rescore) -> None:
+    """Switch all boards of a phase, and what is public of it, to the versions of a re-scoring.
+
+    Confirmations lock the phase, too: each is decided before the switch or after it.
+    """
+    phase = session.get_one(Phase, rescore.phase_id, with_for_update={"key_share": True})
+    truth = session.get_one(GroundTruth, rescore.ground_truth_id, populate_existing=True)
+    before = versions.shown_truth(session, phase.id)
+    versions.show(session, phase, truth, rescore.scorer)
+    audit.record(
+        session, rescore.requested_by, "rescore.switch", f"phase {phase.id}", challenge_id=phase.challenge_id,
+        before={"version": before and before.version}, after={"version": truth.version},
+        details={"rescore": rescore.id, "scorer": rescore.scorer},
+    )  # fmt: skip
 
 
 def _record_truth_in_use(session: Session, rescore: Rescore) -> None:

@@ -38,14 +38,17 @@ from app.models import (
 from app.platform import Platform
 from app.results import ladder, receipts, recording
 from app.results.ladder import Comparison
-from app.storage import content_key
+from app.storage import DIGEST, content_key
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The storage keys of a run's inputs, and how it is scored."""
+    """The storage keys of a run's inputs, and how it is scored.
+
+    replaced: what a refusal begins with if the archive was checked by what is public of another version.
+    """
 
     submission_id: int
     archive: str
@@ -53,6 +56,7 @@ class Assignment:
     competition: int
     protocol: str
     description: str
+    replaced: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,10 @@ def exhibit_rows(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
 
 ENDED = (RunState.SCORED, RunState.REFUSED, RunState.FAILED)
 
+REPLACED: Final = (
+    "since this archive was checked, version {version} of the annotation of {image_set} has replaced the one before, with other images"
+    " or classes; this does not count, so upload an archive for that version: "
+)
 STOPPED_MESSAGE = "scoring this archive was stopped: "
 LOST_MESSAGE = (
     "the worker stopped {losses} times while scoring this; this does not count, and the organisers see it"
@@ -139,6 +147,9 @@ def load_assignment(session: Session, run_id: int) -> Assignment:
             Result.competition,
             Run.protocol,
             Phase.description_key,
+            Phase.image_set,
+            GroundTruth.version,
+            func.left(GroundTruth.description_key, DIGEST) != Upload.description_digest,
         )
         .select_from(Run)
         .join(Result, Run.result_id == Result.id)
@@ -148,11 +159,13 @@ def load_assignment(session: Session, run_id: int) -> Assignment:
         .join(Phase, Result.phase_id == Phase.id)
         .where(Run.id == run_id)
     )
-    submission, sha256, upload_id, truth, competition, protocol, description = session.execute(
+    submission, sha256, upload_id, truth, competition, protocol, description, *described = session.execute(
         statement
     ).one()
     archive = content_key(sha256 or "", upload_id)
-    return Assignment(submission, archive, truth, competition, protocol, description)
+    image_set, version, is_other = described
+    replaced = REPLACED.format(version=version, image_set=image_set) if is_other else ""
+    return Assignment(submission, archive, truth, competition, protocol, description, replaced)
 
 
 def waiting_for_repair(session: Session) -> dict[int, tuple[WaitingForRepair, ...]]:
@@ -291,7 +304,7 @@ def _report(platform: Platform, assignment: Assignment, files: _Files) -> scorin
     except LimitExceededError as error:
         return _Refused(f"{STOPPED_MESSAGE}{error}")
     if output.startswith(b"!"):
-        return _Refused(output[1:].decode())
+        return _Refused(f"{assignment.replaced}{output[1:].decode()}")
     return scoring.Result.from_json(output.decode())
 
 

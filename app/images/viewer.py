@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.boards.boards import Audience
-from app.challenges import challenges
+from app.challenges import challenges, versions
 from app.challenges.challenges import PhaseView, description_of, find_phase
 from app.core.access import Actor
 from app.core.errors import NotFoundError
@@ -218,8 +218,8 @@ def _scene(session: Session, actor: Actor, challenge: str, image_set: str, name:
 
 
 def _any_truth(session: Session, phase_id: int) -> int | None:
-    newest = challenges.newest_truth(session, phase_id)
-    return newest.id if newest else None
+    truth = versions.shown_truth(session, phase_id)
+    return truth.id if truth else None
 
 
 def chosen_competition(asked: int | None, offered: Sequence[tuple[int, str]]) -> int | None:

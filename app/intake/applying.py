@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges import challenges
+from app.challenges import challenges, versions
 from app.challenges.challenges import PhaseView
 from app.core import audit
 from app.core.access import Actor
@@ -77,6 +77,14 @@ class Application(BaseModel):
         bool, Field(description="load as public what another phase keeps hidden; for admins, and audited")
     ] = False
 
+    accept_changes: Annotated[
+        bool,
+        Field(
+            description="replace annotation although published results will be refused or columns of boards will be blank, as the"
+            " comparison in the report says; required for that"
+        ),
+    ] = False
+
     @property
     def parsed_quotas(self) -> tuple[Quota, ...] | None:
         """The quotas; None if none are given. Raises ValueError."""
@@ -118,9 +126,10 @@ def releases(application: Application, role: str) -> bool:
 
 
 class RequestedApplication(Application):
-    """An application with the person who asked for it, and those that follow it."""
+    """An application with the person who asked for it, what this person accepted, and those that follow it."""
 
     user_id: int
+    accepted: tuple[str, ...] = ()  # consequences of replacing the annotation of its phase
     then: tuple[Application, ...] = ()
 
     @property
@@ -194,6 +203,9 @@ def request_application(platform: Platform, actor: Actor, intake_id: UUID, appli
         problems = dict(problems_of(application, found, phase))
         if not problems and found is not None and phase is None:
             problems |= _contradiction(session, application, found)
+        consequences = _consequences(session, report, application, phase)
+        if not problems and consequences and not application.accept_changes:
+            problems["accept_changes"] = f"{'; '.join(consequences)}; tick this to apply it all the same"
         if problems:
             raise ApplicationError(problems)
         is_released = found is not None and releases(application, found.role)
@@ -201,17 +213,27 @@ def request_application(platform: Platform, actor: Actor, intake_id: UUID, appli
             raise ForbiddenError(
                 "Only owners of the challenge publish annotation; hold it out, or ask an owner to apply it"
             )
-        queue_applications(session, actor, intake, [application])
+        queue_applications(session, actor, intake, [application], accepted=consequences)
     platform.notifier.wake_workers(Queue.FOLLOW_UPS)
 
 
 def queue_applications(
-    session: Session, actor: Actor, intake: Intake, applications: Sequence[Application]
+    session: Session,
+    actor: Actor,
+    intake: Intake,
+    applications: Sequence[Application],
+    *,
+    accepted: tuple[str, ...] = (),
 ) -> None:
-    """Have a worker apply several image sets of a locked data set, one after another; the caller wakes the workers."""
+    """Have a worker apply several image sets of a locked data set, one after another; the caller wakes the workers.
+
+    accepted: the consequences of the first.
+    """
     assert actor.user_id is not None
     first, *others = applications
-    asked = RequestedApplication(**first.model_dump(), user_id=actor.user_id, then=tuple(others))
+    asked = RequestedApplication(
+        **first.model_dump(), user_id=actor.user_id, accepted=accepted, then=tuple(others)
+    )
     intake.state, intake.message, intake.progress = IntakeState.APPLYING, "", {}
     intake.changed_at = func.clock_timestamp()
     intake.request = asked.model_dump(mode="json")
@@ -221,6 +243,17 @@ def queue_applications(
             challenge_id=intake.challenge_id, details=each.model_dump(mode="json"),
         )  # fmt: skip
     intakes.add_job(session, intake.id)
+
+
+def _consequences(
+    session: Session, report: Report | None, application: Application, phase: Phase | None
+) -> tuple[str, ...]:
+    """What published results suffer if this is applied, as far as it was compared with what the boards show now."""
+    truth = versions.shown_truth(session, phase.id) if phase else None
+    if truth is None or report is None:
+        return ()
+    found = report.comparison(application.set, application.phase, truth.version)
+    return found.consequences if found else ()
 
 
 def _contradiction(session: Session, application: Application, found: FoundSet) -> Mapping[str, str]:
@@ -254,10 +287,20 @@ def apply(
     found = next((each for each in report.sets if each.key == application.set), None)
     if found is None or not report.is_valid:
         raise ApplyError("The data set could no longer be read as it was; read it again")
+    compared = next((each for each in report.comparisons if each.phase == application.phase), None)
+    if compared and compared.consequences not in ((), application.accepted):
+        raise ApplyError(
+            f"Not applied, because {application.phase} would change in a way that nobody has agreed to: look at what changes, tick that"
+            " you accept it, and apply it again."
+        )
     with platform.transaction() as session:
         phase = challenges.phase_of(session, challenge, application.phase)
     pictures = folder / CHOSEN / found.key
-    request = replace(application.tree_import(challenge, pictures, found, phase), user_id=application.user_id)
+    request = replace(
+        application.tree_import(challenge, pictures, found, phase),
+        user_id=application.user_id,
+        compared_version=compared.version if compared else None,
+    )
     truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
     truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)
     try:
@@ -273,7 +316,11 @@ def apply(
     if any(pictures.iterdir()):
         importing.with_pictures(platform, request, imported)
     is_hidden = found.role == IntakeRole.HIDDEN
-    note = "" if imported.is_new else f"The phase had this annotation already, as version {imported.version}."
+    note = (
+        ""
+        if imported.is_new
+        else f"This annotation equals version {imported.version}, the newest of {application.phase}; nothing was changed."
+    )
 
     def tell(session: Session, intake: Intake) -> None:
         events.record(
@@ -295,7 +342,7 @@ def apply(
 
 @dataclass(frozen=True, slots=True)
 class PhaseCounts:
-    """What the newest ground truth of a phase has; before it is replaced, organisers compare."""
+    """What the ground truth has that the boards of a phase show; before it is replaced, organisers compare."""
 
     image_set: str
     version: int
@@ -305,22 +352,18 @@ class PhaseCounts:
 
 
 def phases_to_replace(platform: Platform, code: str) -> tuple[PhaseCounts, ...]:
-    """Return the phases of a challenge with the counts of their newest ground truth."""
-    newest = (
-        select(GroundTruth.phase_id, func.max(GroundTruth.version).label("version"))
-        .group_by(GroundTruth.phase_id)
-        .subquery()
-    )
+    """Return the phases of a challenge with the counts of the ground truth that their boards show."""
     statement = (
-        select(Phase, GroundTruth)
+        select(Phase)
         .join(Challenge, Phase.challenge_id == Challenge.id)
-        .join(GroundTruth, GroundTruth.phase_id == Phase.id)
-        .join(newest, (newest.c.phase_id == Phase.id) & (newest.c.version == GroundTruth.version))
         .where(Challenge.code == code)
         .order_by(Phase.image_set)
     )
     with platform.transaction() as session:
-        return tuple(_counts(phase, truth) for phase, truth in session.execute(statement))
+        found = [
+            (phase, versions.shown_truth(session, phase.id)) for phase in session.scalars(statement).all()
+        ]
+        return tuple(_counts(phase, truth) for phase, truth in found if truth is not None)
 
 
 def _counts(phase: Phase, truth: GroundTruth) -> PhaseCounts:

@@ -143,6 +143,34 @@ def labelled(truth: GroundTruth) -> Labelled:
     return Labelled(lists.segmentation, pairs // 256, pairs % 256 - 1)
 
 
+def add_other_numbers(
+    unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]], phases: Mapping[str, Mapping[str, int]]
+) -> None:
+    """Warn of classes that have one category id here and another elsewhere, so that who trains on one is wrong on the other.
+
+    phases: the category ids of the classes of each phase that the challenge has.
+    """
+    known = [
+        (role, each, dict(zip(each.truth.lists.classes, each.truth.lists.class_numbers, strict=False)))
+        for role, some in sets.items()
+        for each in some
+    ]
+    for place, (role, found, numbers) in enumerate(known):
+        others: dict[str, Mapping[str, int]] = {
+            f"{each.name} ({each.source})": theirs for _, each, theirs in known[:place]
+        }
+        others |= {f"the phase {name} of this challenge": theirs for name, theirs in phases.items()}
+        for where, theirs in others.items():
+            differing = [name for name in numbers if theirs.get(name, numbers[name]) != numbers[name]]
+            if differing:
+                listed = some_of([f"{name} ({numbers[name]} and {theirs[name]})" for name in differing])
+                message = (
+                    f"{len(differing):,} of {len(numbers):,} classes of {found.name} have another category id in {where}: {listed};"
+                    " results have to use the ids of their image set"
+                )
+                unpacked.problems[role].warn(Problem("other-numbers", message, found.source))
+
+
 # boxes
 
 
@@ -169,13 +197,19 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
             yield Problem(code, message, found.source)
 
 
-def _stands_twice(*tables: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rows are like an earlier one, by a hash of 64 bits, because ten million rows have to fit in memory."""
+def row_hashes(*tables: NDArray[Any]) -> NDArray[np.uint64]:
+    """A hash of 64 bits of each row of tables that stand side by side, because ten million rows have to fit in memory."""
     found = np.zeros(len(tables[0]), np.uint64)
     for column in (column for table in tables for column in table.T):
         found ^= (column.astype(np.float64) + 0.0).view(np.uint64)
         found *= np.uint64(0x9E3779B97F4A7C15)
         found ^= found >> np.uint64(29)
+    return found
+
+
+def _stands_twice(*tables: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows are like an earlier one."""
+    found = row_hashes(*tables)
     order = np.argsort(found, kind="stable")
     same = np.zeros(len(found), np.bool_)
     same[order[1:]] = found[order[1:]] == found[order[:-1]]

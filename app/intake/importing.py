@@ -6,22 +6,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges import challenges, news
-from app.challenges.challenges import NOT_CHOSEN, description_of, is_over, moved_freeze, quotas_of_new_phase
+from app.challenges import challenges, news, versions
+from app.challenges.challenges import description_of, is_over, moved_freeze, quotas_of_new_phase
 from app.challenges.disclosure import DisclosureTerms, change_refusal
 from app.images import making
 from app.images.making import ImportedImages
 from app.jobs import events, queue
 from app.models import (
     AuditRecord,
-    Board,
     Challenge,
     Disclosure,
     EventKind,
@@ -83,6 +81,7 @@ class TreeImport:
     image_folder: Path | None = None  # where the images are, by default in the tree
     allow_public_copy: bool = False  # of an annotation that another phase keeps hidden
     user_id: int | None = None  # who asked for it; None: the command line
+    compared_version: int | None = None  # that it was compared with, which the boards have to show
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +112,15 @@ class RuleChange:
 class Imported:
     """The outcome of an import.
 
-    version: of the ground truth; is_new: whether this version is new; new_boards: competitions offered from now on;
-    not_offered: competitions without ground truth, and what the annotation lacks; warnings: consequences of the changes;
-    pictures: None if the tree has no images or those of the phase were removed.
+    version: of the ground truth; is_new: whether this version is new; shown: the version that the boards show; new_boards: competitions
+    that this version adds; not_offered: competitions without ground truth, and what the annotation lacks; warnings: consequences of the
+    changes; pictures: None if the tree has no images or those of the phase were removed.
     """
 
     phase_id: int
     version: int
     is_new: bool
+    shown: int
     statistics: scoring.Statistics
     changes: tuple[RuleChange, ...]
     warnings: tuple[str, ...]
@@ -380,47 +380,56 @@ def with_pictures(platform: Platform, request: TreeImport, imported: Imported) -
 def _record(
     platform: Platform, request: TreeImport, truth: scoring.GroundTruth, protocol: str, truth_key: str
 ) -> Imported | None:
-    """Store the description, then write all rows; return None if the phase got another description meanwhile."""
+    """Store descriptions, then write all rows; return None if the phase got other descriptions meanwhile."""
     with platform.transaction() as session:
         known = challenges.phase_of(session, request.challenge, request.image_set)
-    known_key = known.description_key if known else None
+        keys = versions.keys_in_use(session, known.id) if known else frozenset()
     statistics = scoring.count_objects(truth)
-    limits, limit_changes = _limits(platform, request, known_key)
+    limits, limit_changes = _limits(platform, request, known.description_key if known else None)
+    limited = versions.store_limits(platform, keys, limits)
     missing = _missing(request, truth, known)
     description = replace(truth.description, limits=limits, not_offered=tuple(missing))
-    content = description.to_json().encode()
-    key = known_key if known_key and digest_of(known_key) == sha256(content).hexdigest() else None
-    key = key or platform.descriptions.put(content, uuid.uuid4())
+    key = versions.store_description(platform, description, limited.values())
     with platform.transaction() as session:
         challenges.lock_imports(session)
         phase = challenges.phase_of(session, request.challenge, request.image_set)
-        if (phase.description_key if phase else None) != known_key:
+        if (versions.keys_in_use(session, phase.id) if phase else frozenset()) != keys:
             return None
         challenge, title_changes = _challenge(session, request, truth.description.dataset)
         stored = _store_phase(session, request, challenge, protocol, key)
+        if not stored.is_new:
+            versions.use_descriptions(session, stored.phase, limited)
         changed = (*title_changes, *stored.changes, *limit_changes)
         hiding = _phases_hiding(session, request, stored.phase, digest_of(truth_key))
-        version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key, missing)
+        version, is_new, boards = _store_truth(session, stored.phase, truth, (truth_key, key), missing)
+        shown = versions.shown_truth(session, stored.phase.id)
+        shown_version = shown.version if shown else version
+        if request.compared_version not in (None, shown_version):
+            raise ValueError(
+                f"the boards of {request.image_set} began to show version {shown_version} meanwhile; look at what changes, and apply"
+                " it again"
+            )
         if is_new:
-            _record_truth(session, stored.phase, version)
+            _record_truth(session, stored.phase, version, is_shown=shown_version == version)
         if changed or is_new:
             session.add(_audit_record(request, stored, changed, version if is_new else None, hiding))
         return Imported(
             phase_id=stored.phase.id,
             version=version,
             is_new=is_new,
+            shown=shown_version,
             statistics=statistics,
             changes=changed,
             warnings=stored.warnings,
             new_boards=boards,
-            not_offered={int(number): reason for number, reason in stored.phase.not_offered.items()},
+            not_offered=missing,
         )
 
 
-def _record_truth(session: Session, phase: Phase, version: int) -> None:
-    """Record for organisers that a version of the annotation was imported; the boards use the first at once."""
+def _record_truth(session: Session, phase: Phase, version: int, *, is_shown: bool) -> None:
+    """Record for organisers that a version of the annotation was imported."""
     where = {"challenge_id": phase.challenge_id, "phase_id": phase.id}
-    events.record(session, EventKind.TRUTH_READY, **where, version=version, is_shown=version == 1)
+    events.record(session, EventKind.TRUTH_READY, **where, version=version, is_shown=is_shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,7 +473,7 @@ def _missing(
         left_out = tuple(
             n for n in numbers if request.competitions is not None and n not in request.competitions
         )
-    return {n: NOT_CHOSEN if n in left_out else missing[n] for n in numbers if n in left_out or n in missing}
+    return versions.reasons_not_offered(truth.description.dataset, missing, left_out)
 
 
 def _require_any_competition(truth: scoring.GroundTruth, reasons: Mapping[int, str]) -> None:
@@ -535,7 +544,6 @@ def _store_phase(
         raise ValueError(
             f"phase {request.image_set} is scored by {phase.protocol}; another protocol needs another challenge"
         )
-    phase.description_key = description_key
     before, after = _change_rules(session, phase, request, now)
     return _StoredPhase(phase, False, changes(before, after), tuple(warnings(before, after)))
 
@@ -571,34 +579,39 @@ def _columns(rules: Rules) -> dict[str, object]:
 
 
 def _store_truth(
-    session: Session, phase: Phase, truth: scoring.GroundTruth, truth_key: str, missing: Mapping[int, str]
+    session: Session,
+    phase: Phase,
+    truth: scoring.GroundTruth,
+    keys: tuple[str, str],
+    missing: Mapping[int, str],
 ) -> tuple[int, bool, tuple[int, ...]]:
-    """Return the version of the annotation, whether it is new, and the competitions that get a board."""
+    """Return the version of the annotation, whether it is new, and the competitions that get a board.
+
+    keys: of the annotation and of its description. Only what equals the newest version is no new one. The boards show the first
+    version at once, and a later one after a re-scoring.
+    """
+    truth_key, description_key = keys
     fingerprint = digest_of(truth_key)
-    known = challenges.truth_of_fingerprint(session, phase.id, fingerprint)
-    if known is not None:
-        return known.version, False, ()
     newest = challenges.newest_truth(session, phase.id)
+    if newest is not None and newest.fingerprint == fingerprint:
+        return newest.version, False, ()
     row = GroundTruth(
         phase_id=phase.id,
         version=newest.version + 1 if newest else 1,
         public_id=owner_of(truth_key),
         fingerprint=fingerprint,
         statistics=asdict(scoring.count_objects(truth)),
+        description_key=description_key,
+        not_offered={str(number): reason for number, reason in missing.items()},
     )
     session.add(row)
     session.flush()
-    # existing boards move to a later version by re-scoring
     existing = {board.competition for board in challenges.boards_of(session, [phase.id])}
     _require_truth_of_boards(existing, missing)
-    new = [
-        info.number
-        for info in scoring.competitions(truth.description.dataset)
-        if scoring.is_scorable(info) and info.number not in existing and info.number not in missing
-    ]
-    session.add_all(_board(phase, number, row.id) for number in new)
-    phase.not_offered = {str(number): reason for number, reason in missing.items()}
-    return row.version, True, tuple(new)
+    if not existing:
+        versions.show(session, phase, row, scoring.SCORER)
+    offered = versions.competitions_of(truth.description.dataset, missing)
+    return row.version, True, tuple(number for number in offered if number not in existing)
 
 
 def _phases_hiding(session: Session, request: TreeImport, phase: Phase, fingerprint: str) -> list[str]:
@@ -621,16 +634,6 @@ def _require_truth_of_boards(existing: set[int], missing: Mapping[int, str]) -> 
         raise ValueError(
             f"this annotation lacks what competitions with a board need ({'; '.join(lost)}); nothing was loaded"
         )
-
-
-def _board(phase: Phase, competition: int, ground_truth_id: int) -> Board:
-    return Board(
-        phase_id=phase.id,
-        competition=competition,
-        protocol=phase.protocol,
-        ground_truth_id=ground_truth_id,
-        scorer=scoring.SCORER,
-    )
 
 
 def _audit_record(

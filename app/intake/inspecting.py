@@ -8,14 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Final
 
 import scoring
 from app.images.decoding import PictureError
 from app.intake.class_choices import choose, counts_of
+from app.intake.comparing import compare
 from app.intake.drawing import draw
-from app.intake.findings import add_clues, add_findings, convention_of, read_phase_pictures
+from app.intake.findings import add_clues, add_findings, add_other_numbers, convention_of, read_phase_pictures
 from app.intake.layouts import (
     CLASS_FOLDERS,
     AnnotatedSet,
@@ -33,6 +35,7 @@ from app.intake.reports import (
     MOST_OF_A_KIND,
     PUBLIC,
     ClassChoice,
+    Comparison,
     Finding,
     FoundSet,
     ImageFacts,
@@ -41,7 +44,7 @@ from app.intake.reports import (
     without_words,
 )
 from app.intake.unpacking import Progress, ReadingLimits, SentFile, Unpacked, unpack
-from scoring import Problem, SubmissionError, to_plain
+from scoring import GroundTruth, Problem, SubmissionError, to_plain
 from scoring.data.label_maps import HOW_LABELS_COUNT
 from scoring.errors import Problems
 from scoring.tasks.outcome import NO_NUMBER
@@ -127,7 +130,7 @@ RULES: Final[Mapping[str, str]] = {
 HARMLESS: Final = frozenset({
     "annotation-without-picture", "bad-picture", "box-convention", "box-outside", "class-choice", "class-without-objects",
     "compression-method", "damaged", "duplicate-box", "empty", "encrypted",
-    "file-too-large", "link", "malformed", "name-character", "name-encoding", "name-too-long", "nested-archive", "not-renamed",
+    "file-too-large", "link", "malformed", "name-character", "name-encoding", "name-too-long", "nested-archive", "not-renamed", "other-numbers",
     "no-competition", "not-looked-into", "not-tar", "path-too-deep", "picture-size", "picture-without-annotation", "predicts-class", "ratio",
     "same-picture", "small-class", "special-file", "too-large", "too-many-images", "too-many-members", "too-many-pixels", "trailing-data", "truncated",
     "unsafe-path", "unsupported-type", "wrong-extension",
@@ -136,17 +139,37 @@ _OTHERWISE: Final = "this breaks a rule of its format"
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPhase:
+    """A phase that the challenge has. version: that its boards show; numbers: what COCO's files call its classes, and their names.
+
+    truth: the annotation that its boards show; set: the key of the image set that is compared with it; by default that of its name.
+    """
+
+    image_set: str
+    version: int
+    truth: Path
+    numbers: tuple[tuple[str, int], ...] = ()
+    set: str | None = None
+
+    def concerns(self, view: FoundSet) -> bool:
+        """Whether an image set may replace its annotation, so that both are compared."""
+        return view.key == self.set if self.set else view.name == self.image_set
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What an inspection makes besides a report.
 
     chosen: the keys of the sets whose pictures are put into folders of their own; drawn: the role of the annotation that is drawn
-    over some pictures; choices: what becomes of the classes; secret: of the neutral names of hidden images, None if they keep theirs.
+    over some pictures; choices: what becomes of the classes; secret: of the neutral names of hidden images, None if they keep theirs;
+    phases: that are compared with the image sets.
     """
 
     chosen: tuple[str, ...] = ()
     drawn: str = PUBLIC
     choices: tuple[ClassChoice, ...] = ()
     secret: bytes | None = field(default=None, repr=False)
+    phases: tuple[KnownPhase, ...] = ()
 
 
 def inspect(
@@ -183,10 +206,12 @@ def _inspected(
     sets = chosen.sets
     progress.note("looking for what may not be meant", 0)
     add_findings(unpacked, sets, read_phase_pictures(folder / OF_PHASES))
+    add_other_numbers(unpacked, sets, {each.image_set: dict(each.numbers) for each in wanted.phases})
     if wanted.secret is not None:
         _make_neutral(unpacked, sets, wanted.secret, progress)
     add_clues(unpacked, sets[HIDDEN])
-    found = []
+    found: list[FoundSet] = []
+    comparisons: list[Comparison] = []
     (folder / TRUTHS).mkdir()
     for role, some in sets.items():
         for number, each in enumerate(some):
@@ -194,13 +219,22 @@ def _inspected(
             _check_view(view, unpacked.problems[role], limits)
             each.truth.save(folder / TRUTHS / view.key)
             found.append(view)
+            for phase in filter(methodcaller("concerns", view), wanted.phases):
+                progress.note(f"comparing {view.name} with {phase.image_set}", 0)
+                shown = GroundTruth.open(phase.truth)
+                comparisons.append(compare(shown, each.truth, view.key, phase.image_set, phase.version))
             if view.key in wanted.chosen:
                 _link_pictures(folder / CHOSEN / view.key, unpacked, each)
     if sets[wanted.drawn]:
         progress.note("drawing some pictures", 0)
         (folder / DRAWN).write_bytes(draw(unpacked, sets[wanted.drawn]))
     report = _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] in (CLASS_FOLDERS, None))
-    return replace(report, classes=chosen.classes, is_neutral=wanted.secret is not None)
+    return replace(
+        report,
+        classes=chosen.classes,
+        is_neutral=wanted.secret is not None,
+        comparisons=tuple(comparisons),
+    )
 
 
 def _make_neutral(

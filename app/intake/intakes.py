@@ -26,8 +26,10 @@ from app.intake import keys
 from app.intake.reports import ClassChoice, Report
 from app.jobs import events, queue
 from app.models import (
+    Board,
     Challenge,
     EventKind,
+    GroundTruth,
     Intake,
     IntakeFile,
     IntakeRole,
@@ -91,6 +93,8 @@ class IntakeView:
     image_set: str | None  # of the phase that it became
     phase_id: int | None
     version: int | None
+    shown_version: int | None = None  # of that phase, which its boards show
+    newest_version: int | None = None  # of that phase
 
     @property
     def is_editable(self) -> bool:
@@ -168,8 +172,18 @@ def newest(session: Session, challenge_id: int) -> IntakeView | None:
 
 
 def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
+    of_phase = GroundTruth.phase_id == Intake.phase_id
+    newest = select(func.max(GroundTruth.version)).where(of_phase).correlate(Intake)
+    shown = select(func.min(GroundTruth.version)).join(Board, Board.ground_truth_id == GroundTruth.id)
     statement = (
-        select(Intake, Challenge.code, Challenge.title, Phase.image_set)
+        select(
+            Intake,
+            Challenge.code,
+            Challenge.title,
+            Phase.image_set,
+            shown.where(of_phase).correlate(Intake).scalar_subquery().label("shown"),
+            newest.scalar_subquery().label("newest"),
+        )
         .join(Challenge, Intake.challenge_id == Challenge.id)
         .outerjoin(Phase, Intake.phase_id == Phase.id)
         .where(condition)
@@ -193,6 +207,8 @@ def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
             image_set=row.image_set,
             phase_id=intake.phase_id,
             version=intake.version,
+            shown_version=row.shown,
+            newest_version=row.newest,
         )
         for row in rows
     )
@@ -202,11 +218,12 @@ def report_of(intake: Intake) -> Report | None:
     """Return what a worker found in a data set; None before that."""
     if not intake.report:
         return None
-    # earlier reports know neither ignored classes nor neutral names
+    # earlier reports know neither ignored classes nor neutral names nor comparisons
     sets = [{"ignored": [], **each} for each in intake.report["sets"]]
     names = dict.fromkeys(row["name"] for each in sets for row in each["classes"])
     classes = [to_plain(ClassChoice(name, name)) for name in names]
-    return from_plain(Report, {"classes": classes, "is_neutral": False, **intake.report, "sets": sets})
+    earlier = {"classes": classes, "is_neutral": False, "comparisons": []}
+    return from_plain(Report, {**earlier, **intake.report, "sets": sets})
 
 
 def choices_of(intake: Intake) -> tuple[ClassChoice, ...]:

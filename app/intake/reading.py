@@ -10,7 +10,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final
@@ -21,7 +21,7 @@ from pyrage import x25519
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges
+from app.challenges import challenges, versions
 from app.images import archives
 from app.images.decoding import PictureError
 from app.images.packs import pack
@@ -29,7 +29,7 @@ from app.intake import annotated_pictures, applying, intakes, keys
 from app.intake.applying import ApplyError, RequestedApplication
 from app.intake.drawing import DrawnPictures
 from app.intake.findings import PhasePicture, written
-from app.intake.inspecting import DRAWN, OF_PHASES, Wanted, inspect
+from app.intake.inspecting import DRAWN, OF_PHASES, KnownPhase, Wanted, inspect
 from app.intake.intakes import IntakeFileView
 from app.intake.keys import KeyLostError
 from app.intake.neutral_names import SECRET
@@ -269,7 +269,8 @@ def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> "tuple[dict[
             try:
                 applied.append(applying.apply(platform, task.challenge, application, report, folder))
             except ApplyError as error:
-                return {"state": IntakeState.READ, "message": str(error), "request": None}, None
+                values = {"state": IntakeState.READ, "message": str(error), "request": None}
+                return values | {"report": to_plain(report)}, None
 
     def tell(session: Session, intake: Intake) -> None:
         for each in applied:
@@ -296,17 +297,34 @@ def _inspected(
     if task.state is IntakeState.READING:
         _list_pictures_of_phases(platform, task, folder / OF_PHASES, watch)
     child = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
-    output = run_in_subprocess(
-        child,
-        inspect,
-        folder,
-        files,
-        task.dataset,
-        limits,
-        Wanted(chosen, drawn, task.choices, secret),
-        watch=watch.of_child,
-    )
+    with ExitStack() as held:
+        wanted = Wanted(chosen, drawn, task.choices, secret, tuple(_known_phases(platform, task, held)))
+        output = run_in_subprocess(
+            child, inspect, folder, files, task.dataset, limits, wanted, watch=watch.of_child
+        )
     return from_plain(Report, json.loads(output))
+
+
+def _known_phases(platform: Platform, task: Task, held: ExitStack) -> Iterator[KnownPhase]:
+    """Yield the phases that a data set is compared with: on reading all of its challenge, on applying those that it becomes.
+
+    held: what the annotation of these phases is held in until the comparison is made.
+    """
+    if task.state not in (IntakeState.READING, IntakeState.APPLYING):
+        return
+    sets = {each.phase: each.set for each in task.application.all} if task.application else {}
+    with platform.transaction() as session:
+        found = [
+            (phase, truth.version, truth.key)
+            for phase in challenges.phases_of(session, task.challenge)
+            if (not sets or phase.image_set in sets)
+            and (truth := versions.shown_truth(session, phase.id)) is not None
+        ]
+    for phase, version, key in found:
+        description = challenges.description_of(platform.descriptions, phase.description_key)
+        numbers = tuple(zip(description.classes, description.class_numbers, strict=False))
+        truth_file = held.enter_context(platform.truths.materialise(key))
+        yield KnownPhase(phase.image_set, version, truth_file, numbers, sets.get(phase.image_set))
 
 
 def secret_of(platform: Platform, code: str) -> bytes:

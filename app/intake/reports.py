@@ -1,12 +1,14 @@
 """What a worker found in a data set: problems, warnings, image sets and counts; nothing else of hidden annotation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import structlog
+
+from app.web.formats import plural
 
 log = structlog.get_logger()
 
@@ -117,6 +119,103 @@ class FoundSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Renamed:
+    """A class that has another name."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How an image set differs from the version of a phase that its boards show: numbers, and names of classes.
+
+    set: its key; images_…: that are gone, new, of another size; persons_gone: of images that stay, whose layout or actions are no
+    longer annotated; classes_renumbered: with another category id; moved, relabelled, added, removed, marked (difficult, crowd, area)
+    and redrawn (masks): objects of images that stay; labels: of images; label_images, parts (of persons), actions: that changed.
+    """
+
+    set: str
+    phase: str
+    version: int
+    images_gone: int = 0
+    images_new: int = 0
+    images_resized: int = 0
+    persons_gone: int = 0
+    classes_gone: tuple[str, ...] = ()
+    classes_new: tuple[str, ...] = ()
+    classes_renamed: tuple[Renamed, ...] = ()
+    classes_renumbered: tuple[str, ...] = ()
+    moved: int = 0
+    relabelled: int = 0
+    added: int = 0
+    removed: int = 0
+    marked: int = 0
+    redrawn: int = 0
+    labels: int = 0
+    label_images: int = 0
+    parts: int = 0
+    actions: int = 0
+
+    @property
+    def consequences(self) -> tuple[str, ...]:
+        """What published results suffer from, in words: some would be refused, or a column of a board would be blank."""
+        renamed = [f"{each.before} (now {each.after})" for each in self.classes_renamed]
+        refused = (
+            (self.images_gone, "image", "gone"),
+            (self.images_resized, "image", "of another size"),
+            (self.persons_gone, "person", "no longer annotated"),
+        )
+        return (
+            *(
+                f"{plural(count, what)} {'is' if count == 1 else 'are'} {how}: results that have {'it' if count == 1 else 'them'}"
+                " will be refused"
+                for count, what, how in refused
+                if count
+            ),
+            *_of_classes(
+                self.classes_gone, "gone: no object of it is scored any more", "its column will be blank"
+            ),
+            *_of_classes(renamed, "renamed", "results that have the old name will be blank there"),
+            *_of_classes(
+                self.classes_renumbered,
+                "given another category id",
+                "results that have the old one will be refused or wrong",
+            ),
+        )
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What else changes, in words."""
+        of_objects = {
+            "moved": self.moved, "changed the class": self.relabelled, "added": self.added, "removed": self.removed,
+            "changed in being difficult or a crowd, or in area": self.marked, "changed the mask alone": self.redrawn,
+        }  # fmt: skip
+        objects = [f"{count:,} {how}" for how, count in of_objects.items() if count]
+        others = {
+            "label of an image": self.labels, "label image": self.label_images, "part of a person": self.parts,
+            "action label": self.actions,
+        }  # fmt: skip
+        plurals = {"label of an image": "labels of images", "part of a person": "parts of persons"}
+        return (
+            *([f"{plural(self.images_new, 'image')} new"] if self.images_new else []),
+            *([f"new classes: {', '.join(self.classes_new)}"] if self.classes_new else []),
+            *([f"objects: {', '.join(objects)}"] if objects else []),
+            *(
+                f"{count:,} {what if count == 1 else plurals.get(what, what + 's')} changed"
+                for what, count in others.items()
+                if count
+            ),
+        )
+
+
+def _of_classes(names: Sequence[str], how: str, what: str) -> Iterator[str]:
+    if names:
+        is_one = len(names) == 1
+        yield f"{'class' if is_one else 'classes'} {', '.join(names)} {'is' if is_one else 'are'} {how}; {what}"
+
+
+@dataclass(frozen=True, slots=True)
 class ImageFacts:
     """The pictures of a data set: how many there are, and the smallest and largest width and height."""
 
@@ -129,7 +228,8 @@ class ImageFacts:
 class Report:
     """A data set as a worker found it; it can be applied if there are no problems.
 
-    classes: every class of the annotation, in the order of the classes that count; is_neutral: whether hidden images have neutral names.
+    classes: every class of the annotation, in the order of the classes that count; is_neutral: whether hidden images have neutral names;
+    comparisons: with what the boards of phases show, of image sets that may replace it.
     """
 
     problems: tuple[Finding, ...]
@@ -139,6 +239,7 @@ class Report:
     images: ImageFacts
     classes: tuple[ClassChoice, ...] = ()
     is_neutral: bool = False
+    comparisons: tuple[Comparison, ...] = ()
 
     @property
     def counts_of_classes(self) -> Mapping[str, tuple[ClassCount | None, ...]]:
@@ -150,6 +251,13 @@ class Report:
             for each in self.sets
         ]
         return {each.found: tuple(rows.get(each.found) for rows in of_sets) for each in self.classes}
+
+    def comparison(self, key: str, phase: str, version: int) -> Comparison | None:
+        """The comparison of an image set with a version of a phase; None if it was not made."""
+        asked = (key, phase, version)
+        return next(
+            (each for each in self.comparisons if (each.set, each.phase, each.version) == asked), None
+        )
 
     @property
     def has_clues(self) -> bool:

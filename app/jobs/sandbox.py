@@ -32,6 +32,7 @@ from scoring import (
     bootstrap,
     evaluate,
     intervals_of,
+    missing_truth,
     standard_error_of_difference,
     standings,
     to_plain,
@@ -82,6 +83,13 @@ def score(
     except SubmissionError as error:
         return b"!" + str(error.problems[0]).encode()
     return report.to_json().encode()
+
+
+def describe(truth: Path) -> bytes:
+    """Return the public description of annotation, and the competitions that it lacks truth for with the reasons, as JSON."""
+    ground_truth = GroundTruth.open(truth)
+    found = {"description": ground_truth.description.to_json(), "missing": dict(missing_truth(ground_truth))}
+    return json.dumps(found).encode()
 
 
 def intervals(statistics: Path, truth: Path, report: str) -> bytes:

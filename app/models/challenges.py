@@ -111,7 +111,8 @@ class Phase(Base):
     # whether boards show class scores of complete results only
     only_complete: Mapped[bool] = mapped_column(default=False)
     protocol: Mapped[str]
-    description_key: Mapped[str]  # the public description in storage
+    # the public description in storage of the version that its boards show
+    description_key: Mapped[str]
     opens_at: Mapped[datetime]
     closes_at: Mapped[datetime | None]
     grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
@@ -124,7 +125,7 @@ class Phase(Base):
     # bytes of an archive as it is sent; None: as many as the operator allows
     max_upload: Mapped[int | None] = mapped_column(BigInteger)
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
-    # by competition number: why it has no board
+    # by competition number: why it has no board, in the version that its boards show
     not_offered: Mapped[dict[str, Any]] = mapped_column(default=dict)
     paused_at: Mapped[datetime | None]  # since when its organisers have paused scoring
     pause_reason: Mapped[str] = mapped_column(default="", server_default=text("''"))  # participants read it
@@ -148,13 +149,13 @@ class GroundTruth(Base):
     """One imported version of a phase's annotation; immutable.
 
     public_id: random, shown to people and used as the name of its file. fingerprint: HMAC-SHA-256 of its content with a key
-    that only workers can read; the same annotation has the same fingerprint in every phase.
+    that only workers can read; the same annotation has the same fingerprint in every phase. Versions that were imported before
+    they had a public description get one from a worker; until then the last two columns are empty.
     """
 
     __tablename__ = "ground_truth"
     __table_args__ = (
         UniqueConstraint("phase_id", "version"),
-        UniqueConstraint("phase_id", "fingerprint"),
         CheckConstraint("version > 0", name="version_positive"),
     )
     id: Mapped[int] = key_column()
@@ -164,6 +165,8 @@ class GroundTruth(Base):
     fingerprint: Mapped[str] = mapped_column(index=True)
     statistics: Mapped[dict[str, Any]]
     imported_at: Mapped[datetime] = now_column()
+    description_key: Mapped[str | None]  # its public description in storage
+    not_offered: Mapped[dict[str, Any] | None]  # as `Phase.not_offered`
 
     @hybrid_property
     def key(self) -> str:

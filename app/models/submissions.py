@@ -114,6 +114,8 @@ class Upload(Base):
     started_at: Mapped[datetime] = now_column()
     received_at: Mapped[datetime | None]
     checked_at: Mapped[datetime | None]
+    # the digest of the public description that it was checked by
+    description_digest: Mapped[str | None]
     check_until: Mapped[datetime | None]  # a check in progress ends by then
     removed_at: Mapped[datetime | None]
 

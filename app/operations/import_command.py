@@ -193,11 +193,11 @@ def _print_summary(imported: Imported, challenge: str, phase: str) -> None:
         _print("removed the images of the phase and everything derived from them")
     if imported.pictures is not None:
         _print_pictures(imported.pictures)
-    if imported.is_new and imported.version > 1:
-        if imported.new_boards:
-            _print(f"new boards: {', '.join(f'comp{number}' for number in imported.new_boards)}")
+    if imported.shown != imported.version and imported.new_boards:
+        _print(f"new boards by then: {', '.join(f'comp{number}' for number in imported.new_boards)}")
+    if imported.shown != imported.version:
         _print(
-            f"the other boards show version {imported.version - 1} until"
+            f"the boards show version {imported.shown} until"
             f" `heldout-server rescore --challenge {challenge} --phase {phase}`"
         )
 

@@ -89,7 +89,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "creation.refuse": "refused to let {subject} create challenges",
     "creator.add": "let {subject} create challenges",
     "creator.remove": "no longer lets {subject} create challenges",
-    "data-set.apply": "applied a data set to {phase}",
+    "data-set.apply": "asked to apply a data set to {phase}",
     "data-set.classes": "changed which classes of a data set count, their names or their order",
     "data-set.delete": "deleted a data set",
     "data-set.names": "chose whether hidden images of a data set get neutral names",
@@ -128,7 +128,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "phase.create": "created {subject} with its ground truth",
     "phase.disclose": "changed what {subject} discloses: {changes}",
     "phase.extend": "extended the deadline of {subject} by what an outage took, to {closes_at}",
-    "phase.import": "imported ground truth into {subject}",
+    "phase.import": "{imported}",
     "phase.pause": "paused scoring of {subject}",
     "phase.resume": "resumed scoring of {subject}",
     "picture.change": "changed the picture of {subject}",
@@ -145,6 +145,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "rescore.abandon": "abandoned {subject}",
     "rescore.keep": "kept the old score of {subject} in a re-scoring",
     "rescore.request": "started {subject} of {runs} runs",
+    "rescore.switch": "had the boards of {subject} switched to version {version}, by a re-scoring",
     "rescore.retry": "retried {runs} runs of {subject}",
     "result.cancel": "cancelled {subject}, which was waiting",
     "result.rescore": "queued {subject} again",
@@ -265,11 +266,22 @@ def sentence(record: Record, names: Mapping[str, str]) -> str:
         "old_role": said(before.get("role")),
         "asked": _asked(before, after),
         "granted": _granted(record, subject),
+        "imported": _imported(record, subject),
         "linked": _linked(record, subject),
         "slots": _slots(after),
     }
     template = SENTENCES.get(record.action, "did {action} to {subject}")
     return f"{who} {template.format_map(defaultdict(lambda: 'something', words, action=record.action))}"
+
+
+def _imported(record: Record, subject: str) -> str:
+    """What an import did: it may change rules alone."""
+    version = record.details.get("new_ground_truth")
+    return (
+        f"changed the rules of {subject} by an import"
+        if version is None
+        else f"applied version {version} to {subject}"
+    )
 
 
 def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[str, str]]:

@@ -33,6 +33,7 @@ from app.models import (
 )
 from app.notifications import mailing, threads
 from app.organising import extending
+from app.organising.applied_versions import AppliedVersion, versions_of
 from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
 from app.platform import Platform
 from app.web.formats import plural
@@ -181,13 +182,14 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
 
 @dataclass(frozen=True, slots=True)
 class PhaseList:
-    """The phases of a challenge."""
+    """The phases of a challenge. versions: of the annotation of each, newest first."""
 
     code: str
     title: str
     is_viewed: bool
     phases: tuple[OrganiserPhase, ...]
     lacks_worker: bool
+    versions: Mapping[int, tuple[AppliedVersion, ...]]
 
 
 def phases_of(
@@ -197,8 +199,9 @@ def phases_of(
     with platform.snapshot() as session:
         challenge = read_challenge(session, actor, code)
         found = load_overview(session, challenges.phases_of(session, code), following)
+        versions = versions_of(session, [row.phase.id for row in found.phases])
     is_viewed = actor.views_challenge(challenge.id)
-    return PhaseList(challenge.code, challenge.title, is_viewed, found.phases, found.lacks_worker)
+    return PhaseList(challenge.code, challenge.title, is_viewed, found.phases, found.lacks_worker, versions)
 
 
 def load_overview(

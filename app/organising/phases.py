@@ -1,7 +1,6 @@
 """Dates, quotas and limits of a phase, as organisers change them."""
 
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges, news
+from app.challenges import challenges, news, versions
 from app.challenges.challenges import (
     PhaseState,
     PhaseView,
@@ -402,7 +401,7 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
         )  # fmt: skip
         row.frozen_from = rules.frozen_from(phase, now)
         row.max_upload = rules.max_upload or row.max_upload
-        limit_change.apply(row)
+        limit_change.apply(session, row)
         news.announce_schedule(
             session, phase.challenge_id, phase.image_set, replace(phase, quotas=phase.own_quotas), row
         )
@@ -425,33 +424,30 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
 
 @dataclass(frozen=True, slots=True)
 class _LimitChange:
-    """The limits of a phase before and after a change, and the stored description with the new ones."""
+    """The limits of a phase before and after a change. keys: the stored descriptions with the new ones, by those before."""
 
-    key_before: str
-    key: str
+    keys: Mapping[str, str]
     before: Limits
     after: Limits
 
-    def apply(self, row: Phase) -> None:
+    def apply(self, session: Session, row: Phase) -> None:
         if self.before == self.after:
             return
-        if row.description_key != self.key_before:
+        if versions.keys_in_use(session, row.id) != self.keys.keys():
             raise ConflictError(
                 "An import has changed this phase in the meantime. Check its limits, then send the form again"
             )
-        row.description_key = self.key
+        versions.use_descriptions(session, row, self.keys)
 
 
 def _store_limits(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> _LimitChange:
-    """Store a description with the new limits, without holding a lock while the store is slow."""
+    """Store descriptions with the new limits, without holding a lock while the store is slow."""
     with platform.transaction() as session:
-        key_before = organised_phase(session, actor, phase_id).description_key
-    description = description_of(platform.descriptions, key_before)
-    after = rules.limited(description.limits)
-    if after == description.limits:
-        return _LimitChange(key_before, key_before, after, after)
-    key = platform.descriptions.put(replace(description, limits=after).to_json().encode(), uuid.uuid4())
-    return _LimitChange(key_before, key, description.limits, after)
+        key = organised_phase(session, actor, phase_id).description_key
+        keys = versions.keys_in_use(session, phase_id)
+    before = description_of(platform.descriptions, key).limits
+    after = rules.limited(before)
+    return _LimitChange(versions.store_limits(platform, keys, after), before, after)
 
 
 def _as_text(row: Phase, limits: Limits) -> dict[str, str]:

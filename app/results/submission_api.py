@@ -1,15 +1,17 @@
 """JSON API: submissions."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.core.paging import Before
 from app.core.rate_limits import Limited
+from app.platform import Platform
 from app.results import submissions
 from app.results.submissions import SubmissionRow, SubmissionView
-from app.submissions import quotas, submitting
+from app.submissions import checking, quotas, submitting
 from app.submissions.submitting import NewSubmission
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 
@@ -26,7 +28,7 @@ Key = Annotated[
 
 
 @router.post("/submissions", status_code=201, dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
-def confirm(
+async def confirm(
     platform: ThePlatform,
     actor: CurrentActor,
     requested: NewSubmission,
@@ -34,7 +36,14 @@ def confirm(
     idempotency_key: Key = None,
 ) -> SubmissionView:
     """Submit a checked upload to be scored as a method's results. A method has one result per competition."""
-    submission_id, is_new = submitting.confirm(platform, actor, requested, idempotency_key)
+    act = partial(_confirm, platform, actor, requested, response, idempotency_key)
+    return await checking.with_current_check(platform, requested.upload, act)
+
+
+def _confirm(
+    platform: Platform, actor: Actor, requested: NewSubmission, response: Response, key: str | None
+) -> SubmissionView:
+    submission_id, is_new = submitting.confirm(platform, actor, requested, key)
     response.status_code = 201 if is_new else 200
     response.headers["Location"] = f"/api/v1/submissions/{submission_id}"
     view = submissions.submission_page(platform, actor, submission_id)

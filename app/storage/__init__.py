@@ -1,6 +1,7 @@
 """Content-addressed storage in folders and buckets; no other package handles paths or buckets."""
 
 from app.storage.base import (
+    DIGEST,
     Catalogue,
     Content,
     NewDigest,
@@ -17,6 +18,7 @@ from app.storage.folder import FolderStorage
 from app.storage.places import key_store, private_store, public_store
 
 __all__ = [
+    "DIGEST",
     "Catalogue",
     "Content",
     "FolderStorage",

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from app.core.errors import ChecksumError, StorageDamagedError, StorageFullError, StorageUnavailableError
 
@@ -25,6 +25,7 @@ MiB = 1 << 20
 
 NewDigest = Callable[[], "hashlib._Hash | hmac.HMAC"]  # noqa: SLF001 - the type of sha256()
 
+DIGEST: Final = 64  # characters with which a key begins
 KEY = re.compile(r"(?P<digest>[0-9a-f]{64})(-(?P<owner>[0-9a-f]{32}))?")
 UPLOAD_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -57,7 +58,7 @@ def digest_of(key: str) -> str:
     >>> digest_of(content_key("ab" * 32, uuid.UUID(int=7))) == "ab" * 32
     True
     """
-    return key[:64]
+    return key[:DIGEST]
 
 
 def owner_of(key: str) -> uuid.UUID | None:

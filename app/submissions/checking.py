@@ -2,33 +2,37 @@
 
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
 import structlog
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import aliased
 from starlette.concurrency import run_in_threadpool
 
 import scoring
 from app.challenges.phase_files import public_counts
-from app.core.errors import CheckBusyError, StorageUnavailableError
+from app.core.errors import CheckBusyError, ConflictError, StorageUnavailableError
 from app.jobs import events, sandbox
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import Challenge, EventKind, Phase, Upload, UploadState
 from app.people import teams
 from app.platform import Platform
-from app.storage import content_key
+from app.storage import DIGEST, content_key, digest_of
 from scoring.data.description import PublicCounts
 
 log = structlog.get_logger()
 
 POLL = 0.2  # seconds between checks of whether another process has finished with this team's archive
+AGAIN = 3  # checks of an archive for one confirmation; more only if boards switch that often meanwhile
 TIMEOUT = 20.0  # seconds to wait for the team's turn, and again for a slot; clients and proxies give up after a minute
+
+Done = TypeVar("Done")
 
 _turns: WeakValueDictionary[int, anyio.Lock] = (
     WeakValueDictionary()
@@ -43,8 +47,35 @@ class Owner:
     team_id: int
 
 
+class OutdatedCheckError(ConflictError):
+    """The public description of the phase has changed since an archive was checked, so it has to be checked again."""
+
+
+def is_outdated() -> ColumnElement[bool]:
+    """Whether the public description of its phase has changed since an upload was checked; for statements that join Phase."""
+    shown = func.left(Phase.description_key, DIGEST)
+    return and_(Upload.state == UploadState.CHECKED, Upload.description_digest.is_distinct_from(shown))
+
+
+def _needs_check() -> ColumnElement[bool]:
+    return or_(Upload.state == UploadState.RECEIVED, is_outdated())
+
+
+async def with_current_check(platform: Platform, upload_id: uuid.UUID, confirm: Callable[[], Done]) -> Done:
+    """Confirm an upload in a thread; if its boards have switched since it was checked, check it again first, at no cost.
+
+    confirm: raises OutdatedCheckError for that. Raises it, too, and what `check` raises.
+    """
+    for _ in range(AGAIN):
+        try:
+            return await run_in_threadpool(confirm)
+        except OutdatedCheckError:
+            await check(platform, upload_id)
+    return await run_in_threadpool(confirm)
+
+
 async def check(platform: Platform, upload_id: uuid.UUID) -> None:
-    """Check a received archive and store its report; do nothing for an upload in another state.
+    """Check an archive and store its report, unless that was done by what is public of the phase now.
 
     Across all web processes, one archive of each team and person is checked at a time. The next waits for its turn without
     taking a slot from others, so that teams share the slots of a process fairly. Raises CheckBusyError if no turn or no slot
@@ -69,8 +100,10 @@ async def check(platform: Platform, upload_id: uuid.UUID) -> None:
 
 def owner_of(platform: Platform, upload_id: uuid.UUID) -> Owner | None:
     """Return the owner of an upload, if it is waiting to be checked."""
-    statement = select(Upload.user_id, Upload.team_id).where(
-        Upload.id == upload_id, Upload.state == UploadState.RECEIVED
+    statement = (
+        select(Upload.user_id, Upload.team_id)
+        .join(Phase, Upload.phase_id == Phase.id)
+        .where(Upload.id == upload_id, _needs_check())
     )
     with platform.transaction() as session:
         row = session.execute(statement).one_or_none()
@@ -86,7 +119,7 @@ def claim(platform: Platform, upload_id: uuid.UUID, owner: Owner) -> bool:
     )
     statement = (
         update(Upload)
-        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED, ~busy.exists())
+        .where(Upload.id == upload_id, Phase.id == Upload.phase_id, _needs_check(), ~busy.exists())
         .values(check_until=func.clock_timestamp() + platform.settings.lease)
         .returning(Upload.id)
     )
@@ -169,11 +202,12 @@ def _check(platform: Platform, upload_id: uuid.UUID) -> None:
     report = _report(platform, task)
     checked = (
         update(Upload)
-        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED, Phase.id == Upload.phase_id)
+        .where(Upload.id == upload_id, Phase.id == Upload.phase_id, _needs_check())
         .values(
             state=UploadState.CHECKED,
             report=report,
             valid=bool(report["valid"]),
+            description_digest=digest_of(task.description_key),
             checked_at=func.clock_timestamp(),
             check_until=None,
         )
@@ -193,7 +227,7 @@ def _task_of(platform: Platform, upload_id: uuid.UUID) -> _Task | None:
         select(Upload.sha256, Upload.filename, Phase.description_key, Upload.competitions, Challenge.code)
         .join(Phase, Upload.phase_id == Phase.id)
         .join(Challenge)
-        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED)
+        .where(Upload.id == upload_id, _needs_check())
     )
     with platform.transaction() as session:
         row = session.execute(statement).one_or_none()

@@ -55,6 +55,7 @@ INTAKE: Final = "intake"
 # the columns that reference the contents of each store; archives are referenced by their uploads
 NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
     ("descriptions", Phase.description_key),
+    ("descriptions", GroundTruth.description_key),
     ("artefacts", Artefact.key),
     (FILES, DataFile.key),
     (FILES, PictureSource.archive_key),

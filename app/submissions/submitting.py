@@ -20,10 +20,10 @@ from app.core.access import Actor
 from app.core.database import violated_constraint
 from app.core.errors import ConflictError, ForbiddenError, NotFoundError, RefusedError
 from app.jobs import places, queue
-from app.models import Board, Member, Method, Result, Run, Submission, Upload
+from app.models import Board, Member, Method, Phase, Result, Run, Submission, Upload
 from app.people import teams
 from app.platform import Platform
-from app.submissions import methods, quotas
+from app.submissions import checking, methods, quotas
 from app.submissions.acceptance import (
     ONLY_ORGANISERS,
     PriorResult,
@@ -147,7 +147,7 @@ def confirm(
 
     The rows are written in one transaction; workers are notified afterwards. The same `key` with the same content returns
     the same submission again. Raises NotFoundError, RefusedError with all reasons, ConflictError for a key that was used
-    for other content.
+    for other content, OutdatedCheckError for an upload that has to be checked again first.
     """
     digest = hashlib.sha256(json.dumps(requested.model_dump(mode="json"), sort_keys=True).encode()).digest()
     try:
@@ -180,6 +180,7 @@ def _confirm(
             raise ConflictError(message)
         return before.id, 0, True
     upload, phase = _upload_and_phase(session, actor, team_id, requested)
+    _require_current_check(session, upload.id, phase)
     archive = archive_of(upload)
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
     prior = prior_results(session, team_id, phase.id)
@@ -229,6 +230,19 @@ def _upload_and_phase(
     if requested.method.is_baseline and not actor.organises_challenge(phase.challenge_id):
         raise ForbiddenError("only organisers can submit baselines")
     return upload, phase
+
+
+def _require_current_check(session: Session, upload_id: uuid.UUID, phase: PhaseView) -> None:
+    """Raise OutdatedCheckError if the boards have switched since an upload was checked; they do not until the transaction ends."""
+    outdated = (
+        select(Upload.id)
+        .join(Phase, Upload.phase_id == Phase.id)
+        .where(Upload.id == upload_id, checking.is_outdated())
+    )
+    if session.scalar(outdated) is not None:
+        raise checking.OutdatedCheckError(
+            f"The annotation of {phase.image_set} was replaced a moment ago; send this again"
+        )
 
 
 def _enter(

@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Iterable, Mapping
+from functools import partial
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Annotated, Any, Final
@@ -13,10 +14,11 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 import scoring
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.core.errors import Refusal, RefusedError
 from app.core.rate_limits import Limited
-from app.submissions import submit_page, submitting, uploads
+from app.platform import Platform
+from app.submissions import checking, submit_page, submitting, uploads
 from app.submissions.methods import Annotation, NewMethod, Training
 from app.submissions.questions import FIELD, answers_sent
 from app.submissions.quotas import quota_text
@@ -65,10 +67,17 @@ def upload(
 
 
 @router.post("/uploads/{upload_id}", dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
-def submit(
+async def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID, sent: SentForm
 ) -> Response:
     """Submit an upload as a method's results. Sending the same form twice has no further effect."""
+    confirm = partial(_submit, request, platform, actor, upload_id, sent)
+    return await checking.with_current_check(platform, upload_id, confirm)
+
+
+def _submit(
+    request: Request, platform: Platform, actor: Actor, upload_id: uuid.UUID, sent: FormData
+) -> Response:
     try:
         requested = _to_submission(upload_id, sent)
         submission_id, _ = submitting.confirm(platform, actor, requested, _key(sent, requested))

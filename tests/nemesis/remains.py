@@ -57,7 +57,15 @@ def _remains(site: Site) -> Remains:
     known: dict[str, tuple[Storage, set[str]]] = {
         "archives": (platform.archives, {content_key(*one) for one in confirmed}),
         "artefacts": (platform.artefacts, _column(ask("SELECT key FROM artefact"))),
-        "descriptions": (platform.descriptions, _column(ask("SELECT description_key FROM phase"))),
+        "descriptions": (
+            platform.descriptions,
+            _column(
+                ask(
+                    "SELECT description_key FROM phase"
+                    " UNION SELECT description_key FROM ground_truth WHERE description_key IS NOT NULL"
+                )
+            ),
+        ),
         "files": (platform.files, _column(ask("SELECT key FROM data_file WHERE key IS NOT NULL"))),
         "intake": (platform.intake, _column(ask("SELECT key FROM intake_segment"))),
         "ground truth": (

@@ -9,7 +9,17 @@ from app.intake.annotated_pictures import ShownPictures
 from app.intake.applying import PhaseCounts
 from app.intake.drawing import DrawnPicture, DrawnPictures
 from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
-from app.intake.reports import ClassChoice, ClassCount, Finding, FoundSet, ImageFacts, KindCount, Report
+from app.intake.reports import (
+    ClassChoice,
+    ClassCount,
+    Comparison,
+    Finding,
+    FoundSet,
+    ImageFacts,
+    KindCount,
+    Renamed,
+    Report,
+)
 from app.intake.trial_results import TrialClass, TrialResult, TrialTask
 from app.intake.trials import TrialsView
 from app.models import Disclosure, IntakeRole, IntakeState
@@ -95,7 +105,23 @@ SHOWN = (
     ShownPictures(None, None, None, has_hidden=True, is_waiting=True),
     ShownPictures(None, None, None, has_hidden=False, is_waiting=False),
 )
-WITHOUT_PROBLEMS = replace(REPORT, problems=(), warnings=())
+WITHOUT_PROBLEMS = replace(
+    REPORT,
+    problems=(),
+    warnings=(),
+    comparisons=(
+        Comparison(
+            REPORT.sets[0].key,
+            EVIL,
+            1,
+            images_gone=1,
+            classes_gone=(EVIL,),
+            classes_renamed=(Renamed(EVIL, EVIL),),
+            moved=2,
+        ),
+        Comparison(REPORT.sets[0].key, "val", 3),
+    ),
+)
 VIEWS = (
     replace(INTAKE, files=()),
     INTAKE,
@@ -105,10 +131,14 @@ VIEWS = (
     replace(INTAKE, state=IntakeState.FAILED, message=EVIL),
     replace(INTAKE, state=IntakeState.READ, report=WITHOUT_PROBLEMS, message=EVIL),
     replace(INTAKE, state=IntakeState.APPLYING, progress={"step": "decrypting", "done": 5, "total": 10}),
-    replace(
-        INTAKE, state=IntakeState.APPLIED, report=WITHOUT_PROBLEMS, removed_at=None, image_set=EVIL, version=2
+    *(
+        replace(
+            INTAKE, state=IntakeState.APPLIED, report=WITHOUT_PROBLEMS, removed_at=None, image_set=EVIL, version=2,
+            shown_version=shown, newest_version=newest,
+        )
+        for shown, newest in ((2, 2), (1, 2), (1, 3))
     ),
-)
+)  # fmt: skip
 
 
 def of_intakes() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -124,7 +154,7 @@ def of_intakes() -> Iterator[tuple[str, dict[str, Any]]]:
     )
     choices = {"disclosures": tuple(Disclosure), "protocols": ("voc2012", EVIL)}
     form = {"set": "public-0", "phase": EVIL, "disclosure": "mean", "protocol": EVIL, "path": EVIL}
-    problems = dict.fromkeys(("set", "phase", "disclosure", "quotas", "path", ""), EVIL)
+    problems = dict.fromkeys(("set", "phase", "disclosure", "quotas", "path", "accept_changes", ""), EVIL)
     for intake in VIEWS:
         page: dict[str, Any] = {
             "intake": intake,

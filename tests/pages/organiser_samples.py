@@ -9,6 +9,7 @@ from typing import Any
 from app.core.access import View
 from app.evaluation.rescoring import UndecidedCursor
 from app.models import Approval
+from app.organising.applied_versions import AppliedVersion
 from app.organising.approvals import QuotaUseOfPhase, TeamMember, TeamRow, TeamSheet
 from app.organising.bulk import Bulk, Plan, Skipped
 from app.organising.overview import (
@@ -101,7 +102,12 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
     for draft in DRAFTS:
         yield "organisers/overview.html", {"view": view, "draft": draft}
 
-    listed = PhaseList("VOC2007", EVIL, is_viewed=False, phases=phases, lacks_worker=True)
+    applied = (
+        AppliedVersion(2, NOW, EVIL, None, is_shown=False, is_newest=True),
+        AppliedVersion(1, NOW, "", NOW, is_shown=True, is_newest=False),
+    )
+    versions = {row.phase.id: applied for row in phases}
+    listed = PhaseList("VOC2007", EVIL, is_viewed=False, phases=phases, lacks_worker=True, versions=versions)
     nothing = replace(listed, phases=(), lacks_worker=False)
     for page in ("organisers/phases.html", "organisers/ground_truth.html"):
         for phase_list in (listed, replace(listed, is_viewed=True), nothing):

@@ -622,15 +622,12 @@ def test_the_annotation_of_a_phase_is_replaced_and_its_boards_wait_for_a_rescori
     repeated = place.apply(again, set="hidden-0", phase="test")
 
     assert (applied["state"], applied["version"]) == ("applied", 2)
-    assert (repeated["version"], repeated["message"]) == (
-        1,
-        "The phase had this annotation already, as version 1.",
-    )
+    assert (repeated["version"], repeated["message"]) == (3, "")
     with place.platform.transaction() as session:
         phase = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code)).one()
         assert phase.disclosure.value == "mean"
         versions = select(func.count()).where(GroundTruth.phase_id == phase.id)
-        assert session.scalar(versions) == 2
+        assert session.scalar(versions) == 3
 
 
 def test_the_form_of_a_data_set_replaces_annotation_and_leads_to_scoring_again(place: Place) -> None:

@@ -265,7 +265,10 @@ def test_new_ground_truth_is_announced_when_the_boards_switch_to_it(platform: Pl
     with platform.transaction() as session:
         old = session.scalars(select(GroundTruth).where(GroundTruth.phase_id == phase.id)).one()
         scorer = session.scalars(select(Board.scorer).where(Board.phase_id == phase.id).limit(1)).one()
-        new = GroundTruth(phase_id=phase.id, version=2, fingerprint="f" * 64, statistics=old.statistics)
+        same = {"description_key": old.description_key, "not_offered": old.not_offered}
+        new = GroundTruth(
+            phase_id=phase.id, version=2, fingerprint="f" * 64, statistics=old.statistics, **same
+        )
         session.add(new)
         session.flush()
         session.add(Rescore(phase_id=phase.id, ground_truth_id=old.id, scorer=scorer))

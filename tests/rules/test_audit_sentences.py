@@ -111,7 +111,13 @@ def test_a_sentence_needs_no_recorded_value(action: str) -> None:
             record("challenge.schedule", "challenge 1", after={"opens_at": "2027-01-25T12:00:00.5+00:00"}),
             "Ash set when Birds opens by itself: 2027-01-25 12:00 UTC",
         ),
-        (record("data-set.apply", "data set 16ed4a4a", details={"phase": "test"}), "Ash applied a data set to test"),
+        (record("data-set.apply", "data set 16ed4a4a", details={"phase": "test"}), "Ash asked to apply a data set to test"),
+        (record("phase.import", "phase 3", details={"new_ground_truth": 5}), "Ash applied version 5 to test"),
+        (record("phase.import", "phase 3", details={"new_ground_truth": None}), "Ash changed the rules of test by an import"),
+        (
+            record("rescore.switch", "phase 3", before={"version": 4}, after={"version": 5}),
+            "Ash had the boards of test switched to version 5, by a re-scoring",
+        ),
         (record("team.refuse", "team {0}"), "Ash refused to approve team {0}"),
     ],
 )  # fmt: skip

@@ -358,7 +358,14 @@ def _add_phase(session: Session, world: World, *, is_open: bool) -> tuple[Phase,
     )
     session.add(phase)
     session.flush()
-    truth = GroundTruth(phase_id=phase.id, version=1, fingerprint=name, statistics={})
+    truth = GroundTruth(
+        phase_id=phase.id,
+        version=1,
+        fingerprint=name,
+        statistics={},
+        description_key=template.description_key,
+        not_offered={},
+    )
     session.add(truth)
     session.flush()
     session.add(
@@ -390,6 +397,7 @@ def _upload(world: World, phase: Phase, author: int) -> Upload:
         report=report(valid=True),
         received_at=func.now(),
         checked_at=func.now(),
+        description_digest=digest_of(phase.description_key),
     )
 
 

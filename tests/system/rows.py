@@ -42,6 +42,8 @@ from tests.system.installations import installation
 from tests.system.kits import small_kit
 from tests.system.servers import OwnServers
 
+COMPETITION = 3
+
 NAMES = count(1)
 
 
@@ -54,7 +56,7 @@ class Rows:
     team_id: int
     user_id: int
     truths: tuple[int, int]
-    competition: int = 3
+    competition: int = COMPETITION
     names: Iterator[int] = field(default_factory=lambda: count(1))
 
     def result(self, *, mean: float | None = None, is_public: bool = True, team_id: int | None = None) -> int:
@@ -191,7 +193,18 @@ def made(platform: Platform) -> Rows:
         session.add(phase)
         session.flush()
         truths = [
-            GroundTruth(phase_id=phase.id, version=version, fingerprint=f"{name} {version}", statistics={})
+            GroundTruth(
+                phase_id=phase.id,
+                version=version,
+                fingerprint=f"{name} {version}",
+                statistics={},
+                description_key="none",
+                not_offered={
+                    str(info.number): "no ground truth"
+                    for info in scoring.competitions("VOC2012")
+                    if info.number != COMPETITION
+                },
+            )
             for version in (1, 2)
         ]
         session.add_all(truths)
@@ -199,7 +212,7 @@ def made(platform: Platform) -> Rows:
         session.add(
             Board(
                 phase_id=phase.id,
-                competition=3,
+                competition=COMPETITION,
                 protocol="voc2012",
                 ground_truth_id=truths[0].id,
                 scorer=scoring.SCORER,
@@ -215,6 +228,8 @@ def described(platform: Platform, folder: Path) -> Rows:
     key = platform.descriptions.put(description.to_json().encode())
     with platform.transaction() as session:
         session.get_one(Phase, rows.phase_id).description_key = key
+        of_phase = GroundTruth.phase_id == rows.phase_id
+        session.execute(update(GroundTruth).where(of_phase).values(description_key=key))
     return rows
 
 

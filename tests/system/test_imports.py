@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from app.challenges import challenges
+from app.evaluation import rescoring
 from app.intake.importing import TreeImport, import_tree
 from app.storage import Storage
 from tests.scoring.builders import Kit
@@ -117,7 +118,12 @@ def test_competitions_are_offered_once_their_ground_truth_is_imported(
     add_masks(tree)
     printed = imported(site, tree, "--challenge", "partial")
 
-    assert "new boards: comp5, comp6" in printed
+    assert "new boards by then: comp5, comp6" in printed
+    assert "the boards show version 1 until `heldout-server rescore" in " ".join(printed.split())
+    assert competitions(site) == [1, 2, 3, 4]
+    done = site.installation.command("rescore", "--challenge", "partial", "--phase", "test")
+    assert done.returncode == 0, done.stderr
+    rescoring.activate_complete(site.installation.platform)
     assert competitions(site) == [1, 2, 3, 4, 5, 6]
 
 
