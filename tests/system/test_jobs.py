@@ -28,8 +28,8 @@ ORGANISER = Actor()
 
 @pytest.fixture(scope="module")
 def alone(own_servers: OwnServers) -> Iterator[Installation]:
-    """An installation without a worker; tests do its jobs themselves."""
-    with installation(own_servers) as running:
+    """An installation without a worker; tests do its jobs themselves, and no lease or pause ends while they look."""
+    with installation(own_servers, lease_seconds=600, retry_seconds=600) as running:
         yield running
 
 
@@ -94,7 +94,6 @@ def test_a_job_that_always_fails_is_given_up_and_does_not_block_others(
     alone: Installation, platform: Platform
 ) -> None:
     seen: list[int] = []
-    patient = replace(platform, settings=platform.settings.model_copy(update={"retry_seconds": 600}))
 
     def handle(_: Platform, payload: Mapping[str, Any]) -> None:
         if payload["run_id"] == 666:
@@ -103,19 +102,19 @@ def test_a_job_that_always_fails_is_given_up_and_does_not_block_others(
 
     for run_id in (666, 1, 2):
         message(platform, run_id)
-    while do_next(patient, handle):
+    while do_next(platform, handle):
         pass
     assert seen == [1, 2]
     assert states(alone) == [(666, 1, False)]  # it is retried after a pause
     for _ in range(MAX_FAILURES):
         alone.ask("UPDATE job SET not_before = now()")
-        do_next(patient, handle)
+        do_next(platform, handle)
 
     assert states(alone) == [(666, MAX_FAILURES, True)]
     [[error, job_id]] = alone.ask("SELECT error, id FROM job")
     assert error == "ValueError: not a run"
     attempts.retry(platform, job_id)
-    assert do_next(patient, lambda *_: None)
+    assert do_next(platform, lambda *_: None)
     assert states(alone) == []
 
 
@@ -162,7 +161,7 @@ def test_a_job_that_kills_its_worker_each_time_is_given_up(alone: Installation, 
 
 
 def test_a_job_that_takes_longer_than_its_lease_keeps_it(alone: Installation, platform: Platform) -> None:
-    impatient = replace(platform, settings=platform.settings.model_copy(update={"lease_seconds": 1}))
+    impatient = replace(platform, settings=platform.settings.model_copy(update={"lease_seconds": 3}))
 
     def lease() -> Any:
         [[until]] = alone.ask("SELECT lease_until FROM job")
