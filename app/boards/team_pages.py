@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -39,9 +39,12 @@ ReasonField = Annotated[str, Form(max_length=1000)]
 
 
 @router.get("/teams", dependencies=[requires(Action.READ_OWN)])
-def mine(request: Request) -> Response:
+def mine(
+    request: Request,
+    challenge: Annotated[str, Query(max_length=100, description="the one to create a team in")] = "",
+) -> Response:
     """List your teams, with a form to create one."""
-    return _mine(request, NOTHING, NOTHING)
+    return _mine(request, {"challenge": challenge}, NOTHING)
 
 
 def _mine(

@@ -14,7 +14,7 @@ from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import visibility_for
 from app.core.access import Action, Actor, State, rows_for, visible_to
 from app.core.errors import NotFoundError
-from app.models import Approval, Challenge, Member, Method, Result, ResultState, Team
+from app.models import Approval, Challenge, Method, Result, ResultState, Team
 from app.people import invitations, teams
 from app.people.invitations import InvitationView
 from app.people.teams import MemberView, OwnTeam, Reason, is_shown, scoring_refusals
@@ -128,8 +128,8 @@ def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Ch
 
 
 def challenges_without_team(session: Session, actor: Actor) -> tuple[ChallengeChoice, ...]:
-    """List the challenges in which a user has no team, newest first."""
-    theirs = select(Member.challenge_id).where(Member.user_id == actor.user_id)
+    """List the challenges in which a user may found a team, newest first: they have none, or may leave theirs by it."""
+    theirs = teams.standing_in_the_way(actor.user_id)
     statement = select(Challenge.code, Challenge.title).where(
         Challenge.id.not_in(theirs), visible_to(actor, Challenge.id, in_lists=True)
     )

@@ -19,21 +19,33 @@ def example(
 ) -> Response:
     """Download a valid archive with the same prediction for every image."""
     content = examples.example(platform, challenge, image_set, competition)
-    return Response(content, media_type="application/gzip", headers=_attachment("example.tar.gz"))
+    return Response(
+        content,
+        media_type="application/gzip",
+        headers=_attachment(examples.example_name(challenge, image_set, competition)),
+    )
 
 
 @router.get("/{challenge}/{image_set}/images.txt")
 def images(platform: ThePlatform, challenge: str, image_set: str) -> Response:
     """Download the names of the images, one per line."""
     content = examples.image_list(platform, challenge, image_set)
-    return Response(content, media_type="text/plain", headers=_attachment("images.txt"))
+    return Response(
+        content,
+        media_type="text/plain",
+        headers=_attachment(phase_files.list_name(challenge, image_set, "txt")),
+    )
 
 
 @router.get("/{challenge}/{image_set}/images.csv")
 def image_table(platform: ThePlatform, challenge: str, image_set: str) -> Response:
     """Download the names and sizes of the images."""
     content = phase_files.image_table(platform, challenge, image_set)
-    return Response(content, media_type="text/csv", headers=_attachment("images.csv"))
+    return Response(
+        content,
+        media_type="text/csv",
+        headers=_attachment(phase_files.list_name(challenge, image_set, "csv")),
+    )
 
 
 @router.get("/{challenge}/{image_set}/image_info.json")
@@ -46,4 +58,4 @@ def image_info(platform: ThePlatform, challenge: str, image_set: str) -> Respons
 
 
 def _attachment(filename: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{filename}"', "Cache-Control": "max-age=300"}
+    return {"Content-Disposition": attachment(filename), "Cache-Control": "max-age=300"}

@@ -191,6 +191,11 @@ GRAMMARS: Mapping[str, str] = {
 }
 
 
+def example_name(challenge: str, image_set: str, competition: int) -> str:
+    """Return the name under which an example archive is saved, which no other has."""
+    return f"{challenge}-{image_set}-comp{competition}-example.tar.gz"
+
+
 def example(platform: Platform, challenge: str, image_set: str, competition: int) -> bytes:
     """Return a tar.gz with a valid result of one competition whose score is as low as possible.
 

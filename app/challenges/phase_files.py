@@ -21,7 +21,7 @@ from app.challenges.challenges import (
     largest_archive,
     offered_competitions,
 )
-from app.challenges.examples import has_sizes
+from app.challenges.examples import example_name, has_sizes
 from app.challenges.files import OfferedFile, refusal_of_images
 from app.challenges.snippets import snippet
 from app.core.access import Actor
@@ -110,8 +110,16 @@ def files_of(platform: Platform, session: Session, actor: Actor, phase: PhaseVie
     twin = f"/api/v1{base}/description"
     offered = offered_competitions(phase)
     files = [
-        GeneratedFile("images.txt", "Names of the images, one per line", f"{base}/images.txt"),
-        GeneratedFile("images.csv", "Names and sizes of the images", f"{base}/images.csv"),
+        GeneratedFile(
+            list_name(phase.challenge, phase.image_set, "txt"),
+            "Names of the images, one per line",
+            f"{base}/images.txt",
+        ),
+        GeneratedFile(
+            list_name(phase.challenge, phase.image_set, "csv"),
+            "Names and sizes of the images",
+            f"{base}/images.csv",
+        ),
         GeneratedFile("description.json", "Everything public about the phase", twin),
     ]
     if description.class_numbers:
@@ -120,7 +128,7 @@ def files_of(platform: Platform, session: Session, actor: Actor, phase: PhaseVie
     if has_sizes(description):
         files += (
             GeneratedFile(
-                "example.tar.gz",
+                example_name(phase.challenge, phase.image_set, each.number),
                 f"{name_of(phase.dataset, each.number)}: a valid result of competition {each.number}",
                 f"{base}/example.tar.gz?competition={each.number}",
             )
@@ -158,6 +166,11 @@ def _archive_of(session: Session, phase: PhaseView, refused: Exception | None) -
 def archive_name(phase: PhaseView) -> str:
     """Return the name under which the archive of a phase's images is saved."""
     return f"{phase.challenge}-{phase.image_set}-images.tar"
+
+
+def list_name(challenge: str, image_set: str, ending: str) -> str:
+    """Return the name under which the list of a phase's images is saved, which no other phase has."""
+    return f"{challenge}-{image_set}-images.{ending}"
 
 
 def snippets_of(

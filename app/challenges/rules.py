@@ -85,7 +85,7 @@ def _admission(phase: PhaseView, *, approves_teams: bool) -> tuple[str, ...]:
     if not phase.is_held_out:
         return ()
     approval = "A team may upload at once, and is scored as soon as the organisers have approved it."
-    return ("Confirm your e-mail address first.", *([approval] if approves_teams else []))
+    return ("Anyone with a confirmed e-mail address.", *([approval] if approves_teams else []))
 
 
 def _teams(most_members: int | None) -> tuple[str, ...]:

@@ -117,7 +117,9 @@ def required_step(refusal: Refusal, phase: PhaseView, here: str) -> RequiredStep
     if isinstance(refusal, TeamSuspended | TeamNotApproved):
         return RequiredStep("Ask the organisers", refusal.message, f"/challenges/{phase.challenge}/ask")
     return RequiredStep(
-        "Confirm your e-mail address", f"the annotation of {phase.image_set} is hidden", "/account/address"
+        "Confirm your e-mail address",
+        f"the annotation of {phase.image_set} is hidden",
+        f"/account/address?next={quote(here)}",
     )
 
 

@@ -15,6 +15,7 @@ from app.core.rate_limits import Limited
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import SentForm, field_errors, values_of
+from app.web.markdown import foreign_images
 
 router = APIRouter()
 
@@ -51,6 +52,8 @@ def set_texts(
         return _form(request, platform, actor, challenge, form, problems=field_errors(error))
     except ConflictError as error:
         return _form(request, platform, actor, challenge, form, refused=str(error))
+    if foreign_images(f"{new.overview}\n\n{new.rules}\n\n{new.organisers}", challenge):
+        return RedirectResponse(f"/organise/challenges/{challenge}/page", status_code=303)  # which says so
     return RedirectResponse(f"/challenges/{challenge}", status_code=303)
 
 

@@ -109,6 +109,13 @@ class ConflictError(DomainError):
     title = "Conflict"
 
 
+class TooLateError(ConflictError):
+    """What should be cancelled has been started or has ended."""
+
+    code = "too-late"
+    title = "Too late"
+
+
 class OffsetError(ConflictError):
     """The upload has a different number of bytes; continue at the offset in the Upload-Offset header."""
 

@@ -140,7 +140,7 @@ def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str 
         Step(
             "Confirm your e-mail address",
             "Hidden annotation needs a confirmed address",
-            "/account/address",
+            f"/account/address?next={here}",
             "Confirm",
             done.confirmed,
         )

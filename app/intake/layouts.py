@@ -435,7 +435,8 @@ def _remark_on_sides(reading: Reading, name: str) -> None:
     """Say what boxes that end before they begin hint at."""
     count = sum(each.code == "inverted-box" and each.file == name for each in reading.problems.listed)
     if count:
-        message = f"{count:,} boxes end before they begin: the last two columns may hold width and height; right and bottom are expected"
+        boxes = "1 box ends before it begins" if count == 1 else f"{count:,} boxes end before they begin"
+        message = f"{boxes}: the last two columns may hold width and height; right and bottom are expected"
         reading.problems.warn(Problem("box-convention", message, name))
 
 
@@ -651,7 +652,8 @@ def check_pictures(
         _check_set(unpacked.problems[role], each, pictures)
     unused = sorted(picture.path.name for picture in unpacked.pictures.values() if picture.path not in used)
     if unused:
-        message = f"{len(unused):,} pictures have no annotation, such as {', '.join(unused[:MOST_NAMED])}"
+        count = "1 picture has" if len(unused) == 1 else f"{len(unused):,} pictures have"
+        message = f"{count} no annotation, such as {', '.join(unused[:MOST_NAMED])}"
         unpacked.problems[IMAGES].warn(Problem("picture-without-annotation", message))
 
 

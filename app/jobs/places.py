@@ -87,12 +87,21 @@ def wait_of(waiting: Waiting, place: int | None, seconds: int | None, *, has_wor
     """Return what a queued run waits for. place: in the queue; seconds: how long it is expected to take.
 
     >>> wait_of(Waiting("1"), 3, 120, has_worker=True).text
-    'Number 3 in the queue, where teams take turns; about 2 minutes left.'
+    'Number 3 in the queue, where teams take turns; scored in about 2 minutes.'
     """
     known = _obstacles(waiting, place, has_worker=has_worker)
-    left = f"; about {seconds // 60} minute{'s' * (seconds > 60)} left" if seconds else ""
+    left = f"; scored {soon(seconds)}" if seconds else ""
     turn = f"Number {place} in the queue, where teams take turns{left}." if place else "In the queue."
     return next((Wait(*each) for each in known), Wait(Cause.TURN, turn))
+
+
+def soon(seconds: int) -> str:
+    """Return when a run is scored, in words; seconds: the expected wait, rounded up to minutes.
+
+    >>> soon(60), soon(120)
+    ('within a minute', 'in about 2 minutes')
+    """
+    return "within a minute" if seconds <= 60 else f"in about {seconds // 60} minutes"
 
 
 def _obstacles(waiting: Waiting, place: int | None, *, has_worker: bool) -> Iterator[tuple[Cause, str]]:
@@ -170,20 +179,60 @@ EMPTY = Places({}, {}, None)
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a run would meet that is queued now. waiting: runs in the queue, at most `MAX_PLACE`; wait_seconds: until it is scored."""
+    """What a run would meet that is queued now. waiting: runs in the queue, at most `MAX_PLACE`; wait_seconds: until it is scored.
+
+    held: runs of a phase whose scoring is paused that wait until it is resumed; None if it is not paused.
+    """
 
     waiting: int
     has_worker: bool
     wait_seconds: int | None
+    held: int | None = None
+
+    @property
+    def text(self) -> str:
+        """Return it in a sentence.
+
+        >>> Outlook(0, True, 60).text, Outlook(3, True, 120).text
+        ('Nothing waits; a new result is scored within a minute.', '3 results wait; a new one is scored in about 2 minutes.')
+        >>> Outlook(0, True, 60, held=3).text
+        '3 results wait until the organisers resume scoring; a new one waits with them.'
+        """
+        if self.held is not None:
+            them = f"{_results(self.held)} until the organisers resume scoring; a new one waits with them."
+            return them if self.held else "A new result waits until the organisers resume scoring."
+        if not self.has_worker:
+            return "No worker is running at the moment; scoring starts as soon as one is."
+        what = "one" if self.waiting else "result"
+        known = f"; a new {what} is scored {soon(self.wait_seconds)}" if self.wait_seconds else ""
+        return f"{_results(self.waiting) if self.waiting else 'Nothing waits'}{known}."
 
 
-def outlook_of(platform: Platform, session: Session, scorer: str) -> Outlook:
-    """Return what a run of this scorer version would meet that is queued now."""
+def _results(count: int) -> str:
+    return "1 result waits" if count == 1 else f"{count:,} results wait"
+
+
+def outlook_of(platform: Platform, session: Session, scorer: str, phase_id: int) -> Outlook:
+    """Return what a run of this scorer version and phase would meet that is queued now."""
     order = platform.cache.version(("queue", scorer), partial(_order, session, scorer))
     seconds = platform.cache.version("run seconds", partial(typical_run_seconds, session))
     slots = slots_of(platform, session).get(scorer, 0)
     wait = None if seconds is None or not slots else expected_wait(len(order) + 1, slots, seconds)
-    return Outlook(len(order), slots > 0, wait)
+    return Outlook(len(order), slots > 0, wait, _held(session, phase_id))
+
+
+def _held(session: Session, phase_id: int) -> int | None:
+    """Count the runs that wait because scoring of their phase is paused; None if it is not."""
+    if session.scalar(select(Phase.paused_at).where(Phase.id == phase_id)) is None:
+        return None
+    theirs = (
+        select(func.count())
+        .select_from(Job)
+        .join(Run, Run.id == Job.run_id)
+        .join(GroundTruth, GroundTruth.id == Run.ground_truth_id)
+        .where(GroundTruth.phase_id == phase_id, is_waiting(), Job.queue == Queue.RUNS)
+    )
+    return session.scalar(theirs) or 0
 
 
 def places_of(platform: Platform, session: Session, run_ids: Collection[int]) -> Places:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from app.core.site import ServiceLine
 from app.jobs import heartbeats, outages
-from app.jobs.places import expected_wait, typical_run_seconds
+from app.jobs.places import expected_wait, soon, typical_run_seconds
 from app.jobs.queue import is_held, is_waiting
 from app.models import Job, Outage, Queue, Run, RunState, ServicePart
 from app.operations import health, notices
@@ -60,6 +60,11 @@ class Numbers:
     last_scored_at: datetime | None
     notices: tuple[NoticeView, ...]
     outages: tuple[OutageView, ...]  # the latest first
+
+    @property
+    def soon(self) -> str:
+        """When a new submission is scored, in words; empty if that is not known."""
+        return soon(60 * self.wait_minutes) if self.wait_minutes else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +134,13 @@ def _details(numbers: Numbers | None) -> str:
     """
     if numbers is None:
         return ""
-    wait = numbers.wait_minutes or 0
     waiting = plural(numbers.waiting, "submission") if numbers.waiting else "nothing"
-    soon = f"; a new {'one' if numbers.waiting else 'submission'} is scored in about {plural(wait, 'minute')}"
-    return f"{plural(numbers.workers, 'worker')}, {waiting} waiting{soon if wait else ''}"
+    scored = (
+        f"; a new {'one' if numbers.waiting else 'submission'} is scored {numbers.soon}"
+        if numbers.soon
+        else ""
+    )
+    return f"{plural(numbers.workers, 'worker')}, {waiting} waiting{scored}"
 
 
 def status_of(looked: Looked, before: Status | None) -> Status:

@@ -104,6 +104,7 @@ class LinkView:
 
     challenge: str | None  # title of the challenge; None if the link makes an admin
     role: ChallengeRole = ChallengeRole.OWNER  # in the challenge
+    email: str = ""  # where it was mailed to
 
 
 def role_refusal(
@@ -305,7 +306,7 @@ def usable_link(platform: Platform, token: str) -> LinkView | None:
         if link is None:
             return None
         challenge = session.get(Challenge, link.challenge_id) if link.challenge_id is not None else None
-        return LinkView(challenge.title if challenge else None, link.role)
+        return LinkView(challenge.title if challenge else None, link.role, link.email or "")
 
 
 def use_link(platform: Platform, token: str, user_id: int) -> bool:

@@ -1,9 +1,10 @@
 """HTML pages: registration, and the account's e-mail address."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Final
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
@@ -53,9 +54,13 @@ def _form_page(
 
 
 @router.get("/register", dependencies=[requires(Action.REGISTER)])
-def registration(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
+def registration(
+    request: Request,
+    next_page: Annotated[str, Query(alias="next")] = "/",
+    email: Annotated[str, Query(max_length=254, description="proposed, such as that of an invitation")] = "",
+) -> Response:
     """Show the registration form."""
-    return _form_page(request, "accounts/register.html", {"next": next_page}, {}, 200)
+    return _form_page(request, "accounts/register.html", {"next": next_page, "email": email}, {}, 200)
 
 
 @router.post("/register", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
@@ -75,7 +80,25 @@ def register(
         token = accounts.register(platform, Registration.model_validate(form), browser_of(request))
     except ValidationError as error:
         return _form_page(request, "accounts/register.html", form, field_errors(error))
-    return logged_in(request, platform, token, next_page)
+    return _remembering(request, logged_in(request, platform, token, next_page), next_page)
+
+
+RETURN_COOKIE: Final = "heldout_return"  # where a browser goes on once its address is confirmed
+
+
+def _remembering(request: Request, response: Response, page: str) -> Response:
+    """Remember where to go on once the address is confirmed, for as long as a mailed link lasts."""
+    if (local := local_path(page)) not in ("/", "/account"):
+        response.set_cookie(
+            RETURN_COOKIE,
+            quote(local),
+            max_age=round(timedelta(days=7).total_seconds()),
+            path="/",
+            httponly=True,
+            samesite="lax",
+            secure=platform_of_request(request).settings.secure_cookies or request.url.scheme == "https",
+        )
+    return response
 
 
 CODES = {LinkOutcome.GONE: 410, LinkOutcome.WRONG_PASSWORD: 401, LinkOutcome.TAKEN: 409}
@@ -110,15 +133,26 @@ def confirm(
         return render(
             request, "confirmation/unusable.html", code=CODES[used.outcome], outcome=used.outcome.value
         )
+    back = local_path(unquote(request.cookies.get(RETURN_COOKIE, "/account")))
+    confirmed = f"/account/address?confirmed=true&next={quote(back)}"
+    response: Response = RedirectResponse(confirmed, status_code=303)
     if used.session_token is not None:
-        return logged_in(request, platform, used.session_token, "/account")
-    return RedirectResponse("/account", status_code=303)
+        response = logged_in(request, platform, used.session_token, confirmed)
+    response.delete_cookie(RETURN_COOKIE, path="/")
+    return response
 
 
 @router.get("/account/address", dependencies=[requires(Action.MANAGE_ACCOUNT)])
-def address(request: Request, platform: ThePlatform) -> Response:
+def address(
+    request: Request,
+    platform: ThePlatform,
+    confirmed: Annotated[bool, Query(description="whether it was confirmed just now")] = False,  # noqa: FBT002
+    next_page: Annotated[str, Query(alias="next", description="where to go on")] = "/account",
+) -> Response:
     """Show the account's address, whether it is confirmed, and the form to change it."""
-    return _address(request, platform)
+    back = local_path(next_page)
+    response = _address(request, platform, was_confirmed=confirmed, back=back)
+    return response if confirmed else _remembering(request, response, back)
 
 
 def _address(
@@ -129,6 +163,8 @@ def _address(
     form: Mapping[str, str] = MappingProxyType({}),
     problems: Mapping[str, str] = MappingProxyType({}),
     wait: datetime | None = None,
+    was_confirmed: bool = False,
+    back: str = "/account",
 ) -> Response:
     response = render(
         request,
@@ -139,6 +175,8 @@ def _address(
         form=form,
         problems=problems,
         wait=wait,
+        was_confirmed=was_confirmed,
+        back=back,
     )
     response.headers["Cache-Control"] = "no-store"
     return response

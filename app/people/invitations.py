@@ -20,7 +20,7 @@ from app.core.errors import (
 )
 from app.core.secret_hashes import hash_of_token
 from app.jobs import events
-from app.models import Challenge, EventKind, Invitation, Method, Team, User
+from app.models import Challenge, EventKind, Invitation, Team, User
 from app.people import teams
 from app.people.teams import Membership, has_members, join, joining_refusals, managed, record
 from app.platform import Platform
@@ -127,11 +127,6 @@ def invitations_of(session: Session, team_id: int) -> tuple[InvitationView, ...]
     return tuple(InvitationView(*row) for row in session.execute(statement))
 
 
-def has_methods(session: Session, team_id: int) -> bool:
-    """Whether a team has methods."""
-    return session.scalar(select(Method.id).where(Method.team_id == team_id).limit(1)) is not None
-
-
 MAX_OPEN = 20  # usable invitations of a team at a time
 
 
@@ -207,7 +202,7 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
             members=teams.count_members(session, team.id),
             invited_by=inviter.name if inviter else "",
             leaves=alone.standing.name if alone else None,
-            keeps_results=alone is not None and has_methods(session, alone.team_id),
+            keeps_results=alone is not None and teams.has_methods(session, alone.team_id),
             refusals=tuple(each.message for each in _refusals(session, team, present)),
         )
 

@@ -196,6 +196,20 @@ def joining_refusals(
         yield InTeam(message)
 
 
+def founding_refusals(present: Membership, *, has_submitted: bool) -> Iterator[Refusal]:
+    """Yield every reason why a person who is in a team may not found another; has_submitted: whether that team has.
+
+    A person who is alone in a team that has submitted nothing leaves it by founding another.
+    """
+    if present.standing.is_suspended:
+        yield _suspended(present.standing)
+    if present.others or has_submitted:
+        name = present.standing.name
+        yield InTeam(
+            f"you are in the team {name}, and you can be in only one team of a challenge; leave or rename it"
+        )
+
+
 def leaving_refusals(place: Membership) -> Iterator[Refusal]:
     """Yield every reason why a person may not leave a team. Leaving does not escape a suspension."""
     if place.standing.is_suspended:
@@ -421,6 +435,11 @@ def move_uploads(session: Session, user_id: int, challenge_id: int, team_id: int
     session.execute(update(Upload).where(*_unconfirmed(user_id, challenge_id)).values(team_id=team_id))
 
 
+def has_methods(session: Session, team_id: int) -> bool:
+    """Whether a team has methods, and so has submitted something."""
+    return session.scalar(select(Method.id).where(Method.team_id == team_id).limit(1)) is not None
+
+
 def has_uploads(session: Session, team_id: int) -> bool:
     """Whether a team has uploads or methods, so that its name stands beside something that it made."""
     used = (select(each.id).where(each.team_id == team_id).exists() for each in (Upload, Method))
@@ -476,7 +495,45 @@ def own_or_new_team(session: Session, user_id: int, challenge_id: int) -> int:
     if team_id is None:
         raise ConflictError("No name is available for your own team; create a team with another name")
     _add_member(session, team_id, user_id, challenge_id, is_owner=True)
+    name = session.get_one(Team, team_id).name
+    record(session, user_id, "team.create", team_id, challenge_id=challenge_id, after={"name": name})
     return team_id
+
+
+def standing_in_the_way(user_id: int | None) -> Select[int]:
+    """The challenges in which a person may not found a team, because of the one that they are in; as `founding_refusals`."""
+    every = aliased(Member)
+    has_others = every.team_id == Member.team_id, every.user_id != Member.user_id
+    return (
+        select(Member.challenge_id)
+        .join(Team, Team.id == Member.team_id)
+        .where(
+            Member.user_id == user_id,
+            or_(
+                Team.suspended_at.is_not(None),
+                select(every.user_id).where(*has_others).exists(),
+                select(Method.id).where(Method.team_id == Member.team_id).exists(),
+            ),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FirstTeam:
+    """A team in which a person is alone and that has submitted nothing, such as that of their first upload."""
+
+    id: int
+    name: str
+
+
+def first_team_of(session: Session, user_id: int | None, challenge_id: int) -> FirstTeam | None:
+    """Return a person's team in a challenge if they may still found another; None otherwise."""
+    present = membership_in(session, user_id, challenge_id)
+    if present is None:
+        return None
+    has_submitted = has_methods(session, present.team_id)
+    is_first = not any(founding_refusals(present, has_submitted=has_submitted))
+    return FirstTeam(present.team_id, present.standing.name) if is_first else None
 
 
 def _names(name: str) -> Iterator[str]:
@@ -492,8 +549,9 @@ def _add_member(session: Session, team_id: int, user_id: int, challenge_id: int,
 
 
 def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) -> int:
-    """Create a team owned by the reader.
+    """Create a team owned by the reader, with their unconfirmed uploads.
 
+    They leave a team that they are alone in and that has submitted nothing, such as that of their first upload.
     Raises NotFoundError, RefusedError.
     """
     assert actor.user_id is not None
@@ -504,14 +562,21 @@ def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) 
         if found is None:
             raise NotFoundError(f"there is no challenge {challenge!r}")
         lock_person(session, actor.user_id)
-        present = membership_in(session, actor.user_id, found.id)
-        if present is not None:
-            message = f"you are in the team {present.standing.name}, and you can be in only one team of a challenge; leave or rename it"
-            raise RefusedError([InTeam(message)])
+        before = team_in(session, actor.user_id, found.id)
+        if before is not None:
+            lock_team(session, before)
+            present = membership_in(session, actor.user_id, found.id)
+            assert present is not None
+            raise_if_refused(founding_refusals(present, has_submitted=has_methods(session, before)))
         team_id = add_team(session, found.id, new.name, new.affiliation)
         if team_id is None:
             raise RefusedError([NameTaken(NAME_TAKEN)])
+        if before is not None:
+            remove_member(session, before, actor.user_id)
         _add_member(session, team_id, actor.user_id, found.id, is_owner=True)
+        if before is not None:
+            move_uploads(session, actor.user_id, found.id, team_id)
+            _close_if_empty(session, before)
         after = {"name": new.name, "affiliation": new.affiliation}
         record(session, actor.user_id, "team.create", team_id, challenge_id=found.id, after=after)
     return team_id

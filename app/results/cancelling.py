@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
-from app.core.errors import ConflictError, MalformedError, NotFoundError
+from app.core.errors import ConflictError, MalformedError, NotFoundError, TooLateError
 from app.jobs import queue
 from app.models import Method, Phase, Result, ResultState, Run, RunState
 from app.people import teams
@@ -14,7 +14,7 @@ from app.results import outcomes
 from app.results.withdrawing import lock_open_runs
 from app.submissions.quotas import counts
 
-STARTED = "None of its results waits any more: a worker has started or ended them. Withdraw what you do not want to keep."
+STARTED = "Too late to cancel: scoring has started, or is over. You can withdraw a result that you do not want to keep"
 
 
 def cancel(platform: Platform, actor: Actor, submission_id: int) -> None:
@@ -29,7 +29,7 @@ def cancel(platform: Platform, actor: Actor, submission_id: int) -> None:
             raise NotFoundError(f"your team has no submission {submission_id}")
         cancelled = [number for number in numbers if _cancel_result(session, actor, number)]
         if not cancelled:
-            raise ConflictError(STARTED)
+            raise TooLateError(STARTED)
         session.flush()
         outcomes.record_outcome(session, submission_id)
     platform.cache.expire_versions()
@@ -55,7 +55,7 @@ def cancel_for_team(platform: Platform, actor: Actor, result_id: int) -> None:
         if session.scalar(statement.where(Result.id == result_id, theirs)) is None:
             raise NotFoundError(f"there is no result {result_id}")
         if not _cancel_result(session, actor, result_id):
-            raise ConflictError("It does not wait any more: a worker has started or ended it.")
+            raise TooLateError("Too late to cancel: scoring has started, or is over")
     platform.cache.expire_versions()
 
 

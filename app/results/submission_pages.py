@@ -59,7 +59,9 @@ def submission(
     place = None
     if view.is_member:
         place = asking.asking_about(platform, actor, view.challenge, view.upload_id, view.id)
-    return render(request, "submissions/submission.html", asking=place, **context(view, detail, asked))
+    return render(
+        request, "submissions/submission.html", asking=place, is_part=False, **context(view, detail, asked)
+    )
 
 
 def context(
@@ -113,7 +115,7 @@ def status(
     asked = DetailRequest(competition, tuple(class_name))
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
     mark_as_of(request, view.challenge)
-    response = render(request, "submissions/status.html", **context(view, detail, asked, etag))
+    response = render(request, "submissions/renewed.html", is_part=True, **context(view, detail, asked, etag))
     if etag is not None:
         response.headers["ETag"] = etag
     return response

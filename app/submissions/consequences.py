@@ -10,6 +10,7 @@ from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.submissions.acceptance import is_replaceable
 from app.submissions.quotas import QuotaLine
+from app.web.formats import plural
 
 MOST_NAMED: Final = 10  # classes in one sentence
 
@@ -45,8 +46,17 @@ def consequences(
         *_on_quota(found, quota, now),
         Consequence(DISCLOSURE_LEVELS[phase.disclosure].notice),
         Consequence(_on_visibility(phase, is_public=is_public)),
-        Consequence("You can cancel it at no cost until a worker starts it."),
+        *(() if _is_over_quota(found, quota) else (CANCELLABLE,)),
     )
+
+
+CANCELLABLE: Final = Consequence("You can cancel it at no cost until a worker starts it.")
+
+
+def _is_over_quota(found: Sequence[Mapping[str, Any]], quota: Sequence[QuotaLine]) -> bool:
+    """Whether so many results are not left, so that nothing can be submitted."""
+    wanted = Counter(competition["task"] for competition in found)
+    return any(line.tightest.left + line.extra < wanted[line.task] for line in quota)
 
 
 def _on_missing(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -71,7 +81,11 @@ def _on_quota(
         uses = f"Uses {number} of {use.quota.results} {line.task} results {days}"
         left = use.left + line.extra - number
         if left < 0:
-            yield Consequence(f"{uses}, and only {use.left} left{extra}.")
+            rest = plural(left + number, f"{line.task} result")
+            yield Consequence(
+                f"{f'Only {rest}' if left + number else f'No {line.task} result'} left {days}; the next one is free",
+                use.frees_at or now + use.quota.window,
+            )
         elif left > 0:
             yield Consequence(f"{uses}{extra}; {left} left after it.")
         else:

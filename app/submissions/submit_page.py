@@ -28,6 +28,7 @@ from app.core.access import Actor
 from app.core.errors import Refusal
 from app.jobs.places import Outlook, outlook_of
 from app.people import teams
+from app.people.teams import FirstTeam
 from app.platform import Platform
 from app.submissions import methods, quotas, uploads
 from app.submissions.acceptance import Archive, Proposal, refusals, smallest_proposal
@@ -91,7 +92,6 @@ class Confirmation:
     shortest_description: int
     quota: tuple[QuotaLine, ...]
     consequences: tuple[Consequence, ...]
-    outlook: Outlook
     name_refusals: tuple[str, ...]
     refusals: tuple[str, ...]
 
@@ -107,16 +107,20 @@ class SubmitPage:
     limits: Limits
     contact: str  # of the organisers
     asking: Asking  # where they are asked
+    outlook: Outlook  # what a submission would meet in the queue now
     steps: tuple[RequiredStep, ...] = ()
     can_upload: bool = True
     upload: UploadView | None = None
     confirmation: Confirmation | None = None  # of a valid upload that the reader may submit
+    first_team: FirstTeam | None = (
+        None  # the reader's, of an upload of theirs, as long as they may found another
+    )
     others: tuple[str, ...] = ()  # image sets of the challenge's other open phases; none beside an upload
 
     @property
     def is_blocked(self) -> bool:
-        """Whether nothing can be submitted now."""
-        return bool(self.steps) or self.confirmation is None or bool(self.confirmation.refusals)
+        """Whether nothing can be submitted now, whatever the reader does; steps can be taken in another tab meanwhile."""
+        return self.confirmation is None or bool(self.confirmation.refusals)
 
 
 def empty_page(platform: Platform, actor: Actor, challenge: str, image_set: str) -> SubmitPage:
@@ -152,13 +156,16 @@ def _page(
             and upload.valid
             and (choice.again or not upload.submissions)
         ):
-            confirmation = _confirmation(platform, session, actor, phase, upload, choice)
+            confirmation = _confirmation(session, actor, phase, upload, choice)
         others = () if upload else open_phases_beside(session, phase)
         quota = quotas.lines(session, actor, phase)
         can_upload = not terms.refusals_of_upload(session, actor, phase)
         contact = texts.contact_of(session, phase.challenge_id)
+        outlook = outlook_of(platform, session, scoring.SCORER, phase.id)
         place = asking.asking_of(session, phase.challenge_id)
+        first_team = None
         if upload and upload.is_ours:
+            first_team = teams.first_team_of(session, actor.user_id, phase.challenge_id)
             place = replace(place, asked=asking.asked_about(session, actor, upload.id))
     return SubmitPage(
         phase=phase,
@@ -170,10 +177,12 @@ def _page(
         limits=description_of(platform.descriptions, phase.description_key).limits,
         contact=contact,
         asking=place,
+        outlook=outlook,
         steps=steps,
         can_upload=can_upload,
         upload=upload,
         confirmation=confirmation,
+        first_team=first_team,
         others=others,
     )
 
@@ -185,7 +194,6 @@ def open_phases_beside(session: Session, phase: PhaseView) -> tuple[str, ...]:
 
 
 def _confirmation(
-    platform: Platform,
     session: Session,
     actor: Actor,
     phase: PhaseView,
@@ -212,7 +220,6 @@ def _confirmation(
         shortest_description=shortest_description(session, phase.challenge_id),
         quota=quota,
         consequences=consequences(phase, found, quota, now, is_public=is_public),
-        outlook=outlook_of(platform, session, scoring.SCORER),
         name_refusals=_on_name(refusals(now, phase, archive, proposal, prior, usage)) if known else (),
         refusals=tuple(refusal.message for refusal in least),
     )

@@ -11,6 +11,31 @@ from starlette.routing import BaseRoute, Match
 PAGE_WORDS = frozenset(
     {"api", "v1", "challenges", "leaderboards", "competitions", "methods", "teams", "submissions", "docs"}
 )
+ONE_OF = {
+    "submissions": "the submission",
+    "uploads": "the upload",
+    "teams": "the team",
+    "methods": "the method",
+    "challenges": "the challenge",
+    "threads": "the question",
+}
+PAGE_NAMES = {
+    "submissions": "the submissions",
+    "uploads": "your uploads",
+    "teams": "the teams",
+    "challenges": "the challenges",
+    "leaderboards": "the leaderboards",
+    "account": "your account",
+    "organise": "the challenges that you organise",
+    "phases": "the phases",
+    "data": "the data",
+    "rules": "the rules",
+    "news": "the news",
+    "docs": "the documentation",
+    "admin": "the administration",
+    "login": "the login",
+    "notifications": "your notifications",
+}
 LONGEST_SEARCH = 100  # characters
 
 
@@ -54,6 +79,16 @@ def parent_page(request: Request, *, without_query: bool = False) -> str | None:
             return path
         path = path.rpartition("/")[0]
     return None
+
+
+def name_of_page(path: str) -> str:
+    """Return what a link calls the page at a path; empty if there is no word for it.
+
+    >>> name_of_page("/submissions/92"), name_of_page("/challenges/sample/data"), name_of_page("/organise/phases/2")
+    ('the submission', 'the data', '')
+    """
+    parts = path.strip("/").split("/")
+    return PAGE_NAMES.get(parts[-1], "") or (ONE_OF.get(parts[0], "") if len(parts) == 2 else "")
 
 
 def search_terms(path: str) -> str:

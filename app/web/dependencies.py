@@ -27,7 +27,7 @@ from app.models import ChallengeVisibility
 from app.platform import Platform
 from app.web import formats
 from app.web.addresses import address_of
-from app.web.markdown import markdown
+from app.web.markdown import foreign_images, markdown
 from app.web.theme import Theme, splices_of_theme, theme_of
 
 ROOT = Path(__file__).parents[2]
@@ -194,7 +194,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= formats.FILTERS
-    environment.filters["markdown"] = markdown
+    environment.filters |= {"markdown": markdown, "foreign_images": foreign_images}
     return environment
 
 

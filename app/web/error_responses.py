@@ -40,6 +40,7 @@ from app.core.problems import MEDIA_TYPE, RETRY_AFTER, ProblemItem, kind_of_stat
 from app.web.addresses import (
     address_of,
     methods_at,
+    name_of_page,
     nearest_page,
     page_of_form,
     parent_page,
@@ -169,7 +170,8 @@ def _page(request: Request, kind: type[Kind], detail: str, problems: Problems) -
         detail=detail,
         reference=getattr(request.state, "reference", ""),
         is_form=request.method == "POST",
-        above=parent_page(request, without_query=kind.status == 422),
+        above=(above := parent_page(request, without_query=kind.status == 422)),
+        above_name=name_of_page(above or "/"),
         words=search_terms(request.url.path) if kind.status in (404, 410) else None,
         problems=tuple(problem.message for problem in problems),
     )

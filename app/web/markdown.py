@@ -76,6 +76,17 @@ def markdown(text: str, challenge: str | None = None, heading: int = 2) -> Marku
     return Markup(_sanitised(html, challenge))  # noqa: S704 - sanitised
 
 
+def foreign_images(text: str, challenge: str | None = None) -> tuple[str, ...]:
+    """Return the sources of the images in a text that are not shown, because they are not the challenge's own.
+
+    >>> foreign_images("![Logo](https://example.org/logo.png) ![Own](/pictures/a/x.jpg)", "a")
+    ('https://example.org/logo.png',)
+    """
+    tokens = (child for token in _parser.parse(text[:LONGEST]) for child in token.children or ())
+    sources = (str(child.attrGet("src") or "") for child in tokens if child.type == "image")
+    return tuple(dict.fromkeys(each for each in sources if not is_own_image(each, challenge)))
+
+
 def _sanitised(html: str, challenge: str | None) -> str:
     """Remove everything that the renderer should not have written: the second of two independent checks."""
 

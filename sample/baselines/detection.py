@@ -105,10 +105,13 @@ def _line(found: _Found) -> str:
 
 
 def _level(size: str, jitter: Jitter) -> Level:
+    invented = (
+        f"{jitter.invented:g} random {'box is' if jitter.invented == 1 else 'boxes are'} added per image"
+    )
     what = (
         f"box edges are shifted by about {jitter.shake:.0%} of the side; about {jitter.missed:.0%} of the objects are "
         f"missed, small and occluded ones more often; {jitter.repeated:.0%} are detected twice and "
-        f"{jitter.confused:.0%} also as another class; {jitter.invented:g} random boxes are added per image."
+        f"{jitter.confused:.0%} also as another class; {invented}."
     )
     return Level(f"True boxes, {size} jitter", description_of(what), partial(_detect, jitter))
 

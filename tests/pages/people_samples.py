@@ -44,7 +44,15 @@ def of_confirmation() -> Iterator[Sample]:
     yield "confirmation/offer.html", {"offer": None, "token": "t0ken", "problems": {}}
     for outcome in LinkOutcome:
         yield "confirmation/unusable.html", {"outcome": outcome.value}
-    sent = {"place": MailLocation(is_sent=True), "form": {}, "problems": {}, "wait": None, "pending": None}
+    sent = {
+        "place": MailLocation(is_sent=True),
+        "form": {},
+        "problems": {},
+        "wait": None,
+        "pending": None,
+        "was_confirmed": True,
+        "back": "/challenges",
+    }
     yield "confirmation/address.html", sent
     typed = {"form": {"email": EVIL}, "problems": {"email": EVIL}, "wait": NOW, "pending": EVIL}
     for place in (MailLocation(is_sent=False), MailLocation(is_sent=False, folder=EVIL)):

@@ -77,6 +77,7 @@ def context(
         "chosen": result.id,
         "query": "competition=3",
         "pause": 2,
+        "is_part": False,
         "etag": None,
         "asking": Asking() if view.is_member else None,
     }

@@ -221,10 +221,12 @@ def of_uploads() -> Iterator[Sample]:
     yield "submissions/submit.html", submitting(checked, confirmation())
     warned = replace(checked, report=(checked.report or {}) | {"warnings": [fault("box-form", EVIL, 3)]})
     new = confirmation(known=None, names=(), questions=(), shortest_description=0, refusals=(EVIL,))
-    alone = replace(new, outlook=Outlook(0, False, None))
     problems = {"method": EVIL, "competition": "choose one", "description": "is too long", "answers": EVIL}
-    wrong = submitting(warned, alone, problems=problems, refused=(EVIL,), quota_text=None)
-    yield "submissions/submit.html", wrong | {"page": replace(wrong["page"], steps=steps, contact="")}
+    wrong = submitting(warned, new, problems=problems, refused=(EVIL,), quota_text=None)
+    yield (
+        "submissions/submit.html",
+        wrong | {"page": replace(wrong["page"], steps=steps, contact="", outlook=Outlook(0, False, None))},
+    )
     unnamed = confirmation(known=None)
     yield (
         "submissions/submit.html",
@@ -273,7 +275,7 @@ def of_submissions() -> Iterator[Sample]:
         ended, results=(replace(first, rank=RANK, history=HISTORY), *others), withheld=None, is_final=False
     )
     not_yet = AnalysisView(is_computed=False)
-    for page in ("submissions/submission.html", "submissions/status.html"):
+    for page in ("submissions/submission.html", "submissions/renewed.html"):
         yield page, context(waiting)
         yield page, context(ended)
         yield page, context(ended, replace(detail(blank), curves=None, analysis=not_yet), chosen=2)
@@ -471,6 +473,7 @@ def of_the_rest() -> Iterator[Sample]:
         "detail": EVIL,
         "reference": "r-1",
         "is_form": True,
+        "above_name": "the submission",
         "problems": (EVIL,),
         "above": f"/{EVIL}",
         "words": EVIL,
@@ -482,6 +485,7 @@ def of_the_rest() -> Iterator[Sample]:
             **missing,
             "kind": PROBLEMS["unavailable"],
             "is_form": False,
+            "above_name": "the submission",
             "problems": (),
             "above": None,
             "words": None,

@@ -50,7 +50,9 @@ def test_the_link_in_the_mail_confirms_the_address_once(browser: Browser, platfo
 
     assert "ash@example.org" in ash.get(link).text
     assert "not confirmed yet" in ash.get("/").text  # opening the link, as mail scanners do, confirms nothing
-    assert ash.post(link).headers["location"] == "/account"
+    confirmed = ash.post(link).headers["location"]
+    assert confirmed == "/account/address?confirmed=true&next=/account"
+    assert "Your e-mail address is confirmed." in ash.get(confirmed).text
 
     assert "not confirmed" not in ash.get("/account").text
     assert can_log_in(browser(), "ash@example.org")
@@ -220,7 +222,10 @@ def test_uploads_to_a_held_out_phase_need_a_confirmed_address(browser: Browser, 
 
     assert (refused.status_code, refused.json()["code"]) == (403, "address-not-confirmed")
     assert taken.status_code == 201
-    assert 'href="/account/address">Confirm your e-mail address</a>: the annotation of test is hidden' in page
+    assert (
+        'href="/account/address?next=/challenges/hidden/test/submit">Confirm your e-mail address</a>: the annotation of test is hidden'
+        in page
+    )
     assert re.search(r'type="submit" disabled>Upload and check', page)
     assert larch.post(mailed_link(platform, "larch@example.org")).status_code == 303
     assert send(larch, "hidden").status_code == 201

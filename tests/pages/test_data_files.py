@@ -752,9 +752,12 @@ def test_the_server_makes_lists_examples_and_programs_for_every_phase(place: Pla
     assert [row["name"] for row in table] == names
     assert all(int(row["width"]) > 0 and int(row["height"]) > 0 for row in table)
     assert phase["images"] == len(names)
-    assert {"images.txt", "images.csv", "description.json", "example.tar.gz"} <= {
-        each["name"] for each in phase["files"]
-    }
+    assert {
+        "oak-test-images.txt",
+        "oak-test-images.csv",
+        "description.json",
+        "oak-test-comp3-example.tar.gz",
+    } <= {each["name"] for each in phase["files"]}
     for each in phase["files"]:
         assert visitor.get(each["address"]).status_code == 200, each
         assert escape(each["address"]) in page

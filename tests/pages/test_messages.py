@@ -303,7 +303,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
 }  # fmt: skip
 
 ELSEWHERE = {  # they need many bytes, a slow check, several people, or a worker's key
-    "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy", "last-owner", "team-full", "no-worker", "data-set-too-large",
+    "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy", "last-owner", "team-full", "no-worker", "data-set-too-large", "too-late",
 }  # fmt: skip
 
 

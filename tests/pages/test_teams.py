@@ -1,19 +1,22 @@
 """How people join and leave teams, in the browser and through the API."""
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import insert, select, text
 from starlette.testclient import TestClient
 
-from app.models import AuditRecord, Challenge, ChallengeOrganiser, Member, User
+from app.models import AuditRecord, Challenge, ChallengeOrganiser, Member, Method, Phase, Team, Upload, User
 from app.people.teams import leave_every_team
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
+from tests.system.rows import described
 
 NUMBERS = count(1)
 
@@ -300,3 +303,61 @@ def test_teams_of_a_deleted_account_pass_to_their_longest_members(
     with platform.transaction() as session:
         leave_every_team(session, bob.id)
         assert session.scalars(select(Member.user_id).where(Member.team_id == team)).all() == []
+
+
+def test_a_team_that_a_first_upload_made_gives_way_to_a_founded_one_with_the_uploads(
+    platform: Platform, people: Iterator[Person], tmp_path: Path
+) -> None:
+    rows = described(platform, tmp_path)
+    with platform.transaction() as session:
+        phase = session.get_one(Phase, rows.phase_id)
+        challenge = session.get_one(Challenge, phase.challenge_id)
+        code, image_set = challenge.code, phase.image_set
+    ash = next(people)
+    sent = ash.http.put(
+        f"/api/v1/challenges/{code}/{image_set}/uploads?filename=a.tar",
+        content=b"no archive",
+        headers={"Accept": "*/*"},
+    )
+    upload = sent.json()["id"]
+    with platform.transaction() as session:
+        first = session.scalars(select(Member.team_id).where(Member.user_id == ash.id)).one()
+
+    report, offered = ash.page(f"/uploads/{upload}"), ash.page(f"/teams?challenge={code}")
+    status, where = ash.send("/teams", challenge=code, name=f"Oaks of {code}")
+    founded = int(where.rpartition("/")[2])
+
+    assert 'id="first-team"' in report
+    assert f'<option value="{code}" selected>' in offered
+    assert (status, founded != first) == (303, True)
+    with platform.transaction() as session:
+        assert session.get_one(Upload, uuid.UUID(upload)).team_id == founded
+        assert session.get(Team, first) is None
+        assert session.scalars(select(Member.team_id).where(Member.user_id == ash.id)).all() == [founded]
+    assert audited(platform, first) == audited(platform, founded) == ["team.create"]
+    assert f"/teams/{founded}" in ash.page(f"/uploads/{upload}")
+
+
+def test_a_team_with_a_method_or_another_member_stands_in_the_way_of_a_new_one(
+    platform: Platform, challenge: str, people: Iterator[Person]
+) -> None:
+    ash, birch, cedar = next(people), next(people), next(people)
+    shared, used = ash.team(challenge, "Shared"), cedar.team(challenge, "Used")
+    birch.accept(ash.invite(shared))
+    with platform.transaction() as session:
+        found = session.scalars(select(Challenge).where(Challenge.code == challenge)).one()
+        session.add(Method(challenge_id=found.id, team_id=used, name="M", name_key="m"))
+
+    answers = [person.send("/teams", challenge=challenge, name="Another") for person in (ash, birch, cedar)]
+    offered = [
+        challenge in person.page("/teams").partition('id="create"')[2] for person in (ash, birch, cedar)
+    ]
+
+    assert [status for status, _ in answers] == [409] * 3
+    assert all("leave or rename it" in page for _, page in answers)
+    assert offered == [False] * 3
+    with platform.transaction() as session:
+        members = session.execute(
+            select(Member.user_id, Member.team_id).where(Member.team_id.in_([shared, used]))
+        ).all()
+    assert {tuple(each) for each in members} == {(ash.id, shared), (birch.id, shared), (cedar.id, used)}

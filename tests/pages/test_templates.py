@@ -227,7 +227,7 @@ def test_ids_are_unique_on_a_page() -> None:
 
 
 PARTS = {  # of pages, rendered alone
-    "submissions/status.html", "sessions/lost.html", "home/own_steps.html", "home/own_aside.html", "view.html",
+    "submissions/renewed.html", "sessions/lost.html", "home/own_steps.html", "home/own_aside.html", "view.html",
 }  # fmt: skip
 
 
@@ -289,7 +289,7 @@ def test_what_follows_and_the_answers_of_a_known_method_stand_on_the_page_to_sub
     assert re.search(
         r'<button type="submit" id="confirm" form="confirmation" class="whole" >Submit</button>', page
     )
-    assert "3 results in the queue, about 2 minutes to the score." in page
+    assert "3 results wait; a new one is scored in about 2 minutes." in page
     assert "<dd>12 ms</dd>" in page
     assert re.search(r'name="answer-7"[^>]*value="&lt;', page)
 

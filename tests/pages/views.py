@@ -27,6 +27,7 @@ from app.evaluation.rescoring import RescoreView, UndecidedRun
 from app.jobs.places import Outlook
 from app.models import Disclosure, QuestionKind, Quota, ResultState, Role, RunState, ThreadState, UploadState
 from app.organising.overview import OrganiserPhase
+from app.people.teams import FirstTeam
 from app.results.exhibits import ClassValue
 from app.results.submissions import RunView, SubmissionResult, SubmissionView
 from app.submissions.consequences import Consequence
@@ -309,7 +310,6 @@ def confirmation(**changes: Any) -> Confirmation:
             Consequence(EVIL),
             Consequence("The next one is free", NOW),
         ),
-        outlook=Outlook(3, True, 120),
         name_refusals=(EVIL,),
         refusals=(),
     )
@@ -329,6 +329,8 @@ def submitting(
         limits=scoring.Limits(),
         contact=EVIL,
         asking=Asking(asked=(AskedQuestion(1, EVIL, ThreadState.ANSWERED),)),
+        outlook=Outlook(3, True, 120),
+        first_team=FirstTeam(3, EVIL) if view else None,
         upload=view,
         confirmation=asked,
     )

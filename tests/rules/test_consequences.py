@@ -55,7 +55,7 @@ def test_missing_classes_quota_finality_and_visibility_are_said() -> None:
         ),
         (
             QuotaUse(Holder.TEAM, Quota(1, 7), 1, NOW),
-            "Uses 1 of 1 detection results this week, and only 0 left.",
+            "No detection result left this week; the next one is free 21 November",
         ),
     ],
 )

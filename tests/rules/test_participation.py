@@ -21,7 +21,10 @@ def test_a_held_out_phase_needs_a_confirmed_address(disclosure: Disclosure, acto
 
     asked = disclosure is not Disclosure.FULL and not actor.is_verified
     assert [refusal.code for refusal in found] == ["address-not-confirmed"] * asked
-    assert all(required_step(refusal, PHASE, "/uploads/7").address == "/account/address" for refusal in found)
+    assert all(
+        required_step(refusal, PHASE, "/uploads/7").address == "/account/address?next=/uploads/7"
+        for refusal in found
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ AT = datetime(2027, 3, 31, 11, 58, 30, tzinfo=UTC)
         (Waiting("1"), 4, None, False, Cause.WORKER, "Number 4 in the queue. No worker is alive"),
         (Waiting("1"), None, None, False, Cause.WORKER, "No worker is alive"),
         (Waiting("1", retry_at=AT), 1, 60, True, Cause.RETRY, "tried again at 11:58 UTC"),
-        (Waiting("1"), 1, 60, True, Cause.TURN, "Number 1 in the queue, where teams take turns; about 1 minute left."),
+        (Waiting("1"), 1, 60, True, Cause.TURN, "Number 1 in the queue, where teams take turns; scored within a minute."),
         (Waiting("1"), 9, None, True, Cause.TURN, "Number 9 in the queue, where teams take turns."),
         (Waiting("1"), None, None, True, Cause.TURN, "In the queue."),
     ],
