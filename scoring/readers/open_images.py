@@ -5,7 +5,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -81,6 +81,20 @@ def read_rows(data: bytes, columns: Sequence[str]) -> Iterator[Row]:
         raise AnnotationError(f"this is not CSV: {error}", reader.line_num) from error
 
 
+def nothing_known(row: Row, images: Collection[str], names: Mapping[str, str] | None) -> AnnotationError:
+    """The error that no line is of one of these images and labels, with what one line has in their place."""
+    if row["ImageID"] not in images:
+        column, known = "ImageID", images
+        what = f"no line is of one of the {len(images):,} images"
+    else:
+        column, known = "LabelName", names or ()
+        what = f"no line has one of the {len(known):,} labels"
+    example, found = next(iter(known), ""), shown(row[column], _QUOTED)
+    return AnnotationError(
+        f"{what}, such as '{shown(example, _QUOTED)}'; this one has '{found}' as {column}", row.line
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
     """The classes above and below each class, by label, without the root that only collects them."""
@@ -121,8 +135,10 @@ def read_hierarchy(data: bytes) -> Hierarchy:
     """
     try:
         root = json.loads(data)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise AnnotationError(f"this is not JSON: {error}") from error
+    except RecursionError as error:
+        raise AnnotationError("the tree is nested too deep") from error
     _label_of(root)
     ancestors: dict[str, set[str]] = {}
     for path in _paths(root):
@@ -181,7 +197,8 @@ def read_open_images(
     class is annotated in every image. hierarchy: boxes get the labels of all classes above theirs, image-level labels
     stand for all classes above (1) or below (0). Boxes and labels of other images, or without a name, are left out.
     Raises AnnotationError with the line for a missing column or field, an edge that is no number from 0 to 1, a box that
-    ends before it begins, a confidence other than 0 and 1, and a label that is not in the hierarchy.
+    ends before it begins, a confidence other than 0 and 1, a label that is not in the hierarchy, and if every line is left out
+    because images or classes are spelt otherwise.
 
     >>> text = b"ImageID,LabelName,XMin,XMax,YMin,YMax,IsGroupOf\na,/m/01yrx,0.5,1,0,0.25,1"
     >>> [thing] = read_open_images(text, [Image("a", 100, 80)], {"/m/01yrx": "cat"})["a"].objects
@@ -190,10 +207,15 @@ def read_open_images(
     """
     known = {image.id: image for image in images}
     objects: dict[str, list[AnnotatedObject]] = {name: [] for name in known}
+    otherwise: Row | None = None
     for row in read_rows(data, ("ImageID", "LabelName", *_EDGES)):
+        if otherwise is None and _is_spelt_otherwise(row, known, names):
+            otherwise = row
         if (image := known.get(row["ImageID"])) is not None:
             expanded = _expand_box(row, hierarchy)
             objects[image.id] += [_object(row, name, image) for name in _named(expanded, names)]
+    if otherwise is not None and not any(objects.values()):
+        raise nothing_known(otherwise, known, names)
     verified = None if labels is None else _verified(labels, known, names, hierarchy)
     return {
         name: Annotation(
@@ -205,6 +227,17 @@ def read_open_images(
         )
         for name, image in known.items()
     }
+
+
+def _is_spelt_otherwise(row: Row, images: Collection[str], names: Mapping[str, str] | None) -> bool:
+    """Whether a line has an image's name with an ending or folder, or a class's name in place of its label.
+
+    Some images of a large set may have no object at all, so that others are no error.
+    """
+    image, label = row["ImageID"], row["LabelName"]
+    if image not in images:
+        return image.rpartition("/")[2].partition(".")[0] in images
+    return names is not None and label not in names and label in names.values()
 
 
 def _named(labels: Iterable[str], names: Mapping[str, str] | None) -> list[str]:

@@ -1,6 +1,6 @@
 """Detections in the CSV form of the Open Images Challenge."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -10,9 +10,11 @@ from scoring.data.arrays import Floats, Places
 from scoring.data.boxes import BoxConvention
 from scoring.data.description import Image
 from scoring.data.detections import Detections
-from scoring.readers.open_images import Hierarchy, read_rows
+from scoring.readers.open_images import Hierarchy, Row, nothing_known, read_rows
+from scoring.readers.voc.annotations import AnnotationError
 
 _EDGES: Final = ("XMin", "YMin", "XMax", "YMax")
+_FURTHEST: Final = 2  # edges of most boxes, as shares of a side
 
 
 def read_open_images_detections(
@@ -23,7 +25,8 @@ def read_open_images_detections(
     Edges are fractions of the image's width and height, perhaps outside [0, 1], and become half-open boxes in pixels. names: the class
     of each label, in the order of the classes; None takes the labels themselves, in alphabetical order. Detections in other images,
     or of a label without a name, are left out, as the evaluator of the challenge does.
-    Raises AnnotationError with the line for a missing column or field, and what is no number.
+    Raises AnnotationError with the line for a missing column or field, and what is no number; if all lines are left out, and if
+    most boxes have an edge far beyond 1.
 
     >>> text = b"ImageID,LabelName,Score,XMin,XMax,YMin,YMax\na,cat,0.9,0.5,1,0,0.25\n"
     >>> found = read_open_images_detections(text, [Image("a", 100, 80)])
@@ -31,13 +34,17 @@ def read_open_images_detections(
     (('cat',), [[50.0, 0.0, 100.0, 20.0]])
     """
     known = {image.id: image for image in images}
-    rows = [
-        row
-        for row in read_rows(data, ("ImageID", "LabelName", "Score", *_EDGES))
-        if row["ImageID"] in known and (names is None or row["LabelName"] in names)
-    ]
+    rows, other = list[Row](), None
+    for row in read_rows(data, ("ImageID", "LabelName", "Score", *_EDGES)):
+        if row["ImageID"] in known and (names is None or row["LabelName"] in names):
+            rows.append(row)
+        elif other is None or (row["ImageID"] in known and other["ImageID"] not in known):
+            other = row
+    if other is not None and not rows:
+        raise nothing_known(other, known, names)
     labels = [row["LabelName"] if names is None else names[row["LabelName"]] for row in rows]
     shares = np.array([[row.number(edge) for edge in _EDGES] for row in rows], np.float64).reshape(-1, 4)
+    _check_shares(shares, rows)
     sizes = [(known[row["ImageID"]].width, known[row["ImageID"]].height) for row in rows]
     return Detections.from_arrays(
         [row["ImageID"] for row in rows],
@@ -48,6 +55,16 @@ def read_open_images_detections(
         classes=sorted(set(labels)) if names is None else list(dict.fromkeys(names.values())),
         convention=BoxConvention.HALF_OPEN,
     )
+
+
+def _check_shares(shares: Floats, rows: Sequence[Row]) -> None:
+    """Check that edges are shares of an image's sides, and not pixels: those of a box may lie outside its image, but not far."""
+    beyond = np.abs(shares).max(axis=1, initial=0) > _FURTHEST
+    if 2 * np.count_nonzero(beyond) > len(rows):
+        row, place = rows[int(beyond.argmax())], int(np.abs(shares[beyond.argmax()]).argmax())
+        found = f"{row[_EDGES[place]]} as {_EDGES[place]}"
+        message = f"expected edges as shares of the image's width and height, from 0 to 1, found {found}: are they pixels?"
+        raise AnnotationError(message, row.line)
 
 
 def expand_detections(detections: Detections, hierarchy: Hierarchy) -> Detections:

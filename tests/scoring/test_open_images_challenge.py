@@ -194,6 +194,56 @@ def test_problems_of_labels_and_detections_are_reported_with_their_line() -> Non
         read_open_images_detections(BOXES.encode(), IMAGES)
 
 
+NAMED = {"/m/0": "helmet", "/m/1": "ball"}
+CODED = "a,/m/0,0.9,0.1,0.5,0.1,0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            CODED.replace("a,", "a.jpg,"),
+            "no line is of one of the 2 images, such as 'a'; this one has 'a.jpg' as ImageID",
+        ),
+        (CODED.replace("a,", "val/a,") * 2, "this one has 'val/a' as ImageID"),
+        (CODED.replace("a,", "17,"), "this one has '17' as ImageID"),
+        (
+            CODED.replace("/m/0", "helmet"),
+            "no line has one of the 2 labels, such as '/m/0'; this one has 'helmet' as LabelName",
+        ),
+        (CODED.replace("/m/0", "0"), "this one has '0' as LabelName"),
+        (
+            "x,/m/0,0.9,0.1,0.5,0.1,0.5\n" + CODED.replace("/m/0", "Helmet"),
+            "this one has 'Helmet' as LabelName",
+        ),
+        ("a,/m/0,0.9,10,50,10,50\n", "from 0 to 1, found 50 as XMax: are they pixels?"),
+        ("a,/m/0,0.9,0,3,0,2\n" + "b,/m/1,0.9,0.5,99,0,20\n" * 2, "are they pixels?"),
+    ],
+)
+def test_detections_of_which_nothing_counts_are_refused_with_an_example(lines: str, message: str) -> None:
+    with pytest.raises(AnnotationError) as wrong:
+        read_open_images_detections((DETECTIONS + lines).encode(), IMAGES, NAMED)
+
+    assert message in str(wrong.value)
+    assert wrong.value.line is not None
+
+
+def test_some_detections_may_be_elsewhere_or_a_little_outside() -> None:
+    lines = CODED + CODED.replace("a,", "a.jpg,") * 9 + "a,/m/1,0.9,-0.5,1.5,0,1\nb,/m/1,0.9,0,40,0,1\n"
+
+    assert len(read_open_images_detections((DETECTIONS + lines).encode(), IMAGES, NAMED)) == 3
+    assert len(read_open_images_detections(DETECTIONS.encode(), IMAGES, NAMED)) == 0
+
+
+@pytest.mark.parametrize(
+    "line", ["a.jpg,/m/0,0,1,0,1,0\n", "val/a.png,/m/0,0,1,0,1,0\n", "a,helmet,0,1,0,1,0\n"]
+)
+def test_annotation_that_is_spelt_otherwise_is_refused(line: str) -> None:
+    with pytest.raises(AnnotationError, match="no line"):
+        read_open_images((BOXES + line).encode(), IMAGES, NAMED)
+    assert read_open_images((BOXES + "x,/m/0,0,1,0,1,0\n").encode(), IMAGES, NAMED)["a"].objects == ()
+
+
 def test_image_level_labels_must_cover_all_images_or_none() -> None:
     pages = read_open_images(BOXES.encode(), IMAGES[:1], labels=LABELS.encode())
     pages |= read_open_images(BOXES.encode(), IMAGES[1:])
