@@ -1,7 +1,8 @@
 """Problems of an archive, which keep it from being scored, and warnings and notes, which do not."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -9,6 +10,8 @@ LISTED = 20  # of each code in one file; the rest is counted
 MAX_OF_A_CODE = 500  # so that one kind does not hide the others
 MAX_LISTED = 1_000  # problems, and as many notes
 SHOWN = 120  # characters of a name or a value from outside
+
+_HALF = re.compile("[\ud800-\udfff]")  # of a character, as Python keeps a byte that is no UTF-8
 
 
 class Severity(StrEnum):
@@ -59,10 +62,15 @@ class SubmissionError(Exception):
 
 @dataclass(slots=True)
 class Problems:
-    """Collects what is found in an archive: the first twenty of a code in each file, a thousand in all, and how many more."""
+    """Collects what is found in an archive: the first twenty of a code in each file, a thousand in all, and how many more.
 
+    mistakes: the severity of likely mistakes that the development kits would score, such as a box that ends before it begins; notes
+    for results that were accepted before.
+    """
+
+    mistakes: Severity = Severity.PROBLEM
     _listed: dict[Severity, list[Problem]] = field(default_factory=lambda: {each: [] for each in Severity})
-    _counts: dict[Severity, Counter[str]] = field(
+    _counts: dict[Severity, Counter[tuple[str, str]]] = field(
         default_factory=lambda: {each: Counter() for each in Severity}
     )
     _listed_of: dict[Severity, Counter[tuple[str, str | None]]] = field(
@@ -71,7 +79,7 @@ class Problems:
 
     def add(self, problem: Problem, severity: Severity = Severity.PROBLEM) -> None:
         """List the problem, or only count it when its file has twenty of its code, or a thousand are listed."""
-        self._counts[severity][problem.code] += 1
+        self._counts[severity][problem.code, problem.file or ""] += 1
         listed, counts = self._listed[severity], self._listed_of[severity]
         of_code, of_file = (problem.code, None), (problem.code, problem.file or "")
         if len(listed) < MAX_LISTED and counts[of_code] < MAX_OF_A_CODE and counts[of_file] < LISTED:
@@ -86,23 +94,25 @@ class Problems:
         """Add a warning, which does not keep the archive from being scored."""
         self.add(warning, Severity.WARNING)
 
-    def replace(self, code: str, cause: Problem) -> None:
-        """Name the cause of all problems of a code once, in place of these."""
-        listed = self._listed[Severity.PROBLEM]
-        listed[:] = [each for each in listed if each.code != code]
-        del self._counts[Severity.PROBLEM][code]
-        counts = self._listed_of[Severity.PROBLEM]
-        for key in [key for key in counts if key[0] == code]:
-            del counts[key]
+    def replace(self, code: str, cause: Problem, files: Collection[str] | None = None) -> None:
+        """Name the cause of all problems of a code once, in place of them; files: in these only."""
+        listed, listed_of = self._listed[Severity.PROBLEM], self._listed_of[Severity.PROBLEM]
+        counts = self._counts[Severity.PROBLEM]
+        of_code = [file for each, file in counts if each == code and (files is None or file in files)]
+        listed[:] = [each for each in listed if each.code != code or (each.file or "") not in of_code]
+        for file in of_code:
+            listed_of[code, None] -= listed_of.pop((code, file), 0)
+            del counts[code, file]
         self.add(cause)
 
     def count(self, code: str) -> int:
         """How many problems of a code there are, listed or not."""
-        return self._counts[Severity.PROBLEM][code]
+        return _by_code(self._counts[Severity.PROBLEM])[code]
 
-    def first(self, code: str) -> Problem | None:
-        """The first listed problem of a code."""
-        return next((each for each in self.listed if each.code == code), None)
+    def first(self, code: str, files: Collection[str] | None = None) -> Problem | None:
+        """The first listed problem of a code; files: in one of these only."""
+        found = (each for each in self.listed if each.code == code)
+        return next((each for each in found if files is None or each.file in files), None)
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add each problem."""
@@ -114,7 +124,8 @@ class Problems:
         for severity, listed in other._listed.items():  # noqa: SLF001 - of the same class
             for problem in listed:
                 self.add(problem, severity)
-            more = other._counts[severity] - Counter(each.code for each in listed)  # noqa: SLF001
+            counts = other._counts[severity]  # noqa: SLF001
+            more = counts - Counter((each.code, each.file or "") for each in listed)
             self._counts[severity] += more
 
     @property
@@ -140,21 +151,31 @@ class Problems:
     @property
     def unlisted(self) -> Mapping[str, int]:
         """How many more there are of each code than are listed, codes in alphabetical order."""
-        total = sum(self._counts.values(), Counter[str]())
+        total = _by_code(sum(self._counts.values(), Counter[tuple[str, str]]()))
         listed = Counter(each.code for each in self.listed + self.warnings + self.notes)
         return {code: count - listed[code] for code, count in sorted(total.items()) if count > listed[code]}
+
+
+def _by_code(counts: Counter[tuple[str, str]]) -> Counter[str]:
+    found = Counter[str]()
+    for (code, _), count in counts.items():
+        found[code] += count
+    return found
 
 
 def shown(text: str | bytes, most: int = SHOWN) -> str:
     r"""A text from outside as messages show it: control characters escaped, at most `most` characters.
 
+    Bytes of a name that are no UTF-8 become replacement characters.
+
     >>> shown(b"a\r\n\x1b[31m\xff")
     'a\\r\\n\\x1b[31m\\xff'
-    >>> shown("\u202etxt.exe")
-    '\\u202etxt.exe'
+    >>> shown("\u202etxt.exe"), shown("caf\udce9")
+    ('\\u202etxt.exe', 'caf�')
     """
     if isinstance(text, bytes):
         text = text[: 4 * most].decode("utf-8", "backslashreplace")
+    text = _HALF.sub("\N{REPLACEMENT CHARACTER}", text)
     if len(text) <= most and text.isprintable():
         return text
     safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: most + 1])

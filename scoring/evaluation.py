@@ -21,7 +21,7 @@ from scoring.data.instance_masks import InstanceMasks
 from scoring.data.label_maps import LabelMaps
 from scoring.data.layouts import Layouts
 from scoring.data.limits import Limits
-from scoring.errors import Problem
+from scoring.errors import Problem, Problems, Severity
 from scoring.files import as_path
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS, default_protocol, protocol_of
@@ -87,13 +87,16 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     classes: Sequence[str] | None = None,
     statistics: Path | str | None = None,
     limits: Limits | None = None,
+    accepted: bool = False,
 ) -> Result:
     r"""Score predictions by a protocol: arrays in memory, or the result files of a competition in an archive or plain folder.
 
     The task is that of the predictions, or of the competition, which an archive needs. classes: score and average these only
     (in segmentation the background, too). statistics: a file to write the matches to, as `Result.save_matches` does.
-    limits: by default none for a plain folder, and for an archive those of `truth.description` with any number of lines. The
-    result's `notes` are about the files, and about annotated objects that count otherwise than one may think.
+    limits: by default none for a plain folder, and for an archive those of `truth.description` with any number of lines. Files are
+    refused for the same content as by `validate`. accepted: they were checked before, so that boxes that end before they begin,
+    repeated lines and layouts without parts count as in the development kits. The result's `notes` are about the files, and
+    about annotated objects that count otherwise than one may think.
 
     Raises DataError for arrays that do not fit the ground truth, and for values of other types; SubmissionError with every
     problem of the files, or if there are no files; LookupError for an unknown competition, protocol or class, for no class at all, for an archive without a
@@ -119,7 +122,8 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
             raise LookupError("an archive may hold several competitions: say which, such as competition=3")
         info = competition_of(truth.lists.dataset, competition)
         task = TASKS[info.task]
-        scored = _score_archive(as_path(predictions), limits, _Question.of(task, info, truth, row, classes))
+        question = _Question.of(task, info, truth, row, classes)
+        scored = _score_archive(as_path(predictions), limits, question, accepted=accepted)
     else:
         task = task_of(predictions, row)
         info = _first_competition(task, truth.lists.dataset)
@@ -203,10 +207,11 @@ class _Scored:
     notes: tuple[Problem, ...] = ()
 
 
-def _score_archive(archive: Path, limits: Limits | None, question: _Question) -> _Scored:
+def _score_archive(archive: Path, limits: Limits | None, question: _Question, *, accepted: bool) -> _Scored:
     description = question.truth.description
     images = ImageIndex.of(description, max_lines=_max_lines(archive, limits))
-    reader = ResultReader(question.task.read, question.task.read_together, question.match, images)
+    problems = Problems(mistakes=Severity.NOTE if accepted else Severity.PROBLEM)
+    reader = ResultReader(question.task.read, question.task.read_together, question.match, images, problems)
     files = competition_files(
         archive, description, question.info.number, problems=reader.problems, limits=limits
     )

@@ -1,11 +1,12 @@
 """Validation of an archive of results, without the ground truth."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, Self
 
 from scoring.archives.archive import Meter
@@ -27,7 +28,7 @@ from scoring.competitions import CompetitionInfo, expected_files, offered
 from scoring.data.checking import assert_is
 from scoring.data.description import Description
 from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
-from scoring.errors import Problem, Problems
+from scoring.errors import Problem, Problems, Severity
 from scoring.files import as_path
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS
@@ -122,8 +123,9 @@ def validate(
 ) -> Validation:
     r"""Check an archive or a plain folder of results against the public description of a phase.
 
-    competitions: those whose results are allowed, None for all of the challenge; limits: by default the description's, of a plain
-    folder only that of boxes; name: the archive's name as uploaded, if it differs from that of the path. Everything invalid in the archive becomes a problem.
+    competitions: those whose results are allowed, None for all of the challenge; a plain folder may hold others, which are not read.
+    Content is refused by the same rules in an archive and in a folder. limits: by default the description's, of a plain
+    folder only those of lines and boxes; name: the archive's name as uploaded, if it differs from that of the path. Everything invalid in the archive becomes a problem.
     Raises PathError if the archive cannot be read, ValueError for a description with an image that no line can name.
 
     >>> from tempfile import TemporaryDirectory
@@ -140,11 +142,13 @@ def validate(
     limits = limits or default_limits(archive, description)
     problems, meter = Problems(), Meter.of(archive, limits)
     images = ImageIndex.of(description, max_lines=limits.max_lines)
-    inspection = Inspection(images, problems, severity_of_strays(archive), limits.max_boxes)
+    inspection = Inspection(images, problems, limits.max_boxes)
+    strays = severity_of_strays(archive)
     files = result_files(archive, description, problems=problems, meter=meter, name=name, wanted=competitions)
     found: dict[int, Checked] = {}
-    if _check_files(files, found, inspection, limits.max_total_lines):
-        _check_competitions(found, competitions, description, inspection)
+    unread = _others(competitions, description) if strays is Severity.NOTE else frozenset()
+    if _check_files(files, inspection, _Progress(found, limits.max_total_lines, unread)):
+        _check_competitions(found, competitions, description, problems, strays)
     wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
     summaries: tuple[FoundCompetition, ...] = ()
     for checked in wanted:
@@ -154,7 +158,7 @@ def validate(
         summaries += (summary,)
         _add_missing_files(checked.info, summary, description, problems)
     for one, other in combinations(summaries, 2):
-        _check_not_split(one, other, inspection)
+        _check_not_split(one, other, problems)
     return Validation(
         summaries,
         problems.listed,
@@ -168,10 +172,15 @@ def validate(
 
 @dataclass(slots=True)
 class _Progress:
-    """What has been checked so far of an archive that may have so many lines; unread: files that were not read any more."""
+    """What has been checked so far of an archive that may have so many lines.
 
-    found: Mapping[int, Checked]
+    others: competitions whose files are not read, because a plain folder may hold them, too; unread: other files that were not
+    read any more.
+    """
+
+    found: dict[int, Checked]
     max_lines: int
+    others: frozenset[int]
     problems: int = 0
     unread: int = 0
 
@@ -194,16 +203,17 @@ class _Progress:
         return None
 
 
-def _check_files(
-    files: Iterator[ResultFile], found: dict[int, Checked], inspection: Inspection, max_lines: int
-) -> bool:
+def _check_files(files: Iterator[ResultFile], inspection: Inspection, progress: _Progress) -> bool:
     """Check each file, counting by competition; return whether the archive could be read to its end."""
     broken: list[Problem] = []
-    progress = _Progress(found, max_lines)
+    found = progress.found
 
     def read_on() -> Iterator[ResultFile]:
         for file in files:
-            checked = found.setdefault(file.competition.number, Checked(file.competition))
+            number = file.competition.number
+            checked = found.setdefault(number, Checked(file.competition))
+            if number in progress.others:
+                continue
             if progress.goes_on():
                 yield file
             else:
@@ -232,16 +242,23 @@ def _check_batch(batch: Sequence[Content], inspection: Inspection) -> tuple[list
 
 
 def _check_file(file: ResultFile, data: bytes, inspection: Inspection) -> Checked:
-    checked = Checked(file.competition, {file.key})
+    checked = Checked(file.competition, {file.key}, {file.name})
     TASKS[file.competition.task].check_file(replace(file, read=lambda: data), checked, inspection)
     return checked
+
+
+def _others(requested: tuple[int, ...] | None, description: Description) -> frozenset[int]:
+    """The competitions that nobody asked for."""
+    numbers = frozenset(info.number for info in offered(description))
+    return numbers.difference(numbers if requested is None else requested)
 
 
 def _check_competitions(
     found: Mapping[int, Checked],
     requested: tuple[int, ...] | None,
     description: Description,
-    inspection: Inspection,
+    problems: Problems,
+    strays: Severity,
 ) -> None:
     """Add a problem if there are no results of the competitions requested for, or results of others."""
     infos = offered(description)
@@ -251,18 +268,19 @@ def _check_competitions(
         for number in sorted(found)
         if requested is not None and number not in requested
     ]
-    names, problems = " or ".join(info.name for info in wanted), inspection.problems
+    names = " or ".join(info.name for info in wanted)
     if not wanted:
         message = (
             f"{description.dataset} has no such competition; it has {', '.join(info.name for info in infos)}"
         )
         problems.add(Problem("unknown-competition", message))
     elif not any(info.number in found for info in wanted) and not is_explained(problems):
-        problems.add(no_results(wanted, description))
+        ignored = [each for each in problems.notes if each.code == "ignored-file" and each.file]
+        endings = Counter(PurePosixPath(each.file or "").suffix for each in ignored)
+        problems.add(no_results(wanted, description, [ending for ending, _ in endings.most_common()]))
     if others and wanted:
-        message = f"the archive holds results of {', '.join(others)}; expected those of {names} only"
-        stray = Problem("other-competition", message, found=", ".join(others), expected=names)
-        problems.add(stray, inspection.mistake_severity)
+        message = f"there are results of {', '.join(others)}, too; expected those of {names} only"
+        problems.add(Problem("other-competition", message, found=", ".join(others), expected=names), strays)
 
 
 def _summary(checked: Checked, description: Description) -> FoundCompetition:
@@ -290,7 +308,7 @@ def _add_missing_files(
         problems.add(*missing_files(info, summary.missing, expected))
 
 
-def _check_not_split(one: FoundCompetition, other: FoundCompetition, inspection: Inspection) -> None:
+def _check_not_split(one: FoundCompetition, other: FoundCompetition, problems: Problems) -> None:
     """Add a problem if the files of one result seem to be split between two competitions of a task."""
     is_split = one.missing and other.missing and not set(one.present) & set(other.present)
     if one.task == other.task and is_split:
@@ -298,4 +316,4 @@ def _check_not_split(one: FoundCompetition, other: FoundCompetition, inspection:
             f"comp{one.number} and comp{other.number} have no class in common, as if the files of one result were split"
             " between them; each competition needs files of its own"
         )
-        inspection.problems.add(Problem("torn-result", message), inspection.mistake_severity)
+        problems.add(Problem("torn-result", message))

@@ -38,7 +38,7 @@ from scoring import (
     to_plain,
     validate,
 )
-from scoring.analysis.diagnosis import Files, diagnose
+from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
 from scoring.analysis.near_duplicates import compare_archives, sketch_of
 from scoring.data.description import PublicCounts
@@ -79,6 +79,7 @@ def score(
             protocol=protocol,
             statistics=statistics,
             limits=limits,
+            accepted=True,
         )
     except SubmissionError as error:
         return b"!" + str(error.problems[0]).encode()
@@ -120,7 +121,10 @@ def analyse(
             outcomes_by_image(sample_of(result, ground_truth, statistics=statistics))
         ),
     }
-    diagnosis = diagnose(result, ground_truth, Files(archive, limits, statistics))
+    try:
+        diagnosis = diagnose(result, ground_truth, Files(archive, limits, statistics))
+    except NoDiagnosisError:
+        diagnosis = Diagnosis()
     encoded = {name: base64.b64encode(content).decode() for name, content in kept.items()}
     return json.dumps({"diagnosis": to_plain(diagnosis), **encoded}).encode()
 

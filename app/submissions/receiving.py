@@ -31,17 +31,15 @@ from app.submissions import checking, retention
 from app.submissions.acceptance import ONLY_ORGANISERS
 from app.submissions.retention import ARCHIVES, removable
 from app.submissions.uploads import (
-    PLAIN_FILES,
     UploadMetadata,
     UploadView,
     get_upload,
-    is_single_file,
     mismatch,
-    result_path,
     visible_uploads,
 )
 from app.web.formats import size
 from app.web.transfers import pieces_of, within_size
+from scoring.archives.single_files import PLAIN_FILES, is_single_file, result_path
 
 
 async def send(

@@ -35,13 +35,7 @@ from app.platform import Platform
 from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
 from app.web.tus import parse_metadata, parse_sha256, parse_size
-from scoring import competitions
-from scoring.archives.json_results import JSON, PACKED, has_any_name, is_json_name
-from scoring.competitions import file_name_as_regex
-
-PLAIN_FILES = (".txt", ".xml", JSON)
-SINGLE_FILES = (*PLAIN_FILES, *PACKED)
-PACKED_NAME_LENGTH = 80  # characters, which fit into the header of a tar archive
+from scoring.archives.single_files import is_single_file, result_path, unknown_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +62,6 @@ class UploadMetadata:
         )
 
 
-def is_single_file(filename: str) -> bool:
-    """Whether this is a single prediction file, not an archive."""
-    return filename.lower().endswith(SINGLE_FILES)
-
-
-def result_path(filename: str, dataset: str, image_set: str) -> str | None:
-    """Return the path of a prediction file in an archive; None if no competition of the challenge has such a file.
-
-    JSON may have any name; letters that an archive's paths must not have become underscores.
-
-    >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
-    ('results/VOC2007/Main/comp3_det_test_car.txt', None)
-    >>> result_path("my results.json.gz", "COCO", "val")
-    'results/COCO/my_results.json.gz'
-    """
-    for competition in competitions(dataset):
-        found = file_name_as_regex(competition).fullmatch(filename)
-        if found and found.groupdict().get("set", image_set) == image_set:
-            return "/".join(filter(None, ("results", dataset, competition.folder, filename)))
-    if is_json_name(filename) and any(has_any_name(each.file_pattern) for each in competitions(dataset)):
-        plain = re.sub(r"[^A-Za-z0-9.-]", "_", filename)[-PACKED_NAME_LENGTH:]
-        return f"results/{dataset}/{'' if plain[0].isalnum() else 'file'}{plain}"
-    return None
-
-
 def mismatch(phase: PhaseView, filename: str, numbers: Iterable[int]) -> str | None:
     """Return why a file of this name, or for these competitions, cannot belong to a phase; None if it may."""
     known = [each.number for each in offered_competitions(phase)]
@@ -101,15 +70,8 @@ def mismatch(phase: PhaseView, filename: str, numbers: Iterable[int]) -> str | N
         expected = ", ".join(map(str, known))
         return f"{phase.challenge} {phase.image_set} has no competition {unknown[0]}; expected some of {expected}"
     if is_single_file(filename) and result_path(filename, phase.dataset, phase.image_set) is None:
-        return _unknown_result_file(filename, phase.dataset, phase.image_set)
+        return unknown_file(filename, phase.dataset, phase.image_set)
     return None
-
-
-def _unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
-    """Return the message for a single file whose name fits no competition."""
-    patterns = (each.file_pattern_of(image_set).rpartition("/")[2] for each in competitions(dataset))
-    expected = ", ".join(name for name in patterns if is_single_file(name))
-    return f"{filename} is not the name of a prediction file; expected an archive, or one of {expected}"
 
 
 def parse_competitions(text: str) -> tuple[int, ...] | None:

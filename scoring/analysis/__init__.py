@@ -4,7 +4,7 @@ They take ranked predictions (`scoring.data.matches`) and the ground truth; wher
 predictions are joined with the detections that were evaluated (`detections_of`), or with those of the archive.
 """
 
-from scoring.analysis.diagnosis import Diagnosis, Files, diagnose
+from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
 from scoring.analysis.errors import ErrorBreakdown, ErrorKind, break_down, find_errors
 from scoring.analysis.examples import (
     Examples,
@@ -25,6 +25,7 @@ __all__ = [
     "Examples",
     "Files",
     "HardImages",
+    "NoDiagnosisError",
     "RankedDetections",
     "Sweep",
     "break_down",

@@ -29,11 +29,15 @@ from scoring.tasks.detection.task import DETECTION
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The errors of each class by kind, and its scores over IoU thresholds and over minimal areas; empty where a task has none."""
+    """The errors of each class by kind, and its scores over IoU thresholds and over minimal areas; classification has areas only."""
 
     kind: ClassVar[str] = "diagnosis"
     errors: tuple[ErrorBreakdown, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
+
+
+class NoDiagnosisError(ValueError):
+    """There is no diagnosis of such a result; the message says which results have one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,11 +50,12 @@ class Files:
 
 
 def diagnose(result: Result, truth: GroundTruth, predictions: Detections | Files | None = None) -> Diagnosis:
-    """Analyse a result of detection by the protocols of VOC and TensorFlow, or of classification; others have an empty diagnosis.
+    """Analyse a result of detection by the protocols of VOC and TensorFlow, or of classification.
 
     predictions: the detections that were evaluated, which have the boxes; of an archive its files. Without the sizes of the
-    images there is no sweep over areas. Raises DataError for detection without predictions, ValueError for those of another
-    result, and for matches that are neither in memory nor in a file.
+    images there is no sweep over areas. Raises NoDiagnosisError for a result of another task, and of classification without sizes;
+    DataError for detection without predictions, ValueError for those of another result, and for matches that are neither in memory
+    nor in a file.
 
     >>> from scoring import evaluate
     >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
@@ -60,7 +65,12 @@ def diagnose(result: Result, truth: GroundTruth, predictions: Detections | Files
     [('background', 1, 0.5)]
     """
     analyse = _ANALYSES.get(result.task)
-    return Diagnosis() if analyse is None else analyse(result, truth, predictions)
+    if analyse is None:
+        raise NoDiagnosisError(
+            "errors are analysed of detection by the protocols of VOC and TensorFlow, and of classification; found a result of "
+            f"{result.task} by '{result.protocol}'"
+        )
+    return analyse(result, truth, predictions)
 
 
 def _of_detections(result: Result, truth: GroundTruth, predictions: Detections | Files | None) -> Diagnosis:
@@ -94,7 +104,9 @@ def _of_classifications(
     result: Result, truth: GroundTruth, predictions: Detections | Files | None
 ) -> Diagnosis:
     if not _has_sizes(truth):
-        return Diagnosis()
+        raise NoDiagnosisError(
+            "expected the sizes of all images, of which areas are fractions; found some unknown"
+        )
     rankings: Any = (
         open_rankings(predictions.statistics)[1]
         if isinstance(predictions, Files)

@@ -25,7 +25,7 @@ from scoring.data.label_maps import LabelMap
 from scoring.data.layouts import UNLISTED, LayoutTable
 from scoring.data.limits import Limits
 from scoring.data.matches import RankedPredictions
-from scoring.errors import Problems
+from scoring.errors import Problems, Severity
 from scoring.protocols import TASKS
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.readers.image_index import ImageIndex
@@ -152,7 +152,7 @@ def _parsed(
     keys: Any = None,
 ) -> Iterator[tuple[str, Any]]:
     """What each file says, by its class, action or image; keys: those that are read, None for all."""
-    images, problems = ImageIndex.of(description), Problems()
+    images, problems = ImageIndex.of(description), Problems(mistakes=Severity.NOTE)
     for file in competition_files(archive, description, info.number, problems=problems, limits=limits):
         if keys is None or file.key in keys:
             yield file.key, TASKS[info.task].read(file.read(), images, file=file.name, problems=problems)

@@ -13,7 +13,7 @@ from scoring.data.detections import ClassDetections, Detections
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import Limits
 from scoring.data.matches import RankedPredictions
-from scoring.errors import Problems
+from scoring.errors import Problems, Severity
 from scoring.metrics.matching import ClassObjects
 from scoring.metrics.ranking import rank
 from scoring.readers.image_index import ImageIndex
@@ -142,7 +142,7 @@ def read_ranked_detections(
     by_class, images, problems = (
         {each.class_name: each for each in rankings},
         ImageIndex.of(truth.description),
-        Problems(),
+        Problems(mistakes=Severity.NOTE),  # they were scored
     )
     for file in competition_files(archive, truth.description, competition, problems=problems, limits=limits):
         if file.key in by_class:

@@ -4,9 +4,12 @@ import codecs
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from scoring.archives.json_results import has_any_name
 from scoring.archives.plausibility import (
+    CORNERS,
+    SIDES,
     Signs,
     box_form,
     foreign_images,
@@ -23,15 +26,10 @@ from scoring.readers.lines.grammar import INVERTED_BOX, UNKNOWN_IMAGE
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """The context of a check: the images, where problems are collected, and how severe mistakes are.
-
-    mistake_severity: of likely mistakes that the development kits would score, such as an inverted box; max_boxes: of one
-    class in one image.
-    """
+    """The context of a check: the images, where problems are collected, and how many boxes of a class an image may have."""
 
     images: ImageIndex
     problems: Problems
-    mistake_severity: Severity
     max_boxes: int
 
     def check_boxes(self, counts: Mapping[tuple[str, str], int], file: str) -> None:
@@ -46,24 +44,24 @@ class Inspection:
 
 @dataclass(slots=True)
 class Checked:
-    """Counts over the files of one competition: files by key, and their lines (predictions).
+    """Counts over the files of one competition: files by key, their names in problems, and their lines (predictions).
 
-    outside: boxes that extend beyond their image; inverted: boxes that end before they begin; repeated: lines for an image
-    or person that has another line; missing: images or persons without a line, by file; grey: label images of grey values;
-    recoloured: label images with another palette than that of the development kits; digests: of the predictions of each key,
+    outside: boxes that extend beyond their image; missing: images or persons without a line, by file; grey: label images of grey values;
+    recoloured: label images with another palette than that of the development kits, and moved: of these the ones that have the kits'
+    colours at other indices, by file; digests: of the predictions of each key,
     see `fingerprints`; constant and partial: classes as in `FoundCompetition`; signs: what warnings are made of; painted: the number of images that each
     label is in.
     """
 
     info: CompetitionInfo
     files: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
     lines: int = 0
     outside: int = 0
-    inverted: int = 0
-    repeated: int = 0
     missing: dict[str, int] = field(default_factory=dict)
     grey: int = 0
     recoloured: int = 0
+    moved: dict[str, tuple[int, int]] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     constant: set[str] = field(default_factory=set)
     partial: set[str] = field(default_factory=set)
@@ -73,13 +71,13 @@ class Checked:
     def join(self, other: "Checked") -> None:
         """Add the counts of other files of the same competition."""
         self.files |= other.files
+        self.names |= other.names
         self.missing |= other.missing
         self.lines += other.lines
         self.outside += other.outside
-        self.inverted += other.inverted
-        self.repeated += other.repeated
         self.grey += other.grey
         self.recoloured += other.recoloured
+        self.moved |= other.moved
         self.digests |= other.digests
         self.constant |= other.constant
         self.partial |= other.partial
@@ -101,23 +99,31 @@ def add_warnings(checked: Checked, inspection: Inspection) -> None:
     signs, problems, info = checked.signs, inspection.problems, checked.info
     description = inspection.images.description
     images, total = len(description.images), signs.foreign + checked.lines
-    unknown = problems.first(UNKNOWN_IMAGE)
+    unknown = problems.first(UNKNOWN_IMAGE, checked.names)
     if unknown is not None and mostly_foreign(signs.foreign, total):
-        problems.replace(UNKNOWN_IMAGE, foreign_images(unknown, signs.foreign, total, images))
-    if signs.are_corners:
-        form = box_form(signs, info.name, sides=has_any_name(info.file_pattern))
-        inverted = problems.first(INVERTED_BOX)
-        if inverted is None:
-            problems.warn(form)
-        else:
-            where = {name: getattr(inverted, name) for name in ("file", "line", "text")}
-            problems.replace(INVERTED_BOX, replace(form, **where))
+        problems.replace(UNKNOWN_IMAGE, foreign_images(unknown, signs.foreign, total, images), checked.names)
+    form = box_form(signs, info.name, expected=SIDES if has_any_name(info.file_pattern) else CORNERS)
+    inverted = problems.first(INVERTED_BOX, checked.names)
+    if form is not None and inverted is not None:
+        where = {name: getattr(inverted, name) for name in ("file", "line", "text")}
+        problems.replace(INVERTED_BOX, replace(form, **where), checked.names)
+    elif form is not None:
+        problems.warn(form)
     for warning in warnings_of(signs, info.name, images=images, classes=len(description.classes)):
         problems.warn(warning)
     if (public := description.public_counts) is not None:
         unlike = unlike_public_set(signs.counts, info.name, public)
         if unlike is not None:
             problems.warn(unlike)
+
+
+_MANY_MISSING: Final = 0.25
+"""The share of persons without a prediction from which they are a warning."""
+
+
+def severity_of_missing(missing: int, total: int) -> Severity:
+    """How much is said of persons without a prediction: so many of all that there could be."""
+    return Severity.WARNING if missing >= _MANY_MISSING * total else Severity.NOTE
 
 
 def is_blank(data: bytes) -> bool:

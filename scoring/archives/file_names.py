@@ -1,7 +1,7 @@
 """Problems for result files that are missing or have another name than they should."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -16,7 +16,7 @@ from scoring.competitions import (
 )
 from scoring.data.description import Description
 from scoring.errors import Problem, Severity, shown
-from scoring.similar_names import MAX_COMPARED, similar_word
+from scoring.similar_names import MAX_COMPARED, has_parts, similar_word
 
 MACOS_FILE: Final = "macos-file"
 """The code of files that macOS adds."""
@@ -29,6 +29,8 @@ ELSEWHERE: Final = frozenset({"wrong-image-set", "unknown-competition", "nested-
 
 _MOST_NAMED: Final = 30  # words in one sentence
 _NUMBERED: Final = re.compile(r"(comp\d+)[_-]", re.IGNORECASE)
+_ENDING: Final = re.compile(r"(?:\.[A-Za-z]{3,4})+$")
+_MASK_ENDING: Final = ".png"
 _MASK: Final = re.compile(r"comp\d+_[^/]+_cls/[^/]+", re.IGNORECASE)
 _PACKED: Final = re.compile(r"\.(?:zip|tar|gz|tgz|xz|txz|bz2|7z|rar|zst)$", re.IGNORECASE)
 
@@ -49,7 +51,17 @@ def explain(path: str, description: Description, *, suggest: bool = True) -> Pro
         return _explain_a_result(numbered[1].lower(), name, file, description, suggest=suggest)
     if _PACKED.search(name):
         return Problem("nested-archive", "a nested archive; pack the result files themselves", file)
-    return Problem("ignored-file", "not a result file; ignored", file)
+    return Problem("ignored-file", f"not a result file; ignored{_place_of(name, description)}", file)
+
+
+def _place_of(name: str, description: Description) -> str:
+    """Where the mask of an image belongs that lies in another folder."""
+    info = next((info for info in offered(description) if info.needs_every_file), None)
+    is_mask = name.endswith(_MASK_ENDING) and name.removesuffix(_MASK_ENDING) in description.segmentation
+    if info is None or not is_mask:
+        return ""
+    place = info.file_name.format(set=description.image_set, image=name.removesuffix(_MASK_ENDING))
+    return f". A mask of this image is expected as '{place}'"
 
 
 def _explain_a_result(
@@ -69,6 +81,7 @@ def _explain_a_result(
     found = file_name_as_regex(info).fullmatch(name)
     if found is not None and found["set"] != description.image_set:
         message = f"a result for the image set '{shown(found['set'])}'; expected '{description.image_set}'"
+        message += _suggestion(name, info, description) if suggest else ""
         return Problem(
             "wrong-image-set", message, file, found=shown(found["set"]), expected=description.image_set
         )
@@ -76,9 +89,7 @@ def _explain_a_result(
         return _unknown_word(found["key"], file, info, description, suggest=suggest)
     expected = info.file_pattern_of(description.image_set).removeprefix(info.folder).lstrip("/")
     message = f"the name is not that of a result of {info.name}; expected '{expected}'"
-    if suggest:
-        names = [known for known, _ in islice(expected_files(info, description), MAX_COMPARED)]
-        message += _suggestion(name, names)
+    message += _suggestion(name, info, description) if suggest else ""
     return Problem("file-name", message, file, found=shown(name), expected=expected)
 
 
@@ -89,29 +100,42 @@ def _unknown_word(
     many = f"the {len(words)} {info.subjects} of {description.dataset} {description.image_set}"
     known = many if len(words) > _MOST_NAMED else ", ".join(words)
     message = f"unknown: '{shown(word)}' is none of {known}"
-    if suggest:
-        message += _suggestion(word, words)
+    if suggest and (meant := similar_word(word, words)) is not None:
+        message += f"; did you mean '{meant}'?"
     return Problem("unknown-class", message, file, found=shown(word), expected=known)
 
 
-def _suggestion(word: str, known: Sequence[str]) -> str:
-    meant = similar_word(word, known)
-    return "" if meant is None else f"; did you mean '{meant}'?"
+def _suggestion(name: str, info: CompetitionInfo, description: Description) -> str:
+    """The file of the competition of whose name this one has all words, or the class of which it is near."""
+    names = dict(islice(expected_files(info, description), MAX_COMPARED))
+    meant = [known for known in names if has_parts(name, known)]
+    if not meant and has_parts(name, description.image_set):
+        stem = _ENDING.sub("", name)
+        ends = {key: known for known, key in names.items()}
+        last = [similar_word(end, list(ends)) for end in (re.split(r"[_-]", stem)[-1], stem)]
+        meant = [ends[key] for key in last if key is not None][:1]
+    return f"; did you mean '{meant[0]}'?" if len(meant) == 1 else ""
 
 
-def no_results(infos: Sequence[CompetitionInfo], description: Description) -> Problem:
-    """The problem that there is no file of any of these competitions, with the name of a file of the first one.
+def no_results(
+    infos: Sequence[CompetitionInfo], description: Description, endings: Collection[str] = ()
+) -> Problem:
+    """The problem that there is no file of any of these competitions, with the name of a file of one of them.
+
+    endings: those of the files that are there, most frequent first, for an example of the task that seems to be meant.
 
     >>> from scoring.competitions import competition_of
     >>> print(no_results([competition_of("VOC2012", 7)], Description("VOC2012", "val", (), (), ())))
     no result file of comp7 was found; expected files such as 'results/VOC2012/Layout/comp7_layout_val.xml'
     """
-    first = infos[0].file_pattern_of(description.image_set)
+    likely = [info for end in endings for info in infos if end and info.file_pattern.endswith(end)]
+    info = (*likely, *infos)[0]
+    first = info.file_pattern_of(description.image_set)
     expected = f"results/{description.dataset}/{first}"
     all_of_them = len(infos) == len(offered(description))
     names = "any competition" if all_of_them else " or ".join(info.name for info in infos)
     message = f"no result file of {names} was found; expected files such as '{expected}'"
-    if has_any_name(infos[0].file_pattern):
+    if has_any_name(info.file_pattern):
         message = f"no result file of {names} was found; expected a JSON file with a list of detections, such as '{first}'"
     return Problem("no-results", message, expected=expected)
 

@@ -1,6 +1,7 @@
 """COCO's result files, which may have any name: what they hold is told by their first entry."""
 
 import io
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -101,7 +102,7 @@ def _first_entry(data: bytes, name: str) -> Mapping[str, Any] | None:
         raise SubmissionError(Problem("bad-json", str(error), shown(name), error.line)) from error
     if first is None or (isinstance(first, dict) and not _EXPECTED.isdisjoint(first)):
         return first
-    found = shown(repr(first))
+    found = shown(json.dumps(first, ensure_ascii=False))
     message = f"[0]: expected an object with a detection, found {found}"
     raise SubmissionError(Problem("bad-entry", message, shown(name), found=found, expected="an object"))
 

@@ -5,6 +5,7 @@ A warning never keeps results from being scored. Each threshold is far from what
 """
 
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -26,10 +27,10 @@ _MOST_PIXELS: Final = 1.0
 """Coordinates up to this are no pixels but shares of a side."""
 _BEYOND: Final = 0.05
 """The share of an image's side by which boxes of real detectors do not extend beyond it."""
-_MANY_BEYOND: Final = 0.1
-"""The share of boxes that are misread, from which they are mentioned."""
+_MANY_WRONG: Final = 0.1
+"""The share of boxes that end before they begin, or far beyond their image, from which a cause is looked for."""
 _ALMOST_ALL: Final = 0.98
-"""The share of boxes that have to fit their images in the other form."""
+"""The share of boxes that have to lie in their images in another form, so that it is asked for."""
 _MANY_EMPTY: Final = 0.25
 """The share of images without a prediction, from which it is mentioned."""
 _MOST_CLASSES: Final = 0.8
@@ -74,18 +75,23 @@ class Crowd:
 class Signs:
     """What is counted over the files of one competition, for warnings.
 
-    boxes: how many were looked at, and of these swapped: that lie in their image in the other form (corners for width and height,
-    or the reverse); far: that do not in their own; largest: absolute coordinate. seen: bool (images,), which have a prediction, None
-    where nobody counted; constant: the confidence of each class whose predictions all have this one, and their number; counts:
-    predictions of each class; foreign: predictions in images of no known name; example: of a box; crowd: None where every prediction
-    counts.
+    boxes: how many were looked at, refused ones among them; far: of these that reach far beyond their image; largest: absolute
+    coordinate. suspects: boxes of files in which another form was looked for; of these narrow and flat: whose right edge is left of
+    the left one, whose bottom is above the top; wrong: that are either, or reach far; forms: that lie in their image in each. seen: bool (images,), which have a prediction, None where nobody counted; faulty: whether some predictions are refused;
+    constant: the confidence of each class whose predictions all have this one, and their number; counts: predictions of each class;
+    foreign: predictions in images of no known name; example: of a box; crowd: None where every prediction counts.
     """
 
     boxes: int = 0
-    swapped: int = 0
     far: int = 0
     largest: float = 0.0
+    suspects: int = 0
+    narrow: int = 0
+    flat: int = 0
+    wrong: int = 0
+    forms: Counter[str] = field(default_factory=Counter)
     seen: Flags | None = None
+    faulty: bool = False
     constant: dict[str, tuple[int, float]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     foreign: int = 0
@@ -95,8 +101,13 @@ class Signs:
     def join(self, other: "Signs") -> None:
         """Add what was counted of other files of the same competition."""
         self.boxes += other.boxes
-        self.swapped += other.swapped
         self.far += other.far
+        self.suspects += other.suspects
+        self.narrow += other.narrow
+        self.flat += other.flat
+        self.wrong += other.wrong
+        self.forms += other.forms
+        self.faulty |= other.faulty
         self.largest = max(self.largest, other.largest)
         if other.seen is not None:
             self.seen = other.seen if self.seen is None else self.seen | other.seen
@@ -107,10 +118,18 @@ class Signs:
         self.crowd = self.crowd or other.crowd
 
     @property
-    def are_corners(self) -> bool:
-        """Whether boxes of left, top, width and height seem to be left, top, right and bottom, or the reverse."""
-        enough = self.boxes + self.far >= FEWEST
-        return enough and self.far >= _MANY_BEYOND * self.boxes and self.swapped >= _ALMOST_ALL * self.boxes
+    def form(self) -> str | None:
+        """The form that boxes seem to have been written in, two if they fit as well; None if they are right or fit none."""
+        if self.suspects < FEWEST or self.wrong < _MANY_WRONG * self.suspects:
+            return None
+        most = max(self.forms.values(), default=0)
+        fitting = [name for name, count in self.forms.items() if count == most >= _ALMOST_ALL * self.suspects]
+        return " or ".join(fitting[:2]) or None
+
+    @property
+    def reach_far(self) -> bool:
+        """Whether many boxes reach far beyond their image, further than those of a detector that does not clip them."""
+        return self.boxes >= FEWEST and self.far >= _MANY_WRONG * self.boxes
 
     @property
     def are_shares(self) -> bool:
@@ -118,45 +137,88 @@ class Signs:
         return self.boxes >= FEWEST and 0 < self.largest <= _MOST_PIXELS
 
 
-def like_corners(boxes: Floats, sizes: Sizes) -> Flags:
-    """Which boxes of left, top, width and height lie in their image if they are read as left, top, right and bottom.
+CORNERS: Final = "left, top, right, bottom"
+SIDES: Final = "left, top, width, height"
+_CENTRE: Final = "centre x, centre y, width, height"
+_ORDERS: Final = {
+    CORNERS: [0, 1, 2, 3],
+    "left, right, top, bottom": [0, 2, 1, 3],
+    "right, bottom, left, top": [2, 3, 0, 1],
+    "left, bottom, right, top (or is y counted upwards)": [0, 3, 2, 1],
+    "right, top, left, bottom": [2, 1, 0, 3],
+    "top, left, bottom, right": [1, 0, 3, 2],
+}
+"""Where the left, top, right and bottom edge stand in other orders of corners."""
 
-    boxes: float (n, 4) in pixels, counted from 0; sizes: (n, 2), width and height of each box's image in pixels, 0 where they are not
-    known, which are taken for infinite. Returns bool (n,). Two pixels beyond an edge count as rounding.
 
-    >>> like_corners(np.array([[30.0, 20, 90, 80], [30.0, 20, 10, 10]]), np.array([[100, 100], [100, 100]]))
+def corners_as(form: str, boxes: Floats) -> Floats:
+    """The left, top, right and bottom edges of boxes that are written in a form, which is a key of `_ORDERS` or has sides.
+
+    boxes and result: float (n, 4); boxes with a side below one pixel, which no detector finds, become not a number.
+
+    >>> corners_as(SIDES, np.array([[10.0, 20, 30, 40]])).tolist()
+    [[10.0, 20.0, 40.0, 60.0]]
+    """
+    if form in _ORDERS:
+        return boxes[:, _ORDERS[form]]
+    place, sides = boxes[:, :2], np.where(boxes[:, 2:] >= 1, boxes[:, 2:], np.nan)
+    start = place - sides / 2 if form == _CENTRE else place
+    return np.concatenate([start, start + sides], axis=1)
+
+
+def lie_inside(corners: Floats, sizes: Sizes) -> Flags:
+    """Which boxes end after they begin, in their image or not far beyond it: bool (n,).
+
+    corners: float (n, 4), left, top, right and bottom in pixels; sizes: (n, 2), width and height of each box's image, 0 where they are
+    not known, which are taken for infinite. A twentieth of a side and two pixels beyond an edge do not count.
+
+    >>> lie_inside(np.array([[30.0, 20, 90, 80], [30.0, 20, 10, 10]]), np.array([[100, 100], [100, 100]]))
     array([ True, False])
     """
-    ends = np.where(sizes > 0, sizes, np.inf) + _ROUNDING
-    inside: Flags = (boxes[:, 2:] >= boxes[:, :2]) & (boxes[:, 2:] <= ends)
-    return inside[:, 0] & inside[:, 1]
+    left, top, right, bottom = corners.T
+    inside: Flags = (right >= left) & (bottom >= top) & ~far_beyond(corners, sizes)
+    return inside
 
 
-def like_sides(boxes: Floats, sizes: Sizes) -> Flags:
-    """Which boxes of left, top, right and bottom lie in their image if they are read as left, top, width and height.
+def count_forms(boxes: Floats, sizes: Sizes, *, but: str, confidence: Floats | None = None) -> Counter[str]:
+    """How many boxes lie in their image in each form but that in which they were read.
 
-    boxes: float (n, 4) in pixels, counted from 1; sizes: (n, 2), width and height of each box's image in pixels. Returns bool (n,).
-    Two pixels beyond an edge count as rounding.
+    boxes: float (n, 4) as written; sizes: as in `lie_inside`; confidence: of boxes in lines, float (n,), to look for lines that end
+    with it, too, as numbers from 0 to 1.
 
-    >>> like_sides(np.array([[30.0, 20, 40, 60], [30.0, 20, 80, 90]]), np.array([[100, 100], [100, 100]]))
-    array([ True, False])
+    >>> count_forms(np.array([[10.0, 90, 20, 60]]), np.array([[100, 100]]), but=CORNERS)["left, right, top, bottom"]
+    1
     """
-    inside: Flags = boxes[:, :2] + boxes[:, 2:] <= sizes + _ROUNDING
-    return inside[:, 0] & inside[:, 1]
+    forms = (*_ORDERS, SIDES, _CENTRE)
+    found = Counter[str]()
+    for form in forms:
+        if form != but:
+            found[form] = int(np.count_nonzero(lie_inside(corners_as(form, boxes), sizes)))
+    if confidence is not None:
+        moved = np.concatenate([confidence[:, np.newaxis], boxes[:, :3]], axis=1)
+        is_last = (boxes[:, 3] >= 0) & (boxes[:, 3] <= 1)
+        for form in (CORNERS, SIDES, _CENTRE):
+            inside = lie_inside(corners_as(form, moved), sizes) & is_last
+            found[f"{form}, confidence"] = int(np.count_nonzero(inside))
+    return found
 
 
-def far_beyond(boxes: Floats, sizes: Sizes) -> Flags:
-    """Which boxes of left, top, width and height end more than a twentieth of a side beyond their image.
+def far_beyond(corners: Floats, sizes: Sizes) -> Flags:
+    """Which boxes reach more than a twentieth of a side, and two pixels, beyond their image: bool (n,).
 
-    boxes: float (n, 4) in pixels; sizes: (n, 2), width and height of each box's image in pixels, 0 where they are not known: no box
-    is beyond these. Returns bool (n,).
+    corners: float (n, 4), left, top, right and bottom in pixels; sizes: (n, 2), width and height of each box's image in pixels, 0 where
+    they are not known: no box is beyond these.
 
-    >>> far_beyond(np.array([[60.0, 20, 40, 60], [60.0, 20, 60, 60]]), np.array([[100, 100], [100, 100]]))
+    >>> far_beyond(np.array([[60.0, 20, 99, 80], [60.0, 20, 120, 80]]), np.array([[100, 100], [100, 100]]))
     array([False,  True])
     """
-    ends = np.where(sizes > 0, sizes, np.inf) * (1 + _BEYOND)
-    beyond: Flags = boxes[:, :2] + boxes[:, 2:] > ends
-    return beyond[:, 0] | beyond[:, 1]
+    sides = np.where(sizes > 0, sizes, np.inf)
+    most = sides * _BEYOND + _ROUNDING
+    left, top, right, bottom = corners.T
+    across, down = most.T
+    beyond: Flags = ~((left >= -across) & (top >= -down))
+    beyond |= ~((right <= sides[:, 0] + across) & (bottom <= sides[:, 1] + down))
+    return beyond
 
 
 def renumbered(given: frozenset[int], categories: Sequence[int]) -> str | None:
@@ -194,17 +256,26 @@ def numbers_in_words(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} to {numbers[-1]}{gaps}"
 
 
-def box_form(signs: Signs, name: str, *, sides: bool) -> Problem:
-    """What is said of boxes that seem to be of the other form; sides: whether width and height are expected."""
-    expected = ("left, top, width and height", "left, top, right and bottom")
-    form, other = expected if sides else expected[::-1]
-    wrong = "end far beyond their image" if sides else "end before they begin"
-    total = signs.boxes if sides else signs.boxes + signs.far
+def box_form(signs: Signs, name: str, *, expected: str) -> Problem | None:
+    """What is said of boxes that seem to be written in another form than the expected one; None if they do not.
+
+    name: of the competition, as in "comp3".
+    """
+    form = signs.form
+    if form is None:
+        return None
+    full = f"confidence, {expected}" if "confidence" in form else expected
+    sides = [word for word, count in (("right < left", signs.narrow), ("bottom < top", signs.flat)) if count]
     message = (
-        f"{name}: {signs.far:,} of {total:,} boxes {wrong} as {form}, which is expected; as {other}, "
-        f"{signs.swapped:,} of {signs.boxes:,} lie in it: are they {other}?"
+        f"{_share_of_boxes(signs.wrong, signs.suspects, name)} "
+        f"{'have ' + ' or '.join(sides) if sides else 'reach far beyond their image'}. "
+        f"Did you write {form}? Expected: {full}"
     )
-    return _about(signs.example, "box-form", message, found=other, expected=form)
+    return _about(signs.example, "box-form", message, found=form, expected=full)
+
+
+def _share_of_boxes(count: int, total: int, name: str) -> str:
+    return f"{name}: {'most' if 2 * count > total else 'many'} boxes ({count:,} of {total:,})"
 
 
 def line_at(data: bytes, row: int, file: str) -> Example:
@@ -315,6 +386,14 @@ def _distance(shares: Floats, others: Floats) -> float:
 
 
 def _on_coordinates(signs: Signs, name: str) -> list[Problem]:
+    if signs.reach_far and signs.form is None:
+        message = (
+            f"{_share_of_boxes(signs.far, signs.boxes, name)} reach far beyond their image. "
+            "Are they in pixels of a resized image? Expected: pixels of the image itself"
+        )
+        return [
+            _about(signs.example, "far-boxes", message, found=f"{signs.far}", expected="boxes in the image")
+        ]
     if not signs.are_shares:
         return []
     message = (
@@ -327,7 +406,7 @@ def _on_coordinates(signs: Signs, name: str) -> list[Problem]:
 def _on_images(signs: Signs, name: str, images: int, classes: int) -> list[Problem]:
     found: list[Problem] = []
     has_most = sum(map(bool, signs.counts.values())) >= _MOST_CLASSES * classes
-    if signs.seen is not None and has_most and sum(signs.counts.values()) >= FEWEST:
+    if signs.seen is not None and not signs.faulty and has_most and sum(signs.counts.values()) >= FEWEST:
         empty = images - int(np.count_nonzero(signs.seen))
         if empty >= max(_MANY_EMPTY * images, FEWEST):
             message = f"{name}: {empty:,} of {images:,} images have no prediction of any class"
@@ -362,5 +441,5 @@ def _on_confidences(signs: Signs, name: str) -> list[Problem]:
 def _about(example: Example | None, code: str, message: str, *, found: str, expected: str) -> Problem:
     if example is None:
         return Problem(code, message, found=found, expected=expected)
-    place = f", such as {example.place}" if example.place else ""
+    place = f". An example is {example.place}" if example.place else ""
     return Problem(code, message + place, example.file, example.line, found, expected, example.text)

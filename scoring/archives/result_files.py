@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from scoring.archives.archive import Member, Meter, walk
+from scoring.archives.archive.folders import alone
 from scoring.archives.file_names import ELSEWHERE, HARMLESS, MACOS_FILE, NOT_OFFERED, explain
 from scoring.archives.json_results import FoundJson, JsonFinder, has_any_name, is_json_name, takes_json
+from scoring.archives.single_files import is_single_file, result_path, unknown_file
 from scoring.competitions import CompetitionInfo, expected_files, offered
 from scoring.data.description import Description
 from scoring.data.limits import UNLIMITED, Limits
@@ -66,13 +68,13 @@ def competition_files(
 
 
 def default_limits(path: Path, description: Description) -> Limits:
-    """The limits of an archive, or of a plain folder: none but that of boxes of a class in an image, for nobody else has sent it.
+    """The limits of an archive, or of a plain folder: those of lines and boxes, for it may hold any other file.
 
     >>> default_limits(Path("/"), Description("VOC2012", "val", (), (), ())).max_boxes
     1000
     """
     own = description.limits
-    return replace(UNLIMITED, max_boxes=own.max_boxes) if path.is_dir() else own
+    return UNLIMITED.with_counts_of(own) if path.is_dir() else own
 
 
 def result_files(
@@ -93,10 +95,27 @@ def result_files(
         yield from _json_files(path, description, problems=problems, meter=meter, name=name, wanted=wanted)
         return
     finder = Finder(description, problems, severity_of_strays(path))
-    for member in walk(path, meter, problems, name=name):
+    for member in _members(path, description, meter, problems, name or path.name):
         file = finder.find(member)
         if file is not None:
             yield file
+
+
+def _members(
+    path: Path, description: Description, meter: Meter, problems: Problems, name: str
+) -> Iterator[Member]:
+    """The files of an archive or folder; a single prediction file stands at its path, where a server puts it.
+
+    Raises SubmissionError for a single file whose name fits no competition.
+    """
+    if path.is_dir() or not is_single_file(name):
+        yield from walk(path, meter, problems, name=name)
+        return
+    place = result_path(name, description.dataset, description.image_set)
+    if place is None:
+        message = unknown_file(shown(name), description.dataset, description.image_set)
+        raise SubmissionError(Problem("file-name", message, found=shown(name)))
+    yield alone(path, place, meter)
 
 
 def _json_files(

@@ -69,6 +69,11 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bootstrap", type=_replicates, metavar="N", help="add intervals from so many replicates, best 1000"
     )
+    parser.add_argument(
+        "--accepted",
+        action="store_true",
+        help="score what the development kits score, such as boxes that end before they begin",
+    )
     parser.set_defaults(command=score)
 
 

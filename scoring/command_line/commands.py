@@ -4,9 +4,11 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
 from scoring.analysis.object_counts import Count, count_objects
+from scoring.archives.result_files import default_limits
 from scoring.codec import to_plain
 from scoring.command_line.requirements import (
     WrongUseError,
@@ -15,7 +17,9 @@ from scoring.command_line.requirements import (
     find_results,
     require,
 )
+from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.limits import UNLIMITED, Limits
 from scoring.errors import Problems
 from scoring.protocol_table import describe_protocols
 from scoring.readers.voc.public_tree import read_public
@@ -36,7 +40,14 @@ def check(options: Namespace) -> Mapping[str, Any]:
     info = competition_in(existing_tree(options.truth), options.competition)
     description = read_public(options.truth, options.image_set)
     results = find_results(options.results, info, description)
-    return validate(results, description, competitions=(info.number,)).as_json()
+    return validate(
+        results, description, competitions=(info.number,), limits=_limits(results, description)
+    ).as_json()
+
+
+def _limits(results: Path, description: Description) -> Limits:
+    """Those under which `evaluate` reads files: annotation says nothing of the lines and boxes that a server allows."""
+    return default_limits(results, description).with_counts_of(UNLIMITED)
 
 
 def _check_coco(options: Namespace) -> Mapping[str, Any]:
@@ -45,7 +56,8 @@ def _check_coco(options: Namespace) -> Mapping[str, Any]:
     if not options.results.exists():
         raise WrongUseError("no-file", f"there is no file '{options.results}'")
     numbers = None if options.competition is None else (options.competition,)
-    return validate(options.results, truth.description, competitions=numbers).as_json()
+    limits = _limits(options.results, truth.description)
+    return validate(options.results, truth.description, competitions=numbers, limits=limits).as_json()
 
 
 def count(options: Namespace) -> Mapping[str, Any]:

@@ -39,7 +39,14 @@ def score(options: Namespace) -> Mapping[str, Any]:
     truth = read_tree(tree, options.image_set, problems=problems)
     _check_classes(options.classes, columns(truth.description, info.number, protocol), info.number)
     results = find_results(options.results, info, truth.description)
-    result = evaluate(results, truth, competition=info.number, protocol=protocol, classes=options.classes)
+    result = evaluate(
+        results,
+        truth,
+        competition=info.number,
+        protocol=protocol,
+        classes=options.classes,
+        accepted=options.accepted,
+    )
     result = replace(result, notes=(*problems.warnings, *result.notes))
     if not options.bootstrap:
         return _plain(result, {})
@@ -102,6 +109,7 @@ def score_coco_files(options: Namespace) -> Mapping[str, Any]:
     """Score one results file against one annotation file; with `explain` say why figures are below 1."""
     asked = ("competition", "image_set", "classes", "bootstrap")
     given = [f"--{each.replace('_', '-')}" for each in asked if getattr(options, each) is not None]
+    given += ["--accepted"] if options.accepted else []
     if given:
         verb = "does" if len(given) == 1 else "do"
         raise WrongUseError("usage", f"{', '.join(given)} {verb} not go with --protocol {options.protocol}")

@@ -14,13 +14,15 @@ from scoring.data.checking import DataError, as_array, as_list, as_names, kind_o
 class LabelMap:
     """The labels of an image, uint8 (height, width), 0 for the background.
 
-    grey: whether the file held grey values instead of palette indices; recoloured: whether its palette differs from the kits'.
+    grey: whether the file held grey values instead of palette indices; recoloured: whether its palette differs from the kits';
+    moved: a label that has the kits' colour of another one, and that other one, where this is so of all colours in the image.
     """
 
     image: str
     labels: Bytes
     grey: bool
     recoloured: bool
+    moved: tuple[int, int] | None = None
 
 
 VOID: Final = 255

@@ -51,6 +51,16 @@ class Limits:
                 raise ValueError(f"no limit is called {name!r}; there are {', '.join(names)}")
         return replace(self, **changes)
 
+    def with_counts_of(self, other: "Limits") -> Self:
+        """These limits with another's lines and boxes, which do not depend on how files are packed.
+
+        >>> UNLIMITED.with_counts_of(Limits()).max_boxes
+        1000
+        """
+        return replace(
+            self, max_lines=other.max_lines, max_total_lines=other.max_total_lines, max_boxes=other.max_boxes
+        )
+
 
 UNLIMITED: Final = Limits(**dict.fromkeys((field.name for field in fields(Limits)), 1 << 62))
-"""The limits of a plain folder, which nobody else has sent."""
+"""No limit at all."""

@@ -50,7 +50,7 @@ class ResultReader:
             yield from batch.matched
 
     def _read_batch(self, contents: Sequence[Content]) -> _Batch:
-        batch = _Batch()
+        batch = _Batch(Problems(mistakes=self.problems.mistakes))
         batch.matched.extend(self.match(self._parse(contents, batch)))
         return batch
 

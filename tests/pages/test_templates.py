@@ -302,8 +302,18 @@ def test_warnings_stand_in_the_report_and_on_the_button() -> None:
 
     assert "valid, with 1 warning" in page
     assert "are they corners?" in page
+    assert "Worth a look. Warnings do not stop you from submitting." in page
     assert ">Submit with warnings</button>" in page
     assert "warning" not in submit_page(VALID, confirmation())  # an earlier report has none
+
+
+def test_a_refused_archive_with_a_warning_is_not_said_to_be_submittable() -> None:
+    warned = replace(INVALID, report=(INVALID.report or {}) | {"warnings": [fault("far-boxes", "a.txt", 3)]})
+
+    page = submit_page(warned)
+
+    assert "1 warning" in page
+    assert "Warnings do not stop you" not in page
 
 
 def test_a_refused_archive_costs_no_quota_and_cannot_be_scored() -> None:

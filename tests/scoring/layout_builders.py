@@ -29,14 +29,12 @@ def phase(*persons: Key, images: Sequence[str] = ("a_1", "a_2")) -> Description:
 
 
 def read(
-    content: str | bytes, description: Description | None = None, mistake_severity: Severity = Severity.NOTE
+    content: str | bytes, description: Description | None = None, mistakes: Severity = Severity.NOTE
 ) -> tuple[LayoutTable, Problems]:
     data = content.encode() if isinstance(content, str) else content
-    problems = Problems()
+    problems = Problems(mistakes=mistakes)
     index = ImageIndex.of(description or phase())
-    return read_layouts(
-        data, index, file=WHERE, problems=problems, mistake_severity=mistake_severity
-    ), problems
+    return read_layouts(data, index, file=WHERE, problems=problems), problems
 
 
 def layout(*inside: str, image: str = "a_1", number: str = "1", confidence: str = "0.5") -> str:

@@ -73,8 +73,11 @@ def test_ties_and_missing_persons_keep_the_order_of_the_label_file(tmp_path: Pat
     assert report.classes[1] == ClassResult("running", 1.0, None, 2, 0)
 
 
-def test_the_last_of_several_lines_for_a_person_counts(tmp_path: Path) -> None:
-    report = scored(tmp_path, reading="x_1 1 0\nm_1 3 1\nx_1 1 2\n", running="")
+def test_the_last_of_several_lines_for_a_person_counts_once_accepted(tmp_path: Path) -> None:
+    sent = results(tmp_path, reading="x_1 1 0\nm_1 3 1\nx_1 1 2\n", running="")
+    version = truth(tmp_path, reading=READING, running=RUNNING)
+
+    report = evaluate(sent, version, competition=9, protocol="voc2012", accepted=True)
 
     assert report.classes[0] == ClassResult("reading", 1.0, None, 1, 2)
 

@@ -88,8 +88,10 @@ def test_a_missing_image_ranks_last(tmp_path: Path) -> None:
     assert report.classes[0].predictions == 2
 
 
-def test_the_last_of_several_lines_for_an_image_counts(tmp_path: Path) -> None:
-    report = scored(tmp_path, labelled(tmp_path, cat="1 -1"), cat="i0 0\ni1 1\ni0 2\n")
+def test_the_last_of_several_lines_for_an_image_counts_once_accepted(tmp_path: Path) -> None:
+    sent, version = results(tmp_path / "sent", cat="i0 0\ni1 1\ni0 2\n"), labelled(tmp_path, cat="1 -1")
+
+    report = evaluate(sent, version, competition=1, protocol="voc2012", accepted=True)
 
     assert report.headline == 1
     assert report.classes[0].predictions == 2

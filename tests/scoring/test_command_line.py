@@ -205,6 +205,40 @@ def test_problems_in_results_are_printed_with_file_and_line(command: str, tmp_pa
     assert "a_9" in problem["message"]
 
 
+UPSIDE_DOWN = FILES | {f"{PLACE}/comp3_det_test_cat.txt": CAT + b"a_1 0.5 40 30 20 5\n"}
+
+
+@pytest.mark.parametrize("pack", [None, lambda files: gz(tar(files)), zip_of])
+def test_what_validate_refuses_is_not_evaluated(
+    pack: Callable[[dict[str, bytes]], bytes] | None, tmp_path: Path, run: Run
+) -> None:
+    tree, sent = kit(tmp_path).root, laid_out(tmp_path / "sent", UPSIDE_DOWN)
+    if pack is not None:
+        sent = tmp_path / "sent.archive"
+        sent.write_bytes(pack(UPSIDE_DOWN))
+
+    checked, report = run(*about(tree, sent, command="validate"))
+    scored, said = run(*about(tree, sent))
+
+    assert (checked, scored) == (2, 2)
+    assert said["problems"] == report["problems"]
+    assert [(each["code"], each["line"]) for each in said["problems"]] == [("inverted-box", 2)]
+    code, kept = run(*about(tree, sent, "--accepted"))
+    assert (code, kept["classes"]["cat"]["predictions"]) == (0, 2)
+
+
+def test_a_single_prediction_file_is_checked_and_scored(tmp_path: Path, run: Run) -> None:
+    tree, file = kit(tmp_path).root, tmp_path / "comp3_det_test_dog.txt"
+    file.write_bytes(DOG)
+
+    checked, report = run(*about(tree, file, command="validate"))
+    scored, said = run(*about(tree, file))
+
+    assert (checked, report["valid"], scored) == (0, True, 0)
+    assert said["classes"]["dog"]["value"] == 1
+    assert codes(run(*about(tree, file.rename(tmp_path / "dog.txt")))[1]) == ["file-name"]
+
+
 def test_statistics_count_difficult_objects_separately(tmp_path: Path, run: Run) -> None:
     code, said = run("statistics", kit(tmp_path).root, "--image-set", "test", "--json")
 

@@ -6,13 +6,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scoring.data.confidences import ClassConfidences
-from scoring.errors import Problems
+from scoring.errors import Problem, Problems, Severity
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines import line_reader
 from scoring.readers.lines.grammar import LONGEST_LINE
 from scoring.readers.lines.subjects import Subjects
 from scoring.tasks.ranking import reader as confidences
-from scoring.tasks.ranking.reader import read_images, read_persons, repetitions
+from scoring.tasks.ranking.reader import add_repetitions, read_images, read_persons
 from tests.scoring.archives import IMAGES, description
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 12), ("2010_000009", 2), (IMAGES[1], 1))
@@ -22,13 +22,19 @@ FILE = "comp1_cls_test_car.txt"
 GOOD = b"000001 0.5\n"
 
 
-def images(data: bytes, index: ImageIndex = INDEX) -> tuple[ClassConfidences, Problems]:
+def repetitions(data: bytes, subjects: Subjects) -> tuple[Problem, ...]:
     problems = Problems()
+    add_repetitions(data, subjects, file=FILE, problems=problems)
+    return problems.listed
+
+
+def images(data: bytes, index: ImageIndex = INDEX) -> tuple[ClassConfidences, Problems]:
+    problems = Problems(mistakes=Severity.NOTE)
     return read_images(data, index, file=FILE, problems=problems), problems
 
 
 def persons(data: bytes, index: ImageIndex = INDEX) -> tuple[ClassConfidences, Problems]:
-    problems = Problems()
+    problems = Problems(mistakes=Severity.NOTE)
     return read_persons(data, index, file=FILE, problems=problems), problems
 
 
@@ -146,7 +152,7 @@ def test_lines_that_repeat_an_image_are_counted_in_one_note() -> None:
 def test_each_repetition_is_reported_with_its_line_and_the_first_line() -> None:
     data = b"\r\n000002 1\r\nwrong\r\n000001 0.5\r\n\r\n000002 1\r\n000002 0\r\n"
 
-    said = list(repetitions(data, INDEX.main, file=FILE))
+    said = repetitions(data, INDEX.main)
 
     assert [str(each) for each in said] == [
         f"{FILE}:6: a duplicate: the image '000002' is already on line 2",
@@ -155,13 +161,13 @@ def test_each_repetition_is_reported_with_its_line_and_the_first_line() -> None:
 
 
 def test_a_repeated_person_is_reported_with_image_and_object() -> None:
-    [said] = repetitions(b"000001 12 1\n000001  12 2", INDEX.acting, file=FILE)
+    [said] = repetitions(b"000001 12 1\n000001  12 2", INDEX.acting)
 
     assert said.message == "a duplicate: the person '000001 12' is already on line 1"
 
 
 def test_repetitions_are_not_searched_in_utf_16_text() -> None:
-    assert list(repetitions("000001 1\n".encode("utf-16"), INDEX.main, file=FILE)) == []
+    assert repetitions("000001 1\n".encode("utf-16"), INDEX.main) == ()
 
 
 WORDS = st.sampled_from(["000001", "000002", "000009", "2010_000009", "1", "12", "2", "01", "+1", "1.0", ""])
@@ -191,7 +197,7 @@ def rows(draw: st.DrawFn) -> str:
 @example(["000002 12 0.5\n"], INDEX.acting)
 def test_the_fast_reader_accepts_nothing_that_the_exact_one_refuses(texts: list[str], whom: Subjects) -> None:
     block = "".join(texts).encode()
-    problems = Problems()
+    problems = Problems(mistakes=Severity.NOTE)
 
     fast = confidences._read_fast(block, whom)
     slow, wrong = confidences._read_exactly(block, first=1, subjects=whom, file=FILE, problems=problems)

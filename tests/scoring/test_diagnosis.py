@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scoring import VOC2012, Confidences, DataError, Detections
-from scoring.analysis.diagnosis import Diagnosis, Files, diagnose
+from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes, read_outcomes
 from scoring.array_files import ForeignFileError, Packed, pack
 from scoring.codec import from_plain, to_plain
@@ -136,7 +136,8 @@ def test_without_image_sizes_there_is_no_sweep_over_areas() -> None:
         "iou",
         "area",
     ]
-    assert diagnose(evaluate(confidences, labels, protocol="voc2012"), labels) == Diagnosis()
+    with pytest.raises(NoDiagnosisError, match="expected the sizes of all images"):
+        diagnose(evaluate(confidences, labels, protocol="voc2012"), labels)
 
 
 def test_only_evaluated_detections_are_diagnosed(tmp_path: Path) -> None:
@@ -190,13 +191,24 @@ def test_classifications_have_a_sweep_over_size(tmp_path: Path) -> None:
     assert [(each.class_name, each.points[0].value) for each in found.sweeps] == [("cat", 1.0), ("dog", 1.0)]
 
 
-def test_other_tasks_have_no_diagnosis(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("task", "protocol"),
+    [
+        ("layout", "voc2012"),
+        ("segmentation", "voc2012"),
+        ("coco-detection", "coco"),
+        ("coco-segmentation", "coco"),
+        ("lvis-detection", "lvis"),
+    ],
+)
+def test_results_of_other_tasks_are_refused_in_a_sentence(tmp_path: Path, task: str, protocol: str) -> None:
     result, truth, files = detected(tmp_path)
-    of_layouts = Result(
-        7, "layout", "voc2012", "AP", 0.5, None, result.classes, (), "1", result.truth, result.receipt
-    )
+    other = Result(7, task, protocol, "AP", 0.5, None, result.classes, (), "1", result.truth, result.receipt)
 
-    assert diagnose(of_layouts, truth, files) == Diagnosis()
+    with pytest.raises(
+        NoDiagnosisError, match=f"VOC and TensorFlow.*found a result of {task} by '{protocol}'"
+    ):
+        diagnose(other, truth, files)
 
 
 def test_predictions_are_counted_down_to_the_confidence_with_the_best_f1() -> None:

@@ -53,7 +53,7 @@ def test_notes_are_listed_separately_from_problems() -> None:
 def test_quoted_input_has_no_terminal_control_characters() -> None:
     assert shown("comp3_det_test_car.txt") == "comp3_det_test_car.txt"
     assert shown("a\x1b[31m\0\u202e") == r"a\x1b[31m\x00\u202e"
-    assert shown("\ud83d") == r"\ud83d"
+    assert shown("\ud83d") == shown("\udce9") == "\N{REPLACEMENT CHARACTER}"
     assert shown(b"2008_00\xe9") == r"2008_00\xe9"
 
 

@@ -4,7 +4,7 @@ import random
 import pytest
 
 from scoring.data.confidences import ClassConfidences
-from scoring.errors import Problem, Problems
+from scoring.errors import Problem, Problems, Severity
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.ranking.reader import (
     read_images,
@@ -44,13 +44,13 @@ def names(contents: list[bytes]) -> list[str]:
 
 
 def together(contents: list[bytes], index: ImageIndex = INDEX) -> tuple[Read, tuple[Problem, ...]] | None:
-    problems = Problems()
+    problems = Problems(mistakes=Severity.NOTE)
     found = read_images_together(contents, index, files=names(contents), problems=problems)
     return None if found is None else (list(map(as_lists, found)), problems.notes)
 
 
 def one_by_one(contents: list[bytes]) -> tuple[Read, tuple[Problem, ...], tuple[Problem, ...]]:
-    problems = Problems()
+    problems = Problems(mistakes=Severity.NOTE)
     found = [
         as_lists(read_images(data, INDEX, file=name, problems=problems))
         for name, data in zip(names(contents), contents, strict=True)

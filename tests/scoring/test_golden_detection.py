@@ -52,7 +52,9 @@ class Case:
 def _scores(case: Case, unpacked: Unpack, real_truth: ReadTruth) -> Result:
     archive = unpacked(case.results) / case.folder
     truth = real_truth(*case.tree)
-    return evaluate(archive, truth, competition=case.competition, protocol=case.protocol)
+    return evaluate(
+        archive, truth, competition=case.competition, protocol=case.protocol, accepted=True
+    )  # some boxes end before they begin
 
 
 def _real(

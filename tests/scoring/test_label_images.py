@@ -1,7 +1,9 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL.Image import Palette
 
 from scoring import Validation, validate
 from scoring.archives.png import labels_to_png
@@ -141,6 +143,47 @@ def test_grey_images_and_other_palettes_are_noted_once_for_all_files(tmp_path: P
     assert validation.valid
     assert [note.code for note in validation.notes] == ["grey-image", "other-palette"]
     assert all("comp5: 1 of 3 images" in note.message for note in validation.notes)
+
+
+def adaptive(some: Bytes) -> bytes:
+    return saved(picture(some).convert("RGB").convert("P", palette=Palette.ADAPTIVE))
+
+
+def quantised(some: Bytes) -> bytes:
+    return saved(picture(some).convert("RGB").quantize())
+
+
+def reordered(some: Bytes) -> bytes:
+    """As programs write it that number colours as they meet them, here with the last class first."""
+    order = [2, 0, 1]
+    colours = b"".join(LABEL_COLOURS[3 * label : 3 * label + 3] for label in order)
+    return labels_to_png(np.argsort(order).astype(np.uint8)[some], colours)
+
+
+@pytest.mark.parametrize("written", [adaptive, quantised, reordered])
+def test_colours_of_the_kit_at_other_indices_are_a_warning(
+    tmp_path: Path, written: Callable[[Bytes], bytes]
+) -> None:
+    drawn = labels(2, 2, 2, 2, 1, 1)  # as many pixels of each colour do not decide which index it gets
+
+    found = validated(tmp_path, a=written(drawn), b=written(drawn[:2, :2]))
+
+    [warning] = found.warnings
+    assert (found.valid, found.notes, warning.code) == (True, (), "moved-colours")
+    assert warning.message.startswith(
+        "comp5: in 2 of 3 images the colours of the development kit stand at other indices, such as that of "
+    )
+    assert warning.file in {"comp5_test_cls/a.png", "comp5_test_cls/b.png"}
+
+
+@pytest.mark.parametrize(
+    "palette",
+    [bytes(each for level in range(256) for each in (level,) * 3), b"\1\2\3" * 256, bytes(range(256)) * 3],
+)
+def test_other_colours_than_those_of_the_kit_stay_a_note(tmp_path: Path, palette: bytes) -> None:
+    found = validated(tmp_path, a=saved(picture(labels(2, 1), palette)))
+
+    assert ([note.code for note in found.notes], found.warnings) == (["other-palette"], ())
 
 
 def test_descriptions_without_sizes_of_further_images_are_still_read() -> None:

@@ -160,7 +160,7 @@ def test_validation_counts_layouts_and_notes_persons_without_one(tmp_path: Path)
     assert found.valid
     [summary] = found.competitions
     assert (summary.task, summary.files, summary.lines, summary.present) == ("layout", 1, 2, ("person",))
-    assert "2 of the 3 persons of the Layout set of VOC2012 val have no layout" in str(found.notes)
+    assert "2 of the 3 persons of the Layout set of VOC2012 val have no layout" in str(found.warnings)
 
 
 def test_validation_reports_every_problem_with_its_line(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_the_file_name_of_2007_ends_with_person(tmp_path: Path) -> None:
     found = validate(tmp_path, description)
 
     assert found.valid
-    assert "1 of the 2 images of the Layout set of VOC2007 val have no layout" in str(found.notes)
+    assert "1 of the 2 images of the Layout set of VOC2007 val have no layout" in str(found.warnings)
 
 
 def test_persons_are_read_in_the_order_of_the_layout_set(tmp_path: Path) -> None:

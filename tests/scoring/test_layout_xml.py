@@ -21,8 +21,8 @@ def boxed(*inside: str, image: str = "a_1") -> str:
     return f"<layout><image>{image}</image><confidence>1</confidence>{''.join(inside or (PERSON, HEAD))}</layout>"
 
 
-def problems(content: str | bytes, mistake_severity: Severity = Severity.NOTE) -> list[str]:
-    return [str(problem) for problem in read(content, mistake_severity=mistake_severity)[1].listed]
+def problems(content: str | bytes, mistakes: Severity = Severity.NOTE) -> list[str]:
+    return [str(problem) for problem in read(content, mistakes=mistakes)[1].listed]
 
 
 def codes(content: str | bytes) -> list[tuple[str, int | None]]:
@@ -190,7 +190,9 @@ def test_layouts_and_detections_agree_on_which_boxes_are_inverted(edges: tuple[i
     index = ImageIndex.of(phase())
     line = f"a_1 0.5 {' '.join(map(str, edges))}\n".encode()
 
-    detected = inverted(read_detections(line, index, file="", problems=Problems()), index)
+    detected = inverted(
+        read_detections(line, index, file="", problems=Problems(mistakes=Severity.NOTE)), index
+    )
 
     assert (problems(results(layout(part)), Severity.PROBLEM) != []) == detected.any()
 

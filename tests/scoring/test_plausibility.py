@@ -1,6 +1,7 @@
 """Warnings of valid but probably unintended results, based on public facts."""
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -146,10 +147,9 @@ def test_corners_in_place_of_width_and_height_get_a_warning(tmp_path: Path) -> N
     assert (warning.code, warning.file) == ("box-form", "found.json")
     assert warning.message.startswith("comp1: ")
     assert (
-        "of 360 boxes end far beyond their image as left, top, width and height, which is expected"
+        "boxes (246 of 360) reach far beyond their image. Did you write left, top, right, bottom?"
         in warning.message
     )
-    assert "as left, top, right and bottom, 360 of 360 lie in it" in warning.message
     assert "which is 320 wide and 240 high" in warning.message
     example = json.loads(warning.text or "")
     assert any({**each, **example} == each for each in corners)
@@ -173,9 +173,9 @@ def test_width_and_height_in_place_of_corners_are_one_problem(tmp_path: Path) ->
 
     problem = only(validation.problems)
     assert (problem.code, validation.warnings, validation.unlisted) == ("box-form", (), {})
-    assert (
-        " boxes end before they begin as left, top, right and bottom, which is expected; as left, top, width and height, "
-        in problem.message
+    assert problem.message == (
+        "comp4: most boxes (280 of 360) have right < left or bottom < top. Did you write left, top, width, height? "
+        "Expected: left, top, right, bottom"
     )
     assert problem.file is not None
     assert problem.line is not None
@@ -183,11 +183,128 @@ def test_width_and_height_in_place_of_corners_are_one_problem(tmp_path: Path) ->
     assert problem.text == text[problem.line - 1]
 
 
-def test_a_folder_with_width_and_height_gets_a_warning(tmp_path: Path) -> None:
-    for name, content in as_they_are(with_boxes(lambda *box: box)).items():
-        written(tmp_path, content, name.rpartition("/")[2])
+ORDERS: dict[str, Callable[[float, float, float, float, float], tuple[float, ...]]] = {
+    "left, top, right, bottom, confidence": lambda sure, x, y, x2, y2: (x, y, x2, y2, sure),
+    "left, top, width, height, confidence": lambda sure, x, y, x2, y2: (x, y, x2 - x, y2 - y, sure),
+    "left, top, width, height": lambda sure, x, y, x2, y2: (sure, x, y, x2 - x, y2 - y),
+    "centre x, centre y, width, height": lambda sure, x, y, x2, y2: (
+        sure,
+        (x + x2) / 2,
+        (y + y2) / 2,
+        x2 - x,
+        y2 - y,
+    ),
+    "left, right, top, bottom": lambda sure, x, y, x2, y2: (sure, x, x2, y, y2),
+    "right, bottom, left, top": lambda sure, x, y, x2, y2: (sure, x2, y2, x, y),
+    "right, top, left, bottom": lambda sure, x, y, x2, y2: (sure, x2, y, x, y2),
+    "left, bottom, right, top (or is y counted upwards)": lambda sure, x, y, x2, y2: (
+        sure,
+        x,
+        241 - y,
+        x2,
+        241 - y2,
+    ),
+    "top, left, bottom, right": lambda sure, x, y, x2, y2: (sure, y, x, y2, x2),
+}
 
-    assert [each.code for each in validate(tmp_path, VOC).warnings] == ["box-form"]
+
+def in_order(form: str, found: list[Entry], names: Iterable[str] = NAMES) -> dict[str, bytes]:
+    """Files of the development kit whose lines have the numbers in another order."""
+    files = lines(found)
+    for place in [place for place in files if any(place.endswith(f"_{name}.txt") for name in names)]:
+        rows = [row.split() for row in files[place].decode().splitlines()]
+        files[place] = "".join(
+            " ".join([image, *(f"{number:.4f}" for number in ORDERS[form](*map(float, numbers)))]) + "\n"
+            for image, *numbers in rows
+        ).encode()
+    return files
+
+
+@pytest.mark.parametrize("form", ORDERS)
+def test_boxes_in_another_order_are_one_sentence_that_asks_for_it(tmp_path: Path, form: str) -> None:
+    files = in_order(form, entries())
+
+    found = of_voc(tmp_path, files)
+
+    about = only(found.problems or found.warnings)
+    expected = "confidence, left, top, right, bottom" if "confidence" in form else "left, top, right, bottom"
+    assert re.match(r"comp4: (most|many) boxes \(\d+ of 360\) (have|reach)", about.message)
+    assert about.message.endswith(f"Did you write {form}? Expected: {expected}")
+    assert (about.code, about.found, about.expected) == ("box-form", form, expected)
+    assert about.line is not None
+    assert about.text == files[f"results/VOC2012/Main/{about.file}"].decode().splitlines()[about.line - 1]
+
+
+def test_a_folder_counts_each_box_once_and_says_what_its_archive_says(tmp_path: Path) -> None:
+    files = as_they_are(with_boxes(lambda *box: box))
+    (tmp_path / "work").mkdir()
+    for name, content in files.items():
+        written(tmp_path / "work", content, name.rpartition("/")[2])
+
+    assert validate(tmp_path / "work", VOC).problems == of_voc(tmp_path, files).problems
+
+
+def test_boxes_that_are_right_in_no_order_keep_their_lines_and_values(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    text = "".join(
+        f"2012_{image:06} 0.{n} {left:.0f} {top:.0f} {left - 9:.0f} {top - 400 * (n % 2):.0f}\n"
+        for n, image in enumerate(IMAGES)
+        for left, top in [random.uniform(50, 200, 2)]
+    )
+
+    found = of_voc(tmp_path, {"results/VOC2012/Main/comp4_det_test_cat.txt": text.encode()})
+
+    assert {each.code for each in found.problems} == {"inverted-box"}
+    assert [each.line for each in found.problems] == list(range(1, 21))
+    assert found.unlisted == {"inverted-box": 40}
+    assert all(each.message.startswith("the box is inverted: right (xmax) is ") for each in found.problems)
+
+
+def test_one_file_in_another_order_is_named_among_right_ones(tmp_path: Path) -> None:
+    found = of_voc(tmp_path, in_order("left, top, width, height", entries(), ["cat"]))
+
+    assert [(each.code, each.file) for each in found.problems] == [("box-form", "comp4_det_test_cat.txt")]
+    assert " of 60) have " in found.problems[0].message
+
+
+def test_each_competition_has_a_sentence_of_its_own(tmp_path: Path) -> None:
+    files = in_order("left, top, width, height", entries())
+    both = files | {name.replace("comp4", "comp3"): content for name, content in files.items()}
+
+    found = of_voc(tmp_path, both)
+
+    assert [each.message[:5] for each in found.problems] == ["comp3", "comp4"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda left, top, width, height: (2 * left, 2 * top, 2 * width, 2 * height),
+        lambda left, top, width, height: (1.6 * left, 1.6 * top, 1.6 * width, 1.6 * height),
+        lambda left, top, width, height: (640 / 320 * left, top, 640 / 320 * width, height),
+        lambda left, top, width, height: (left + 200, top, width, height),
+        lambda left, top, width, height: (left - 200, top - 200, width, height),
+    ],
+)
+def test_boxes_far_outside_their_images_get_a_warning(
+    tmp_path: Path, change: Callable[[float, float, float, float], Iterable[float]]
+) -> None:
+    boxes = with_boxes(change)
+
+    for found in (of_coco(tmp_path, boxes), of_voc(tmp_path, lines(boxes))):
+        warning = only(found.warnings)
+        assert (found.valid, warning.code, found.notes) == (True, "far-boxes", ())
+        assert (
+            " of 360) reach far beyond their image. Are they in pixels of a resized image?" in warning.message
+        )
+        assert warning.text
+
+
+def test_boxes_a_little_outside_their_images_stay_a_note(tmp_path: Path) -> None:
+    boxes = with_boxes(lambda left, top, width, height: (left - 5, top - 5, width + 10, height + 10))
+
+    for found in (of_coco(tmp_path, boxes), of_voc(tmp_path, lines(boxes))):
+        assert ([each.code for each in found.notes], found.warnings) == (["box-outside"], ())
 
 
 def test_a_few_inverted_boxes_are_reported_one_by_one(tmp_path: Path) -> None:

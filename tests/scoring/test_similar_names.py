@@ -12,6 +12,8 @@ PHASE = Description(
     "VOC2007", "test", classes_of("VOC2007"), (), tuple(Image(f"{n:06d}", 500, 375) for n in range(1, 5000))
 )
 
+SALT = "0c2f7a1e-9d1b-4a0f-8a53-444455556666"
+
 
 @pytest.mark.parametrize(
     ("name", "meant"),
@@ -45,6 +47,15 @@ def test_an_ambiguous_name_gets_no_suggestion() -> None:
         ("couch", "sofa"),
         ("potted_plant", "pottedplant"),
         ("zebra", None),
+        ("people", "person"),
+        ("car.txt", "car"),
+        ("car_det", "car"),
+        ("01_car", "car"),
+        ("car (1)", "car"),
+        ("cars", "car"),
+        ("caf", None),
+        ("car_cat", None),
+        ("humans", None),
     ],
 )
 def test_a_misspelled_class_is_suggested(word: str, meant: str | None) -> None:
@@ -57,6 +68,14 @@ def test_a_misspelled_class_is_suggested(word: str, meant: str | None) -> None:
         ("Main/comp3_det_test_motorcycle.txt", "did you mean 'motorbike'?"),
         ("Main/comp3_det_test_Car.txt", "did you mean 'car'?"),
         ("Main/comp3-det-test-car.txt", "did you mean 'comp3_det_test_car.txt'?"),
+        ("Main/comp3_det_test_car.txt.txt", "did you mean 'car'?"),
+        ("Main/comp3_det_test_car_det.txt", "did you mean 'car'?"),
+        ("Main/comp3_det_test_people.txt", "did you mean 'person'?"),
+        ("Main/comp4-44503_det_test_car.txt", "did you mean 'comp4_det_test_car.txt'?"),
+        (f"Main/comp4_{SALT}_det_test_car.txt", "did you mean 'comp4_det_test_car.txt'?"),
+        (f"Main/comp1_{SALT}_cls_test_people.txt", "did you mean 'comp1_cls_test_person.txt'?"),
+        ("Main/comp3_det_car_test.txt", "expected 'test'; did you mean 'comp3_det_test_car.txt'?"),
+        ("Layout/comp6_layout_test_person.xml.xml", "did you mean 'comp6_layout_test_person.xml'?"),
         ("Main/comp3_det_val_car.txt", "a result for the image set 'val'; expected 'test'"),
     ],
 )
@@ -64,6 +83,23 @@ def test_a_near_miss_in_a_file_name_is_explained(tmp_path: Path, file: str, word
     archive = written(tmp_path, gz(tar({f"results/VOC2007/{file}": b""})), "results.tar.gz")
 
     assert any(words in problem.message for problem in validate(archive, PHASE).problems)
+
+
+@pytest.mark.parametrize("word", ["det_humans", "zebra", "caf"])
+def test_a_name_that_is_near_nothing_gets_no_suggestion(tmp_path: Path, word: str) -> None:
+    files = {
+        f"results/VOC2007/Main/comp3_{SALT}_det_test_{word}.txt": b"",
+        f"Main/comp3_det_test_{word}.txt": b"",
+    }
+
+    found = validate(written(tmp_path, gz(tar(files)), "results.tar.gz"), PHASE)
+
+    assert "did you mean" not in str(found.problems)
+
+
+def test_an_image_of_another_number_is_never_near() -> None:
+    assert similar_word("2008_000010", ["2008_000001", "2009_000022"]) is None
+    assert similar_word("2008_000001.png.png", ["2008_000001", "2008_000002"]) == "2008_000001"
 
 
 def test_an_image_written_without_leading_zeros_is_found(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from scoring.errors import Problems
 from scoring.parallel import use_threads
 from tests.scoring.archives import (
     FOLDER,
+    IMAGES,
     Zipped,
     description,
     detections,
@@ -125,14 +126,63 @@ def test_an_archive_without_results_is_refused_with_an_example(tmp_path: Path) -
     assert problem.expected == expected
 
 
+@pytest.mark.parametrize("folder", ["masks/", ""])
+def test_masks_outside_their_folder_are_told_where_they_belong(tmp_path: Path, folder: str) -> None:
+    validation = validated(tmp_path, {f"{folder}{image}.png": b"" for image in IMAGES})
+
+    [problem] = validation.problems
+    assert problem.expected == "results/VOC2012/Segmentation/comp5_test_cls/<image>.png"
+    assert [note.message for note in validation.notes] == [
+        f"not a result file; ignored. A mask of this image is expected as 'comp5_test_cls/{image}.png'"
+        for image in IMAGES
+    ]
+
+
+def test_an_archive_of_xml_gets_an_example_of_layouts(tmp_path: Path) -> None:
+    [problem] = validated(tmp_path, {"a.xml": b"", "b.xml": b"", "read.me": b""}).problems
+
+    assert problem.expected == "results/VOC2012/Layout/comp7_layout_test.xml"
+
+
+def test_a_single_prediction_file_is_checked_as_the_server_packs_it(tmp_path: Path) -> None:
+    [(name, content)] = detections(classes=["car"]).items()
+    alone = written(tmp_path, content, "comp3_det_test_car.txt")
+
+    found, packed = validate(alone, description()), validated(tmp_path, {name: content})
+
+    assert (found.valid, found.notes, found.competitions) == (True, packed.notes, packed.competitions)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        (
+            "car.txt",
+            lines(),
+            "car.txt is not the name of a prediction file; expected an archive, or one of comp1_",
+        ),
+        ("comp3_det_val_car.txt", lines(), "is not the name of a prediction file"),
+        ("found.json", b"[]", "is not the name of a prediction file"),
+        ("000001.png", b"\x89PNG\r\n\x1a\n", "a PNG image, not an archive of result files"),
+        ("found.npy", b"\x93NUMPY", "a NumPy array, not an archive of result files"),
+    ],
+)
+def test_a_single_file_of_another_kind_is_explained(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    [problem] = validate(written(tmp_path, content, name), description()).problems
+
+    assert words in problem.message
+
+
 def test_boxes_outside_their_images_are_one_note(tmp_path: Path) -> None:
-    files = detections() | {f"{FOLDER}/comp3_det_test_car.txt": b"000001 0.5 -5 1 9999 20\n" * 30}
+    files = detections() | {f"{FOLDER}/comp3_det_test_car.txt": b"000001 0.5 -5 1 520 20\n"}
 
     validation = validated(tmp_path, files)
 
     assert validation.valid
     assert codes(validation.notes) == ["box-outside"]
-    assert "30 of 36 boxes extend beyond their image" in validation.notes[0].message
+    assert "1 of 7 boxes extend beyond their image" in validation.notes[0].message
 
 
 @pytest.mark.parametrize(
@@ -208,7 +258,7 @@ def test_a_file_that_is_not_a_result_is_explained(tmp_path: Path, name: str, cod
 def test_a_working_folder_may_contain_other_results(tmp_path: Path) -> None:
     others = {
         f"{FOLDER}/comp3_det_val_bird.txt": b"not looked at",
-        f"{FOLDER}/comp4_det_test_bird.txt": b"000001 0.5 100 100 10 10\n",
+        f"{FOLDER}/comp4_det_test_bird.txt": b"000001 0.5 100 100 10 10\nnot even read",
         "results/VOC2007/Main/comp3_det_test_bird.txt": b"not looked at",
         "old.zip": b"not looked at",
     }
@@ -223,18 +273,6 @@ def test_a_working_folder_may_contain_other_results(tmp_path: Path) -> None:
         "other-competition",
         "wrong-image-set",
     ]
-
-
-def test_inverted_boxes_are_refused_in_an_archive_and_noted_in_a_folder(tmp_path: Path) -> None:
-    files = detections() | {f"{FOLDER}/comp3_det_test_car.txt": b"000001 0.5 100 100 10 10\n"}
-
-    archive = validated(tmp_path, files)
-    folder = validate(unpacked(tmp_path / "work", files), description())
-
-    assert codes(archive.problems) == ["inverted-box"]
-    assert archive.problems[0].line == 1
-    assert folder.valid
-    assert "comp3: 1 of 7 boxes are inverted" in folder.notes[0].message
 
 
 def test_results_of_another_competition_than_requested_are_a_problem(tmp_path: Path) -> None:

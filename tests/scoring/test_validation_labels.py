@@ -6,7 +6,7 @@ import pytest
 
 from scoring import Validation, validate
 from scoring.errors import Problem
-from scoring.tasks.ranking import checks
+from scoring.tasks.ranking import reader
 from tests.scoring.archives import CLASSES, FOLDER, IMAGES, description, gz, tar, written
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 2), ("2010_000009", 1))
@@ -76,11 +76,11 @@ def test_missing_images_are_one_note_that_explains_their_rank(tmp_path: Path) ->
     )
 
 
-def test_missing_persons_are_noted_too(tmp_path: Path) -> None:
+def test_many_missing_persons_are_a_warning_too(tmp_path: Path) -> None:
     validation = sent(tmp_path, action() | {RUNNING: f"{IMAGES[0]} 2 1\n".encode()})
 
     assert validation.valid
-    assert "comp9: persons are missing, 2 in 1 of 2 files" in validation.notes[0].message
+    assert "comp9: persons are missing, 2 in 1 of 2 files" in validation.warnings[0].message
 
 
 @pytest.mark.parametrize(("name", "kind"), [(CAR, "image"), (RUNNING, "person")])
@@ -102,21 +102,14 @@ def test_a_repeated_image_is_a_problem_in_an_archive(tmp_path: Path) -> None:
     assert validation.competitions[0].lines == 10
 
 
-def test_a_repeated_image_is_a_note_in_a_working_folder(tmp_path: Path) -> None:
-    lines = [f"{image} 0.5" for image in IMAGES]
+def test_a_repeated_image_is_the_same_problem_in_a_working_folder(tmp_path: Path) -> None:
+    files = classification() | {CAR: images(*(f"{image} 0.5" for image in IMAGES), f"{IMAGES[1]} 9")}
 
-    validation = lying(tmp_path, classification() | {CAR: images(*lines, *lines)})
-
-    assert validation.valid
-    [note] = validation.notes
-    assert str(note) == (
-        "comp1: 3 of 12 lines repeat the image of another line; the last one counts, and an archive with such lines is"
-        " refused"
-    )
+    assert lying(tmp_path / "work", files).problems == sent(tmp_path, files).problems
 
 
 def test_a_limited_number_of_repetitions_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "MAX_FILE_PROBLEMS", 30)
+    monkeypatch.setattr(reader, "MAX_FILE_PROBLEMS", 30)
 
     validation = sent(tmp_path, classification() | {CAR: images() * 20})
 
@@ -133,3 +126,22 @@ def test_invalid_lines_of_both_tasks_are_reported(tmp_path: Path) -> None:
         "comp1_cls_test_car.txt:1: expected 2 fields, found 6",
         f"comp9_action_test_running.txt:1: unknown object '3' of the image '000001': {NOT_THERE}",
     ]
+
+
+def test_what_is_refused_is_not_missing_as_well(tmp_path: Path) -> None:
+    wrong = action() | {RUNNING: f"{IMAGES[0]} 1 0.5\n{IMAGES[0]} 2 many\n2010_000009 1 0.5\n".encode()}
+
+    validation = sent(tmp_path, wrong)
+
+    assert codes(validation.problems) == ["not-a-number"]
+    assert validation.notes == validation.warnings == ()
+
+
+def test_a_few_missing_persons_stay_a_note(tmp_path: Path) -> None:
+    several = tuple((IMAGES[0], number) for number in range(1, 9))
+    phase = dataclasses.replace(PHASE, acting=several)
+    lines = "".join(f"{image} {person} 0.5\n" for image, person in several[1:]).encode()
+
+    validation = validate(written(tmp_path, gz(tar({RUNNING: lines})), "results.tar.gz"), phase)
+
+    assert codes(validation.notes) == ["missing-predictions", "missing-files"]

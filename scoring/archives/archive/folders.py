@@ -30,6 +30,14 @@ def members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:
                 yield Member(safe, partial(_read, path, safe, meter))
 
 
+def alone(file: Path, name: str, meter: Meter) -> Member:
+    """A file that is given without an archive, as if it lay in one under this name. Raises PathError."""
+    meter.count_member()
+    with named(file):
+        meter.allow_member(name, file.stat().st_size)
+    return Member(name, partial(_read, file, name, meter))
+
+
 def _give_up(error: OSError) -> NoReturn:
     raise error
 

@@ -77,12 +77,15 @@ def _fault(name: str, limits: Limits) -> Problem | None:
 
 def _fault_of_characters(name: str) -> Problem | None:
     if _SURROGATE.search(name):
-        return Problem("name-encoding", "the name is not encoded as UTF-8", shown(name))
+        message = (
+            "the name is not encoded as UTF-8, so that its letters are not known; give it a name in ASCII"
+        )
+        return Problem("name-encoding", message, shown(name))
     if not name.isprintable():
         message = "the name contains a control character or an invisible one"
         return Problem("name-character", message, shown(name))
     if unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFC", name):
-        message = "the name contains a character that only looks like another one"
+        message = "the name contains a character that only looks like another one; give it a name in ASCII"
         return Problem("name-character", message, shown(name))
     if any(part != part.strip() for part in name.split("/")):
         return Problem("name-character", "the name begins or ends with whitespace", shown(name))

@@ -27,6 +27,13 @@ _ELSEWHERE: Final[Mapping[bytes, str]] = {
     b"Rar!": "RAR",
     b"\x28\xb5\x2f\xfd": "Zstandard",
 }
+_SINGLE: Final[Mapping[bytes, str]] = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"%PDF": "a PDF document",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "an HDF5 file",
+}
 _ENDINGS: Final[Mapping[str, str]] = {
     ".tar.gz": ".tar.gz",
     ".tgz": ".tar.gz",
@@ -126,8 +133,12 @@ def _kind_by_magic(head: bytes, supported: str) -> str:
             raise SubmissionError(
                 Problem("unsupported-type", f"the archive's type is {other}; {supported}", found=other)
             )
+    single = next((what for magic, what in _SINGLE.items() if head.startswith(magic)), None)
+    found = (
+        "not an archive of a known type" if single is None else f"{single}, not an archive of result files"
+    )
     raise SubmissionError(
-        Problem("unsupported-type", f"not an archive of a known type; {supported}", found=shown(head[:8]))
+        Problem("unsupported-type", f"{found}; {supported}", found=single or shown(head[:8]))
     )
 
 

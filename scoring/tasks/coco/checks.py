@@ -7,7 +7,15 @@ import numpy as np
 
 from scoring.archives.checking import Checked, Inspection
 from scoring.archives.fingerprints import digest_of
-from scoring.archives.plausibility import Crowd, Example, Signs, far_beyond, highest_is_missing, like_corners
+from scoring.archives.plausibility import (
+    SIDES,
+    Crowd,
+    Example,
+    Signs,
+    count_forms,
+    far_beyond,
+    highest_is_missing,
+)
 from scoring.archives.result_files import ResultFile
 from scoring.data.arrays import Integers
 from scoring.data.limits import MAX_FILE_PROBLEMS
@@ -65,11 +73,13 @@ def _check_counts(found: CocoDetections, file: ResultFile, checked: Checked, ins
 def _look_at_boxes(found: CocoResults, file: ResultFile, signs: Signs, inspection: Inspection) -> None:
     """Count what is said for another form of boxes."""
     sizes, boxes = inspection.images.numbers.sizes[found.detections.image], found.boxes
-    far = far_beyond(boxes, sizes)
+    far = far_beyond(np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1), sizes)
     signs.boxes, signs.far = len(boxes), int(np.count_nonzero(far))
-    signs.swapped = int(np.count_nonzero(like_corners(boxes, sizes)))
     signs.largest = float(np.abs(boxes).max(initial=0))
-    if signs.are_corners or signs.are_shares:
+    if signs.reach_far:
+        signs.suspects, signs.wrong = len(boxes), signs.far
+        signs.forms = count_forms(boxes, sizes, but=SIDES)
+    if signs.reach_far or signs.are_shares:
         row = int(np.argmax(far))
         detections, numbers = found.detections, inspection.images.numbers
         image, category = (

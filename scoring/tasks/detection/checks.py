@@ -4,11 +4,11 @@ import numpy as np
 
 from scoring.archives.checking import Checked, Inspection, is_blank
 from scoring.archives.fingerprints import digest_of
-from scoring.archives.plausibility import Signs, like_sides, line_at
+from scoring.archives.plausibility import CORNERS, Signs, count_forms, far_beyond, line_at
 from scoring.archives.result_files import ResultFile
 from scoring.data.detections import ClassDetections
 from scoring.data.limits import MAX_FILE_PROBLEMS
-from scoring.errors import Problem, Severity
+from scoring.errors import Problem, Problems, Severity
 from scoring.metrics.ranking import rank
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import INVERTED_BOX, UNKNOWN_IMAGE
@@ -21,20 +21,18 @@ def check_detections(file: ResultFile, checked: Checked, inspection: Inspection)
     parts, signs = [], checked.signs
     before = {code: problems.count(code) for code in (UNKNOWN_IMAGE, INVERTED_BOX)}
     wrong = problems.total
-    for found in read_in_blocks(data, Reading(images, file.name, problems, inspection.mistake_severity)):
+    for found in read_in_blocks(data, Reading(images, file.name, problems)):
         parts.append(found)
-        _look_at(found, images, signs)
         checked.outside += int(outside(found, images).sum())
-        if inspection.mistake_severity is Severity.NOTE:  # otherwise they are problems, and not in `found`
-            checked.inverted += int(inverted(found, images).sum())
     everything = join_detections(parts)
     checked.lines += len(everything)
     counts = np.bincount(everything.image, minlength=len(images.images))
-    signs.seen = counts > 0
+    signs.seen, signs.faulty = counts > 0, problems.total > wrong
     signs.foreign += problems.count(UNKNOWN_IMAGE) - before[UNKNOWN_IMAGE]
-    signs.far += checked.inverted + problems.count(INVERTED_BOX) - before[INVERTED_BOX]
-    if signs.are_shares and problems.total == wrong:
-        signs.example = line_at(data, 0, file.name)
+    if problems.count(INVERTED_BOX) > before[INVERTED_BOX]:
+        _look_for_a_form(data, file.name, images, signs)
+    else:
+        _look_at(everything, data, file.name, images, signs)
     crowded = np.flatnonzero(counts > inspection.max_boxes)[:MAX_FILE_PROBLEMS].tolist()
     inspection.check_boxes({(images.images[n].id, file.key): int(counts[n]) for n in crowded}, file.name)
     order = rank(everything.confidence)
@@ -46,21 +44,36 @@ def check_detections(file: ResultFile, checked: Checked, inspection: Inspection)
         problems.note(Problem("empty-file", f"no detection of '{file.key}': the file is empty", file.name))
 
 
-def _look_at(found: ClassDetections, images: ImageIndex, signs: Signs) -> None:
-    """Count what is said for another form of boxes."""
-    signs.boxes += len(found)
-    signs.swapped += int(np.count_nonzero(like_sides(found.boxes, images.sizes[found.image])))
-    signs.largest = max(signs.largest, float(np.abs(found.boxes).max(initial=0)))
+def _look_at(found: ClassDetections, data: bytes, file: str, images: ImageIndex, signs: Signs) -> None:
+    """Count boxes that are valid and probably not what is meant."""
+    far = far_beyond(found.boxes, images.sizes[found.image])
+    signs.boxes, signs.far = len(found), int(np.count_nonzero(far))
+    signs.largest = float(np.abs(found.boxes).max(initial=0))
+    if signs.reach_far:
+        signs.suspects, signs.wrong = len(found), signs.far
+        signs.forms = count_forms(found.boxes, images.sizes[found.image], but=CORNERS)
+    if (signs.are_shares or signs.reach_far) and not signs.faulty:
+        signs.example = line_at(data, int(np.argmax(far)), file)
+
+
+def _look_for_a_form(data: bytes, file: str, images: ImageIndex, signs: Signs) -> None:
+    """Count the boxes of a file in which some end before they begin, and how many would be right in another form."""
+    reading = Reading(images, file, Problems(mistakes=Severity.NOTE))  # which keeps them
+    found = join_detections(list(read_in_blocks(data, reading)))
+    left, top, right, bottom = found.boxes.T
+    is_inverted, sizes = inverted(found, images), images.sizes[found.image]
+    signs.boxes = signs.suspects = len(found)
+    signs.wrong = int(np.count_nonzero(is_inverted))
+    signs.narrow = int(np.count_nonzero(is_inverted & (right < left)))
+    signs.flat = int(np.count_nonzero(is_inverted & (bottom < top)))
+    signs.forms = count_forms(found.boxes, sizes, but=CORNERS, confidence=found.confidence)
 
 
 def remark_on_boxes(checked: Checked, inspection: Inspection) -> None:
-    """Add one note each for all boxes outside their image and all inverted boxes."""
-    name, total = checked.info.name, checked.lines
-    if checked.outside:
-        message = f"{name}: {checked.outside} of {total} boxes extend beyond their image; they are scored as they are"
-        inspection.problems.note(Problem("box-outside", message, found=str(checked.outside)))
-    if checked.inverted and inspection.mistake_severity is Severity.NOTE:
+    """Add one note for all boxes that extend beyond their image, unless so many reach far that there is a warning."""
+    if checked.outside and not checked.signs.reach_far:
         message = (
-            f"{name}: {checked.inverted} of {total} boxes are inverted; an archive with such boxes is refused"
+            f"{checked.info.name}: {checked.outside:,} of {checked.lines:,} boxes extend beyond their image; "
+            "they are scored as they are"
         )
-        inspection.problems.note(Problem("inverted-box", message, found=str(checked.inverted)))
+        inspection.problems.note(Problem("box-outside", message, found=str(checked.outside)))

@@ -25,20 +25,24 @@ _BOX: Final = FIELDS[2:]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """How a file is read. inverted: the severity of a box that ends before it begins; a note keeps it."""
+    """How a file is read."""
 
     images: ImageIndex
     file: str
     problems: Problems
-    inverted: Severity = Severity.NOTE
+
+    @property
+    def keeps_inverted(self) -> bool:
+        """Whether boxes that end before they begin are read as the development kits read them, without a problem."""
+        return self.problems.mistakes is not Severity.PROBLEM
 
 
 def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> ClassDetections:
     r"""Read a file of `<image> <confidence> <left> <top> <right> <bottom>`; numbers are exactly Python's float().
 
     Every invalid line becomes a problem with its number, and is left out. A byte order mark and line ends of other systems
-    are accepted with a note, empty lines without. A box that ends before it begins is kept, as in the development kits,
-    and matches nothing.
+    are accepted with a note, empty lines without. A box that ends before it begins is a problem, too; where `problems.mistakes`
+    are notes it is kept, as in the development kits, and matches nothing.
 
     >>> from scoring.data.description import Description, Image
     >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
@@ -110,7 +114,7 @@ def inverted(found: ClassDetections, images: ImageIndex) -> NDArray[np.bool_]:
 def _read_fast(block: bytes, reading: Reading) -> ClassDetections | None:
     """Parse a block of valid lines; None if one may be invalid, or is written unusually."""
     found = parse_tidied(block, partial(_parse, images=reading.images))
-    if found is None or reading.inverted is Severity.NOTE:
+    if found is None or reading.keeps_inverted:
         return found
     return None if inverted(found, reading.images).any() else found
 
@@ -125,7 +129,7 @@ def _read_leniently(block: bytes, reading: Reading) -> tuple[ClassDetections, Fl
     numbers = table.select(FIELDS[1:]).fill_null(np.nan)
     found = ClassDetections(image, numbers["confidence"].to_numpy(), numbers.select(_BOX).to_numpy())
     fine = known & np.isfinite(found.confidence) & (np.abs(found.boxes) <= FURTHEST).all(axis=1)
-    if reading.inverted is Severity.PROBLEM:
+    if not reading.keeps_inverted:
         fine[fine] = ~inverted(found.where(fine), images)
     return found, fine
 
@@ -173,7 +177,7 @@ def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[ClassD
 
 
 def _check_box(row: Row, reading: Reading) -> Invalid | None:
-    if reading.inverted is Severity.NOTE:
+    if reading.keeps_inverted:
         return None
     return check_box(row.box, reading.images.images[row.image])
 

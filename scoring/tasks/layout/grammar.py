@@ -10,7 +10,7 @@ from scoring.archives.xml_records import Element, Grammar
 from scoring.data.description import Image
 from scoring.data.layouts import SIDES, UNLISTED, WHOLE_IMAGE, LayoutSet
 from scoring.data.tables import PARTS
-from scoring.errors import Problem, Problems, Severity, shown
+from scoring.errors import Problem, Problems, shown
 from scoring.readers.lines.grammar import FURTHEST, QUOTED, Box, Invalid, check_box, number_in, unknown_image
 
 _BELOW: Final = {"": ("results",), "results": ("layout",), "part": ("class", "bndbox"), "bndbox": SIDES}
@@ -45,15 +45,11 @@ def grammar_of(listed: LayoutSet) -> Grammar:
 
 @dataclass(slots=True)
 class LayoutReader:
-    """Reads the layouts of one file, and keeps the line of each person's first layout.
-
-    mistake_severity: of likely mistakes that the development kits would score, such as a layout without parts.
-    """
+    """Reads the layouts of one file, and keeps the line of each person's first layout."""
 
     listed: LayoutSet
     file: str
     problems: Problems
-    mistake_severity: Severity
     first_lines: dict[tuple[str, int], int] = field(default_factory=dict)
     names: frozenset[bytes] = frozenset()  # of the images, once one is unknown
 
@@ -119,7 +115,7 @@ class LayoutReader:
             return None
         box = Box(*good)
         if image is not None and (wrong := check_box(box, image)) is not None:
-            self.problems.add(wrong.at(self.file, element.line), self.mistake_severity)
+            self.problems.add(wrong.at(self.file, element.line), self.problems.mistakes)
         return box
 
     def _first_layout(self, layout: Element, person: tuple[str, int]) -> int | None:
@@ -143,7 +139,7 @@ class LayoutReader:
         if first is not None:
             message += f"; and it is a duplicate: line {first} has a layout of the same person"
         problem = Problem("empty-layout", message, self.file, layout.line, expected="<part>")
-        self.problems.add(problem, self.mistake_severity)
+        self.problems.add(problem, self.problems.mistakes)
 
     def _add_problem(self, wrong: Invalid, line: int) -> None:
         self.problems.add(wrong.at(self.file, line))

@@ -9,26 +9,19 @@ import numpy as np
 from scoring.archives.xml_records import Element, read_records
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.layouts import UNLISTED, Layouts, LayoutTable
-from scoring.errors import Problem, Problems, Severity
+from scoring.errors import Problem, Problems
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.layout.grammar import LayoutReader, Row, grammar_of
 from scoring.tasks.layout.usual_form import read_usual_form
 from scoring.tasks.task import Keyed
 
 
-def read_layouts(
-    data: bytes,
-    images: ImageIndex,
-    *,
-    file: str,
-    problems: Problems,
-    mistake_severity: Severity = Severity.NOTE,
-) -> LayoutTable:
+def read_layouts(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> LayoutTable:
     r"""Read a file of `<results><layout>…</layout>…</results>`, elements in any order, numbers exactly Python's float().
 
     An invalid layout becomes a problem with its line, and is left out. What the development kits warn of becomes a note: a
     person who is not in the set, a second layout of a person. A layout without a part and a box that ends before it begins
-    are kept as in the kits; mistake_severity: whether they are problems or notes. A file without any layout or any part
+    are kept as in the kits; `problems.mistakes` says whether they are problems or notes. A file without any layout or any part
     is a problem, because the kits cannot read it.
 
     >>> from scoring.data.description import Description
@@ -43,7 +36,7 @@ def read_layouts(
     found = read_usual_form(data, images.persons)
     if found is not None:
         return found
-    reader, columns = LayoutReader(images.persons, file, problems, mistake_severity), _Columns()
+    reader, columns = LayoutReader(images.persons, file, problems), _Columns()
     count = len(problems.listed)
 
     def take(layout: Element) -> None:

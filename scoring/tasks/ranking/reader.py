@@ -4,13 +4,15 @@ import io
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from scoring.data.arrays import Flags
 from scoring.data.confidences import ClassConfidences
-from scoring.errors import Problem, Problems, shown
+from scoring.data.limits import MAX_FILE_PROBLEMS
+from scoring.errors import Problem, Problems, Severity, shown
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import QUOTED, Invalid, number_in, split, unknown_image
 from scoring.readers.lines.line_reader import (
@@ -37,7 +39,8 @@ class Row(NamedTuple):
 def read_images(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> ClassConfidences:
     r"""Read a file of `<image> <confidence>`, by the same grammar as `read_detections` reads boxes.
 
-    Images may be missing. Repeated images become one note: the last line counts, as in the development kits.
+    Images may be missing. A repeated image is a problem; where `problems.mistakes` are notes, the last line counts, as in the
+    development kits.
 
     >>> from scoring.data.description import Description, Image
     >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
@@ -110,8 +113,8 @@ def _read_together(
         ClassConfidences(rows.subject[end - count : end], rows.confidence[end - count : end])
         for count, end in zip(counts, ends, strict=True)
     ]
-    for file, each in zip(files, found, strict=True):
-        _note_repeated(each, subjects, file, problems)
+    for data, file, each in zip(contents, files, found, strict=True):
+        _say_repeated(each, data, subjects, file, problems)
     return found
 
 
@@ -123,13 +126,17 @@ def _read(
         np.concatenate([np.empty(0, np.int32), *(part.subject for part in parts)]),
         np.concatenate([np.empty(0), *(part.confidence for part in parts)]),
     )
-    _note_repeated(found, subjects, file, problems)
+    _say_repeated(found, data, subjects, file, problems)
     return found
 
 
-def _note_repeated(found: ClassConfidences, subjects: Subjects, file: str, problems: Problems) -> None:
+def _say_repeated(
+    found: ClassConfidences, data: bytes, subjects: Subjects, file: str, problems: Problems
+) -> None:
     repeated = len(found) - np.count_nonzero(np.bincount(found.subject, minlength=len(subjects)))
-    if repeated:
+    if repeated and problems.mistakes is Severity.PROBLEM:
+        add_repetitions(data, subjects, file=file, problems=problems)
+    elif repeated:
         message = (
             f"{repeated} lines repeat the {subjects.kind} of another one; of several lines the last counts"
         )
@@ -157,8 +164,12 @@ def read_confidences(
     return reader.read(data, file, problems)
 
 
-def repetitions(data: bytes, subjects: Subjects, *, file: str) -> Iterator[Problem]:
-    """A problem for each line that repeats the image or person of an earlier one."""
+def add_repetitions(data: bytes, subjects: Subjects, *, file: str, problems: Problems) -> None:
+    """Add a problem for each line that repeats the image or person of an earlier one, and not for more than others have."""
+    problems.extend(islice(_repetitions(data, subjects, file), MAX_FILE_PROBLEMS))
+
+
+def _repetitions(data: bytes, subjects: Subjects, file: str) -> Iterator[Problem]:
     first: dict[int, int] = {}
     for number, line in enumerate(io.BytesIO(with_plain_line_ends(data, file, Problems()) or b""), 1):
         row = parse_confidence_line(line.removesuffix(b"\n"), subjects)

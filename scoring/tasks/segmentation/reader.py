@@ -42,7 +42,19 @@ def read_label_image(data: bytes, images: ImageIndex, *, file: str, problems: Pr
         return None
     used = 3 * (most + 1)
     grey = png.header.kind == GREY
-    return LabelMap(name, labels, grey, not grey and png.palette[:used] != LABEL_COLOURS[:used])
+    recoloured = not grey and png.palette[:used] != LABEL_COLOURS[:used]
+    moved = _moved(labels, png.palette, images.classes) if recoloured else None
+    return LabelMap(name, labels, grey, recoloured, moved)
+
+
+def _moved(labels: Bytes, palette: bytes, classes: int) -> tuple[int, int] | None:
+    """A label of the image that has the kits' colour of another one, if all its colours are the kits'; else None."""
+    kit = {LABEL_COLOURS[3 * label : 3 * label + 3]: label for label in (*range(classes + 1), VOID)}
+    used = np.flatnonzero(np.bincount(labels.ravel(), minlength=1)).tolist()
+    meant = {label: kit.get(palette[3 * label : 3 * label + 3]) for label in used}
+    if None in meant.values():
+        return None
+    return next(((label, other) for label, other in meant.items() if other not in (None, label)), None)
 
 
 def _out_of_range(labels: Bytes, classes: int, file: str) -> Problem:
