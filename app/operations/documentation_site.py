@@ -3,11 +3,13 @@
 import posixpath
 import re
 import shlex
+import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -203,9 +205,20 @@ def _translate_links(tokens: Sequence[Token], file: str) -> None:
             for name in ("href", "src"):
                 link = child.attrGet(name)
                 if isinstance(link, str):
-                    child.attrSet(name, address_of_link(link, file))
+                    address = address_of_link(link, file)
+                    child.attrSet(name, address)
+                    if name == "src" and posixpath.basename(address) in image_names():
+                        _reserve_space(child, IMAGES / posixpath.basename(address))
                     if "://" in link:
                         child.attrSet("rel", "nofollow noopener noreferrer")
+
+
+def _reserve_space(image: Token, file: Path) -> None:
+    """Give an image its width and height, so that the page does not move when it arrives."""
+    with file.open("rb") as png:
+        width, height = struct.unpack(">II", png.read(24)[16:])  # of the header that every PNG begins with
+    image.attrSet("width", str(width))
+    image.attrSet("height", str(height))
 
 
 def _with_framed_tables(tokens: Sequence[Token]) -> Iterator[Token]:

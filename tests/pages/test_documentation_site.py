@@ -10,7 +10,7 @@ from starlette.routing import Match
 
 from app.challenges.examples import protocols
 from app.operations.documentation_pages import MOVED
-from app.operations.documentation_site import FILES, NAVIGATION, anchor_of, render
+from app.operations.documentation_site import FILES, NAVIGATION, anchor_of, page_at, render
 from tests.documents import DOCUMENTS
 from tests.pages.conftest import Browser
 from tests.shared import ROOT
@@ -135,3 +135,15 @@ def test_numbers_in_tables_get_a_class_for_alignment() -> None:
 
     assert '<td class="number">2</td>' in page.html
     assert page.html.count("tabindex") == 1
+
+
+def test_images_have_their_size_so_that_a_page_does_not_move() -> None:
+    images = [
+        tag
+        for address in FILES
+        for tag in re.findall(r"<img [^>]*>", page_at(address).html)
+        if "/docs/images/" in tag
+    ]
+
+    assert images
+    assert [tag for tag in images if not re.search(r'width="[1-9][0-9]+" height="[1-9][0-9]+"', tag)] == []

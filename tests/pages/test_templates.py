@@ -256,6 +256,20 @@ def test_a_page_stops_polling_when_nothing_will_change() -> None:
     assert "hx-" not in status_of(RunState.SCORED, final=True)
 
 
+def test_what_can_be_done_with_a_submission_is_renewed_with_its_state() -> None:
+    def renewed(state: RunState, *, final: bool) -> str:
+        view = submission(run(state), final=final)
+        return render("submissions/renewed.html", context(view) | {"is_part": True})
+
+    queued, scored = renewed(RunState.QUEUED, final=False), renewed(RunState.SCORED, final=True)
+
+    assert "Cancel the submission" in queued
+    assert "Withdraw the result" not in queued
+    assert "Cancel the submission" not in scored
+    assert "Withdraw the result" in scored
+    assert all('<div id="acts" hx-swap-oob="true">' in each for each in (queued, scored))
+
+
 def test_equal_methods_share_a_rank_and_blanks_have_none() -> None:
     page = render("leaderboards/board.html", drawn_board(board(4)))
 
