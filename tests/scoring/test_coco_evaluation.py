@@ -158,3 +158,40 @@ def test_arguments_that_are_wrong_in_other_ways_are_not_reported_as_swapped() ->
         with pytest.raises(SubmissionError) as refused:
             evaluate_coco(annotation, results)
         assert "swapped-files" not in {problem.code for problem in refused.value.problems}
+
+
+def shift_ids(truth: Plain, found: list[Plain], by: int) -> tuple[Plain, list[Plain]]:
+    """The same with ids that begin below 1."""
+
+    def shifted(entries: list[Plain]) -> list[Plain]:
+        return [
+            {
+                name: value - by if name == "id" or name.endswith("_id") else value
+                for name, value in entry.items()
+            }
+            for entry in entries
+        ]
+
+    return {name: shifted(entries) for name, entries in truth.items()}, shifted(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(3000, 3250, 50))
+def test_hundreds_of_box_files_score_as_in_the_official_program(first: int) -> None:
+    for seed in range(first, first + 50):
+        truth, found = shift_ids(*draw_coco_set(seed), by=seed % 5)
+
+        result = evaluate_coco(as_json(truth, **STYLES[seed % 4]), as_json(found, **STYLES[seed % 3]))
+
+        assert_equal(result, truth, found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(3000, 3110, 55))
+def test_a_hundred_of_mask_files_score_as_in_the_official_program(first: int) -> None:
+    for seed in range(first, first + 55):
+        truth, found = shift_ids(*draw_mask_set(seed), by=seed % 5)
+
+        result = evaluate_coco(as_json(truth), as_json(found), masks=True)
+
+        assert_equal(result, truth, found, "segm")
