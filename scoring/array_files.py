@@ -85,7 +85,7 @@ def unpack(kind: str, data: bytes) -> Packed:
             for name, dtype, shape, offset in parsed["arrays"]
         }
     except (KeyError, TypeError, ValueError) as error:
-        raise ForeignFileError(f"the file of the kind '{kind}' is damaged: {error}") from error
+        raise ForeignFileError(f"the file of the kind '{kind}' is damaged or cut off") from error
     return Packed(parsed["facts"], arrays)
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 LISTED = 20  # of each code in one file; the rest is counted
 MAX_OF_A_CODE = 500  # so that one kind does not hide the others
@@ -12,6 +13,9 @@ MAX_LISTED = 1_000  # problems, and as many notes
 SHOWN = 120  # characters of a name or a value from outside
 
 _HALF = re.compile("[\ud800-\udfff]")  # of a character, as Python keeps a byte that is no UTF-8
+
+NOT_CSV: Final = "this is not CSV: a text in double quotes has no end or is too long, or a line has a NUL"
+"""What keeps Python from reading a table."""
 
 
 class Severity(StrEnum):

@@ -65,7 +65,9 @@ def as_array(values: Any) -> NDArray[Any]:
     except ValueError:
         raise DataError("expected an array, found rows of different lengths") from None
     except TypeError as error:
-        raise DataError(f"expected an array, found what NumPy cannot read: {error}") from error
+        raise DataError(
+            f"expected an array, found what NumPy cannot read: {type(values).__name__}"
+        ) from error
 
 
 def as_floats(name: str, values: Any) -> Floats:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,8 @@ from typing import Any, Final
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
 from scoring.data.boxes import BoxConvention
 from scoring.data.description import Image
-from scoring.errors import shown
+from scoring.errors import NOT_CSV, shown
+from scoring.readers.coco_json.records import JsonError, parse_json
 from scoring.readers.voc.annotations import AnnotationError
 
 _NUMBER: Final = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -78,7 +78,7 @@ def read_rows(data: bytes, columns: Sequence[str]) -> Iterator[Row]:
             if fields:
                 yield Row(reader.line_num, dict(zip(header, fields, strict=True)))
     except csv.Error as error:
-        raise AnnotationError(f"this is not CSV: {error}", reader.line_num) from error
+        raise AnnotationError(NOT_CSV, reader.line_num) from error
 
 
 def nothing_known(row: Row, images: Collection[str], names: Mapping[str, str] | None) -> AnnotationError:
@@ -134,11 +134,9 @@ def read_hierarchy(data: bytes) -> Hierarchy:
     {'helmet': (), 'hat': ('helmet',)}
     """
     try:
-        root = json.loads(data)
-    except ValueError as error:
-        raise AnnotationError(f"this is not JSON: {error}") from error
-    except RecursionError as error:
-        raise AnnotationError("the tree is nested too deep") from error
+        root = parse_json(data)
+    except JsonError as error:
+        raise AnnotationError(str(error), error.line) from error
     _label_of(root)
     ancestors: dict[str, set[str]] = {}
     for path in _paths(root):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from scoring.data.checking import DataError
-from scoring.errors import Problem, Problems, SubmissionError, shown
+from scoring.errors import NOT_CSV, Problem, Problems, SubmissionError, shown
 from scoring.files import read_file
 
 MAX_METHODS: Final = 1000
@@ -94,7 +94,7 @@ def _records(text: str, file: str | None) -> list[tuple[int, list[str]]]:
     try:
         lines = [(reader.line_num, [field.strip() for field in fields]) for fields in reader]
     except csv.Error as error:
-        raise SubmissionError(Problem("not-a-table", str(error), file, reader.line_num)) from error
+        raise SubmissionError(Problem("not-a-table", NOT_CSV, file, reader.line_num)) from error
     records = [(number, fields) for number, fields in lines if any(fields)]
     if not records:
         raise SubmissionError(Problem("empty-table", "the table is empty", file))

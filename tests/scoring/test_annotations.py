@@ -80,9 +80,13 @@ def test_parts_belong_to_their_person() -> None:
         (
             "<annotation>",
             '<?xml version="1.0" encoding="tengwar"?><annotation>',
-            "this is not plain XML: unknown enc",
+            "this is not plain XML: its encoding is not known",
         ),
-        ("<annotation>", '<!DOCTYPE a [<!ENTITY b "b">]><annotation>', "this is not plain XML: DTDForbidden"),
+        (
+            "<annotation>",
+            '<!DOCTYPE a [<!ENTITY b "b">]><annotation>',
+            "this is not plain XML: it has a document type or entities",
+        ),
     ],
 )
 def test_an_invalid_annotation_is_reported_with_the_reason(old: str, new: str, sentence: str) -> None:

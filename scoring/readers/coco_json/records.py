@@ -78,7 +78,7 @@ def read_records(data: bytes) -> Iterator[Table | Records]:
         return
     reader = _Reader(data, begin.end())
     yield from reader.read()
-    _parse(data, begin.end(), reader.place)  # what stands around the entries
+    parse_json(data, begin.end(), reader.place)  # what stands around the entries
 
 
 def name_of_list(data: bytes) -> str:
@@ -132,27 +132,31 @@ def read_list(data: bytes, name: str) -> tuple[Any, list[Table | Records] | None
         try:
             reader = _Reader(data, begin.end())
             entries = list(reader.read())
-            root = _parse(data, begin.end(), reader.place)
+            root = parse_json(data, begin.end(), reader.place)
         except JsonError:
             root = None
         if isinstance(root, dict) and root.pop(name, None) == []:
             return root, entries
-    root = _parse(data)
+    root = parse_json(data)
     found = root.pop(name, None) if isinstance(root, dict) else None
     return root, [Records(0, found)] if isinstance(found, list) else None
 
 
 def _whole(data: bytes) -> list[Any]:
     """The entries of an object whose first field is another one."""
-    root = _parse(data)
+    root = parse_json(data)
     entries = root.get(_ANNOTATIONS) if isinstance(root, dict) else root
     if not isinstance(entries, list):
         raise JsonError("expected a list of detections, or an object with such a list as 'annotations'")
     return entries
 
 
-def _parse(data: bytes, end: int = 0, place: int = 0) -> Any:
-    """The value of a file, without what stands in it from `end` to `place`."""
+def parse_json(data: bytes, end: int = 0, place: int = 0) -> Any:
+    """The value of a file, without what stands in it from `end` to `place`. Raises JsonError.
+
+    >>> parse_json(b"[1, 2, 3]", 1, 7)
+    [3]
+    """
     if not data.strip():
         raise JsonError("this is not JSON: the file is empty")
     rest = data[:end] + data[place:]

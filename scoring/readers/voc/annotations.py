@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 from xml.etree.ElementTree import Element, ParseError
-from xml.parsers.expat import ParserCreate
+from xml.parsers.expat import ErrorString, ParserCreate
 
+from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
@@ -106,9 +107,15 @@ def read_xml(data: bytes) -> Annotation:
     """
     try:
         root: Element = fromstring(data, forbid_dtd=True)
-    except (ParseError, ValueError, LookupError) as error:  # LookupError for an unknown encoding
-        line = error.position[0] if isinstance(error, ParseError) else None
-        raise AnnotationError(f"this is not plain XML: {error}", line) from error
+    except ParseError as error:
+        what, (line, column) = ErrorString(error.code), error.position
+        raise AnnotationError(
+            f"this is not plain XML: {what}, column {column + 1} of this line", line
+        ) from error
+    except DefusedXmlException as error:
+        raise AnnotationError("this is not plain XML: it has a document type or entities") from error
+    except (ValueError, LookupError) as error:
+        raise AnnotationError("this is not plain XML: its encoding is not known") from error
     reading = _Reading()
     objects = tuple(
         reading.object_of(element, f"object {number}")

@@ -54,5 +54,7 @@ def read_label_image(data: bytes) -> Bytes:
             return np.asarray(image, dtype=np.uint8)
     except UnidentifiedImageError as error:
         raise MaskError("this is not a PNG that can be read") from error  # its own words name an address
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise MaskError(f"this is not a PNG that can be read: {error}") from error
+    except Image.DecompressionBombError as error:
+        raise MaskError("this is not a PNG that can be read: it has too many pixels") from error
+    except (OSError, SyntaxError) as error:
+        raise MaskError("this is not a PNG that can be read: it is damaged or cut off") from error
