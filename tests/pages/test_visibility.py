@@ -4,14 +4,21 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from starlette.testclient import TestClient
 
 from app.challenges.visibility import open_challenge
 from app.core.access import Actor
 from app.core.errors import ConflictError, RefusedError, TermsNotAccepted
 from app.intake.importing import TreeImport, import_tree
-from app.models import AuditRecord, Challenge, ChallengeVisibility, Disclosure, InvitedPerson
+from app.models import (
+    AuditRecord,
+    Challenge,
+    ChallengeInvitation,
+    ChallengeVisibility,
+    Disclosure,
+    InvitedPerson,
+)
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
@@ -99,6 +106,9 @@ def test_a_code_lets_as_many_people_in_as_it_says(
 
 def test_a_draft_is_opened_once_when_nothing_speaks_against_it(platform: Platform, olga: TestClient) -> None:
     set_visibility(platform, ChallengeVisibility.DRAFT)
+    with platform.transaction() as session:
+        session.execute(delete(InvitedPerson))
+        session.execute(delete(ChallengeInvitation))
     refused = olga.put(f"/api/v1{HERE}/visibility", json={"visibility": "listed"})
     back = olga.put(f"/api/v1{HERE}/visibility", json={"visibility": "draft"})
     page = olga.get(f"{HERE}/visibility").text
