@@ -91,33 +91,92 @@ def import_images(
         if phase is None:
             raise NotFoundError(f"there is no phase {phase_id}")
         newest = challenges.newest_truth(session, phase_id)  # whose images are there before boards show it
-        described = newest and newest.description_key
-        known = {each.number: each.fingerprint for each in _batches(session, phase_id)}
-    files = _files(root, description_of(platform.descriptions, described or phase.description_key))
+        key = (newest and newest.description_key) or phase.description_key
+        known = known_batches(session, phase_id)
+    ready = prepare(platform, description_of(platform.descriptions, key), known, root, mode)
+    if ready is None:
+        return None
+    with platform.transaction() as session:
+        unused = ready.write(session, phase_id)
+    unused.remove(platform)
+    return ready.imported
+
+
+def known_batches(session: Session, phase_id: int) -> dict[int, str]:
+    """Return the fingerprints of the batches that a phase has, by number."""
+    return {each.number: each.fingerprint for each in _batches(session, phase_id)}
+
+
+def prepare(
+    platform: Platform,
+    description: scoring.Description,
+    known: Mapping[int, str],
+    root: Path,
+    mode: ImageMode,
+) -> "ReadyImages | None":
+    """Copy the images of a folder to the private store if they are to be copied. Returns None if there are no images.
+
+    known: the batches that the phase has.
+    """
+    files = tuple(_files(root, description))
     if not any(each.file for each in files):
         return None
     batches = list(filled_batches(files, mode, RECIPE))
-    changed = [batch for batch in batches if known.get(batch.number) != batch.fingerprint]
+    changed = tuple(batch for batch in batches if known.get(batch.number) != batch.fingerprint)
     copies = {batch.number: _copy(platform, root, batch) for batch in changed if mode is ImageMode.COPY}
-    unchanged = {batch.number for batch in batches} - {batch.number for batch in changed}
-    with platform.transaction() as session:
-        _lock_source(session, phase_id, mode, root)
-        removed = [each for each in _batches(session, phase_id) if each.number not in unchanged]
+    unchanged = frozenset(batch.number for batch in batches) - {batch.number for batch in changed}
+    return ReadyImages(mode, root, files, changed, copies, unchanged)
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedContents:
+    """Stored copies and archives of images that nothing refers to any more."""
+
+    copies: frozenset[str]
+    archives: set[str]
+
+    def remove(self, platform: Platform) -> None:
+        """Remove them from the stores, after the transaction that no longer refers to them."""
+        for key in self.copies:
+            platform.truths.delete(key)
+        archives.remove(platform, self.archives)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyImages:
+    """Images whose copies are stored, and whose rows are not written yet. copies: storage keys by batch."""
+
+    mode: ImageMode
+    root: Path
+    files: tuple[PictureFile, ...]
+    changed: tuple[PlannedBatch, ...]
+    copies: Mapping[int, str]
+    unchanged: frozenset[int]  # numbers of batches
+
+    def write(self, session: Session, phase_id: int) -> UnusedContents:
+        """Write the rows, and queue the work of making thumbnails."""
+        _lock_source(session, phase_id, self.mode, self.root)
+        removed = [each for each in _batches(session, phase_id) if each.number not in self.unchanged]
         _remove_batches(session, phase_id, removed)
-        _insert(session, phase_id, changed, copies)
-        outdated = archives.forget(session, phase_id) if changed or removed else set()
+        _insert(session, phase_id, self.changed, self.copies)
+        outdated = archives.forget(session, phase_id) if self.changed or removed else set()
         queue_job(session, JobKind.PICTURES, phase_id)
         queue_job(session, JobKind.OVERLAYS, phase_id)
-        unused = removable(session, "truth", _copies(removed))
-    for key in unused:
-        platform.truths.delete(key)
-    archives.remove(platform, outdated)
-    problems = [f"{each.file or each.name}: {each.problem}" for each in files if each.problem]
-    shown, more = tuple(problems[:SHOWN_PROBLEMS]), max(0, len(problems) - SHOWN_PROBLEMS)
-    usable = sum(each.problem is None for each in files)
-    return ImportedImages(
-        mode, root, len(files), usable, sum(len(each.files) for each in changed), shown, more
-    )
+        return UnusedContents(frozenset(removable(session, "truth", _copies(removed))), outdated)
+
+    @property
+    def imported(self) -> ImportedImages:
+        """What is told of them."""
+        problems = [f"{each.file or each.name}: {each.problem}" for each in self.files if each.problem]
+        return ImportedImages(
+            self.mode,
+            self.root,
+            len(self.files),
+            sum(each.problem is None for each in self.files),
+            sum(len(each.files) for each in self.changed),
+            tuple(problems[:SHOWN_PROBLEMS]),
+            max(0, len(problems) - SHOWN_PROBLEMS),
+        )
 
 
 def mode_of(platform: Platform, phase_id: int) -> ImageMode | None:

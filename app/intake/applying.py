@@ -1,7 +1,8 @@
 """Applying a data set: one of its image sets becomes a phase, or the next version of a phase's ground truth."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -16,13 +17,17 @@ from app.challenges.challenges import PhaseView
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
-from app.intake import importing, intakes, trials
-from app.intake.importing import PublicCopyError, TreeImport, check_name, new_rules, parse_quota
+from app.images import making
+from app.images.making import ReadyImages
+from app.intake import importing, intakes, testing, trials
+from app.intake.importing import PublicCopyError, ReadyImport, TreeImport, check_name, new_rules, parse_quota
 from app.intake.inspecting import CHOSEN, TRUTHS
 from app.intake.reports import ClassCount, FoundSet, Report
 from app.jobs import events
 from app.models import (
     Challenge,
+    ChallengeDraft,
+    ChallengeVisibility,
     Disclosure,
     EventKind,
     GroundTruth,
@@ -126,17 +131,21 @@ def releases(application: Application, role: str) -> bool:
 
 
 class RequestedApplication(Application):
-    """An application with the person who asked for it, what this person accepted, and those that follow it."""
+    """An application with the person who asked for it, what this person accepted, and others that are applied with it.
+
+    made_of: of the phases of a draft, which replace all that it had; before: the state of the data set, which it has again if this fails.
+    """
 
     user_id: int
     accepted: tuple[str, ...] = ()  # consequences of replacing the annotation of its phase
     then: tuple[Application, ...] = ()
+    made_of: dict[str, Any] | None = None
+    before: IntakeState = IntakeState.READ
 
     @property
-    def all(self) -> tuple["RequestedApplication", ...]:
-        """The first application and those that follow, one after another."""
-        following = (RequestedApplication(**each.model_dump(), user_id=self.user_id) for each in self.then)
-        return (self, *following)
+    def all(self) -> tuple[Application, ...]:
+        """All applications."""
+        return (self, *self.then)
 
 
 def disclosure_of(role: str, chosen: Disclosure | None) -> Disclosure:
@@ -224,15 +233,21 @@ def queue_applications(
     applications: Sequence[Application],
     *,
     accepted: tuple[str, ...] = (),
+    made_of: dict[str, Any] | None = None,
 ) -> None:
-    """Have a worker apply several image sets of a locked data set, one after another; the caller wakes the workers.
+    """Have a worker apply several image sets of a locked data set, all or none; the caller wakes the workers.
 
-    accepted: the consequences of the first.
+    accepted: the consequences of the first; made_of: of the phases of a draft, which replace all that it has.
     """
     assert actor.user_id is not None
     first, *others = applications
     asked = RequestedApplication(
-        **first.model_dump(), user_id=actor.user_id, accepted=accepted, then=tuple(others)
+        **first.model_dump(),
+        user_id=actor.user_id,
+        accepted=accepted,
+        then=tuple(others),
+        made_of=made_of,
+        before=intake.state,
     )
     intake.state, intake.message, intake.progress = IntakeState.APPLYING, "", {}
     intake.changed_at = func.clock_timestamp()
@@ -272,72 +287,153 @@ def report_values(report: Report) -> dict[str, Any]:
     return {"state": state, "report": to_plain(report)}
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What is recorded of a data set that was applied, in one transaction."""
-
-    values: dict[str, Any]
-    tell: Callable[[Session, Intake], None]
+class OutdatedError(Exception):
+    """A phase was changed after the files of an application were stored; nothing was written."""
 
 
-def apply(
-    platform: Platform, challenge: str, application: RequestedApplication, report: Report, folder: Path
-) -> Applied:
-    """Import the chosen image set as the command line would. May be repeated. Raises ApplyError."""
-    found = next((each for each in report.sets if each.key == application.set), None)
-    if found is None or not report.is_valid:
-        raise ApplyError("The data set could no longer be read as it was; read it again")
-    compared = next((each for each in report.comparisons if each.phase == application.phase), None)
-    if compared and compared.consequences not in ((), application.accepted):
-        raise ApplyError(
-            f"Not applied, because {application.phase} would change in a way that nobody has agreed to: look at what changes, tick that"
-            " you accept it, and apply it again."
-        )
-    with platform.transaction() as session:
-        phase = challenges.phase_of(session, challenge, application.phase)
-    pictures = folder / CHOSEN / found.key
-    request = replace(
-        application.tree_import(challenge, pictures, found, phase),
-        user_id=application.user_id,
-        compared_version=compared.version if compared else None,
-    )
-    truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
-    truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)
+@contextmanager
+def _said() -> Iterator[None]:
+    """Say for organisers why something cannot be applied. Raises ApplyError."""
     try:
-        importing.check_names(request)
-        imported = importing.import_truth(platform, request, truth)
+        yield
     except PublicCopyError as error:
         raise ApplyError(
             "This annotation would be public, but another phase of this server keeps the same annotation hidden: anyone could "
             "see it and score against it without a quota. Only an admin may publish it."
         ) from error
-    except ValueError as error:
+    except (ValueError, ConflictError) as error:
         raise ApplyError(str(error)) from error
-    if any(pictures.iterdir()):
-        importing.with_pictures(platform, request, imported)
-    is_hidden = found.role == IntakeRole.HIDDEN
-    note = (
-        ""
-        if imported.is_new
-        else f"This annotation equals version {imported.version}, the newest of {application.phase}; nothing was changed."
-    )
 
-    def tell(session: Session, intake: Intake) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _ReadySet:
+    """An image set whose files are stored. truth_key: of its annotation; images: None if it has none."""
+
+    found: FoundSet
+    phase: str
+    truth_key: str
+    truth: ReadyImport
+    images: ReadyImages | None
+
+
+@dataclass(slots=True)
+class ReadyApplication:
+    """A data set whose files are stored, and whose phases are not made yet."""
+
+    request: RequestedApplication
+    sets: tuple[_ReadySet, ...]
+    _clean: list[Callable[[Platform], None]] = field(default_factory=list)
+
+    def write(self, session: Session, intake: Intake) -> Mapping[str, Any]:
+        """Make all phases, and return the columns of the data set. `lock` must have been called before.
+
+        Raises ApplyError, and OutdatedError if the files have to be stored again; the transaction then has to be rolled back.
+        """
+        values: dict[str, Any] = {}
+        with _said():
+            if self.request.made_of is not None:
+                self._clear(session, intake.challenge_id)
+            for each in self.sets:
+                values = self._write(session, intake, each)
+        return values
+
+    def clean_up(self, platform: Platform) -> None:
+        """Remove contents that nothing refers to any more, after the transaction."""
+        for remove in self._clean:
+            remove(platform)
+
+    def _clear(self, session: Session, challenge_id: int) -> None:
+        """Delete the phases that the draft had, with their test runs, and record what the new ones are made of."""
+        challenge = session.get_one(Challenge, challenge_id)
+        if challenge.visibility is not ChallengeVisibility.DRAFT:
+            raise ConflictError("The challenge was opened meanwhile, so its phases stay as they are")
+        tests = testing.delete_all(session, self.request.user_id, challenge)
+        testing.delete_phases(session, challenge_id)
+        self._clean.append(lambda platform: testing.remove_contents(platform, tests))
+        session.get_one(ChallengeDraft, challenge_id).made_of = self.request.made_of
+
+    def _write(self, session: Session, intake: Intake, ready: _ReadySet) -> dict[str, Any]:
+        imported = ready.truth.write(session)
+        if imported is None:
+            raise OutdatedError
+        if not imported.is_new:
+            self._clean.append(lambda platform: platform.truths.delete(ready.truth_key))
+        if ready.images is not None:
+            self._clean.append(ready.images.write(session, imported.phase_id).remove)
         events.record(
             session, EventKind.TRUTH_READY,
             challenge_id=intake.challenge_id, phase_id=imported.phase_id, version=imported.version,
         )  # fmt: skip
         truth = challenges.newest_truth(session, imported.phase_id)
-        if is_hidden and truth is not None:
+        if ready.found.role == IntakeRole.HIDDEN and truth is not None:
             trials.add(session, truth.id)
+        note = (
+            ""
+            if imported.is_new
+            else f"This annotation equals version {imported.version}, the newest of {ready.phase}; nothing was changed."
+        )
+        return {
+            "state": IntakeState.APPLIED,
+            "phase_id": imported.phase_id,
+            "version": imported.version,
+            "message": note,
+        }
 
-    values = {
-        "state": IntakeState.APPLIED,
-        "phase_id": imported.phase_id,
-        "version": imported.version,
-        "message": note,
-    }
-    return Applied(values, tell)
+
+def lock(session: Session, challenge: str) -> None:
+    """Take the locks that come before those of a data set that is applied: of imports, and of the challenge."""
+    challenges.lock_imports(session)
+    session.execute(select(Challenge.id).where(Challenge.code == challenge).with_for_update(key_share=True))
+
+
+def prepare(
+    platform: Platform, challenge: str, request: RequestedApplication, report: Report, folder: Path
+) -> ReadyApplication:
+    """Store the files of the chosen image sets. May be repeated. Raises ApplyError."""
+    with _said():
+        ready = tuple(_ready(platform, challenge, request, each, report, folder) for each in request.all)
+    return ReadyApplication(request, ready)
+
+
+def _ready(
+    platform: Platform,
+    challenge: str,
+    request: RequestedApplication,
+    application: Application,
+    report: Report,
+    folder: Path,
+) -> _ReadySet:
+    found = next((each for each in report.sets if each.key == application.set), None)
+    if found is None or not report.is_valid:
+        raise ApplyError("The data set could no longer be read as it was; read it again")
+    is_replaced = request.made_of is not None
+    of_phase = (each for each in report.comparisons if each.phase == application.phase and not is_replaced)
+    compared = next(of_phase, None)
+    accepted = request.accepted if application is request else ()
+    if compared and compared.consequences not in ((), accepted):
+        raise ApplyError(
+            f"Not applied, because {application.phase} would change in a way that nobody has agreed to: look at what changes, tick that"
+            " you accept it, and apply it again."
+        )
+    with platform.transaction() as session:
+        known = challenges.phase_of(session, challenge, application.phase)
+        phase = None if is_replaced else known
+        batches = making.known_batches(session, phase.id) if phase else {}
+    pictures = folder / CHOSEN / found.key
+    tree = replace(
+        application.tree_import(challenge, pictures, found, phase),
+        user_id=request.user_id,
+        compared_version=compared.version if compared else None,
+    )
+    truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
+    truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)
+    importing.check_names(tree)
+    key = importing.store_truth(platform, tree, truth)
+    ready = importing.prepare(platform, tree, truth, key, is_replaced=is_replaced)
+    images = None
+    if any(pictures.iterdir()):
+        images = making.prepare(platform, ready.description, batches, pictures, ImageMode.COPY)
+    return _ReadySet(found, application.phase, key, ready, images)
 
 
 @dataclass(frozen=True, slots=True)

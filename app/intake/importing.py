@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -354,17 +354,24 @@ def import_truth(platform: Platform, request: TreeImport, truth: scoring.GroundT
 
     Raises ValueError for options that are not possible.
     """
-    protocol = _protocol(request, truth.description)
-    _require_any_competition(truth, _missing(request, truth, None))
-    public_id = uuid.uuid4()
-    with platform.truths.draft() as draft:
-        truth.save(draft)
-        key = platform.truths.put(draft, public_id)
-    while (imported := _record(platform, request, truth, protocol, key)) is None:
-        pass  # another import was faster and changed the phase: start from its state
+    key = store_truth(platform, request, truth)
+    imported = None
+    while imported is None:  # another import was faster and changed the phase: start from its state
+        ready = prepare(platform, request, truth, key)
+        with platform.transaction() as session:
+            imported = ready.write(session)
     if not imported.is_new:
         platform.truths.delete(key)
     return imported
+
+
+def store_truth(platform: Platform, request: TreeImport, truth: scoring.GroundTruth) -> str:
+    """Store annotation for `prepare` and return its key. Raises ValueError for options that are not possible."""
+    _protocol(request, truth.description)
+    _require_any_competition(truth, _missing(request, truth, None))
+    with platform.truths.draft() as draft:
+        truth.save(draft)
+        return platform.truths.put(draft, uuid.uuid4())
 
 
 def with_pictures(platform: Platform, request: TreeImport, imported: Imported) -> Imported:
@@ -377,12 +384,34 @@ def with_pictures(platform: Platform, request: TreeImport, imported: Imported) -
     return replace(imported, pictures=taken)
 
 
-def _record(
-    platform: Platform, request: TreeImport, truth: scoring.GroundTruth, protocol: str, truth_key: str
-) -> Imported | None:
-    """Store descriptions, then write all rows; return None if the phase got other descriptions meanwhile."""
+@dataclass(frozen=True, slots=True)
+class ReadyImport:
+    """An import whose files are stored, and whose rows are not written yet.
+
+    write: writes all of them in a transaction; returns None if the phase got other descriptions meanwhile, and raises ValueError for
+    options that are not possible.
+    """
+
+    description: scoring.Description
+    write: Callable[[Session], Imported | None]
+
+
+def prepare(
+    platform: Platform,
+    request: TreeImport,
+    truth: scoring.GroundTruth,
+    truth_key: str,
+    *,
+    is_replaced: bool = False,
+) -> ReadyImport:
+    """Store the descriptions of an import. is_replaced: whether the phase is deleted before the rows are written.
+
+    Raises ValueError for options that are not possible.
+    """
+    protocol = _protocol(request, truth.description)
     with platform.transaction() as session:
-        known = challenges.phase_of(session, request.challenge, request.image_set)
+        found = challenges.phase_of(session, request.challenge, request.image_set)
+        known = None if is_replaced else found
         keys = versions.keys_in_use(session, known.id) if known else frozenset()
     statistics = scoring.count_objects(truth)
     limits, limit_changes = _limits(platform, request, known.description_key if known else None)
@@ -390,7 +419,8 @@ def _record(
     missing = _missing(request, truth, known)
     description = replace(truth.description, limits=limits, not_offered=tuple(missing))
     key = versions.store_description(platform, description, limited.values())
-    with platform.transaction() as session:
+
+    def write(session: Session) -> Imported | None:
         challenges.lock_imports(session)
         phase = challenges.phase_of(session, request.challenge, request.image_set)
         if (versions.keys_in_use(session, phase.id) if phase else frozenset()) != keys:
@@ -424,6 +454,8 @@ def _record(
             new_boards=boards,
             not_offered=missing,
         )
+
+    return ReadyImport(description, write)
 
 
 def _record_truth(session: Session, phase: Phase, version: int, *, is_shown: bool) -> None:

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -26,7 +26,7 @@ from app.images import archives
 from app.images.decoding import PictureError
 from app.images.packs import pack
 from app.intake import annotated_pictures, applying, intakes, keys
-from app.intake.applying import ApplyError, RequestedApplication
+from app.intake.applying import ApplyError, OutdatedError, RequestedApplication
 from app.intake.drawing import DrawnPictures
 from app.intake.findings import PhasePicture, written
 from app.intake.inspecting import DRAWN, OF_PHASES, KnownPhase, Wanted, inspect
@@ -96,8 +96,7 @@ def work(platform: Platform, claim: Claim) -> None:
     if task is None:
         return
     try:
-        values, tell = _read_or_apply(platform, claim, task)
-        _record(platform, claim, task, values, tell)
+        _read_or_apply(platform, claim, task)
     except StoppedError:
         log.info("data set no longer wanted", intake=str(task.intake_id))
     except KeyLostError:
@@ -253,8 +252,8 @@ def remove_leftovers(platform: Platform) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> "tuple[dict[str, Any], Tell | None]":
-    """Read a data set, and apply its image sets one after another if that was asked for; return what to record."""
+def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> None:
+    """Read a data set, and apply its image sets if that was asked for."""
     wanted = task.application.all if task.application else ()
     with _scratch(platform, task.intake_id) as folder:
         watch = Watch(platform, claim, task, folder)
@@ -262,21 +261,29 @@ def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> "tuple[dict[
         if not wanted:
             if (folder / DRAWN).exists():
                 annotated_pictures.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
-            return applying.report_values(report), _tell_of_report(report)
-        applied = []
-        for application in wanted:
+            _record(platform, claim, task, _report_of(report))
+        elif task.application:
             watch.note({"step": "making the phases", "done": 0, "total": None})
             try:
-                applied.append(applying.apply(platform, task.challenge, application, report, folder))
+                _apply(platform, claim, task, task.application, report, folder)
             except ApplyError as error:
-                values = {"state": IntakeState.READ, "message": str(error), "request": None}
-                return values | {"report": to_plain(report)}, None
+                failed = {"state": task.application.before, "message": str(error), "request": None}
+                failed |= {"report": to_plain(report)}
+                _record(platform, claim, task, lambda _session, _intake: failed)
 
-    def tell(session: Session, intake: Intake) -> None:
-        for each in applied:
-            each.tell(session, intake)
 
-    return applied[-1].values, tell
+def _apply(
+    platform: Platform, claim: Claim, task: Task, request: RequestedApplication, report: Report, folder: Path
+) -> None:
+    """Store the files of the chosen image sets, then make their phases in one transaction. Raises ApplyError."""
+    while True:
+        ready = applying.prepare(platform, task.challenge, request, report, folder)
+        try:
+            _record(platform, claim, task, ready.write)
+        except OutdatedError:
+            continue  # an import was faster and changed a phase: start from its state
+        ready.clean_up(platform)
+        return
 
 
 def _inspected(
@@ -426,33 +433,35 @@ def _segments(
             yield unseal(stream.read(), identities[key.id])
 
 
-Tell = Callable[[Session, Intake], None]
+Outcome = Callable[[Session, Intake], Mapping[str, Any]]
+"""Writes what follows from a data set, and returns its columns."""
 
 
-def _tell_of_report(report: Report) -> Tell:
-    def tell(session: Session, intake: Intake) -> None:
+def _report_of(report: Report) -> Outcome:
+    def write(session: Session, intake: Intake) -> Mapping[str, Any]:
         if report.is_valid:
             events.record(
                 session, EventKind.TRUTH_READY, challenge_id=intake.challenge_id, intake=str(intake.id)
             )
+        return applying.report_values(report)
 
-    return tell
+    return write
 
 
 def _fail(platform: Platform, claim: Claim, task: Task, message: str) -> None:
     log.warning("data set failed", intake=str(task.intake_id), message=message)
-    _record(platform, claim, task, {"state": IntakeState.FAILED, "message": message, "request": None})
+    failed = {"state": IntakeState.FAILED, "message": message, "request": None}
+    _record(platform, claim, task, lambda _session, _intake: failed)
 
 
-def _record(
-    platform: Platform, claim: Claim, task: Task, values: dict[str, Any], tell: Tell | None = None
-) -> None:
-    """Write the outcome, unless the data set is no longer wanted or another worker has it."""
+def _record(platform: Platform, claim: Claim, task: Task, outcome: Outcome) -> None:
+    """Write the outcome in one transaction, unless the data set is no longer wanted or another worker has it."""
     with platform.transaction() as session:
+        if task.application is not None:
+            applying.lock(session, task.challenge)
         intake = _locked(session, claim)
         if intake is None or intake.state is not task.state:
             return
+        values = outcome(session, intake)
         for name, value in {"progress": {}, "changed_at": func.clock_timestamp(), **values}.items():
             setattr(intake, name, value)
-        if tell is not None:
-            tell(session, intake)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -26,12 +26,11 @@ from app.core.errors import (
     NotFoundError,
     raise_if_refused,
 )
-from app.intake import applying, class_choices, intakes, keys
+from app.intake import applying, class_choices, intakes, keys, testing
 from app.intake.intakes import IntakeView
 from app.intake.reports import HIDDEN, PUBLIC, FoundSet, Report
+from app.intake.testing import DeletedTests
 from app.models import (
-    Board,
-    BoardGroups,
     Challenge,
     ChallengeDraft,
     ChallengeOrganiser,
@@ -39,7 +38,6 @@ from app.models import (
     ChallengeVisibility,
     DataFile,
     Disclosure,
-    ExtraSlot,
     GroundTruth,
     Intake,
     IntakeState,
@@ -53,7 +51,7 @@ from app.models import (
     Trial,
 )
 from app.notifications import mailing
-from app.organising import draft_rules, testing
+from app.organising import draft_rules
 from app.organising.creating import may_create_challenges
 from app.organising.draft_rules import (
     Answers,
@@ -72,7 +70,6 @@ from app.organising.draft_rules import (
     can_open,
     checklist_of,
 )
-from app.organising.testing import DeletedTests
 from app.platform import Platform
 from app.web.forms import all_errors
 
@@ -730,7 +727,7 @@ def start_data_set(platform: Platform, actor: Actor, code: str) -> None:
 
 
 def make_phases(platform: Platform, actor: Actor, code: str) -> None:
-    """Have a worker make the phases as the answers say; those that were made before are removed first.
+    """Have a worker make the phases as the answers say, in place of those that were made before and of their test runs.
 
     Raises NotFoundError, ForbiddenError, and ConflictError while something is missing.
     """
@@ -746,16 +743,17 @@ def make_phases(platform: Platform, actor: Actor, code: str) -> None:
         if view.publishes and not actor.owns_challenge(challenge.id):
             raise ForbiddenError(ONLY_OWNERS)
         intake = session.get_one(Intake, view.intake.id, with_for_update=True)
-        if intake.state not in (IntakeState.READ, IntakeState.APPLIED):
+        if intake.state in intakes.WITH_WORKER:
             raise ConflictError(BUSY)
-        tests = testing.delete_all(session, actor, challenge)
-        _delete_phases(session, challenge.id)
-        row.made_of, row.refusal = made_of, ""
+        if intake.state not in (IntakeState.READ, IntakeState.APPLIED):
+            raise ConflictError(
+                f"The phases cannot be made yet: {intake.message} Have the data set read again"
+            )
+        testing.require_no_files(session, challenge.id)
+        row.refusal = ""
         applications = draft_rules.applications_of(view.answers, view.sets)
-        applying.queue_applications(session, actor, intake, applications)
-    testing.remove_contents(platform, tests)
+        applying.queue_applications(session, actor, intake, applications, made_of=made_of)
     platform.notifier.wake_workers(Queue.FOLLOW_UPS)
-    platform.cache.expire_versions()
 
 
 # opening and deleting
@@ -785,7 +783,7 @@ def _open(
     rules = view.answers.rules
     chosen = rules.visibility if rules else ChallengeVisibility.LISTED
     raise_if_refused(reasons)
-    tests = testing.delete_all(session, actor, challenge)
+    tests = testing.delete_all(session, actor.user_id, challenge)
     visibility.open_challenge(session, actor, challenge, now, chosen)
     row.opens_at, row.refusal = None, ""
     if rules is not None and rules.opens_at is None:
@@ -852,9 +850,9 @@ def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
         challenge, _ = _locked(session, actor, code)
         if not actor.owns_challenge(challenge.id):
             raise ForbiddenError("Only owners delete a draft")
-        tests = testing.delete_all(session, actor, challenge)
+        tests = testing.delete_all(session, actor.user_id, challenge)
         unused = intakes.delete_all(session, challenge.id)
-        _delete_phases(session, challenge.id)
+        testing.delete_phases(session, challenge.id)
         here = challenge.id
         for table in (TeamMessage, Thread, Question, DataFile, Team, OneTimeLink):
             session.execute(delete(table).where(table.challenge_id == here))
@@ -867,19 +865,3 @@ def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
     testing.remove_contents(platform, tests)
     intakes.delete_objects(platform, unused)
     platform.cache.expire_versions()
-
-
-def _delete_phases(session: Session, challenge_id: int) -> None:
-    """Delete the phases of a draft, whose test runs were deleted and whose dates no file follows."""
-    phases = select(Phase.id).where(Phase.challenge_id == challenge_id).scalar_subquery()
-    follows = or_(
-        *(
-            column.in_(phases)
-            for column in (DataFile.phase_id, DataFile.from_phase_id, DataFile.until_phase_id)
-        )
-    )
-    if name := session.scalar(select(DataFile.name).where(follows).limit(1)):
-        raise ConflictError(f"The file {name} belongs to a phase or follows its dates; change that first")
-    for table in (BoardGroups, Board, ExtraSlot, GroundTruth):
-        session.execute(delete(table).where(table.phase_id.in_(phases)))
-    session.execute(delete(Phase).where(Phase.challenge_id == challenge_id))

@@ -1,19 +1,31 @@
 """A draft is never half saved, half made or half opened, whatever is refused or killed."""
 
+from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import func, select, update
 
 from app.challenges.texts import NewTexts
 from app.challenges.visibility import MOST_INVITATIONS
 from app.core.access import Actor
+from app.intake import reading
+from app.jobs.queue import Claim
 from app.models import (
     AuditRecord,
+    Board,
     Challenge,
     ChallengeDraft,
     ChallengeInvitation,
     ChallengeOrganiser,
     ChallengePage,
+    GroundTruth,
+    Intake,
+    Job,
+    JobKind,
+    Phase,
+    Picture,
+    PictureSource,
     Terms,
 )
 from app.organising import drafts
@@ -21,7 +33,9 @@ from app.organising.draft_rules import RulesChoice
 from app.people.sessions import actor_of
 from app.platform import Platform
 from tests.kills import assert_all_or_nothing
-from tests.pages.test_drafts import NEW, RULES, Place, place, words
+from tests.pages.data_sets import jpeg, kit, zipped
+from tests.pages.test_drafts import NEW, PAGE, RULES, SCORING, Place, place, words
+from tests.working import do_all
 
 __all__ = ["place"]
 INVITED = {**RULES, "visibility": "invited"}
@@ -135,3 +149,121 @@ def test_a_challenge_for_invited_people_opens_only_with_those_of_its_rules(place
         challenge = session.scalars(select(Challenge).where(Challenge.code == code)).one()
         assert challenge.visibility.value == "invited"
     assert state(place, code)[1] == ["ash@example.org", "oak@example.org"]
+
+
+def made(place: Place, code: str) -> Any:
+    """The phases of a draft with all that is made with them, and what its data set says."""
+    with place.platform.transaction() as session:
+        here = session.scalars(select(Challenge.id).where(Challenge.code == code)).one()
+        phases = session.scalars(
+            select(Phase).where(Phase.challenge_id == here).order_by(Phase.image_set)
+        ).all()
+        rows = [
+            (
+                each.image_set, each.protocol, each.disclosure.value,
+                *(
+                    session.scalar(select(func.count()).where(table.phase_id == each.id))
+                    for table in (GroundTruth, Board, Picture, PictureSource)
+                ),
+            )
+            for each in phases
+        ]  # fmt: skip
+        intake = session.scalars(select(Intake).where(Intake.challenge_id == here)).one()
+        draft = session.get_one(ChallengeDraft, here)
+        acts = session.scalars(select(AuditRecord.action).where(AuditRecord.challenge_id == here)).all()
+        return rows, intake.state.value, draft.made_of is not None, sorted(acts)
+
+
+def ready_to_make(place: Place, **scoring: str) -> str:
+    """A draft with pictures whose steps are saved."""
+    code = place.draft()
+    pictures = zipped({f"{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
+    place.send(code, images=pictures, public=zipped(kit("val")), hidden=zipped(kit("test")))
+    place.save(code, "check", sets=["public-0", "hidden-0"])
+    place.save(code, "scoring", **{**SCORING, **scoring})
+    place.save(code, "rules", **RULES)
+    return code
+
+
+def apply(platform: Platform, code: str) -> None:
+    """Make the phases of a draft as the next worker does."""
+    with platform.transaction() as session:
+        statement = select(Intake.id).join(Challenge).where(Challenge.code == code)
+        intake = str(session.scalars(statement).one())
+        job = session.scalars(
+            select(Job).where(Job.kind == JobKind.INTAKE, Job.payload["intake"].as_string() == intake)
+        ).one()
+        job.attempt, job.lease_until = job.attempt + 1, func.clock_timestamp() + timedelta(minutes=1)
+        claim = Claim(job.id, job.attempt, job.kind, None, job.payload)
+    reading.work(platform, claim)
+
+
+def remade(place: Place) -> str:
+    """A draft whose phases a worker was asked to make again, by other rules."""
+    code = ready_to_make(place)
+    drafts.make_phases(place.platform, actor(place.platform, code), code)
+    do_all(place.platform)
+    place.save(code, "scoring", **{**SCORING, "own": "mean"})
+    drafts.make_phases(place.platform, actor(place.platform, code), code)
+    return code
+
+
+def test_phases_that_cannot_all_be_made_leave_those_that_were_there(place: Place) -> None:
+    """The annotation of val is kept hidden by another phase, so it cannot be made public; test could be made."""
+    code, own = place.draft(), ("emu", "owl")
+    place.send(code, hidden=zipped(kit("test", own)), public=zipped(kit("val", own)))
+    place.save(code, "check", sets=["hidden-0"])
+    place.save(code, "scoring", **SCORING)
+    place.save(code, "rules", **RULES)
+    place.save(code, "page", **PAGE)
+    do_all(place.platform)
+    before = made(place, code)
+    other = place.draft()
+    place.send(other, hidden=zipped(kit("val", own)))
+    place.save(other, "check", sets=["hidden-0"])
+    place.save(other, "scoring", **SCORING)
+    place.save(other, "rules", **RULES)
+    place.save(other, "page", **PAGE)
+    do_all(place.platform)
+
+    place.save(code, "check", sets=["hidden-0", "public-0"])
+    place.save(code, "phases")
+    meanwhile = made(place, code)
+    do_all(place.platform)
+    after = made(place, code)
+    page = place.page(f"/organise/challenges/{code}")
+    place.save(code, "check", sets=["hidden-0"])
+
+    assert before[0] == [("test", "voc2012", "classes", 1, 1, 0, 0)]
+    assert (meanwhile[0], meanwhile[1]) == (before[0], "applying")
+    assert (after[0], after[1]) == (before[0], "applied")
+    assert "another phase of this server keeps the same annotation hidden" in page
+    assert "to do The phases are made from the data set" in page
+    assert "done The phases are made from the data set" in place.page(f"/organise/challenges/{code}")
+
+
+@pytest.mark.slow  # a child process reads the data set at each of a hundred moments
+def test_phases_are_made_all_at_once_in_place_of_those_before(place: Place) -> None:
+    platform = place.platform
+
+    moments = assert_all_or_nothing(
+        platform, lambda: remade(place), lambda code: apply(platform, code), lambda code: made(place, code)
+    )
+
+    assert moments > 50
+
+
+def test_a_challenge_opens_whole(place: Place) -> None:
+    def opened(code: str) -> Any:
+        with place.platform.transaction() as session:
+            challenge = session.scalars(select(Challenge).where(Challenge.code == code)).one()
+            opens = session.scalars(select(Phase.opens_at).where(Phase.challenge_id == challenge.id)).all()
+            return (
+                challenge.visibility.value, challenge.opened_at is not None,
+                {each == challenge.opened_at for each in opens}, made(place, code),
+            )  # fmt: skip
+
+    def open_now(code: str) -> None:
+        drafts.open_now(place.platform, actor(place.platform, code), code)
+
+    assert_all_or_nothing(place.platform, place.finished, open_now, opened)

@@ -1,23 +1,41 @@
-"""Test runs: whatever is submitted to a draft, by its organisers and by the real path; deleted before the draft opens."""
+"""Test runs: whatever is submitted to a draft, by its organisers and by the real path; deleted before the draft opens.
+
+And the phases of a draft, which are deleted with their test runs when they are made again.
+"""
 
 import uuid
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Select, Text, and_, cast, delete, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    Text,
+    and_,
+    cast,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from app.core import audit
-from app.core.access import Actor
+from app.core.errors import ConflictError
 from app.figures.board_figures import FIGURE, FIGURES
 from app.images.overlays import HARD, OF_RUNS
 from app.models import (
     AnonymousLink,
     Answer,
     Artefact,
+    Board,
     BoardGroups,
     Challenge,
+    DataFile,
     Event,
     EventKind,
+    ExtraSlot,
     GroundTruth,
     Job,
     Method,
@@ -69,7 +87,7 @@ def is_tested(session: Session, challenge_id: int) -> bool:
     return session.scalar(scored.limit(1)) is not None
 
 
-def delete_all(session: Session, actor: Actor, challenge: Challenge) -> DeletedTests:
+def delete_all(session: Session, user_id: int | None, challenge: Challenge) -> DeletedTests:
     """Delete the test runs of a draft, which the caller has locked, with everything that was made of them.
 
     Who confirms an upload or records a score meanwhile does so before, or finds it deleted. The teams that uploaded are deleted
@@ -112,7 +130,7 @@ def delete_all(session: Session, actor: Actor, challenge: Challenge) -> DeletedT
         session.execute(delete(table).where(condition), execution_options={"synchronize_session": False})
     audit.record(
         session,
-        actor.user_id,
+        user_id,
         "challenge.clear_tests",
         f"challenge {challenge.id}",
         challenge_id=challenge.id,
@@ -124,6 +142,27 @@ def delete_all(session: Session, actor: Actor, challenge: Challenge) -> DeletedT
         frozenset(removable(session, ARCHIVES, keys)),
         frozenset(removable(session, ARTEFACTS, set(artefacts))),
     )
+
+
+def delete_phases(session: Session, challenge_id: int) -> None:
+    """Delete the phases of a locked draft, whose test runs were deleted. Raises ConflictError as `require_no_files` does."""
+    require_no_files(session, challenge_id)
+    phases = _phases(challenge_id)
+    for table in (BoardGroups, Board, ExtraSlot, GroundTruth):
+        session.execute(delete(table).where(table.phase_id.in_(phases)))
+    session.execute(delete(Phase).where(Phase.challenge_id == challenge_id))
+
+
+def require_no_files(session: Session, challenge_id: int) -> None:
+    """Raise ConflictError if a file belongs to a phase of a draft or follows its dates."""
+    columns = (DataFile.phase_id, DataFile.from_phase_id, DataFile.until_phase_id)
+    follows = or_(*(column.in_(_phases(challenge_id)) for column in columns))
+    if name := session.scalar(select(DataFile.name).where(follows).limit(1)):
+        raise ConflictError(f"The file {name} belongs to a phase or follows its dates; change that first")
+
+
+def _phases(challenge_id: int) -> ScalarSelect[int]:
+    return select(Phase.id).where(Phase.challenge_id == challenge_id).scalar_subquery()
 
 
 def _delete_jobs(session: Session, teams: set[int], results: Select[int], runs: Select[int]) -> None:
