@@ -2,17 +2,16 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
+from datetime import datetime
 from functools import lru_cache
-from math import ceil
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, false, func, not_, or_, select
 from sqlalchemy.orm import Session, aliased
 
 import scoring
 from app.challenges.availability import audience_of_images, offers_of_images
+from app.challenges.phase_rules import RULES, PhaseRules, PhaseState, rules_of_row
 from app.core.access import Action, Actor, rows_for, visible_to
 from app.core.errors import NotFoundError
 from app.models import (
@@ -20,30 +19,22 @@ from app.models import (
     Board,
     Challenge,
     ChallengeVisibility,
-    Disclosure,
     GroundTruth,
     Phase,
     PictureSource,
     Quota,
     Submission,
     in_order,
+    loaded,
 )
 from app.platform import Platform
 from app.storage import Storage
 from scoring import Description
 
 
-class PhaseState(StrEnum):
-    """Whether a phase accepts submissions now."""
-
-    UPCOMING = "upcoming"
-    OPEN = "open"
-    CLOSED = "closed"
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseView:
-    """A phase and its rules."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseView(PhaseRules):
+    """A phase and its rules. quotas: those in force, with those of other phases that share its annotation."""
 
     id: int
     challenge_id: int
@@ -51,23 +42,14 @@ class PhaseView:
     challenge_title: str
     dataset: str
     image_set: str
-    disclosure: Disclosure
-    details_at_close: bool
-    only_complete: bool  # values of classes are shown only for complete results
     is_over: bool  # closed, and no upload can be scored any more
     protocol: str
     description_key: str
-    opens_at: datetime
-    closes_at: datetime | None
-    grace: timedelta
-    quotas: tuple[Quota, ...]  # in force for each team, person, and task; the shortest window first
     state: PhaseState
     own_quotas: tuple[Quota, ...] = ()  # chosen by its organisers
     # another held-out phase has the same annotation: results count in both, and its quotas also apply
     shares_quotas: bool = False
     shows_exposure: bool = False  # how much can have been disclosed to any team is public
-    embargo: bool = False  # only a result's team and organisers see it until the phase is over
-    frozen_from: datetime | None = None  # others see no later result until the phase is over
     is_frozen: bool = False  # that time has come, and the phase is not over
     not_offered: tuple[int, ...] = ()  # competitions without ground truth, and those left out
     left_out: tuple[int, ...] = ()  # competitions that its organisers did not choose
@@ -84,46 +66,14 @@ class PhaseView:
     is_draft: bool = False
 
     @property
-    def is_held_out(self) -> bool:
-        """Whether its annotation is hidden."""
-        return self.disclosure.is_held_out
-
-    @property
-    def frozen_days(self) -> int:
-        """For how many days before its deadline the rows of others are frozen; 0 if they are not."""
-        if self.frozen_from is None or self.closes_at is None:
-            return 0
-        return ceil((self.closes_at - self.frozen_from) / timedelta(days=1))
+    def rules(self) -> PhaseRules:
+        """Its own rules, as organisers change them."""
+        rules = {name: getattr(self, name) for name in RULES}
+        # a phase that shares quotas is held out, so it has some of its own
+        return PhaseRules(**rules | {"quotas": self.own_quotas or self.quotas})
 
 
 NOT_CHOSEN: Final = "not part of this challenge"  # why a competition is not offered that organisers left out
-HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # unless an organiser chooses others
-
-
-class Period(Protocol):
-    """A period that opens and may close."""
-
-    @property
-    def opens_at(self) -> datetime:
-        """When it opens."""
-
-    @property
-    def closes_at(self) -> datetime | None:
-        """When it closes; None for never."""
-
-
-def state_of(period: Period, now: datetime) -> PhaseState:
-    """Return the state of a phase at `now`. At the moment of closing it is closed."""
-    if now < period.opens_at:
-        return PhaseState.UPCOMING
-    if period.closes_at is not None and now >= period.closes_at:
-        return PhaseState.CLOSED
-    return PhaseState.OPEN
-
-
-def is_over(period: Period, grace: timedelta, now: datetime) -> bool:
-    """Whether a phase has closed and no upload that was started in time can be scored any more."""
-    return period.closes_at is not None and now >= period.closes_at + grace
 
 
 def largest_archive(phase: PhaseView, allowed: int) -> int:
@@ -150,17 +100,6 @@ def chosen_tasks(phase: PhaseView) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(task for number, task in tasks_of(phase).items() if number not in phase.left_out)
     )
-
-
-def quotas_of_new_phase(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[Quota, ...]:
-    """Return the quotas of a new phase. A held-out one always has some, because every score reveals something.
-
-    >>> [str(quota) for quota in quotas_of_new_phase(None, Disclosure.CLASSES)], quotas_of_new_phase(None, Disclosure.FULL)
-    (['2 in 7 days', '30 in 365 days'], ())
-    """
-    if given is None:
-        return HELD_OUT_QUOTAS if disclosure.is_held_out else ()
-    return in_order(given)
 
 
 ANY_PHASE = aliased(Phase)  # created once: an alias costs more than the rest of a statement
@@ -220,36 +159,26 @@ def _view(
     has_open_truth = images is not None and not phase.is_held_out
     publishes_images = bool(images) or has_open_truth
     is_shared = phase.is_held_out and others_quotas is not None
-    shared = [Quota(**quota) for quotas in others_quotas or () for quota in quotas] if is_shared else []
+    shared = [each for quotas in others_quotas or () for each in loaded(quotas)] if is_shared else []
+    rules = rules_of_row(phase)
+    own = PhaseRules(**rules)
     return PhaseView(
+        **rules | {"quotas": in_order((*phase.quotas, *shared))},
         id=phase.id,
         challenge_id=phase.challenge_id,
         challenge=challenge.code,
         challenge_title=challenge.title,
         dataset=challenge.dataset,
         image_set=phase.image_set,
-        disclosure=phase.disclosure,
-        details_at_close=phase.details_at_close,
-        only_complete=phase.only_complete,
-        is_over=is_over(phase, phase.grace, moment),
+        is_over=own.is_over_at(moment),
         protocol=phase.protocol,
         description_key=phase.description_key,
-        opens_at=phase.opens_at,
-        closes_at=phase.closes_at,
-        grace=phase.grace,
-        quotas=in_order((*phase.quotas, *shared)),
         own_quotas=phase.quotas,
         shares_quotas=is_shared,
-        embargo=phase.embargo,
-        frozen_from=phase.frozen_from,
-        is_frozen=(
-            phase.frozen_from is not None
-            and phase.frozen_from <= moment
-            and not is_over(phase, phase.grace, moment)
-        ),
+        is_frozen=own.is_frozen_at(moment),
         max_upload=phase.max_upload,
         shows_exposure=phase.shows_exposure,
-        state=state_of(phase, moment),
+        state=own.state_at(moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
         left_out=tuple(
             sorted(int(number) for number, reason in phase.not_offered.items() if reason == NOT_CHOSEN)
@@ -303,19 +232,6 @@ def _is_frozen(submission: type[Submission], phase: type[Phase]) -> ColumnElemen
 
 def _goes_on(phase: type[Phase]) -> ColumnElement[bool]:
     return not_(func.coalesce(phase.closes_at + phase.grace <= func.clock_timestamp(), false()))
-
-
-def moved_freeze(
-    frozen_from: datetime | None, before: datetime | None, after: datetime | None, now: datetime
-) -> datetime | None:
-    """Return when the rows of others freeze after a deadline was moved: as long before it, unless they are frozen already.
-
-    Nothing that others have seen disappears, and nothing that was frozen is shown earlier. The time stays if the deadline is removed,
-    which callers refuse.
-    """
-    if frozen_from is None or before is None or after is None:
-        return frozen_from
-    return frozen_from if frozen_from <= now else max(now, after - (before - frozen_from))
 
 
 def phase_of(session: Session, challenge: str, image_set: str) -> PhaseView | None:

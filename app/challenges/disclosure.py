@@ -7,7 +7,7 @@ from math import ceil, log2
 from statistics import fmean
 from typing import Final, Protocol
 
-from app.challenges.challenges import PhaseView, is_over
+from app.challenges.challenges import PhaseView
 from app.core.access import Actor
 from app.models import Disclosure
 from scoring.tasks.outcome import NOT_ENTERED
@@ -287,46 +287,6 @@ def _until(phase: PhaseView) -> str:
     return "; the values of classes become public when the phase is over"
 
 
-@dataclass(frozen=True, slots=True)
-class DisclosureTerms:
-    """An organiser's choice of a phase's disclosure."""
-
-    disclosure: Disclosure
-    details_at_close: bool
-    only_complete: bool
-
-
-LEAST_FIRST: Final = (
-    Disclosure.AT_CLOSE,
-    Disclosure.LADDER,
-    Disclosure.MEAN,
-    Disclosure.CLASSES,
-    Disclosure.FULL,
-)
-
-
-def change_refusal(
-    before: DisclosureTerms, after: DisclosureTerms, *, closes: bool, has_results: bool, is_over: bool
-) -> str | None:
-    """Return why a phase's disclosure may not change like this, or None if it may.
-
-    closes: it has a closing date; has_results: something has been scored. Existing results were submitted under the earlier
-    terms, and a ladder may have compared them. So until the phase is over, only less may be shown, or everything once the
-    annotation itself is public.
-    """
-    if after.disclosure is Disclosure.AT_CLOSE and not closes:
-        return "a phase that discloses scores at its close needs a closing date"
-    if not has_results or is_over or not after.disclosure.is_held_out:
-        return None
-    shows_more = LEAST_FIRST.index(after.disclosure) > LEAST_FIRST.index(before.disclosure)
-    if shows_more or (before.only_complete and not after.only_complete):
-        return (
-            "results were submitted while less was shown; until the phase is over its disclosure can only become stricter, or"
-            " full once the annotation is public"
-        )
-    return None
-
-
 def current_disclosure(phase: PhaseView) -> Disclosure:
     """Return the disclosure that applies now, which is wider once the phase is over."""
     if not phase.is_over:
@@ -344,7 +304,7 @@ def disclosures_so_far(phase: PhaseView, changes: Iterable[DisclosureChange]) ->
             details_at_close=(
                 phase.details_at_close if change.details_at_close is None else change.details_at_close
             ),
-            is_over=is_over(phase, phase.grace, change.at),
+            is_over=phase.is_over_at(change.at),
         )
         rows.add(current_disclosure(phase))
     return frozenset(rows)

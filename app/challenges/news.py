@@ -6,8 +6,8 @@ Published answers to questions (`answers.py`) stand beside them, on the page and
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final, Protocol, Unpack
+from datetime import UTC, datetime
+from typing import Annotated, Final, Unpack
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,7 +17,14 @@ from sqlalchemy.orm import Session
 from app.challenges import answers, challenges
 from app.challenges.answers import AnswerView
 from app.challenges.challenges import PhaseView
-from app.challenges.rules import date_in_words
+from app.challenges.phase_rules import (
+    PhaseRules,
+    RuleChange,
+    date_in_words,
+    quotas_in_words,
+    rule_changes,
+    store,
+)
 from app.challenges.terms import require_organiser
 from app.challenges.texts import Lines
 from app.core import audit
@@ -26,10 +33,10 @@ from app.core.audit import Facts
 from app.core.errors import ConflictError, NotFoundError
 from app.core.names import Visible
 from app.core.paging import RowPage, page_of
-from app.jobs import events
-from app.models import Announcement, Challenge, EventKind, Phase, Quota
+from app.jobs import events, queue
+from app.models import Announcement, Challenge, EventKind, Phase, Result
 from app.platform import Platform
-from app.web.formats import duration, plural
+from app.web.formats import duration
 from app.web.markdown import LONGEST
 
 PAGE: Final = 20  # announcements
@@ -89,31 +96,7 @@ class NewAnnouncement(BaseModel):
     ] = 0
 
 
-class Schedule(Protocol):
-    """The dates and quotas of a phase."""
-
-    @property
-    def opens_at(self) -> datetime:
-        """When it opens."""
-
-    @property
-    def closes_at(self) -> datetime | None:
-        """When it closes; None for never."""
-
-    @property
-    def grace(self) -> timedelta:
-        """How long after the close an upload may be confirmed."""
-
-    @property
-    def frozen_from(self) -> datetime | None:
-        """Since when others see no new result until it is over; None: they see all."""
-
-    @property
-    def quotas(self) -> tuple[Quota, ...]:
-        """Its quotas."""
-
-
-def date_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[str]:
+def date_changes(image_set: str, before: PhaseRules, after: PhaseRules) -> Iterator[str]:
     """Yield a sentence for each date of a phase that has changed."""
     if before.opens_at != after.opens_at:
         yield f"`{image_set}` opens on {date_in_words(after.opens_at)} instead of {date_in_words(before.opens_at)}."
@@ -121,16 +104,17 @@ def date_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[
         old = date_in_words(before.closes_at) if before.closes_at else "never"
         new = f"closes on {date_in_words(after.closes_at)}" if after.closes_at else "has no closing date"
         yield f"`{image_set}` {new}; before, it was {old}."
-    if before.grace and not after.grace and after.closes_at is not None:
+    grace, new_grace = before.grace_in_force, after.grace_in_force
+    if grace and not new_grace and after.closes_at is not None:
         yield f"An upload to `{image_set}` has to be confirmed before the close; there is no grace period any more."
-    elif before.grace != after.grace and after.closes_at is not None:
+    elif grace != new_grace and after.closes_at is not None:
         yield (
             f"An upload to `{image_set}` that was started before the close may be confirmed for another"
-            f" {duration(after.grace)}{f' instead of {duration(before.grace)}' if before.grace else ''}."
+            f" {duration(new_grace)}{f' instead of {duration(grace)}' if grace else ''}."
         )
 
 
-def freeze_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[str]:
+def freeze_changes(image_set: str, before: PhaseRules, after: PhaseRules) -> Iterator[str]:
     """Yield a sentence if the time has changed from which the rows of others are frozen."""
     if before.frozen_from != after.frozen_from:
         yield (
@@ -140,21 +124,28 @@ def freeze_changes(image_set: str, before: Schedule, after: Schedule) -> Iterato
         )
 
 
-def quota_changes(image_set: str, before: Schedule, after: Schedule) -> Iterator[str]:
+def quota_changes(image_set: str, before: PhaseRules, after: PhaseRules) -> Iterator[str]:
     """Yield a sentence if the quotas of a phase have changed."""
     if before.quotas != after.quotas:
         yield (
-            f"The quota of `{image_set}` for each task is {_in_words(after.quotas)}; it was {_in_words(before.quotas)}."
+            f"The quota of `{image_set}` for each task is {quotas_in_words(after.quotas) or 'unlimited'}; it was {quotas_in_words(before.quotas) or 'unlimited'}."
         )
 
 
-def _in_words(quotas: tuple[Quota, ...]) -> str:
-    each = (f"{plural(quota.results, 'result')} in {plural(quota.days, 'day')}" for quota in quotas)
-    return " and ".join(each) or "unlimited"
+def change_rules(session: Session, row: Phase, after: PhaseRules, why: str = "") -> tuple[RuleChange, ...]:
+    """Store the rules of a locked phase, announce its dates and quotas if they change, and have its figures drawn again.
+
+    why: a sentence for everybody to read, if there is one. Returns what has changed.
+    """
+    before = PhaseRules.of(row)
+    store(after, row)
+    announce_schedule(session, row.challenge_id, row.image_set, before, after, why)
+    queue.add_boards(session, Result.phase_id == row.id)
+    return rule_changes(before, after)
 
 
 def announce_schedule(
-    session: Session, challenge_id: int, image_set: str, before: Schedule, after: Schedule, why: str = ""
+    session: Session, challenge_id: int, image_set: str, before: PhaseRules, after: PhaseRules, why: str = ""
 ) -> None:
     """Announce what has changed of a phase's dates and quotas, if anything, in the transaction of the change.
 

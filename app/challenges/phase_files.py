@@ -14,15 +14,10 @@ from sqlalchemy.orm import Session
 
 from app.challenges import challenges, files, versions
 from app.challenges.availability import Stage
-from app.challenges.challenges import (
-    PhaseState,
-    PhaseView,
-    description_of,
-    largest_archive,
-    offered_competitions,
-)
+from app.challenges.challenges import PhaseView, description_of, largest_archive, offered_competitions
 from app.challenges.examples import example_name, has_sizes
 from app.challenges.files import OfferedFile, refusal_of_images
+from app.challenges.phase_rules import PhaseState
 from app.challenges.snippets import snippet
 from app.core.access import Actor
 from app.core.errors import NotFoundError

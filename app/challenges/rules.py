@@ -1,13 +1,13 @@
 """The rules of a challenge in sentences: what follows from the settings of its phases, the organisers' text, the terms."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, terms, texts
 from app.challenges.challenges import PhaseView, description_of, largest_archive
 from app.challenges.disclosure import DISCLOSURE_LEVELS
+from app.challenges.phase_rules import date_in_words, quotas_in_words
 from app.core.errors import NotFoundError
 from app.models import Disclosure
 from app.platform import Platform
@@ -24,7 +24,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseRules:
+class RulesOfPhase:
     """A phase with its rules. largest: bytes of an archive, as it is sent."""
 
     phase: PhaseView
@@ -39,7 +39,7 @@ class RulesView:
 
     challenge: str
     title: str
-    phases: tuple[PhaseRules, ...]
+    phases: tuple[RulesOfPhase, ...]
     text: str
     terms: str | None
     terms_version: int | None
@@ -59,23 +59,13 @@ def rules_of(phase: PhaseView, *, approves_teams: bool, most_members: int | None
     return tuple(rule for rule in rules if rule.sentences)
 
 
-def date_in_words(moment: datetime) -> str:
-    """Write a time in UTC to the minute.
-
-    >>> date_in_words(datetime(2027, 1, 5, 9, 30, tzinfo=UTC))
-    '5 January 2027, 09:30 UTC'
-    """
-    moment = moment.astimezone(UTC)
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-
-
 def _dates(phase: PhaseView) -> tuple[str, ...]:
     opens = date_in_words(phase.opens_at)
     if phase.closes_at is None:
         return (f"Results are accepted from {opens}. There is no closing date.",)
     grace = (
-        f"An upload that was started before then may finish and be confirmed for another {duration(phase.grace)}."
-        if phase.grace
+        f"An upload that was started before then may finish and be confirmed for another {duration(phase.grace_in_force)}."
+        if phase.grace_in_force
         else "An upload has to be confirmed by then."
     )
     return (f"Results are accepted from {opens} until {date_in_words(phase.closes_at)}.", grace)
@@ -106,13 +96,21 @@ def _results(phase: PhaseView) -> tuple[str, ...]:
 def _quota(phase: PhaseView) -> tuple[str, ...]:
     if not phase.quotas:
         return ("There is no quota.",)
-    allowed = " and ".join(
-        f"{plural(quota.results, 'result')} in {plural(quota.days, 'day')}" for quota in phase.quotas
-    )
+    counted = [
+        sentence
+        for is_said, sentence in (
+            (
+                any(quota.days for quota in phase.quotas),
+                "Days are counted back from now, not from a fixed date.",
+            ),
+            (phase.quotas[-1].days is None, "In total means over the whole phase, however long it becomes."),
+        )
+        if is_said
+    ]
     shared = ["Results in other phases with the same annotation count, too."] if phase.shares_quotas else []
     return (
-        f"A team, and each person in all teams together, may have at most {allowed} scored, for each task.",
-        "Days are counted back from now, not from a fixed date.",
+        f"A team, and each person in all teams together, may have at most {quotas_in_words(phase.quotas)} scored, for each task.",
+        *counted,
         *shared,
         "Only results that revealed a score count. Uploads and checks are free.",
         "A result that is refused, that fails, or that is withdrawn before it has a score gives its place back.",
@@ -179,7 +177,7 @@ def _rules_view(platform: Platform, session: Session, code: str) -> RulesView:
         challenge.code,
         challenge.title,
         tuple(
-            PhaseRules(
+            RulesOfPhase(
                 each,
                 rules_of(
                     each,

@@ -133,3 +133,52 @@ def attachment(filename: str) -> str:
     """
     plain = re.sub(r"[^A-Za-z0-9 ._()+-]", "_", filename)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
+
+
+# of challenges and image sets, in URLs
+LONGEST_NAME: Final = 40
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+# path segments that are used, or may be one day, where a URL has a challenge or image set
+_RESERVED = frozenset(
+    [
+        "account",
+        "admin",
+        "api",
+        "boards",
+        "competitions",
+        "description",
+        "docs",
+        "challenges",
+        "results",
+        "health",
+        "leaderboards",
+        "login",
+        "logout",
+        "methods",
+        "new",
+        "organise",
+        "phases",
+        "ready",
+        "register",
+        "rescores",
+        "runs",
+        "static",
+        "submissions",
+        "submit",
+        "uploads",
+    ]
+)
+
+
+def check_name(name: str, what: str) -> None:
+    """Raise ValueError for a name that cannot be used in URLs; `what` is "challenge code" or "image set".
+
+    >>> check_name("VOC2007", "challenge code")
+    """
+    if not _NAME.fullmatch(name) or ".." in name:
+        expected = "letters, digits, '_', '.' and '-', beginning with a letter or digit"
+        raise ValueError(f"{what} {name!r} cannot be used in URLs; expected {expected}")
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"{what} {name!r} has {len(name)} characters; at most {LONGEST_NAME} are allowed")
+    if name.lower() in _RESERVED:
+        raise ValueError(f"{what} {name!r} is reserved, because URLs of other pages contain it")

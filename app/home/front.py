@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from app.challenges import challenges, news, texts
-from app.challenges.challenges import PhaseState, PhaseView, offered_competitions
+from app.challenges.challenges import PhaseView, offered_competitions
 from app.challenges.news import AnnouncementView
+from app.challenges.phase_rules import PhaseState
 from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
 from app.figures import published

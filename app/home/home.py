@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges, terms
 from app.challenges.challenges import (
-    PhaseState,
     PhaseView,
     description_of,
     find_phase,
@@ -23,6 +22,7 @@ from app.challenges.challenges import (
 )
 from app.challenges.disclosure import Use, disclosures_so_far, most_bits
 from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
+from app.challenges.phase_rules import PhaseState
 from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor, visible_to
 from app.core.errors import NotFoundError
@@ -243,7 +243,7 @@ def competitions_of(cards: Iterable[PhaseCard]) -> tuple[CompetitionLine, ...]:
 
 def timeline_of(phases: Sequence[PhaseView], now: datetime) -> Timeline:
     """Lay out a challenge's phases on a timeline, in the order in which they open."""
-    ends = [phase.closes_at + phase.grace for phase in phases if phase.closes_at is not None]
+    ends = [phase.over_at for phase in phases if phase.over_at is not None]
     start = min([now, *(phase.opens_at for phase in phases)])
     last = max([now, *ends, *(phase.opens_at for phase in phases)])
     length = max(last - start, MIN_SPAN) * (1 + MARGIN)
@@ -256,7 +256,7 @@ def timeline_of(phases: Sequence[PhaseView], now: datetime) -> Timeline:
         if phase.closes_at is None:
             return Bar(phase, left, round(100 - left, 2), grace)
         right = place(phase.closes_at)
-        grace = round(place(phase.closes_at + phase.grace) - right, 2)
+        grace = round(place(phase.closes_at + phase.grace_in_force) - right, 2)
         return Bar(phase, left, round(right - left, 2), grace)
 
     ticks = tuple(Tick(place(moment), text) for moment, text in _dates(start, start + length))

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from app.challenges import asking, challenges, terms, texts
 from app.challenges.asking import Asking
-from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import PhaseState
 from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
 from app.core.errors import NotFoundError

@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges, versions
 from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import parse_quota
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
+from app.core.names import check_name
 from app.images import making
 from app.images.making import ReadyImages
 from app.intake import importing, intakes, testing, trials
-from app.intake.importing import PublicCopyError, ReadyImport, TreeImport, check_name, new_rules, parse_quota
+from app.intake.importing import PublicCopyError, ReadyImport, TreeImport, new_rules
 from app.intake.inspecting import CHOSEN, TRUTHS
 from app.intake.reports import ClassCount, FoundSet, Report
 from app.jobs import events
@@ -38,6 +40,7 @@ from app.models import (
     Phase,
     Queue,
     Quota,
+    stored,
 )
 from app.platform import Platform
 from app.web.forms import OrBlank
@@ -48,11 +51,26 @@ from scoring.competitions import CHALLENGES
 RULES: Final = {
     "disclosure", "quotas", "opens_at", "closes_at", "embargo", "frozen_days", "details_at_close", "only_complete", "competitions",
 }  # of a new phase  # fmt: skip
+LONGEST_QUOTAS: Final = 200  # characters
 OTHER_PROTOCOL: Final = "voc2012"  # of data sets that are no known challenge
 
 
 class ApplyError(Exception):
     """A data set cannot be applied as asked; nothing was changed. The message is for organisers."""
+
+
+def _parsed(quotas: object) -> object:
+    """Read quotas from text; other values are left for the model to check."""
+    if not isinstance(quotas, str):
+        return quotas
+    if len(quotas) > LONGEST_QUOTAS:
+        raise ValueError(f"must have at most {LONGEST_QUOTAS} characters")
+    return tuple(parse_quota(part) for part in quotas.split(",") if part.strip())
+
+
+def _written(quotas: tuple[Quota, ...]) -> str:
+    """Write quotas as text that the workers of the release before can read, too."""
+    return ", ".join(f"{each['results']}/{each['days']}" for each in stored(quotas))
 
 
 class Application(BaseModel):
@@ -64,7 +82,14 @@ class Application(BaseModel):
     set: Annotated[str, Field(max_length=40, description="the key of an image set in the report")]
     phase: Annotated[str, Field(max_length=100, description="the phase, new or not, e.g. test")]
     disclosure: Disclosure | None = None
-    quotas: Annotated[str, Field(max_length=200, description="e.g. 2/7, 30/365")] = ""
+    quotas: Annotated[
+        tuple[Quota, ...],
+        BeforeValidator(_parsed),
+        PlainSerializer(_written, return_type=str),
+        WithJsonSchema(
+            {"type": "string", "maxLength": 200, "description": "e.g. 2/7, 30/365 or 2/7, 30/all"}
+        ),
+    ] = ()
     opens_at: Moment | None = None
     closes_at: Moment | None = None
     protocol: Annotated[str, Field(max_length=60)] = ""
@@ -90,12 +115,6 @@ class Application(BaseModel):
         ),
     ] = False
 
-    @property
-    def parsed_quotas(self) -> tuple[Quota, ...] | None:
-        """The quotas; None if none are given. Raises ValueError."""
-        parts = [part for part in self.quotas.split(",") if part.strip()]
-        return tuple(map(parse_quota, parts)) or None
-
     def tree_import(
         self, challenge: str, folder: Path, found: FoundSet, phase: PhaseView | None
     ) -> TreeImport:
@@ -114,7 +133,7 @@ class Application(BaseModel):
         return replace(
             request,
             disclosure=disclosure_of(found.role, self.disclosure),
-            quotas=self.parsed_quotas,
+            quotas=self.quotas or None,
             opens_at=self.opens_at,
             closes_at=self.closes_at,
             embargo=self.embargo,
@@ -179,10 +198,6 @@ def problems_of(application: Application, found: FoundSet | None, phase: Phase |
         problems["disclosure"] = (
             "this annotation was sent as public; send it as hidden annotation to hold it out"
         )
-    try:
-        application.parsed_quotas  # noqa: B018 - raises for what is no quota
-    except ValueError as error:
-        problems["quotas"] = str(error)
     return problems
 
 

@@ -1,23 +1,32 @@
 """Import development kits as phases."""
 
-import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges, news, versions
-from app.challenges.challenges import description_of, is_over, moved_freeze, quotas_of_new_phase
-from app.challenges.disclosure import DisclosureTerms, change_refusal
+from app.challenges.challenges import description_of
+from app.challenges.phase_rules import (
+    PhaseRules,
+    RuleChange,
+    has_results,
+    new_contradictions,
+    quotas_of_new_phase,
+    rule_changes,
+    store,
+    unfair_changes,
+)
+from app.core.names import check_name
 from app.images import making
 from app.images.making import ImportedImages
-from app.jobs import events, queue
+from app.jobs import events
 from app.models import (
     AuditRecord,
     Challenge,
@@ -27,10 +36,9 @@ from app.models import (
     ImageMode,
     Phase,
     Quota,
-    Result,
 )
 from app.platform import Platform
-from app.results import exposure, ladder
+from app.results import ladder
 from app.storage import digest_of, owner_of
 
 
@@ -85,30 +93,6 @@ class TreeImport:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules of a phase that an import can change."""
-
-    disclosure: Disclosure
-    details_at_close: bool
-    only_complete: bool
-    quotas: tuple[Quota, ...]
-    opens_at: datetime
-    closes_at: datetime | None
-    grace: timedelta
-    embargo: bool
-    frozen_from: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class RuleChange:
-    """A rule that an import changed, with its values as text."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class Imported:
     """The outcome of an import.
 
@@ -130,55 +114,9 @@ class Imported:
     pictures_removed: bool = False
 
 
-LONGEST_NAME = 40
-DEFAULT_GRACE = timedelta(hours=1)
-DEFAULT_WINDOW = 7  # days of a quota that is given without any
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-# path segments that are used, or may be one day, where a URL has a challenge or image set
-_RESERVED = frozenset(
-    [
-        "account",
-        "admin",
-        "api",
-        "boards",
-        "competitions",
-        "description",
-        "docs",
-        "challenges",
-        "results",
-        "health",
-        "leaderboards",
-        "login",
-        "logout",
-        "methods",
-        "new",
-        "organise",
-        "phases",
-        "ready",
-        "register",
-        "rescores",
-        "runs",
-        "static",
-        "submissions",
-        "submit",
-        "uploads",
-    ]
-)
-
-
-def check_name(name: str, what: str) -> None:
-    """Raise ValueError for a name that cannot be used in URLs; `what` is "challenge code" or "image set".
-
-    >>> check_name("VOC2007", "challenge code")
-    """
-    if not _NAME.fullmatch(name) or ".." in name:
-        expected = "letters, digits, '_', '.' and '-', beginning with a letter or digit"
-        raise ValueError(f"{what} {name!r} cannot be used in URLs; expected {expected}")
-    if len(name) > LONGEST_NAME:
-        raise ValueError(f"{what} {name!r} has {len(name)} characters; at most {LONGEST_NAME} are allowed")
-    if name.lower() in _RESERVED:
-        raise ValueError(f"{what} {name!r} is reserved, because URLs of other pages contain it")
+# of an import that are rules as they are
+OPTIONS: Final = ("disclosure", "details_at_close", "only_complete", "opens_at", "grace", "embargo")
+DATES: Final = {"opens_at", "closes_at", "grace", "frozen_from"}
 
 
 def parse_date(text: str) -> datetime:
@@ -199,103 +137,40 @@ def parse_date(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
-def parse_quota(text: str) -> Quota:
-    """Parse a quota: results, or results/days.
-
-    Raises ValueError for anything else.
-
-    >>> print(parse_quota("30/365"), parse_quota("2"), sep="; ")
-    30 in 365 days; 2 in 7 days
-    """
-    found = re.fullmatch(r"([1-9]\d{0,5})(?:/([1-9]\d{0,3}))?", text.strip(), re.ASCII)
-    if found is None:
-        raise ValueError(f"a quota is written as results/days, such as 2/7, not {text!r}")
-    return Quota(int(found[1]), int(found[2] or DEFAULT_WINDOW))
-
-
-def new_rules(request: TreeImport, now: datetime) -> Rules:
+def new_rules(request: TreeImport, now: datetime) -> PhaseRules:
     """Return the rules of a new phase. Raises ValueError if they contradict each other."""
-    nothing = Rules(
-        disclosure=Disclosure.CLASSES,
-        details_at_close=False,
-        only_complete=False,
-        quotas=(),
-        opens_at=now,
-        closes_at=None,
-        grace=DEFAULT_GRACE,
-        embargo=False,
-        frozen_from=None,
+    return _consistent(
+        None, _with_options(PhaseRules(opens_at=now, disclosure=Disclosure.CLASSES), request, now)
     )
-    return changed_rules(nothing, request, now)
 
 
-def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
+def changed_rules(rules: PhaseRules, request: TreeImport, now: datetime) -> PhaseRules:
     """Apply the given options to the rules of a phase. Raises ValueError if the result contradicts itself."""
-    disclosure = _first_given(request.disclosure, rules.disclosure)
-    closes_at = (
-        now + request.closes_in if request.closes_in else _first_given(request.closes_at, rules.closes_at)
-    )
-    closes_at = None if closes_at is NONE else closes_at
-    frozen_from = moved_freeze(rules.frozen_from, rules.closes_at, closes_at, now)
-    if request.frozen_days and closes_at is not None:
-        frozen_from = closes_at - timedelta(days=request.frozen_days)
-    result = Rules(
-        disclosure=disclosure,
-        details_at_close=_first_given(request.details_at_close, rules.details_at_close),
-        only_complete=_first_given(request.only_complete, rules.only_complete),
-        quotas=quotas_of_new_phase(
-            request.quotas if request.quotas is not None else rules.quotas or None, disclosure
-        ),
-        opens_at=_first_given(request.opens_at, rules.opens_at),
-        closes_at=closes_at,
-        grace=_first_given(request.grace, rules.grace),
-        embargo=_first_given(request.embargo, rules.embargo),
-        frozen_from=frozen_from,
-    )
-    for problem in _contradictions(result, request):
-        raise ValueError(problem)
-    return result
+    return _consistent(rules, _with_options(rules, request, now))
 
 
-def _first_given(given: Any, otherwise: Any) -> Any:
-    return otherwise if given is None else given
-
-
-def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
+def _with_options(rules: PhaseRules, request: TreeImport, now: datetime) -> PhaseRules:
     if request.closes_in is not None and request.closes_at is not None:
-        yield "give either a closing date or the days until then, not both"
-    if not rules.quotas and rules.disclosure is not Disclosure.FULL:
-        yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
-    if rules.closes_at is None and rules.disclosure is Disclosure.AT_CLOSE:
-        yield "a phase that discloses scores at its close needs a closing date"
-    if rules.closes_at is None and rules.embargo:
-        yield "an embargo ends when the phase closes, so it needs a closing date"
-    if rules.closes_at is None and (request.frozen_days or rules.frozen_from is not None):
-        yield "the rows of others are frozen before the phase closes, so it needs a closing date"
-    if request.frozen_days and rules.disclosure is Disclosure.FULL:
-        yield "rows are frozen on held-out phases only"
-    if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
-        yield f"the phase would close ({format_rule(rules.closes_at)}) before it opens ({format_rule(rules.opens_at)})"
-
-
-def embargo_refusal(before: Rules, after: Rules, *, has_results: bool) -> str | None:
-    """Return why the embargo of a phase may not change; None if it may."""
-    if after.embargo != before.embargo and has_results:
-        return "the phase already has results, so its embargo cannot change"
-    return None
-
-
-def changes(before: Rules, after: Rules) -> tuple[RuleChange, ...]:
-    """List the rules that differ, with their values as text."""
-    pairs = ((each.name, getattr(before, each.name), getattr(after, each.name)) for each in fields(Rules))
-    return tuple(
-        RuleChange(name.replace("_", " "), format_rule(old), format_rule(new))
-        for name, old, new in pairs
-        if old != new
+        raise ValueError("give either a closing date or the days until then, not both")
+    closes_at = now + request.closes_in if request.closes_in else request.closes_at
+    given = {name: getattr(request, name) for name in OPTIONS if getattr(request, name) is not None}
+    after = rules.changed(
+        now,
+        closes_at=None if closes_at is NONE else closes_at or rules.closes_at,
+        frozen_days=request.frozen_days,
+        **given,
     )
+    quotas = request.quotas if request.quotas is not None else rules.quotas or None
+    return replace(after, quotas=quotas_of_new_phase(quotas, after.disclosure))
 
 
-def warnings(before: Rules, after: Rules) -> Iterator[str]:
+def _consistent(before: PhaseRules | None, after: PhaseRules) -> PhaseRules:
+    for problem in new_contradictions(before, after):
+        raise ValueError(problem.message)
+    return after
+
+
+def warnings(before: PhaseRules, after: PhaseRules) -> Iterator[str]:
     """Yield the consequences of a change of disclosure."""
     if after.disclosure == before.disclosure:
         return
@@ -309,27 +184,6 @@ def warnings(before: Rules, after: Rules) -> Iterator[str]:
             "the annotation is held out from now on, but curves and counts were public until now: anyone who kept them knows"
             " much about the labels"
         )
-
-
-def format_rule(value: object) -> str:
-    """Format a rule's value as text; times are in UTC, to the minute.
-
-    >>> format_rule(datetime(2027, 1, 31, 12, tzinfo=UTC)), format_rule(timedelta(days=7)), format_rule(None)
-    ('2027-01-31 12:00 UTC', '7 days', 'none')
-    """
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return "; ".join(map(str, value)) or "none"
-    if isinstance(value, datetime):
-        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    if isinstance(value, timedelta):
-        days = value // timedelta(days=1)
-        whole = value == timedelta(days=days) and days
-        return (f"{days} day" + "s" * (days > 1)) if whole else f"{value // timedelta(minutes=1)} minutes"
-    return str(value)
 
 
 def import_tree(platform: Platform, request: TreeImport) -> Imported:
@@ -567,8 +421,8 @@ def _store_phase(
             image_set=request.image_set,
             protocol=protocol,
             description_key=description_key,
-            **_columns(new_rules(request, now)),
         )
+        store(new_rules(request, now), phase)
         session.add(phase)
         session.flush()
         return _StoredPhase(phase, is_new=True)
@@ -577,37 +431,23 @@ def _store_phase(
             f"phase {request.image_set} is scored by {phase.protocol}; another protocol needs another challenge"
         )
     before, after = _change_rules(session, phase, request, now)
-    return _StoredPhase(phase, False, changes(before, after), tuple(warnings(before, after)))
+    changes = tuple(replace(each, name=each.name.replace("_", " ")) for each in rule_changes(before, after))
+    return _StoredPhase(phase, False, changes, tuple(warnings(before, after)))
 
 
-def _change_rules(session: Session, phase: Phase, request: TreeImport, now: datetime) -> tuple[Rules, Rules]:
-    before = Rules(**{each.name: getattr(phase, each.name) for each in fields(Rules)})
+def _change_rules(
+    session: Session, phase: Phase, request: TreeImport, now: datetime
+) -> tuple[PhaseRules, PhaseRules]:
+    before = PhaseRules.of(phase)
     after = changed_rules(before, request, now)
-    has_results = exposure.has_results(session, phase.id)
-    refusal = embargo_refusal(before, after, has_results=has_results) or change_refusal(
-        _terms(before),
-        _terms(after),
-        closes=after.closes_at is not None,
-        has_results=has_results,
-        is_over=is_over(phase, phase.grace, now),
-    )
-    if refusal:
-        raise ValueError(refusal)
+    unfair = unfair_changes(before, after, now, has_results=has_results(session, phase.id))
+    for problem in unfair:
+        if not problem.about & DATES:  # which an import may move as it likes
+            raise ValueError(problem.message)
     if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
         ladder.show_own(session, phase.id)
-    for name, value in _columns(after).items():
-        setattr(phase, name, value)
-    news.announce_schedule(session, phase.challenge_id, phase.image_set, before, after)
-    queue.add_boards(session, Result.phase_id == phase.id)
+    news.change_rules(session, phase, after)
     return before, after
-
-
-def _terms(rules: Rules) -> DisclosureTerms:
-    return DisclosureTerms(rules.disclosure, rules.details_at_close, rules.only_complete)
-
-
-def _columns(rules: Rules) -> dict[str, object]:
-    return {each.name: getattr(rules, each.name) for each in fields(Rules)}
 
 
 def _store_truth(

@@ -1,6 +1,7 @@
 """The database schema."""
 
 from app.models.challenges import (
+    WHOLE_PHASE,
     Board,
     Challenge,
     ChallengeDraft,
@@ -10,6 +11,8 @@ from app.models.challenges import (
     Quota,
     TruthKey,
     in_order,
+    loaded,
+    stored,
 )
 from app.models.files import DataDownload, DataFile, DataUpload
 from app.models.images import ChallengePicture, Picture, PictureBatch, PictureSource
@@ -108,6 +111,7 @@ from app.models.threads import (
 )
 
 __all__ = [
+    "WHOLE_PHASE",
     "Announcement",
     "AnonymousLink",
     "Answer",
@@ -221,4 +225,6 @@ __all__ = [
     "Webhook",
     "WebhookDelivery",
     "in_order",
+    "loaded",
+    "stored",
 ]

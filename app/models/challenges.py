@@ -1,10 +1,10 @@
 """Tables of challenges, phases, ground truth, leaderboards and published challenges."""
 
 import uuid
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -22,18 +22,31 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.table import Base, ChallengeVisibility, Disclosure, key_column, now_column
 
+WHOLE_PHASE: Final = (
+    9999  # days as which a quota in total is stored, so that processes of the release before count it
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many results of one task may be scored within a sliding window of this many days."""
+    """How many results of one task may be scored within a sliding window of this many days; without days in total."""
 
     results: int
-    days: int
+    days: int | None
 
     @property
-    def window(self) -> timedelta:
-        """The length of the window."""
-        return timedelta(days=self.days)
+    def window(self) -> timedelta | None:
+        """The length of the window; None for a quota in total."""
+        return None if self.days is None else timedelta(days=self.days)
+
+    @property
+    def span(self) -> str:
+        """When its results are counted.
+
+        >>> Quota(2, 7).span, Quota(2, 1).span, Quota(30, None).span
+        ('in 7 days', 'in 1 day', 'in total')
+        """
+        return "in total" if self.days is None else f"in {self.days} day{'s' * (self.days != 1)}"
 
     def __str__(self) -> str:
         """Format the quota for people.
@@ -41,18 +54,34 @@ class Quota:
         >>> print(Quota(2, 7))
         2 in 7 days
         """
-        return f"{self.results} in {self.days} day{'s' * (self.days != 1)}"
+        return f"{self.results} {self.span}"
 
 
 def in_order(quotas: Iterable[Quota]) -> tuple[Quota, ...]:
     """Sort quotas by window, shortest first; of several with the same window, keep only the smallest."""
     least = {quota.days: quota for quota in sorted(quotas, key=lambda quota: -quota.results)}
-    return tuple(least[days] for days in sorted(least))
+    return tuple(sorted(least.values(), key=_stored_days))
 
 
 def stored(quotas: Iterable[Quota]) -> list[dict[str, Any]]:
     """Convert quotas to JSON."""
-    return [asdict(quota) for quota in in_order(quotas)]
+    return [{"results": quota.results, "days": _stored_days(quota)} for quota in in_order(quotas)]
+
+
+def loaded(stored_quotas: Iterable[Mapping[str, Any]]) -> tuple[Quota, ...]:
+    """Convert stored quotas from JSON.
+
+    >>> loaded(stored([Quota(30, None), Quota(2, 7)])) == (Quota(2, 7), Quota(30, None))
+    True
+    """
+    return in_order(
+        Quota(each["results"], None if each["days"] >= WHOLE_PHASE else each["days"])
+        for each in stored_quotas
+    )
+
+
+def _stored_days(quota: Quota) -> int:
+    return WHOLE_PHASE if quota.days is None else quota.days
 
 
 class Challenge(Base):
@@ -120,6 +149,10 @@ class Phase(Base):
     embargo: Mapped[bool] = mapped_column(default=False)
     # others see no result that is submitted from then on until the phase is over; None: they see all
     frozen_from: Mapped[datetime | None]
+    # the grace, close and freeze that were set before it was closed early; without planned_grace it was not
+    planned_grace: Mapped[timedelta | None]
+    planned_closes_at: Mapped[datetime | None]
+    planned_frozen_from: Mapped[datetime | None]
     # whether the challenge's page says how much was disclosed
     shows_exposure: Mapped[bool] = mapped_column(default=False)
     # bytes of an archive as it is sent; None: as many as the operator allows
@@ -138,7 +171,7 @@ class Phase(Base):
     @property
     def quotas(self) -> tuple[Quota, ...]:
         """The quotas for each task, per team and per person, shortest window first."""
-        return tuple(Quota(**quota) for quota in self.stored_quotas)
+        return loaded(self.stored_quotas)
 
     @quotas.setter
     def quotas(self, quotas: tuple[Quota, ...]) -> None:

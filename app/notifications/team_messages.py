@@ -12,7 +12,7 @@ import scoring
 from app.challenges import challenges
 from app.challenges.answers import LONGEST_MESSAGE
 from app.challenges.challenges import PhaseView, offered_competitions
-from app.challenges.rules import date_in_words
+from app.challenges.phase_rules import date_in_words
 from app.challenges.terms import locked_challenge, require_organiser
 from app.challenges.texts import Lines
 from app.core import audit

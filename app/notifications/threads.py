@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from app.challenges import asking, challenges
 from app.challenges.answers import LONGEST_MESSAGE
 from app.challenges.asking import Asking
-from app.challenges.rules import date_in_words
+from app.challenges.phase_rules import date_in_words
 from app.challenges.terms import require_organiser
 from app.challenges.texts import Lines
 from app.core import audit

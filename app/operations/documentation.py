@@ -10,8 +10,9 @@ from typing import Any
 import scoring
 from app.boards.rows import BoardKey
 from app.challenges import challenges
-from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.challenges import PhaseView
 from app.challenges.examples import first_file, line_grammar, protocol_named
+from app.challenges.phase_rules import PhaseState
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.platform import Platform

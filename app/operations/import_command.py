@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 import scoring
+from app.challenges.phase_rules import parse_quota
 from app.images.making import ImportedImages
 from app.intake import importing
-from app.intake.importing import NONE, Imported, NoImages, TreeImport, parse_date, parse_quota
+from app.intake.importing import NONE, Imported, NoImages, TreeImport, parse_date
 from app.models import Disclosure, ImageMode, Quota
 from app.operations.command_settings import platform_of_installation
 
@@ -60,8 +61,8 @@ def import_tree(
     quota: Annotated[
         list[str] | None,
         typer.Option(
-            help="results per task and number of days, for each team and each person; repeatable; by default 2/7 and 30/365"
-            " if the annotation is held out; 0: no quota",
+            help="results per task and number of days, such as 2/7, or in total, such as 30/all, for each team and each person;"
+            " repeatable; by default 2/7 and 30/365 if the annotation is held out; 0: no quota",
             metavar="RESULTS/DAYS",
         ),
     ] = None,

@@ -2,21 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.challenges import challenges, news
-from app.challenges.challenges import PhaseState, PhaseView, moved_freeze
+from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import public_visibility
+from app.challenges.phase_rules import PhaseRules, PhaseState
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ForbiddenError, PhaseBroken, PhaseUnfair, Refusal, raise_if_refused
-from app.intake.importing import format_rule
-from app.jobs import queue
-from app.models import Result
-from app.organising.phases import lock_phase, reveals
+from app.organising.phases import lock_phase
 from app.platform import Platform
 from app.submissions.quotas import organised_phase
 from app.web.zones import Moment
@@ -51,8 +49,8 @@ def consequences(phase: PhaseView) -> tuple[str, ...]:
         *_shown(phase),
         "All teams of the challenge are notified, and its news say so, with your reason.",
         "What becomes public cannot be hidden again, so the phase cannot reopen once it has closed."
-        if reveals(phase)
-        else "Nothing that is hidden becomes public, so a later deadline can reopen the phase.",
+        if phase.reveals
+        else "Nothing that is hidden becomes public, so a later deadline can reopen the phase, with the grace period that it has now.",
     )
 
 
@@ -76,6 +74,8 @@ def may_close(actor: Actor, phase: PhaseView) -> bool:
 def close_early(platform: Platform, actor: Actor, phase_id: int, asked: EarlyClose) -> None:
     """Close a phase now, or at a time before its deadline, without a grace period, and announce it.
 
+    A later deadline brings back the grace period and the days in which rows are frozen.
+
     Whoever confirms an upload meanwhile does so before, or finds the phase closed. Raises NotFoundError for a phase that the
     actor does not organise, ForbiddenError, RefusedError with all reasons.
     """
@@ -89,13 +89,8 @@ def close_early(platform: Platform, actor: Actor, phase_id: int, asked: EarlyClo
         now = challenges.now(session)
         closes_at = asked.closes_at or now
         raise_if_refused(tuple(refusals(now, phase, closes_at)))
-        row.frozen_from = moved_freeze(phase.frozen_from, phase.closes_at, closes_at, now)
-        row.closes_at, row.grace = closes_at, timedelta(0)
         why = f"The phase closes early. Reason: {asked.reason}"
-        news.announce_schedule(
-            session, phase.challenge_id, phase.image_set, replace(phase, quotas=phase.own_quotas), row, why
-        )
-        queue.add_boards(session, Result.phase_id == phase_id)
+        changes = news.change_rules(session, row, PhaseRules.of(row).closed_early(closes_at, now), why)
         audit.record(
             session,
             actor.user_id,
@@ -103,7 +98,7 @@ def close_early(platform: Platform, actor: Actor, phase_id: int, asked: EarlyClo
             f"phase {phase_id}",
             challenge_id=phase.challenge_id,
             reason=asked.reason,
-            before={"closes_at": format_rule(phase.closes_at), "grace": format_rule(phase.grace)},
-            after={"closes_at": format_rule(closes_at), "grace": format_rule(row.grace)},
+            before={each.name: each.before for each in changes},
+            after={each.name: each.after for each in changes},
         )
     platform.cache.expire_versions()

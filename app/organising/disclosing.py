@@ -2,27 +2,42 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.challenges import challenges
-from app.challenges.challenges import PhaseView, quotas_of_new_phase
-from app.challenges.disclosure import (
-    DisclosureTerms,
-    Exposure,
-    bits_so_far,
-    change_refusal,
-    disclosures_so_far,
+from app.challenges import challenges, news
+from app.challenges.challenges import PhaseView
+from app.challenges.disclosure import Exposure, bits_so_far, disclosures_so_far
+from app.challenges.phase_rules import (
+    PhaseRules,
+    has_results,
+    new_contradictions,
+    quotas_of_new_phase,
+    unfair_changes,
 )
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
-from app.jobs import queue
-from app.models import Disclosure, Phase, Result
+from app.models import Disclosure, Phase
 from app.platform import Platform
 from app.results import exposure, ladder
 from app.submissions.quotas import organised_phase
+
+
+@dataclass(frozen=True, slots=True)
+class DisclosureTerms:
+    """The rules of a phase that decide what is shown of its scores."""
+
+    disclosure: Disclosure
+    details_at_close: bool
+    only_complete: bool
+
+    @classmethod
+    def of(cls, rules: PhaseRules) -> "DisclosureTerms":
+        """Return those of a phase."""
+        return cls(rules.disclosure, rules.details_at_close, rules.only_complete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +77,29 @@ def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> Disclosu
     """
     with platform.transaction() as session:
         phase = organised_phase(session, actor, phase_id)
-        has_results = exposure.has_results(session, phase_id)
-    terms = DisclosureTerms(phase.disclosure, phase.details_at_close, phase.only_complete)
+        now, is_scored = challenges.now(session), has_results(session, phase_id)
     refusals = {
-        each: change_refusal(
-            terms,
-            replace(terms, disclosure=each),
-            closes=phase.closes_at is not None,
-            has_results=has_results,
-            is_over=phase.is_over,
-        )
+        each: refusal_of(phase.rules, _disclosing(phase.rules, disclosure=each), now, has_results=is_scored)
         for each in Disclosure
     }
-    return DisclosureView(phase, terms, refusals)
+    return DisclosureView(phase, DisclosureTerms.of(phase), refusals)
+
+
+def _disclosing(rules: PhaseRules, *, disclosure: Disclosure, **others: Any) -> PhaseRules:
+    """Return the rules of a phase that discloses this instead; one without quotas gets some when it becomes held out."""
+    quotas = quotas_of_new_phase(rules.quotas or None, disclosure)
+    return replace(rules, disclosure=disclosure, quotas=quotas, **others)
+
+
+def refusal_of(before: PhaseRules, after: PhaseRules, now: datetime, *, has_results: bool) -> str | None:
+    """Return why what a phase discloses may not change like this, or None if it may."""
+    if before.is_over_at(now):  # rows are frozen no longer
+        before, after = replace(before, frozen_from=None), replace(after, frozen_from=None)
+    problems = (
+        *new_contradictions(before, after),
+        *unfair_changes(before, after, now, has_results=has_results),
+    )
+    return problems[0].message if problems else None
 
 
 def exposure_page(
@@ -107,20 +132,20 @@ def change_disclosure(
     with platform.transaction() as session:
         phase = organised_phase(session, actor, phase_id)
         stored = session.get_one(Phase, phase_id, with_for_update=True)
-        before = DisclosureTerms(stored.disclosure, stored.details_at_close, stored.only_complete)
-        after = DisclosureTerms(wanted.disclosure, wanted.details_at_close, wanted.only_complete)
+        rules, now = PhaseRules.of(stored), challenges.now(session)
+        new_rules = _disclosing(
+            rules,
+            disclosure=wanted.disclosure,
+            details_at_close=wanted.details_at_close,
+            only_complete=wanted.only_complete,
+        )
+        before, after = DisclosureTerms.of(rules), DisclosureTerms.of(new_rules)
         releases = after.details_at_close or not after.disclosure.is_held_out
         if releases and after != before and not actor.owns_challenge(phase.challenge_id):
             raise ForbiddenError(
                 "Only owners of the challenge show everything of a phase, because that makes its annotation known"
             )
-        refusal = change_refusal(
-            before,
-            after,
-            closes=stored.closes_at is not None,
-            has_results=exposure.has_results(session, phase_id),
-            is_over=phase.is_over,
-        )
+        refusal = refusal_of(rules, new_rules, now, has_results=has_results(session, phase_id))
         if refusal:
             raise ConflictError(refusal)
         if not after.disclosure.is_held_out and challenges.phases_hiding(session, phase_id, ""):
@@ -128,12 +153,8 @@ def change_disclosure(
                 "another phase keeps the same annotation hidden, so it cannot become public here; an admin can import it as"
                 " public with --allow-public-copy"
             )
-        if after.disclosure.is_held_out and not stored.quotas:
-            stored.quotas = quotas_of_new_phase(None, after.disclosure)
         shown_before = stored.shows_exposure
-        for name, value in asdict(after).items():
-            setattr(stored, name, value)
-        queue.add_boards(session, Result.phase_id == phase_id)
+        news.change_rules(session, stored, new_rules)
         stored.shows_exposure = wanted.shows_exposure
         if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
             ladder.show_own(session, phase_id)

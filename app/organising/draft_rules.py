@@ -4,19 +4,18 @@ import enum
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import ceil
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, field_validator
 
 import scoring
-from app.challenges.rules import date_in_words
+from app.challenges.phase_rules import DAY, PhaseRules, date_in_words, quotas_in_words
 from app.challenges.terms import SHORTEST
-from app.core.names import Visible, folded
+from app.core.names import Visible, check_name, folded
 from app.intake.applying import OTHER_PROTOCOL, Application
 from app.intake.class_choices import MOST_CHOSEN
-from app.intake.importing import check_name
 from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet
 from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
@@ -24,9 +23,6 @@ from app.web.forms import OrBlank
 from app.web.zones import Moment
 from scoring.competitions import CHALLENGES, classes_of
 
-DAY: Final = timedelta(days=1)
-YEAR: Final = 365  # days, of the quota in total of a phase that does not close
-LONGEST_WINDOW: Final = 3660  # days
 LONGEST_TERMS: Final = 20_000
 
 
@@ -344,10 +340,10 @@ def problems_of_rules(
     """Return what is wrong with the rules, by field. sets: those that participants submit to."""
     problems = {}
     is_held_out = any(each.role == HIDDEN for each in sets)
-    if problem := _closing_problem(rules, choice if is_held_out else None, now):
-        problems["closes_at"] = problem
-    if is_held_out and not (rules.per_day or rules.per_week or rules.total):
-        problems["per_week"] = "hidden annotation needs a quota, because every score reveals something of it"
+    for each in reversed([*rules_of(rules, choice, now, is_held_out=is_held_out).contradictions()]):
+        problems[next(field for name, field in _FIELDS.items() if name in each.about)] = each.message
+    if rules.closes_at is not None and rules.closes_at <= now:
+        problems["closes_at"] = "must be in the future"
     if rules.visibility is ChallengeVisibility.INVITED and not rules.people:
         problems["invited"] = "name at least one address or domain; codes can be made later under Visibility"
     if rules.terms is TermsChoice.OWN and not rules.terms_text:
@@ -357,25 +353,34 @@ def problems_of_rules(
     return problems
 
 
-def _closing_problem(rules: RulesChoice, choice: ScoringChoice | None, now: datetime) -> str | None:
-    """Return what is wrong with the closing date. choice: what is shown of scores, if there is hidden annotation."""
-    if rules.closes_at is not None and rules.closes_at <= max(now, rules.opens_at or now):
-        return "must be in the future, and after the opening"
-    if choice is None:
-        return None
-    if rules.closes_at is None:
-        needs = (
-            (choice.own is OwnScores.NOTHING, "scores are shown when the phase closes"),
-            (choice.others is OthersRows.AT_CLOSE, "others see results when the phase closes"),
-            (choice.freezes, "the rows of others are frozen before the phase closes"),
-        )
-        reasons = [reason for is_needed, reason in needs if is_needed]
-        return f"{' and '.join(reasons)}, so it needs a closing date" if reasons else None
-    if choice.freezes and rules.closes_at - timedelta(days=choice.frozen_days or 0) <= (
-        rules.opens_at or now
-    ):
-        return "the rows of others would be frozen from the opening on; choose fewer days in step 4"
-    return None
+# the field of step 5 at which a contradiction of rules is shown
+_FIELDS: Final = {"quotas": "per_week", "closes_at": "closes_at", "frozen_from": "closes_at"}
+
+
+def rules_of(
+    rules: RulesChoice,
+    choice: ScoringChoice | None,
+    now: datetime,
+    *,
+    is_held_out: bool,
+    is_main: bool = True,
+) -> PhaseRules:
+    """Return the rules of a phase as the steps say. is_main: it has the dates and quotas of step 5."""
+    shown = choice if is_held_out else None
+    closes_at = rules.closes_at if is_main else None
+    before = PhaseRules(
+        opens_at=rules.opens_at or now,
+        quotas=quotas_of(rules) if is_main else (),
+        disclosure=Disclosure.FULL if not is_held_out else shown.disclosure if shown else Disclosure.CLASSES,
+        details_at_close=shown is not None and shown.details_at_close,
+        only_complete=shown is not None and shown.only_complete,
+        embargo=choice is not None
+        and choice.others is OthersRows.AT_CLOSE
+        and (is_held_out or closes_at is not None),
+    )
+    return before.changed(
+        now, closes_at=closes_at, frozen_days=shown.frozen_days if shown and shown.freezes else None
+    )
 
 
 def proposed_quotas(opens_at: datetime, closes_at: datetime | None) -> Mapping[str, int | None]:
@@ -396,13 +401,8 @@ def proposed_quotas(opens_at: datetime, closes_at: datetime | None) -> Mapping[s
 
 
 def quotas_of(rules: RulesChoice) -> tuple[Quota, ...]:
-    """Return the quotas; the one in total counts over the whole phase, or over a year if it does not close."""
-    window = YEAR
-    if rules.closes_at is not None:
-        window = min(
-            LONGEST_WINDOW, max(1, ceil((rules.closes_at - (rules.opens_at or rules.saved_at)) / DAY))
-        )
-    given = ((rules.per_day, 1), (rules.per_week, 7), (rules.total, window))
+    """Return the quotas, ordered."""
+    given = ((rules.per_day, 1), (rules.per_week, 7), (rules.total, None))
     return in_order(Quota(results, days) for results, days in given if results)
 
 
@@ -428,19 +428,19 @@ def _application(
     found: FoundSet, what: What, choice: ScoringChoice, rules: RulesChoice, *, is_main: bool
 ) -> Application:
     is_held_out = found.role == HIDDEN
-    quotas = quotas_of(rules) if is_main else ()
+    phase = rules_of(rules, choice, rules.saved_at, is_held_out=is_held_out, is_main=is_main)
     return Application(
         set=found.key,
         phase=found.name,
-        disclosure=choice.disclosure if is_held_out else None,
-        quotas=", ".join(f"{each.results}/{each.days}" for each in quotas),
+        disclosure=phase.disclosure if is_held_out else None,
+        quotas=phase.quotas,
         opens_at=rules.opens_at,
-        closes_at=rules.closes_at if is_main else None,
+        closes_at=phase.closes_at,
         protocol=choice.protocol,
-        embargo=is_main and rules.closes_at is not None and choice.others is OthersRows.AT_CLOSE,
+        embargo=phase.embargo,
         frozen_days=choice.frozen_days if is_held_out and choice.freezes else None,
-        details_at_close=is_held_out and choice.details_at_close,
-        only_complete=is_held_out and choice.only_complete,
+        details_at_close=phase.details_at_close,
+        only_complete=phase.only_complete,
         competitions=competitions_of(found.dataset, what),
     )
 
@@ -481,10 +481,7 @@ def _sentences(
     yield _dates(rules, sets)
     quotas = quotas_of(rules)
     if quotas:
-        allowed = _listed(
-            [f"{plural(each.results, 'result')} in {plural(each.days, 'day')}" for each in quotas]
-        )
-        yield f"A team, and each person in it, may have {allowed} scored for each task."
+        yield f"A team, and each person in it, may have {quotas_in_words(quotas)} scored for each task."
     else:
         yield "There is no quota."
     if any(each.role == HIDDEN for each in sets):

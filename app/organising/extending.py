@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,12 +11,13 @@ from sqlalchemy.orm import Session
 
 from app.challenges import challenges, news
 from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import PhaseRules, has_results
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError, RefusedError
-from app.jobs import events, queue
-from app.models import EventKind, Extension, Outage, Phase, Result, ServicePart
-from app.organising.phases import NewQuota, NewRules, change_refusals, has_results, lock_phase
+from app.jobs import events
+from app.models import EventKind, Extension, Outage, Phase, ServicePart
+from app.organising.phases import change_refusals, lock_phase
 from app.platform import Platform
 from app.submissions.quotas import organised_phase
 from app.web.formats import plural
@@ -107,29 +108,18 @@ def _notice(session: Session, phase: PhaseView, outage: Outage, extension: Exten
         return OutageNotice(
             outage.id, outage.started_at, outage.ended_at, extension.minutes, phase.closes_at, extension.extended_at
         )  # fmt: skip
-    minutes = lost_minutes(outage.started_at, outage.ended_at, phase.closes_at, phase.grace)
-    rules = _moved(phase, minutes)
-    assert rules.closes_at is not None
+    minutes = lost_minutes(outage.started_at, outage.ended_at, phase.closes_at, phase.grace_in_force)
+    now, closes_at = challenges.now(session), phase.closes_at + timedelta(minutes=minutes)
     refusals = change_refusals(
-        challenges.now(session), phase, rules, has_results=has_results(session, phase.id)
+        now,
+        phase.rules,
+        phase.rules.with_deadline(closes_at, now),
+        has_results=has_results(session, phase.id),
     )
     return OutageNotice(
-        outage.id, outage.started_at, outage.ended_at, minutes, rules.closes_at, None,
+        outage.id, outage.started_at, outage.ended_at, minutes, closes_at, None,
         tuple(each.message for each in refusals),
     )  # fmt: skip
-
-
-def _moved(phase: PhaseView, minutes: int) -> NewRules:
-    """Return the rules of a phase with its deadline moved."""
-    assert phase.closes_at is not None
-    return NewRules(
-        opens_at=phase.opens_at,
-        closes_at=phase.closes_at + timedelta(minutes=minutes),
-        grace_minutes=int(phase.grace / timedelta(minutes=1)),
-        quotas=tuple(NewQuota(results=each.results, days=each.days) for each in phase.own_quotas),
-        embargo=phase.embargo,
-        reason="outage",
-    )
 
 
 def undecided(session: Session, phase_ids: Collection[int]) -> frozenset[int]:
@@ -155,22 +145,16 @@ def extend(platform: Platform, actor: Actor, phase_id: int, outage_id: int) -> N
         outage = next((each for each, _ in _near(session, phase) if each.id == outage_id), None)
         if outage is None or phase.closes_at is None:
             raise NotFoundError(f"there is no outage {outage_id} near the deadline of phase {phase_id}")
-        minutes = lost_minutes(outage.started_at, outage.ended_at, phase.closes_at, phase.grace)
-        rules = _moved(phase, minutes)
-        if refusals := change_refusals(
-            challenges.now(session), phase, rules, has_results=has_results(session, phase_id)
-        ):
+        minutes = lost_minutes(outage.started_at, outage.ended_at, phase.closes_at, phase.grace_in_force)
+        now, rules = challenges.now(session), PhaseRules.of(row)
+        after = rules.with_deadline(phase.closes_at + timedelta(minutes=minutes), now)
+        if refusals := change_refusals(now, rules, after, has_results=has_results(session, phase_id)):
             raise RefusedError(refusals)
-        row.frozen_from = rules.frozen_from(phase, challenges.now(session))
-        row.closes_at = rules.closes_at
         why = f"Uploads were unavailable for {plural(minutes, 'minute')}."
-        news.announce_schedule(
-            session, phase.challenge_id, phase.image_set, replace(phase, quotas=phase.own_quotas), row, why
-        )
+        changes = news.change_rules(session, row, after, why)
         session.add(
             Extension(outage_id=outage_id, phase_id=phase_id, minutes=minutes, extended_by=actor.user_id)
         )
-        queue.add_boards(session, Result.phase_id == phase_id)
         audit.record(
             session,
             actor.user_id,
@@ -178,8 +162,8 @@ def extend(platform: Platform, actor: Actor, phase_id: int, outage_id: int) -> N
             f"phase {phase_id}",
             challenge_id=phase.challenge_id,
             reason=why,
-            before={"closes_at": phase.closes_at.isoformat()},
-            after={"closes_at": str(rules.closes_at and rules.closes_at.isoformat())},
+            before={each.name: each.before for each in changes},
+            after={each.name: each.after for each in changes},
             details={"outage": outage_id},
         )
     platform.cache.expire_versions()

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges
-from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import PhaseState
 from app.core.access import Action, Actor, rows_for
 from app.evaluation import rescoring, similarity
 from app.evaluation import scoring as scoring_runs

@@ -1,18 +1,20 @@
 """HTML pages: phase settings and extra slots, for organisers; calendars for everyone."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
+from starlette.datastructures import FormData
 
+from app.challenges.phase_rules import parse_quota
 from app.core.access import Action
 from app.core.errors import MalformedError, RefusedError
 from app.core.paging import Before
-from app.intake.importing import parse_quota
+from app.models import Quota
 from app.organising import closing, extending, pausing, phases
 from app.organising.closing import EarlyClose
 from app.organising.pausing import Pause
@@ -36,6 +38,7 @@ calendars = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
 
 CALENDAR = "text/calendar; charset=utf-8"
 MIB: Final = 1 << 20
+MOST_WINDOWS: Final = 4  # of the quotas in the form
 SIZES: Final = ("max_upload", "max_unpacked_bytes", "max_file_bytes")  # in MiB in the form
 DATES: Final = ("opens_at", "closes_at")
 CLOSING: Final = {"early": "", "early_at": "", "early_zone": "UTC", "early_reason": ""}  # the empty form
@@ -60,7 +63,7 @@ def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
         "closes_at": in_form(phase.closes_at),
         **dict.fromkeys(map(zone_field, DATES), "UTC"),
         "grace_minutes": str(int(phase.grace.total_seconds() // 60)),
-        "quotas": ", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
+        **_quota_rows(phase.own_quotas),
         "embargo": phase.embargo,
         "frozen_days": str(phase.frozen_days),
         **{name: str(getattr(limits, name)) for name in phases.LIMITS if name not in SIZES},
@@ -86,6 +89,41 @@ def _in_bytes(sent: str) -> int | str:
         return sent
 
 
+def _quota_rows(quotas: Sequence[Quota]) -> dict[str, Any]:
+    """Fill the fields of quotas: a row for each window and one more, and the quota in total."""
+    windows = [(str(each.results), str(each.days)) for each in quotas if each.days is not None]
+    blank = max(2 - len(windows), min(1, MOST_WINDOWS - len(windows)))
+    total = next((str(each.results) for each in quotas if each.days is None), "")
+    return {"quota_rows": [*windows, *[("", "")] * blank], "quota_total": total}
+
+
+def _sent_quotas(sent: FormData, own: Sequence[Quota]) -> dict[str, Any]:
+    """Return the fields of quotas as they were sent. own: those of the phase."""
+    if "quota_total" not in sent:  # a page that was loaded before an upgrade has one field
+        return _quota_rows(own)
+    rows = [*zip(sent.getlist("quota_results"), sent.getlist("quota_days"), strict=False)]
+    return {"quota_rows": rows, "quota_total": sent["quota_total"], "quotas": None}
+
+
+def _quotas(form: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the quotas in a form as the API takes them, without empty rows. Raises ValueError for half a row."""
+    if form["quotas"] is not None:
+        parsed = (parse_quota(part) for part in form["quotas"].split(",") if part.strip())
+        return [{"results": each.results, "days": each.days} for each in parsed]
+    rows = [{"results": results, "days": days} for results, days in form["quota_rows"] if results or days]
+    if any("" in row.values() for row in rows):
+        raise ValueError("give both the results and the days, or leave both empty")
+    total = form["quota_total"]
+    return [*rows, *([{"results": total, "days": None}] if total else [])]
+
+
+def _of_quotas(problems: Mapping[str, str]) -> dict[str, str]:
+    """Show the problems of a quota at all of them."""
+    found = {name: text for name, text in problems.items() if name not in NewQuota.model_fields}
+    wrong = [f"{name} {text}" for name, text in problems.items() if name in NewQuota.model_fields]
+    return found | ({"quotas": "; ".join(wrong)} if wrong else {})
+
+
 def _rules(form: Mapping[str, Any], moments: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
     """Convert the form to an API request; an unchanged time keeps its seconds. Raises ValueError.
 
@@ -100,10 +138,8 @@ def _rules(form: Mapping[str, Any], moments: Mapping[str, Any], sheet: PhaseShee
         name: None if form[name] in ("", now[name]) else form[name] for name in (*phases.LIMITS, "max_upload")
     }
     sizes = {name: _in_bytes(value) for name, value in limits.items() if name in SIZES and value is not None}
-    quotas = [parse_quota(part) for part in form["quotas"].split(",") if part.strip()]
-    windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
     fields = {name: form[name] for name in NewRules.model_fields} | {"frozen_days": form["frozen_days"] or 0}
-    return NewRules.model_validate({**fields, **times, **limits, **sizes, "quotas": windows})
+    return NewRules.model_validate({**fields, **times, **limits, **sizes, "quotas": _quotas(form)})
 
 
 @calendars.get("/challenges/{challenge}/calendar.ics")
@@ -164,13 +200,15 @@ def change(
 ) -> Response:
     """Change dates and quotas of a phase."""
     form = values_of(sent, NewRules) | {zone_field(name): sent.get(zone_field(name), "") for name in DATES}
+    sheet = phases.phase_rules(platform, actor, phase_id)
+    form |= _sent_quotas(sent, sheet.phase.own_quotas)
     moments, problems = moments_of(form, DATES)
     try:
-        rules = _rules(form, moments, phases.phase_rules(platform, actor, phase_id))
+        rules = _rules(form, moments, sheet)
         if not problems:
             phases.change_rules(platform, actor, phase_id, rules)
     except ValidationError as error:
-        problems = {**field_errors(error), **problems}
+        problems = {**_of_quotas(field_errors(error)), **problems}
     except ValueError as error:
         problems["quotas"] = str(error)
     except RefusedError as error:

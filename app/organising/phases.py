@@ -3,33 +3,30 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from math import ceil
 from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
 from icalendar import Calendar, Event
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, news, versions
-from app.challenges.challenges import (
-    PhaseState,
-    PhaseView,
-    chosen_tasks,
-    description_of,
-    find_phase,
-    is_over,
-    moved_freeze,
+from app.challenges.challenges import PhaseView, chosen_tasks, description_of, find_phase
+from app.challenges.phase_rules import (
+    LONGEST_WINDOW,
+    MOST_RESULTS,
+    PhaseRules,
+    RuleChange,
+    format_rule,
+    has_results,
+    new_contradictions,
+    unfair_changes,
 )
-from app.challenges.disclosure import public_visibility
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
 from app.core.settings import Settings
-from app.intake.importing import format_rule
-from app.jobs import queue
-from app.models import Disclosure, Phase, Publication, Quota, Result, in_order
+from app.models import Phase, Quota, in_order
 from app.platform import Platform
 from app.submissions import quotas
 from app.submissions.quotas import SlotView, organised_phase
@@ -38,16 +35,14 @@ from app.web.forms import OrBlank
 from app.web.zones import Moment
 from scoring import Limits
 
-MOST_DAYS: Final = 3660  # of the window of a quota
-
 
 class NewQuota(BaseModel):
-    """How many results of one task may be scored within a rolling window of this many days."""
+    """How many results of one task may be scored within a rolling window of this many days, or in total."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    results: Annotated[int, Field(ge=1, le=1_000_000)]
-    days: Annotated[int, Field(ge=1, le=MOST_DAYS)]
+    results: Annotated[int, Field(ge=1, le=MOST_RESULTS)]
+    days: Annotated[int | None, Field(ge=1, le=LONGEST_WINDOW, description="null: in total")]
 
 
 class NewRules(BaseModel):
@@ -100,31 +95,16 @@ class NewRules(BaseModel):
         int | None, Field(ge=1, description="of one file, unpacked; can only be raised; null: unchanged")
     ] = None
 
-    @property
-    def grace(self) -> timedelta:
-        """Return the time after the close in which uploads that were started before it may be confirmed."""
-        return timedelta(minutes=self.grace_minutes)
-
-    def frozen_from(self, phase: PhaseView, now: datetime) -> datetime | None:
-        """Return since when the rows of others are frozen under these rules."""
-        if self.frozen_days is None or self.frozen_days == phase.frozen_days:
-            return moved_freeze(phase.frozen_from, phase.closes_at, self.closes_at, now)
-        if not self.frozen_days or self.closes_at is None:
-            return None
-        return self.closes_at - timedelta(days=self.frozen_days)
-
-    def windows(self, phase: PhaseView) -> tuple[Quota, ...]:
-        """Return the quotas, ordered. One that counted over the whole phase does so when the phase becomes longer."""
-        given = in_order(Quota(quota.results, quota.days) for quota in self.quotas)
-        if phase.closes_at is None or self.closes_at is None:
-            return given
-        before = ceil((phase.closes_at - phase.opens_at) / timedelta(days=1))
-        after = ceil((self.closes_at - self.opens_at) / timedelta(days=1))
-        return in_order(
-            replace(quota, days=max(quota.days, min(after, MOST_DAYS)))
-            if quota in phase.own_quotas and quota.days >= before
-            else quota
-            for quota in given
+    def applied_to(self, rules: PhaseRules, now: datetime) -> PhaseRules:
+        """Return the rules of a phase with these in their place."""
+        return rules.changed(
+            now,
+            opens_at=self.opens_at,
+            closes_at=self.closes_at,
+            grace=timedelta(minutes=self.grace_minutes),
+            quotas=in_order(Quota(each.results, each.days) for each in self.quotas),
+            embargo=self.embargo,
+            frozen_days=self.frozen_days,
         )
 
     def limited(self, limits: Limits) -> Limits:
@@ -178,24 +158,16 @@ TITLES: Final = {
     "max_file_bytes": "size of a file",
     "max_lines": "lines of a file",
 }
-NOTICE = timedelta(days=3)  # the least time until a deadline that is brought forward
 
 
 def change_refusals(
-    now: datetime, phase: PhaseView, rules: NewRules, *, has_results: bool
+    now: datetime, before: PhaseRules, after: PhaseRules, *, has_results: bool
 ) -> tuple[Refusal, ...]:
-    """Return all reasons to refuse new dates and quotas of a phase; empty if they may be set."""
-    broken = (PhaseBroken(message) for message in _contradictions(phase, rules))
-    unfair = (
-        PhaseUnfair(message)
-        for message in (
-            *_unfair_opening(now, phase, rules, has_results),
-            *_unfair_embargo(phase, rules, has_results),
-            *_unfair_freeze(now, phase, rules, has_results),
-            *_unfair_close(now, phase, rules),
-        )
+    """Return all reasons to refuse other rules of a phase; empty if they may be set."""
+    return (
+        *(PhaseBroken(each.message) for each in new_contradictions(before, after)),
+        *(PhaseUnfair(each.message) for each in unfair_changes(before, after, now, has_results=has_results)),
     )
-    return (*broken, *unfair)
 
 
 def limit_refusals(limits: Limits, rules: NewRules, bounds: SizeBounds) -> tuple[Refusal, ...]:
@@ -242,7 +214,7 @@ def _event(phase: PhaseView, what: str, moment: datetime, address: str, now: dat
     if what == "closes":
         event.add(
             "description",
-            f"An upload that was started before may be confirmed for another {_minutes(phase.grace)}.",
+            f"An upload that was started before may be confirmed for another {_minutes(phase.grace_in_force)}.",
         )
     return event
 
@@ -251,91 +223,9 @@ def _minutes(grace: timedelta) -> str:
     return f"{int(grace.total_seconds() // 60)} minutes"
 
 
-def _contradictions(phase: PhaseView, rules: NewRules) -> Iterator[str]:
-    if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
-        yield "the phase would close before it opens"
-    if phase.is_held_out and not rules.quotas:
-        yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
-    if rules.closes_at is None and rules.embargo:
-        yield "an embargo ends when the phase closes, so it needs a closing date"
-    frozen_days = phase.frozen_days if rules.frozen_days is None else rules.frozen_days
-    if rules.closes_at is None and frozen_days:
-        yield "the rows of others are frozen before the phase closes, so it needs a closing date"
-    if rules.frozen_days and not phase.is_held_out:
-        yield "rows are frozen on held-out phases only; elsewhere a newer result takes the place of the one before"
-    if rules.closes_at is None and phase.disclosure is Disclosure.AT_CLOSE:
-        yield "scores are shown when the phase closes, so it needs a closing date"
-
-
-def _unfair_opening(
-    now: datetime,
-    phase: PhaseView,
-    rules: NewRules,
-    has_results: bool,  # noqa: FBT001 - of the phase
-) -> Iterator[str]:
-    if rules.opens_at != phase.opens_at and rules.opens_at > now and has_results:
-        yield "the phase already has results, so its opening cannot move into the future"
-
-
-def _unfair_embargo(phase: PhaseView, rules: NewRules, has_results: bool) -> Iterator[str]:  # noqa: FBT001 - of the phase
-    if rules.embargo != phase.embargo and has_results:
-        yield "the phase already has results, so its embargo cannot change"
-
-
-def _unfair_freeze(
-    now: datetime,
-    phase: PhaseView,
-    rules: NewRules,
-    has_results: bool,  # noqa: FBT001 - of the phase
-) -> Iterator[str]:
-    if rules.frozen_days is None or rules.frozen_days == phase.frozen_days or not has_results:
-        return
-    after = rules.frozen_from(phase, now)
-    if phase.is_frozen:
-        yield "the rows of others are frozen already, so their days cannot change before the phase is over"
-    elif after is not None and after <= now:
-        yield "results that others have seen would disappear; freeze the rows for fewer days"
-
-
-def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[str]:
-    before, after = phase.closes_at, rules.closes_at
-    if phase.state is PhaseState.CLOSED:
-        if (
-            is_over(phase, phase.grace, now)
-            and (after is None or after + rules.grace > now)
-            and reveals(phase)
-        ):
-            yield "what was hidden became public when the phase closed, so it cannot reopen"
-        elif rules.grace < phase.grace:
-            yield "the phase is closed, so the grace period cannot become shorter"
-        return
-    if phase.state is PhaseState.OPEN and after is not None and (before is None or after < before):
-        if after <= now:
-            yield "the deadline would be in the past"
-        elif after < now + NOTICE:
-            yield f"a deadline that is brought forward must be at least {NOTICE.days} days away, so that people can finish"
-
-
-def reveals(phase: PhaseView) -> bool:
-    """Return whether the public sees more once the phase is over, such as the classes behind a mean."""
-    before, after = (public_visibility(replace(phase, is_over=each)) for each in (False, True))
-    return phase.embargo or phase.frozen_from is not None or before != after
-
-
 def lock_phase(session: Session, phase_id: int) -> Phase:
     """Lock the row of a phase until the end of the transaction and return it."""
     return session.get_one(Phase, phase_id, with_for_update={"key_share": True})
-
-
-def has_results(session: Session, phase_id: int) -> bool:
-    """Return whether any score was ever recorded in a phase, other than of test runs."""
-    statement = select(Publication.id).where(
-        Publication.phase_id == phase_id, Publication.run_id.is_not(None), Publication.is_test.is_(False)
-    )
-    return session.scalar(statement.limit(1)) is not None
-
-
-COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo", "frozen_from", "max_upload")
 
 
 def phase_rules(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
@@ -388,27 +278,19 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
             challenges.lock_imports(session)
         row = lock_phase(session, phase_id)
         phase = organised_phase(session, actor, phase_id)  # its state under the lock
-        now = challenges.now(session)
+        now, before = challenges.now(session), PhaseRules.of(row)
+        after = rules.applied_to(before, now)
         refusals = (
-            *change_refusals(now, phase, rules, has_results=has_results(session, phase_id)),
+            *change_refusals(now, before, after, has_results=has_results(session, phase_id)),
             *limit_refusals(limit_change.before, rules, SizeBounds.of(platform.settings)),
         )
         if refusals:
             raise RefusedError(refusals)
-        before = _as_text(row, limit_change.before)
-        row.opens_at, row.closes_at, row.grace, row.quotas, row.embargo = (
-            rules.opens_at, rules.closes_at, rules.grace, rules.windows(phase), rules.embargo,
-        )  # fmt: skip
-        row.frozen_from = rules.frozen_from(phase, now)
-        row.max_upload = rules.max_upload or row.max_upload
-        limit_change.apply(session, row)
-        news.announce_schedule(
-            session, phase.challenge_id, phase.image_set, replace(phase, quotas=phase.own_quotas), row
+        changes = (
+            *news.change_rules(session, row, after),
+            *limit_change.apply(session, row, rules.max_upload or row.max_upload),
         )
-        queue.add_boards(session, Result.phase_id == phase_id)
-        after = _as_text(row, limit_change.after)
-        changed = [name for name in before if before[name] != after[name]]
-        if changed:
+        if changes:
             audit.record(
                 session,
                 actor.user_id,
@@ -416,8 +298,8 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
                 f"phase {phase_id}",
                 challenge_id=phase.challenge_id,
                 reason=rules.reason,
-                before={name: before[name] for name in changed},
-                after={name: after[name] for name in changed},
+                before={each.name: each.before for each in changes},
+                after={each.name: each.after for each in changes},
             )
     platform.cache.expire_versions()
 
@@ -430,14 +312,21 @@ class _LimitChange:
     before: Limits
     after: Limits
 
-    def apply(self, session: Session, row: Phase) -> None:
-        if self.before == self.after:
-            return
-        if versions.keys_in_use(session, row.id) != self.keys.keys():
-            raise ConflictError(
-                "An import has changed this phase in the meantime. Check its limits, then send the form again"
-            )
-        versions.use_descriptions(session, row, self.keys)
+    def apply(self, session: Session, row: Phase, max_upload: int | None) -> Iterator[RuleChange]:
+        """Change the limits of a phase, and yield what changes."""
+        if self.before != self.after:
+            if versions.keys_in_use(session, row.id) != self.keys.keys():
+                raise ConflictError(
+                    "An import has changed this phase in the meantime. Check its limits, then send the form again"
+                )
+            versions.use_descriptions(session, row, self.keys)
+        if max_upload != row.max_upload:
+            yield RuleChange("max_upload", format_rule(row.max_upload), format_rule(max_upload))
+        row.max_upload = max_upload
+        for name in LIMITS:
+            before, after = getattr(self.before, name), getattr(self.after, name)
+            if before != after:
+                yield RuleChange(f"limit {name}", str(before), str(after))
 
 
 def _store_limits(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> _LimitChange:
@@ -448,9 +337,3 @@ def _store_limits(platform: Platform, actor: Actor, phase_id: int, rules: NewRul
     before = description_of(platform.descriptions, key).limits
     after = rules.limited(before)
     return _LimitChange(versions.store_limits(platform, keys, after), before, after)
-
-
-def _as_text(row: Phase, limits: Limits) -> dict[str, str]:
-    """Return the rules of a phase as text, for the audit record."""
-    rules = {name: format_rule(getattr(row, name)) for name in COLUMNS}
-    return rules | {f"limit {name}": str(getattr(limits, name)) for name in LIMITS}

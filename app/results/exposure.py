@@ -11,7 +11,6 @@ from sqlalchemy import (
     and_,
     cast,
     func,
-    not_,
     select,
     true,
 )
@@ -33,17 +32,6 @@ from app.models import (
     Team,
     Upload,
 )
-from app.results.recording import is_test
-
-
-def has_results(session: Session, phase_id: int) -> bool:
-    """Whether a phase has scored results, including withdrawn ones, other than of test runs."""
-    scored = (
-        select(Run.id)
-        .join(Result, Run.result_id == Result.id)
-        .where(Result.phase_id == phase_id, Run.state == RunState.SCORED, not_(is_test(Result.phase_id)))
-    )
-    return session.scalar(scored.limit(1)) is not None
 
 
 def disclosure_changes(session: Session, phase_id: int) -> list[DisclosureChange]:

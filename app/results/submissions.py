@@ -21,8 +21,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from app.challenges import challenges
-from app.challenges.challenges import PhaseState, PhaseView, is_open_to_others
+from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
+from app.challenges.phase_rules import PhaseState
 from app.core.access import Action, Actor, State, rows_for
 from app.core.errors import NotFoundError
 from app.core.paging import RowPage, page_of

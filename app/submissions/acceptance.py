@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Final
 
 import scoring
-from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import PhaseState
 from app.core.errors import (
     ConflictError,
     InvalidArchive,
@@ -90,7 +91,7 @@ def _period_refusals(now: datetime, phase: PhaseView, started_at: datetime) -> I
     if phase.state is PhaseState.UPCOMING:
         yield PhaseNotOpen(f"{phase.image_set} opens at {phase.opens_at:%Y-%m-%d %H:%M} UTC")
     elif phase.closes_at is not None and now >= phase.closes_at:
-        in_time = started_at < phase.closes_at and now < phase.closes_at + phase.grace
+        in_time = started_at < phase.closes_at and now < phase.closes_at + phase.grace_in_force
         if not in_time:
             yield PhaseClosed(f"{phase.image_set} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC")
 

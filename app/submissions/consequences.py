@@ -76,22 +76,27 @@ def _on_quota(
     wanted = Counter(competition["task"] for competition in found)
     for line in quota:
         use, number = line.tightest, wanted[line.task]
-        days = "this week" if use.quota.days == 7 else f"in {use.quota.days} days"
+        days = "this week" if use.quota.days == 7 else use.quota.span
         extra = f", and {line.extra} extra" if line.extra else ""
         uses = f"Uses {number} of {use.quota.results} {line.task} results {days}"
         left = use.left + line.extra - number
+        frees_at = use.frees_at or (now + use.quota.window if use.quota.window else None)
         if left < 0:
             rest = plural(left + number, f"{line.task} result")
-            yield Consequence(
-                f"{f'Only {rest}' if left + number else f'No {line.task} result'} left {days}; the next one is free",
-                use.frees_at or now + use.quota.window,
+            some = f"{f'Only {rest}' if left + number else f'No {line.task} result'} left {days}"
+            yield (
+                Consequence(f"{some}; the next one is free", frees_at)
+                if frees_at
+                else Consequence(f"{some}.")
             )
         elif left > 0:
             yield Consequence(f"{uses}{extra}; {left} left after it.")
         else:
-            yield Consequence(
-                f"{uses}{extra}; none is left after it, and the next one is free",
-                use.frees_at or now + use.quota.window,
+            last = f"{uses}{extra}; none is left after it"
+            yield (
+                Consequence(f"{last}, and the next one is free", frees_at)
+                if frees_at
+                else Consequence(f"{last}.")
             )
     if not quota:
         yield Consequence("It costs no quota: this phase has none.")

@@ -77,7 +77,7 @@ class QuotaUse:
     holder: Holder
     quota: Quota
     used: int
-    frees_at: datetime | None  # when the oldest counted result leaves the window
+    frees_at: datetime | None  # when the oldest counted result leaves the window, if there is one
 
     @property
     def left(self) -> int:
@@ -91,7 +91,7 @@ class QuotaLine:
 
     task: str
     left: int
-    next_slot: datetime | None  # when one more becomes available; None if nothing is used
+    next_slot: datetime | None  # when one more becomes available; None if waiting adds none
     uses: tuple[QuotaUse, ...]
     extra: int  # slots of the team beyond its quotas
 
@@ -159,20 +159,23 @@ def quota_refusals(
                 used = times_of(now, quota, holder, task, usage.counted)
                 if len(used) + within > quota.results and quota not in told:
                     told.add(quota)  # report it only once for a team of one person
-                    free = free_at(quota, used, within) if within <= quota.results else None
-                    yield _refusal(
-                        f"{len(used)} of {quota.results} {task} results in {quota.days} days are used",
-                        holder,
-                        number,
-                        free,
-                    )
+                    yield _refusal(quota, used, holder, task, number, within)
 
 
-def _refusal(used: str, holder: Holder, number: int, free: datetime | None) -> Refusal:
-    slots = f"{used} by you, in this team or another" if holder is Holder.PERSON else used
-    if free is None:  # too many at once, no matter how long one waits
-        message = f"{slots}, and this archive has {number}: score fewer competitions of this task at once"
-        return QuotaUsed(message)
+def _refusal(
+    quota: Quota, used: Sequence[datetime], holder: Holder, task: str, number: int, within: int
+) -> Refusal:
+    slots = f"{len(used)} of {quota.results} {task} results {quota.span} are used"
+    if holder is Holder.PERSON:
+        slots = f"{slots} by you, in this team or another"
+    if within > quota.results or (quota.window is None and len(used) < quota.results):
+        # too many at once, no matter how long one waits
+        return QuotaUsed(
+            f"{slots}, and this archive has {number}: score fewer competitions of this task at once"
+        )
+    free = free_at(quota, used, within)
+    if free is None:
+        return QuotaUsed(f"{slots}; no more can be scored")
     return QuotaUsed(f"{slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free)
 
 
@@ -196,14 +199,17 @@ def times_of(
         for result in counted
         if result.task == task
         and (result.is_teams if holder is Holder.TEAM else result.is_persons)
-        and result.confirmed_at > now - quota.window
+        and (quota.window is None or result.confirmed_at > now - quota.window)
     )
 
 
 def free_at(quota: Quota, used: Sequence[datetime], number: int) -> datetime | None:
-    """Return when a quota has room for `number` more results (at most the quota); None if it has now. used: oldest first."""
+    """Return when a quota has room for `number` more results (at most the quota); None if it has now, or never in total.
+
+    used: oldest first.
+    """
     excess = len(used) + number - quota.results
-    return used[excess - 1] + quota.window if excess > 0 else None
+    return used[excess - 1] + quota.window if excess > 0 and quota.window is not None else None
 
 
 def quota_line(now: datetime, quotas: Sequence[Quota], task: str, usage: Usage) -> QuotaLine:
@@ -214,14 +220,21 @@ def quota_line(now: datetime, quotas: Sequence[Quota], task: str, usage: Usage) 
         for quota in quotas
     }
     uses = tuple(
-        QuotaUse(holder, quota, len(used), used[0] + quota.window if used else None)
+        QuotaUse(holder, quota, len(used), used[0] + quota.window if used and quota.window else None)
         for (holder, quota), used in times.items()
     )
     left, extra = min(use.left for use in uses), len(usage.slots.get(task, ()))
-    if any(left >= quota.results for quota in quotas):  # waiting would not add any
+    if any(
+        left >= _most_ever(quota, used) for (_, quota), used in times.items()
+    ):  # waiting would not add any
         return QuotaLine(task, left, None, uses, extra)
     waits = [free_at(quota, used, left + 1) for (_, quota), used in times.items()]
     return QuotaLine(task, left, max(moment for moment in waits if moment is not None), uses, extra)
+
+
+def _most_ever(quota: Quota, used: Sequence[datetime]) -> int:
+    """Return how many more results a quota can have room for if one waits."""
+    return quota.results if quota.window is not None else quota.results - len(used)
 
 
 def quota_lines(
@@ -234,6 +247,8 @@ def quota_lines(
 def rate_limit_fields(now: datetime, lines: Sequence[QuotaLine]) -> dict[str, str]:
     """Return HTTP headers of draft-ietf-httpapi-ratelimit-headers-10: q results in w seconds, r left, more in t seconds.
 
+    A quota in total has neither w nor t.
+
     >>> from datetime import UTC, timedelta
     >>> now = datetime(2026, 11, 21, tzinfo=UTC)
     >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1, now + timedelta(hours=1))
@@ -242,14 +257,20 @@ def rate_limit_fields(now: datetime, lines: Sequence[QuotaLine]) -> dict[str, st
     RateLimit-Policy: "detection-7d";q=2;w=604800
     RateLimit: "detection-7d";r=1;t=3600
     """
-    uses = [(f'"{line.task}-{use.quota.days}d"', line, use) for line in lines for use in line.windows]
+    uses = [(f'"{line.task}-{_policy(use.quota)}"', line, use) for line in lines for use in line.windows]
     if not uses:
         return {}
-    policies = (
-        f"{name};q={use.quota.results};w={int(use.quota.window.total_seconds())}" for name, _, use in uses
-    )
+    policies = (f"{name};q={use.quota.results}{_window(use.quota)}" for name, _, use in uses)
     states = (f"{name};r={use.left + line.extra}{_seconds(now, use.frees_at)}" for name, line, use in uses)
     return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(states)}
+
+
+def _policy(quota: Quota) -> str:
+    return "total" if quota.days is None else f"{quota.days}d"
+
+
+def _window(quota: Quota) -> str:
+    return "" if quota.window is None else f";w={int(quota.window.total_seconds())}"
 
 
 def _seconds(now: datetime, moment: datetime | None) -> str:
@@ -269,7 +290,7 @@ def quota_text(lines: Sequence[QuotaLine]) -> str | None:
     line = min(lines, key=lambda line: line.left + line.extra)
     quota = line.tightest.quota
     extra = f", and {line.extra} extra" if line.extra else ""
-    return f"{line.left} of {quota.results} {line.task} results left in {quota.days} days{extra}"
+    return f"{line.left} of {quota.results} {line.task} results left {quota.span}{extra}"
 
 
 PAGE = 200  # slots
@@ -293,12 +314,17 @@ def _drafts() -> Select[int]:
 
 
 def counted_results(
-    session: Session, phase_id: int, tasks: Mapping[int, str], team_id: int, user_id: int, longest: timedelta
+    session: Session,
+    phase_id: int,
+    tasks: Mapping[int, str],
+    team_id: int,
+    user_id: int,
+    longest: timedelta | None,
 ) -> list[CountedResult]:
     """Return the results of the team, and of the person in any team, that count in a phase: scored at some time, or pending.
 
     Results in other held-out phases count if they were scored against the same ground truth. Results that were refused or
-    failed without a score do not count, nor do organisers' baselines.
+    failed without a score do not count, nor do organisers' baselines. longest: how far back they count; None: all of them.
     """
     mine = union(
         select(Submission.id)
@@ -328,7 +354,7 @@ def counted_results(
             Result.phase_id.not_in(_drafts()),
             Method.is_baseline.is_(False),
             Result.extra_slot_id.is_(None),
-            Submission.created_at > func.clock_timestamp() - longest,
+            Submission.created_at > func.clock_timestamp() - longest if longest is not None else true(),
             counts(),
         )
     )
@@ -424,8 +450,7 @@ def usage(session: Session, phase: PhaseView, team_id: int, user_id: int) -> Usa
     """Return what counts against the quotas of a phase, and the team's extra slots."""
     if not phase.quotas:
         return Usage()
-    longest = max(quota.window for quota in phase.quotas)
-    counted = counted_results(session, phase.id, tasks_of(phase), team_id, user_id, longest)
+    counted = counted_results(session, phase.id, tasks_of(phase), team_id, user_id, phase.quotas[-1].window)
     return Usage(counted, free_slots(session, phase.id, team_id))
 
 

@@ -14,7 +14,6 @@ import scoring
 from app.challenges import asking, challenges, terms, texts
 from app.challenges.asking import Asking
 from app.challenges.challenges import (
-    PhaseState,
     PhaseView,
     description_of,
     find_phase,
@@ -23,6 +22,7 @@ from app.challenges.challenges import (
     tasks_of,
 )
 from app.challenges.examples import line_grammar
+from app.challenges.phase_rules import PhaseState
 from app.challenges.terms import RequiredStep, required_step
 from app.core.access import Actor
 from app.core.errors import Refusal

@@ -10,8 +10,8 @@ from itertools import groupby
 import pytest
 import typer
 
-from app.challenges.challenges import HELD_OUT_QUOTAS
 from app.challenges.disclosure import DISCLOSURE_LEVELS
+from app.challenges.phase_rules import HELD_OUT_QUOTAS
 from app.models import JobKind
 from app.operations.commands import app as heldout_server
 from app.operations.documentation_site import FILES

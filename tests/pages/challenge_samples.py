@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from app.challenges.asking import Asking
-from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import PhaseState
 from app.challenges.texts import ChallengeTexts
 from app.figures.published import PublishedLine
 from app.home.front import (

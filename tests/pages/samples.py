@@ -8,8 +8,8 @@ from typing import Any
 import scoring
 from app.boards.ranking import FIGURES
 from app.boards.selections import BoardQuery, TrainingData, column_groups
-from app.challenges.challenges import PhaseState
-from app.challenges.disclosure import DISCLOSURE_LEVELS, DisclosureTerms, Exposure, ProbingSigns, Use
+from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns, Use
+from app.challenges.phase_rules import PhaseState
 from app.challenges.terms import RequiredStep
 from app.core.problems import PROBLEMS
 from app.core.site import ServiceLine
@@ -33,7 +33,7 @@ from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.audit import TOPICS, AuditPage, Told
-from app.organising.disclosing import DisclosureView
+from app.organising.disclosing import DisclosureTerms, DisclosureView
 from app.organising.extending import OutageNotice
 from app.organising.phases import PhaseSheet, SizeBounds
 from app.organising.questions import OrganisedQuestion, QuestionsView
@@ -149,7 +149,8 @@ def of_phases() -> Iterator[Sample]:
     sheet = PhaseSheet(
         PHASE, scoring.Limits(), bounds, True, slots, (EVIL,), ("classification", "detection"), 1, 2
     )
-    form = {"task": "detection", "team": EVIL, "reason": EVIL}
+    quotas = {"quota_rows": [(EVIL, EVIL), ("", "")], "quota_total": EVIL}
+    form = {"task": "detection", "team": EVIL, "reason": EVIL, **quotas}
     outage = OutageNotice(1, NOW, NOW, 37, NOW, None)
     context: dict[str, Any] = {
         "outages": (),
@@ -169,7 +170,7 @@ def of_phases() -> Iterator[Sample]:
         "early_at": EVIL,
     }
     bare = replace(sheet, slots=(), phase=VAL)
-    zones = {"task": "", "opens_zone": "Europe/Berlin", "closes_zone": "AoE"}
+    zones = {"task": "", "opens_zone": "Europe/Berlin", "closes_zone": "AoE", **quotas}
     yield (
         "phases/phase.html",
         {**context, "sheet": bare, "form": zones, "problems": wrong, "refused": (EVIL,), "saved": True},

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select, text, update
 from starlette.testclient import TestClient
 
-from app.challenges.challenges import PhaseState
+from app.challenges.phase_rules import PhaseState
 from app.intake.importing import TreeImport, import_tree
 from app.models import (
     AuditRecord,

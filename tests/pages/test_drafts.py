@@ -130,7 +130,7 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
 
     assert "Before it opens" in listed
     assert "done Trial results show what participants will see" in listed
-    assert "A team, and each person in it, may have 2 results in 7 days and 30 results in 365 days" in listed
+    assert "A team, and each person in it, may have 2 results in 7 days and 30 results in total" in listed
     assert (before, opened.status_code, visitor.get(f"/challenges/{code}").status_code) == (404, 303, 200)
     with place.platform.transaction() as session:
         phases = {
@@ -145,7 +145,7 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
         "test": "classes",
         "val": "full",
     }
-    assert [str(each) for each in phases["test"].quotas] == ["2 in 7 days", "30 in 365 days"]
+    assert [str(each) for each in phases["test"].quotas] == ["2 in 7 days", "30 in total"]
     assert (boards, phases["val"].quotas) == ([4], ())
     rules = place.page(f"/organise/phases/{phases['test'].id}")
     assert "Task detection Slots" in rules

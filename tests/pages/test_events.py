@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import news, terms
+from app.challenges.phase_rules import PhaseRules
 from app.challenges.terms import NewTerms
 from app.core.errors import StorageDamagedError
 from app.evaluation import rescoring
@@ -354,15 +355,9 @@ def set_terms(people: Scene) -> None:
 def extend(people: Scene) -> None:
     with people.platform.transaction() as session:
         phase = session.get_one(Phase, people.rows.phase_id)
-        before = replace_dates(phase)
-        phase.closes_at = datetime(2030, 1, 1, tzinfo=UTC)
-        session.flush()
-        for earlier in (before, replace_dates(phase)):
-            news.announce_schedule(session, phase.challenge_id, phase.image_set, earlier, phase)
-
-
-def replace_dates(phase: Phase) -> Phase:
-    return Phase(opens_at=phase.opens_at, closes_at=phase.closes_at, grace=phase.grace, stored_quotas=[])
+        later = replace(PhaseRules.of(phase), closes_at=datetime(2030, 1, 1, tzinfo=UTC))
+        for _ in range(2):
+            news.change_rules(session, phase, later)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,12 @@ from fastapi.routing import APIRoute
 from sqlalchemy import func, select, text, update
 from starlette.testclient import TestClient
 
-from app.challenges.challenges import is_withheld, moved_freeze
-from app.intake.importing import NONE, Rules, TreeImport, changed_rules
+from app.challenges.challenges import PhaseView, is_withheld
+from app.challenges.phase_rules import moved_freeze
+from app.core.errors import Refusal
+from app.intake.importing import NONE, TreeImport, changed_rules
 from app.main import API, PAGES
-from app.models import Disclosure, Member, Method, Phase, Quota, Result, Run, Submission, Upload, User
+from app.models import Disclosure, Member, Method, Phase, Result, Run, Submission, Upload, User
 from app.organising.phases import NewRules, change_refusals
 from app.platform import Platform
 from tests.pages.boards import ScoredMethod, add_scored, board_of
@@ -178,6 +180,10 @@ def rules(**changes: Any) -> NewRules:
     return NewRules.model_validate(now | changes)
 
 
+def refusals(phase: PhaseView, wanted: NewRules, *, has_results: bool) -> tuple[Refusal, ...]:
+    return change_refusals(NOW, phase.rules, wanted.applied_to(phase.rules, NOW), has_results=has_results)
+
+
 @pytest.mark.parametrize(
     ("frozen_from", "asked", "refused"),
     [
@@ -199,20 +205,14 @@ def test_a_freeze_changes_only_while_nothing_is_frozen(
         PHASE, opens_at=NOW - 9 * DAY, closes_at=NOW + 9 * DAY, frozen_from=frozen_from, is_frozen=is_frozen, is_over=False, embargo=False
     )  # fmt: skip
 
-    found = " ".join(
-        each.message for each in change_refusals(NOW, phase, rules(frozen_days=asked), has_results=True)
-    )
+    found = " ".join(each.message for each in refusals(phase, rules(frozen_days=asked), has_results=True))
 
     assert (refused in found) if refused else not found
 
 
 def test_a_freeze_needs_a_deadline_and_hidden_annotation() -> None:
-    never = change_refusals(
-        NOW, replace(PHASE, closes_at=None), rules(closes_at=None, frozen_days=3), has_results=False
-    )
-    public = change_refusals(
-        NOW, replace(PHASE, disclosure=Disclosure.FULL), rules(frozen_days=3), has_results=False
-    )
+    never = refusals(replace(PHASE, closes_at=None), rules(closes_at=None, frozen_days=3), has_results=False)
+    public = refusals(replace(PHASE, disclosure=Disclosure.FULL), rules(frozen_days=3), has_results=False)
 
     assert any("needs a closing date" in each.message for each in never)
     assert any("held-out phases only" in each.message for each in public)
@@ -220,12 +220,9 @@ def test_a_freeze_needs_a_deadline_and_hidden_annotation() -> None:
 
 def test_a_frozen_phase_keeps_a_deadline_or_what_is_frozen_would_be_shown() -> None:
     phase = replace(PHASE, closes_at=NOW + 9 * DAY, frozen_from=NOW - DAY, is_frozen=True, is_over=False)
-    frozen = Rules(
-        disclosure=Disclosure.MEAN, details_at_close=False, only_complete=False, quotas=(Quota(2, 7),), opens_at=NOW - 9 * DAY,
-        closes_at=NOW + 9 * DAY, grace=timedelta(0), embargo=False, frozen_from=NOW - DAY,
-    )  # fmt: skip
+    frozen = replace(phase.rules, opens_at=NOW - 9 * DAY)
 
-    found = change_refusals(NOW, phase, rules(closes_at=None), has_results=True)
+    found = refusals(phase, rules(closes_at=None), has_results=True)
 
     assert any("needs a closing date" in each.message for each in found)
     with pytest.raises(ValueError, match="needs a closing date"):

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, update
 from starlette.testclient import TestClient
 
-from app.challenges.challenges import PhaseState
+from app.challenges.phase_rules import PhaseState
 from app.home import front
 from app.home.front import ChallengeCard, ChallengeState, main_board, state_of_challenge, tasks_offered
 from app.models import Challenge, Disclosure, Phase

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from app.challenges.rules import date_in_words
+from app.challenges.phase_rules import date_in_words
 from app.core.access import Actor
 from app.evaluation import rescoring
 from app.intake.importing import TreeImport, import_tree

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
-from app.challenges.rules import PhaseRules, RulesView, rules_of
+from app.challenges.rules import RulesOfPhase, RulesView, rules_of
 from app.challenges.texts import FIELDS, NewTexts, TextSheet
 from app.challenges.visibility import (
     CreatedCode,
@@ -55,7 +55,7 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "texts/edit.html", page | {"preview": NewTexts()}
     announced = NewAnnouncement(title=EVIL, text=EVIL)
     phases = tuple(
-        PhaseRules(each, rules_of(each, approves_teams=True), 1024, Limits()) for each in (PHASE, VAL)
+        RulesOfPhase(each, rules_of(each, approves_teams=True), 1024, Limits()) for each in (PHASE, VAL)
     )
     yield "texts/rules.html", {"view": RulesView("VOC2007", EVIL, phases, f"# {EVIL}", EVIL, 3)}
     yield "texts/rules.html", {"view": RulesView("VOC2007", EVIL, (), "", None, None)}

@@ -21,7 +21,8 @@ from app.boards.rows import (
 )
 from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.asking import AskedQuestion, Asking
-from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import PhaseState
 from app.core.access import Actor
 from app.evaluation.rescoring import RescoreView, UndecidedRun
 from app.jobs.places import Outlook

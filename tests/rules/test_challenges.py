@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from app.challenges.challenges import is_over, offered_competitions
+from app.challenges.challenges import offered_competitions
 from tests.rules.test_submissions import phase
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -12,9 +12,9 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 def test_a_phase_is_over_when_its_grace_period_ends() -> None:
     closed, hour = phase(closes=NOW), timedelta(hours=1)
 
-    assert not is_over(closed, hour, NOW + timedelta(minutes=59))
-    assert is_over(closed, hour, NOW + hour)
-    assert not is_over(phase(), hour, NOW + timedelta(days=999))
+    assert not closed.is_over_at(NOW + timedelta(minutes=59))
+    assert closed.is_over_at(NOW + hour)
+    assert not phase().is_over_at(NOW + timedelta(days=999))
 
 
 def test_competitions_without_ground_truth_are_not_offered() -> None:

@@ -7,15 +7,12 @@ import pytest
 
 from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import (
-    LEAST_FIRST,
     DisclosureChange,
-    DisclosureTerms,
     StoredScore,
     Use,
     Visibility,
     bits_at_most,
     bits_so_far,
-    change_refusal,
     current_disclosure,
     disclosures_so_far,
     held_out_mean,
@@ -24,8 +21,10 @@ from app.challenges.disclosure import (
     visibility_for,
     withheld,
 )
+from app.challenges.phase_rules import LEAST_FIRST, PhaseRules
 from app.core.access import Actor
-from app.models import Disclosure
+from app.models import Disclosure, Quota
+from app.organising.disclosing import refusal_of
 from tests.pages.views import NOW, ORGANISER, PARTICIPANT, PHASE
 
 SCORE = StoredScore(0.6484999, 0.6484999, None, low=0.6, high=0.7)
@@ -161,11 +160,16 @@ def test_an_incomplete_result_says_that_its_class_values_are_hidden() -> None:
     assert "not complete" not in (withheld(strict, public_visibility(strict)) or "")
 
 
-HAS = {"closes": True, "has_results": True, "is_over": False}
-
-
-def terms(disclosure: Disclosure, *, only_complete: bool = False) -> DisclosureTerms:
-    return DisclosureTerms(disclosure, details_at_close=False, only_complete=only_complete)
+def terms(
+    disclosure: Disclosure, *, closes_at: datetime | None = NOW, only_complete: bool = False
+) -> PhaseRules:
+    return PhaseRules(
+        opens_at=NOW - timedelta(days=1),
+        closes_at=closes_at,
+        quotas=(Quota(2, 7),),
+        disclosure=disclosure,
+        only_complete=only_complete,
+    )
 
 
 @pytest.mark.parametrize("before", list(Disclosure))
@@ -173,7 +177,7 @@ def terms(disclosure: Disclosure, *, only_complete: bool = False) -> DisclosureT
 def test_with_results_a_disclosure_may_only_become_stricter_or_full(
     before: Disclosure, after: Disclosure
 ) -> None:
-    refusal = change_refusal(terms(before), terms(after), **HAS)
+    refusal = refusal_of(terms(before), terms(after), NOW, has_results=True)
 
     allowed = after is Disclosure.FULL or LEAST_FIRST.index(after) <= LEAST_FIRST.index(before)
     assert (refusal is None) is allowed
@@ -182,21 +186,29 @@ def test_with_results_a_disclosure_may_only_become_stricter_or_full(
 def test_a_phase_may_disclose_more_if_it_is_over_or_has_no_results() -> None:
     before, after = terms(Disclosure.AT_CLOSE), terms(Disclosure.CLASSES)
 
-    assert change_refusal(before, after, **HAS | {"has_results": False}) is None
-    assert change_refusal(before, after, **HAS | {"is_over": True}) is None
+    assert refusal_of(before, after, NOW, has_results=False) is None
+    assert refusal_of(before, after, NOW + timedelta(hours=1), has_results=True) is None
 
 
 def test_disclosing_at_the_close_needs_a_closing_date() -> None:
-    after = terms(Disclosure.AT_CLOSE)
+    before, after = (terms(each, closes_at=None) for each in (Disclosure.MEAN, Disclosure.AT_CLOSE))
 
-    assert "closing date" in (change_refusal(after, after, **HAS | {"closes": False}) or "")
+    assert "closing date" in (refusal_of(before, after, NOW, has_results=True) or "")
 
 
 def test_classes_of_incomplete_results_stay_hidden_once_there_are_results() -> None:
-    strict = terms(Disclosure.CLASSES, only_complete=True)
+    strict, usual = (terms(Disclosure.CLASSES, only_complete=each) for each in (True, False))
 
-    assert "stricter" in (change_refusal(strict, terms(Disclosure.CLASSES), **HAS) or "")
-    assert change_refusal(terms(Disclosure.CLASSES), strict, **HAS) is None
+    assert "stricter" in (refusal_of(strict, usual, NOW, has_results=True) or "")
+    assert refusal_of(usual, strict, NOW, has_results=True) is None
+
+
+def test_the_rows_of_a_phase_that_becomes_public_are_not_frozen() -> None:
+    frozen = replace(terms(Disclosure.CLASSES), frozen_from=NOW - timedelta(hours=1))
+    public = replace(frozen, disclosure=Disclosure.FULL)
+
+    assert "held-out phases only" in (refusal_of(frozen, public, NOW, has_results=True) or "")
+    assert refusal_of(frozen, public, NOW + timedelta(hours=1), has_results=True) is None
 
 
 @pytest.mark.parametrize(

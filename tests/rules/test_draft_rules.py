@@ -7,7 +7,7 @@ import pytest
 
 from app.intake.class_choices import problems_of_choices
 from app.intake.reports import ClassChoice, ClassCount, FoundSet, ImageFacts, Report
-from app.models import ChallengeVisibility, Disclosure
+from app.models import ChallengeVisibility, Disclosure, Quota
 from app.organising import draft_rules
 from app.organising.draft_rules import (
     Answers,
@@ -113,10 +113,10 @@ def test_what_a_team_sees_is_the_disclosure_of_hidden_sets_alone(
     assert (test.phase, test.disclosure, test.quotas, test.closes_at) == (
         "test",
         expected,
-        "2/7, 12/42",
+        (Quota(2, 7), Quota(12, None)),
         closes,
     )
-    assert (val.phase, val.disclosure, val.quotas, val.closes_at) == ("val", None, "", None)
+    assert (val.phase, val.disclosure, val.quotas, val.closes_at) == ("val", None, (), None)
     assert (test.embargo, val.embargo, test.competitions) == (True, False, (4,))
 
 
@@ -126,18 +126,18 @@ def test_dates_and_quotas_are_those_of_public_sets_where_none_is_hidden() -> Non
 
     [val] = draft_rules.applications_of(answers, SETS)
 
-    assert (val.closes_at, val.quotas, val.disclosure) == (closes, "", None)
+    assert (val.closes_at, val.quotas, val.disclosure) == (closes, (), None)
 
 
-def test_a_quota_in_total_counts_over_the_phase_or_a_year() -> None:
+def test_a_quota_in_total_has_no_days_whatever_the_dates_are() -> None:
     opens = NOW + timedelta(days=10)
     short = rules(per_week=None, total=9, opens_at=opens, closes_at=opens + timedelta(days=20, hours=1))
 
-    assert [str(each) for each in draft_rules.quotas_of(short)] == ["9 in 21 days"]
+    assert draft_rules.quotas_of(short) == (Quota(9, None),)
     assert [str(each) for each in draft_rules.quotas_of(rules(per_day=1, total=30))] == [
         "1 in 1 day",
         "2 in 7 days",
-        "30 in 365 days",
+        "30 in total",
     ]
 
 
@@ -209,7 +209,7 @@ def test_everything_is_said_in_plain_english() -> None:
         "Birds is a challenge in detection and segmentation, with one leaderboard for each task. Participants submit results for"
         " test, whose annotation is hidden, and for val, whose annotation is public. The phase test opens"
         " with the challenge and closes on 31 March 2027, 12:00 UTC. A team, and each person in it, may have 2 results in 7 days"
-        " and 20 results in 89 days scored for each task. While it is open, a team sees only the mean of its own results, in tenths"
+        " and 20 results in total scored for each task. While it is open, a team sees only the mean of its own results, in tenths"
         " of a percent. Others see a result once the phase is over. Only people who have the link find the challenge, and a team is"
         " scored once you have approved it. Participants accept your terms; the images are under CC-BY-4.0."
     )

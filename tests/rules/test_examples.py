@@ -9,8 +9,8 @@ import pytest
 
 import scoring
 from app.boards.rows import BoardKey
-from app.challenges.challenges import PhaseState
 from app.challenges.examples import WHOLE_IMAGE, _packed, example_files, has_sizes, line_grammar
+from app.challenges.phase_rules import PhaseState
 from app.models import Disclosure
 from app.operations.documentation import first_to_try
 from scoring import Description, Image

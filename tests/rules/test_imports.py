@@ -5,18 +5,14 @@ from typing import Any
 
 import pytest
 
+from app.challenges.phase_rules import RuleChange, format_rule, parse_quota, rule_changes, unfair_changes
+from app.core.names import check_name
 from app.intake.importing import (
     NONE,
-    RuleChange,
     TreeImport,
     changed_rules,
-    changes,
-    check_name,
-    embargo_refusal,
-    format_rule,
     new_rules,
     parse_date,
-    parse_quota,
     warnings,
 )
 from app.models import Disclosure, Quota
@@ -84,10 +80,10 @@ def test_changes_are_reported_with_old_and_new_values() -> None:
         before, request(quotas=(Quota(30, 30), Quota(5, 7)), closes_at=NOW + DAY, grace=timedelta(0)), NOW
     )
 
-    assert changes(before, after) == (
-        RuleChange("quotas", "2 in 7 days; 30 in 365 days", "5 in 7 days; 30 in 30 days"),
-        RuleChange("closes at", "none", "2026-11-22 12:00 UTC"),
+    assert rule_changes(before, after) == (
+        RuleChange("closes_at", "none", "2026-11-22 12:00 UTC"),
         RuleChange("grace", "60 minutes", "0 minutes"),
+        RuleChange("quotas", "2 in 7 days; 30 in 365 days", "5 in 7 days; 30 in 30 days"),
     )
 
 
@@ -123,9 +119,10 @@ def test_an_embargo_cannot_change_once_there_are_results() -> None:
     after = changed_rules(before, request(embargo=True), NOW)
 
     assert after.embargo
-    assert embargo_refusal(before, after, has_results=False) is None
-    assert embargo_refusal(after, after, has_results=True) is None
-    assert "cannot change" in (embargo_refusal(before, after, has_results=True) or "")
+    assert list(unfair_changes(before, after, NOW, has_results=False)) == []
+    assert list(unfair_changes(after, after, NOW, has_results=True)) == []
+    [problem] = unfair_changes(before, after, NOW, has_results=True)
+    assert "its embargo cannot change" in problem.message
 
 
 @pytest.mark.parametrize(("value", "words"), [(True, "yes"), (False, "no"), (2, "2"), ("voc2007", "voc2007")])
@@ -139,7 +136,7 @@ def test_a_phase_that_discloses_at_its_close_needs_a_closing_date() -> None:
     assert new_rules(request(disclosure=Disclosure.AT_CLOSE, closes_in=DAY), NOW).closes_at == NOW + DAY
 
 
-@pytest.mark.parametrize("text", ["", "two", "0/7", "2/0", "2/7/1", "-2", "2 per week"])
+@pytest.mark.parametrize("text", ["", "two", "0/7", "2/0", "2/7/1", "-2", "2 per week", "2/all/7", "all"])
 def test_a_malformed_quota_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="written as results/days"):
         parse_quota(text)

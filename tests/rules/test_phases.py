@@ -8,7 +8,7 @@ import pytest
 from icalendar import Calendar
 from pydantic import ValidationError
 
-from app.challenges.challenges import PhaseView, is_over, state_of
+from app.challenges.challenges import PhaseView
 from app.core.errors import PhaseBroken, PhaseUnfair
 from app.models import Disclosure, Quota
 from app.organising.phases import NewRules, SizeBounds, calendar_of, change_refusals, limit_refusals
@@ -26,7 +26,7 @@ def phase(opens: timedelta = -30 * DAY, closes: timedelta | None = 30 * DAY, **c
     """A held-out phase with these dates, relative to now."""
     dates: dict[str, Any] = {"opens_at": NOW + opens, "closes_at": None if closes is None else NOW + closes}
     view = replace(PHASE, disclosure=Disclosure.CLASSES, details_at_close=False, **dates, **changes)
-    return replace(view, state=state_of(view, NOW), is_over=is_over(view, view.grace, NOW))
+    return replace(view, state=view.state_at(NOW), is_over=view.is_over_at(NOW))
 
 
 def rules_of(phase: PhaseView, **changes: Any) -> NewRules:
@@ -42,7 +42,8 @@ def rules_of(phase: PhaseView, **changes: Any) -> NewRules:
 
 
 def codes(phase: PhaseView, *, has_results: bool = True, **changes: Any) -> list[str]:
-    found = change_refusals(NOW, phase, rules_of(phase, **changes), has_results=has_results)
+    after = rules_of(phase, **changes).applied_to(phase.rules, NOW)
+    found = change_refusals(NOW, phase.rules, after, has_results=has_results)
     return [refusal.code for refusal in found]
 
 
@@ -126,30 +127,21 @@ def test_all_reasons_are_given_at_once() -> None:
 
 
 def test_rules_keep_the_smaller_of_two_quotas_with_the_same_window() -> None:
-    rules = rules_of(phase(), quotas=[{"results": 9, "days": 7}, {"results": 2, "days": 7}])
+    sent = [{"results": results, "days": days} for results, days in ((9, 7), (2, 7), (30, None), (40, None))]
 
-    assert rules.windows(phase()) == (Quota(2, 7),)
+    rules = rules_of(phase(), quotas=sent).applied_to(phase().rules, NOW)
+
+    assert rules.quotas == (Quota(2, 7), Quota(30, None))
     assert rules.grace == timedelta(hours=1)
 
 
-@pytest.mark.parametrize(
-    ("closes", "given", "expected"),
-    [
-        (40 * DAY, (2, 7), (Quota(2, 7), Quota(30, 70))),
-        (20 * DAY, (2, 7), (Quota(2, 7), Quota(30, 60))),
-        (None, (2, 7), (Quota(2, 7), Quota(30, 60))),
-        (40 * DAY, (2, 60), (Quota(2, 60),)),  # chosen at the same time
-    ],
-)
-def test_a_quota_in_total_still_covers_a_phase_that_becomes_longer(
-    closes: timedelta | None, given: tuple[int, int], expected: tuple[Quota, ...]
-) -> None:
-    before = phase(own_quotas=(Quota(2, 7), Quota(30, 60)))
-    sent = [{"results": results, "days": days} for results, days in (given, (30, 60))]
+@pytest.mark.parametrize("days", [7, 60, 365, None])
+def test_a_later_deadline_leaves_every_quota_as_it_is(days: int | None) -> None:
+    before = phase(own_quotas=(Quota(2, days),))
 
-    rules = rules_of(before, closes_at=closes and NOW + closes, quotas=sent)
+    rules = rules_of(before, closes_at=NOW + 400 * DAY, quotas=[{"results": 2, "days": days}])
 
-    assert rules.windows(before) == expected
+    assert rules.applied_to(before.rules, NOW).quotas == (Quota(2, days),)
 
 
 def test_a_calendar_has_the_opening_and_the_deadline_of_each_phase() -> None:

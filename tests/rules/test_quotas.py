@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.challenges.challenges import HELD_OUT_QUOTAS
+from app.challenges.phase_rules import HELD_OUT_QUOTAS
 from app.core.errors import Refusal
 from app.models import Quota, in_order
 from app.submissions.quotas import (

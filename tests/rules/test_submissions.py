@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from app.challenges.challenges import PhaseState, PhaseView, state_of
+from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import PhaseState
 from app.core.errors import (
     InvalidArchive,
     NameRetired,
@@ -50,7 +51,7 @@ def phase(
         quotas=quotas,
         state=PhaseState.OPEN,
     )
-    return replace(view, state=state_of(view, NOW))
+    return replace(view, state=view.state_at(NOW))
 
 
 def archive(

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.challenges import PhaseView
+from app.challenges.phase_rules import PhaseState
 from app.home.front import by_deadline, next_deadline
 from app.home.home import MOST_TICKS, shown_phase, timeline_of
 from app.models import Disclosure

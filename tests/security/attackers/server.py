@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.challenges.challenges import HELD_OUT_QUOTAS, PhaseView
+from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import depends_on_archive, public_visibility, withheld
+from app.challenges.phase_rules import HELD_OUT_QUOTAS
 from app.evaluation.scoring import score_rows
 from app.models import ClassScore, Disclosure
 from app.results.exhibits import CurveView, curve_view
@@ -31,7 +32,9 @@ from scoring.statistics.intervals import interval_table
 from tests.pages.views import PHASE
 from tests.security.attackers.world import World
 
-YEAR: Final = min(quota.results * 365 // quota.days for quota in HELD_OUT_QUOTAS)  # of a team and task
+YEAR: Final = min(
+    quota.results * 365 // quota.days for quota in HELD_OUT_QUOTAS if quota.days
+)  # of a team and task
 MOMENT: Final = datetime(2026, 11, 22, 7, tzinfo=UTC)
 
 Values = NDArray[np.float64]
