@@ -93,7 +93,7 @@ def _list(
         request,
         "team_messages/organise.html",
         code=422 if problems else 200,
-        page=team_messages.team_messages(platform, actor, challenge, before),
+        page=team_messages.team_messages(platform, actor, challenge, before, str(form["team"] or "")),
         form=form,
         problems=problems,
     )
@@ -130,7 +130,9 @@ def _message(
         "team_messages/message.html",
         code=code,
         sheet=sheet,
-        choices=team_messages.audience_choices(platform, actor, sheet.message.challenge),
+        choices=team_messages.audience_choices(
+            platform, actor, sheet.message.challenge, str(typed["team"] or "")
+        ),
         form={name: "" if value is None else value for name, value in typed.items()},
         is_edited=form is not None,
         problems=problems,

@@ -46,6 +46,7 @@ from app.models import (
     User,
 )
 from app.people import teams
+from app.people.team_choice import TeamChoice, team_choice
 from app.platform import Platform
 from app.web.formats import plural
 from app.web.forms import OrBlank
@@ -137,6 +138,7 @@ class AudienceChoices:
     title: str
     phases: tuple[PhaseView, ...]
     competitions: tuple[scoring.CompetitionInfo, ...]
+    teams: TeamChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +238,10 @@ def _view(row: Any) -> TeamMessageView:
     )  # fmt: skip
 
 
-def team_messages(platform: Platform, actor: Actor, code: str, before: int | None = None) -> TeamMessages:
-    """Return the messages of a challenge, drafts among them. Raises NotFoundError, ForbiddenError."""
+def team_messages(
+    platform: Platform, actor: Actor, code: str, before: int | None = None, team: str = ""
+) -> TeamMessages:
+    """Return the messages of a challenge, drafts among them. team: what was typed as a name. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
         challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
         statement = _rows().where(
@@ -246,21 +250,22 @@ def team_messages(platform: Platform, actor: Actor, code: str, before: int | Non
         statement = statement.order_by(TeamMessage.id.desc()).limit(PAGE + 1)
         found = [_view(row) for row in session.execute(statement)]
         page = page_of(found, PAGE, number=lambda message: message.id)
-        return TeamMessages(_choices(session, challenge), page.rows, page.next)
+        return TeamMessages(_choices(session, challenge, team), page.rows, page.next)
 
 
-def _choices(session: Session, challenge: Challenge) -> AudienceChoices:
+def _choices(session: Session, challenge: Challenge, team: str) -> AudienceChoices:
     phases = tuple(challenges.phases_of(session, challenge.code))
     known = {each.number: each for phase in phases for each in offered_competitions(phase)}
     competitions = tuple(known[number] for number in sorted(known))
-    return AudienceChoices(challenge.code, challenge.title, phases, competitions)
+    listed = team_choice(session, challenge.id, team)
+    return AudienceChoices(challenge.code, challenge.title, phases, competitions, listed)
 
 
-def audience_choices(platform: Platform, actor: Actor, code: str) -> AudienceChoices:
-    """Return what an audience is chosen from. Raises NotFoundError, ForbiddenError."""
+def audience_choices(platform: Platform, actor: Actor, code: str, team: str = "") -> AudienceChoices:
+    """Return what an audience is chosen from. team: what was typed as its name. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
         challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
-        return _choices(session, challenge)
+        return _choices(session, challenge, team)
 
 
 def message_sheet(platform: Platform, actor: Actor, message_id: int) -> TeamMessageSheet:

@@ -174,7 +174,7 @@ def _page(
     saved: bool = False,
 ) -> Response:
     platform, actor = platform_of_request(request), actor_of_request(request)
-    sheet = phases.phase_rules(platform, actor, phase_id, before)
+    sheet = phases.phase_rules(platform, actor, phase_id, before, str(slots["team"]))
     return render(
         request,
         "phases/phase.html",

@@ -27,6 +27,7 @@ from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
 from app.core.settings import Settings
 from app.models import Phase, Quota, in_order
+from app.people.team_choice import TeamChoice, team_choice
 from app.platform import Platform
 from app.submissions import quotas
 from app.submissions.quotas import SlotView, organised_phase
@@ -137,10 +138,9 @@ class PhaseSheet:
     bounds: SizeBounds  # of those limits
     has_results: bool  # whether any score was recorded
     slots: tuple[SlotView, ...]
-    teams: tuple[str, ...]
+    teams: TeamChoice
     tasks: tuple[str, ...]
     more_slots: int | None = None  # `before` of the next page, if there is one
-    more_teams: int = 0  # how many more there are than in `teams`
 
 
 PRODUCT = "-//heldout//phases//EN"
@@ -228,25 +228,25 @@ def lock_phase(session: Session, phase_id: int) -> Phase:
     return session.get_one(Phase, phase_id, with_for_update={"key_share": True})
 
 
-def phase_rules(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
-    """Return a phase with its rules; before: list the extra slots granted before this one.
+def phase_rules(
+    platform: Platform, actor: Actor, phase_id: int, before: int | None = None, team: str = ""
+) -> PhaseSheet:
+    """Return a phase with its rules; before: list the extra slots granted before this one; team: what was typed as its name.
 
     Raises NotFoundError for a phase that the actor does not organise.
     """
     with platform.snapshot() as session:
         phase = organised_phase(session, actor, phase_id)
         slots = quotas.slot_views(session, phase_id, before)
-        teams = tuple(quotas.team_names(session, phase.challenge_id))
         return PhaseSheet(
             phase=phase,
             limits=description_of(platform.descriptions, phase.description_key).limits,
             bounds=SizeBounds.of(platform.settings),
             has_results=has_results(session, phase_id),
             slots=slots.rows,
-            teams=teams,
+            teams=team_choice(session, phase.challenge_id, team),
             tasks=chosen_tasks(phase),
             more_slots=slots.next,
-            more_teams=quotas.count_teams(session, phase.challenge_id) - len(teams),
         )
 
 

@@ -294,7 +294,6 @@ def quota_text(lines: Sequence[QuotaLine]) -> str | None:
 
 
 PAGE = 200  # slots
-MOST_TEAMS = 200  # suggested in a form, which accepts others too
 
 
 def counts() -> ColumnElement[bool]:
@@ -431,19 +430,6 @@ def slot_of(session: Session, slot_id: int) -> tuple[ExtraSlot, int] | None:
 def team_called(session: Session, challenge_id: int, name_key: str) -> int | None:
     """Return the team with this folded name in a challenge."""
     return session.scalar(select(Team.id).where(Team.challenge_id == challenge_id, Team.name_key == name_key))
-
-
-def team_names(session: Session, challenge_id: int) -> list[str]:
-    """Return the names of a challenge's teams for suggestions in a form, at most a limited number."""
-    statement = (
-        select(Team.name).where(Team.challenge_id == challenge_id).order_by(Team.name).limit(MOST_TEAMS)
-    )
-    return list(session.scalars(statement))
-
-
-def count_teams(session: Session, challenge_id: int) -> int:
-    """Count the teams of a challenge."""
-    return session.scalar(select(func.count()).where(Team.challenge_id == challenge_id)) or 0
 
 
 def usage(session: Session, phase: PhaseView, team_id: int, user_id: int) -> Usage:

@@ -38,6 +38,7 @@ from app.organising.extending import OutageNotice
 from app.organising.phases import PhaseSheet, SizeBounds
 from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser, RoleInvitation
+from app.people.team_choice import TeamChoice
 from app.results.analyses import AnalysisView
 from app.results.submissions import QuotaEffect, SubmissionRow
 from app.submissions.questions import PRESETS
@@ -147,7 +148,14 @@ def of_phases() -> Iterator[Sample]:
     slots = (free, replace(free, submission=12), replace(free, taken_back_at=NOW, granted_by=None))
     bounds = SizeBounds(2 << 30, 8 << 30, 2 << 30)
     sheet = PhaseSheet(
-        PHASE, scoring.Limits(), bounds, True, slots, (EVIL,), ("classification", "detection"), 1, 2
+        PHASE,
+        scoring.Limits(),
+        bounds,
+        True,
+        slots,
+        TeamChoice((EVIL,), 2),
+        ("classification", "detection"),
+        1,
     )
     quotas = {"quota_rows": [(EVIL, EVIL), ("", "")], "quota_total": EVIL}
     form = {"task": "detection", "team": EVIL, "reason": EVIL, **quotas}
@@ -161,6 +169,12 @@ def of_phases() -> Iterator[Sample]:
         "may_close": True,
     }
     yield "phases/phase.html", {**context, "sheet": sheet, "form": form}
+    for choice in (TeamChoice(), TeamChoice((EVIL, "Oak")), TeamChoice((EVIL,), part=EVIL)):
+        listed = replace(sheet, teams=choice)
+        yield (
+            "phases/phase.html",
+            {**context, "sheet": listed, "form": form, "problems": {"team": EVIL}},
+        )
     wrong = {
         "quotas": EVIL,
         "task": EVIL,

@@ -27,6 +27,7 @@ from app.notifications.threads import (
     ThreadRow,
     ThreadView,
 )
+from app.people.team_choice import TeamChoice
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE, VAL
 
@@ -120,7 +121,9 @@ def of_threads() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def of_team_messages() -> Iterator[tuple[str, dict[str, Any]]]:
-    choices = AudienceChoices("VOC2007", EVIL, (PHASE, VAL), scoring.competitions("VOC2007"))
+    choices = AudienceChoices(
+        "VOC2007", EVIL, (PHASE, VAL), scoring.competitions("VOC2007"), TeamChoice((EVIL,))
+    )
     wrong = dict.fromkeys(("audience", "image_set", "competition", "team", "title", "text"), EVIL)
     for messages, following in (((DRAFT, SENT), 7), ((), None)):
         page = TeamMessages(choices, messages, following)
