@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Final, Literal, Unpack
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -31,7 +31,9 @@ from app.models import (
     ChallengeInvitation,
     ChallengeVisibility,
     InvitedPerson,
+    Member,
     Phase,
+    Team,
     Upload,
     User,
 )
@@ -108,6 +110,16 @@ class InvitedPersonView:
     email: str
     code: str  # its note
     redeemed_at: datetime
+    team: "TeamOfPerson | None"
+
+
+@dataclass(frozen=True, slots=True)
+class TeamOfPerson:
+    """The team in which a person goes on seeing a challenge after they are no longer invited; it stays and may go on."""
+
+    id: int
+    name: str
+    person: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +130,10 @@ class VisibilityView:
     title: str
     visibility: ChallengeVisibility
     opened_at: datetime | None
+    approves_teams: bool  # organisers decide about teams
     invitations: tuple[InvitationView, ...]
     people: tuple[InvitedPersonView, ...]
+    removed: TeamOfPerson | None = None  # of somebody who was just removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +177,13 @@ def open_challenge(
     _record(session, actor, challenge, "challenge.open", after={"visibility": visibility})
 
 
-def visibility_page(platform: Platform, actor: Actor, code: str) -> VisibilityView:
-    """Return who can see a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
+def visibility_page(
+    platform: Platform, actor: Actor, code: str, removed: int | None = None
+) -> VisibilityView:
+    """Return who can see a challenge that this person organises; removed: a person who was just removed.
+
+    Raises NotFoundError, ForbiddenError.
+    """
     with platform.snapshot() as session:
         challenge = require_organiser(
             actor, session.scalar(select(Challenge).where(Challenge.code == code)), code
@@ -174,8 +193,10 @@ def visibility_page(platform: Platform, actor: Actor, code: str) -> VisibilityVi
             challenge.title,
             challenge.visibility,
             challenge.opened_at,
+            challenge.approves_teams,
             _invitations(session, challenge.id),
             _people(session, challenge.id),
+            _team_of_removed(session, challenge.id, removed) if removed is not None else None,
         )
 
 
@@ -206,14 +227,40 @@ def _invitation_view(row: ChallengeInvitation, redeemed: int) -> InvitationView:
 
 def _people(session: Session, challenge_id: int) -> tuple[InvitedPersonView, ...]:
     statement = (
-        select(User.id, User.name, User.email, ChallengeInvitation.note, InvitedPerson.redeemed_at)
+        select(
+            User.id,
+            User.name,
+            User.email,
+            ChallengeInvitation.note,
+            InvitedPerson.redeemed_at,
+            Team.id,
+            Team.name,
+        )
         .join(InvitedPerson, InvitedPerson.user_id == User.id)
         .join(ChallengeInvitation, InvitedPerson.invitation_id == ChallengeInvitation.id)
+        .outerjoin(Member, (Member.user_id == User.id) & (Member.challenge_id == challenge_id))
+        .outerjoin(Team, Team.id == Member.team_id)
         .where(InvitedPerson.challenge_id == challenge_id)
         .order_by(InvitedPerson.redeemed_at.desc(), User.id)
         .limit(MOST_SHOWN)
     )
-    return tuple(InvitedPersonView(*row) for row in session.execute(statement))
+    return tuple(
+        InvitedPersonView(*row[:5], TeamOfPerson(*row[5:], row[1]) if row[5] is not None else None)
+        for row in session.execute(statement)
+    )
+
+
+def _team_of_removed(session: Session, challenge_id: int, user_id: int) -> TeamOfPerson | None:
+    """Return the team of somebody who was removed from the invited people; None if they are in none, or are invited."""
+    is_invited = exists().where(InvitedPerson.challenge_id == challenge_id, InvitedPerson.user_id == user_id)
+    statement = (
+        select(Team.id, Team.name, User.name)
+        .join(Member, Member.team_id == Team.id)
+        .join(User, User.id == Member.user_id)
+        .where(Member.challenge_id == challenge_id, Member.user_id == user_id, ~is_invited)
+    )
+    row = session.execute(statement).one_or_none()
+    return TeamOfPerson(*row) if row else None
 
 
 def change(platform: Platform, actor: Actor, code: str, new: NewVisibility) -> None:
@@ -341,7 +388,10 @@ def _revoke(session: Session, actor: Actor, challenge: Challenge, row: Challenge
 
 
 def remove_person(platform: Platform, actor: Actor, code: str, user_id: int) -> None:
-    """Remove a person who has redeemed a code. Raises NotFoundError, ForbiddenError."""
+    """Remove a person who has redeemed a code; in a team of the challenge they still see it.
+
+    Raises NotFoundError, ForbiddenError.
+    """
     with platform.transaction() as session:
         challenge = require_organiser(actor, locked_challenge(session, code), code)
         row = session.get(InvitedPerson, (challenge.id, user_id))

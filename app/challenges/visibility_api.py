@@ -46,5 +46,5 @@ def revoke(platform: ThePlatform, actor: CurrentActor, challenge: str, invitatio
 
 @router.delete("/invited/{user_id}", status_code=204)
 def remove_person(platform: ThePlatform, actor: CurrentActor, challenge: str, user_id: int) -> None:
-    """Remove a person who has redeemed a code."""
+    """Remove a person who has redeemed a code. Their `team` stays with its results and uploads, and may go on: see it, or suspend it."""
     visibility.remove_person(platform, actor, challenge, user_id)

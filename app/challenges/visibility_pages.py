@@ -1,15 +1,16 @@
 """HTML pages: who can see a challenge, and the page where people redeem a code."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.challenges import visibility
 from app.challenges.visibility import CreatedCode, NewCode, NewInvitations, NewVisibility
 from app.core.access import Action, Actor
+from app.core.audit import LARGEST_ID
 from app.core.errors import ConflictError, RefusedError
 from app.core.rate_limits import Limited
 from app.models import ChallengeVisibility
@@ -21,11 +22,18 @@ router = APIRouter()
 organising: Final = [requires(Action.ORGANISE)]
 HERE: Final = "/organise/challenges/{challenge}"
 
+Removed = Annotated[
+    int | None,
+    Query(ge=1, le=LARGEST_ID, description="a person who was just removed from the invited people"),
+]
+
 
 @router.get(f"{HERE}/visibility", dependencies=organising)
-def page(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+def page(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, removed: Removed = None
+) -> Response:
     """Show who can see a challenge, with forms to change it."""
-    return _page(request, platform, actor, challenge)
+    return _page(request, platform, actor, challenge, removed=removed)
 
 
 def _page(
@@ -37,13 +45,14 @@ def _page(
     form: dict[str, Any] | None = None,
     problems: dict[str, str] | None = None,
     created: CreatedCode | None = None,
+    removed: int | None = None,
     code: int = 200,
 ) -> Response:
     response = render(
         request,
         "visibility/visibility.html",
         code=code,
-        page=visibility.visibility_page(platform, actor, challenge),
+        page=visibility.visibility_page(platform, actor, challenge, removed),
         choices=[each for each in ChallengeVisibility if each is not ChallengeVisibility.DRAFT],
         form=form or {},
         problems=problems or {},
@@ -117,7 +126,9 @@ def revoke(platform: ThePlatform, actor: CurrentActor, challenge: str, invitatio
 def remove_person(platform: ThePlatform, actor: CurrentActor, challenge: str, user_id: int) -> Response:
     """Remove a person who has redeemed a code."""
     visibility.remove_person(platform, actor, challenge, user_id)
-    return _back(challenge)
+    return RedirectResponse(
+        f"/organise/challenges/{quote(challenge)}/visibility?removed={user_id}", status_code=303
+    )
 
 
 def _back(challenge: str) -> Response:

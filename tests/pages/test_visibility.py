@@ -94,7 +94,7 @@ def test_a_code_lets_as_many_people_in_as_it_says(
     assert path.rpartition("/")[2] not in olga.get(f"{HERE}/visibility").text
 
     found = olga.get(f"/api/v1{HERE}/visibility").json()
-    [code] = [each for each in found["invitations"] if each["kind"] == "code"]
+    [code] = [each for each in found["invitations"] if each["who"] == "A course"]
     assert (code["uses_left"], code["redeemed"]) == (0, 1)
     assert olga.post(f"{HERE}/invitations/{code['id']}/revoke").status_code == 303
     assert oak.get("/challenges/yew").status_code == 200  # who has redeemed it stays invited
@@ -102,6 +102,36 @@ def test_a_code_lets_as_many_people_in_as_it_says(
     assert oak.get("/challenges/yew").status_code == 404
     with platform.transaction() as session:
         assert session.scalars(select(InvitedPerson)).all() == []
+
+
+def test_removing_somebody_with_a_team_says_that_the_team_stays_and_leads_to_its_suspension(
+    browser: Browser, platform: Platform, olga: TestClient
+) -> None:
+    set_visibility(platform, ChallengeVisibility.INVITED)
+    created = olga.post(f"{HERE}/invitations/codes", data={"note": "A lab", "uses": ""})
+    [path] = re.findall(r"/invited/[\w-]+", created.text)
+    alone, mate = registered(browser(), "alone@example.org"), registered(browser(), "mate@example.org")
+    for each in (alone, mate):
+        each.post(path)
+    team = mate.post("/api/v1/challenges/yew/teams", json={"name": "Yew Lab"}).json()["id"]
+    people = {each["email"]: each for each in olga.get(f"/api/v1{HERE}/visibility").json()["people"]}
+
+    before = " ".join(olga.get(f"{HERE}/visibility").text.split())
+    said = {}
+    for email, person in people.items():
+        removed = olga.post(f"{HERE}/invited/{person['id']}/remove")
+        said[email] = " ".join(olga.get(removed.headers["location"]).text.split())
+
+    assert before.count("The team stays with its results and uploads, and may go on.") == 1
+    assert people["mate@example.org"]["team"]["name"] == "Yew Lab"
+    assert (
+        "still sees the challenge as a member of the team Yew Lab. The team stays" in said["mate@example.org"]
+    )
+    assert f'<a href="/organise/teams/{team}">Suspend Yew Lab</a>' in said["mate@example.org"]
+    assert "is no longer invited" not in said["alone@example.org"]
+    assert [each.get("/challenges/yew").status_code for each in (alone, mate)] == [404, 200]
+    olga.post(f"/organise/teams/{team}/suspend", data={"reason": "removed"})
+    assert mate.get("/challenges/yew").status_code == 200
 
 
 def test_a_draft_is_opened_once_when_nothing_speaks_against_it(platform: Platform, olga: TestClient) -> None:

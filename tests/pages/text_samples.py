@@ -13,6 +13,7 @@ from app.challenges.visibility import (
     InvitationView,
     InvitedPersonView,
     Offer,
+    TeamOfPerson,
     VisibilityView,
 )
 from app.core.settings import Registration
@@ -114,13 +115,15 @@ def of_visibility() -> Iterator[tuple[str, dict[str, Any]]]:
         InvitationView(3, "code", EVIL, None, 3, NOW),
         InvitationView(4, "code", EVIL, 1200, 0, NOW),
     )
-    people = (InvitedPersonView(7, EVIL, EVIL, EVIL, NOW),)
+    person = InvitedPersonView(7, EVIL, EVIL, EVIL, NOW, None)
+    team = TeamOfPerson(3, EVIL, EVIL)
+    people = (person, replace(person, team=team))
     page = "visibility/visibility.html"
     choices = [each for each in ChallengeVisibility if each is not ChallengeVisibility.DRAFT]
     empty: dict[str, Any] = {"choices": choices, "form": {}, "problems": {}, "created": None}
     for each in ChallengeVisibility:
-        yield page, {"page": VisibilityView("VOC2007", EVIL, each, None, (), ()), **empty}
-    full = VisibilityView("VOC2007", EVIL, ChallengeVisibility.INVITED, NOW, invitations, people)
+        yield page, {"page": VisibilityView("VOC2007", EVIL, each, None, False, (), ()), **empty}
+    full = VisibilityView("VOC2007", EVIL, ChallengeVisibility.INVITED, NOW, True, invitations, people, team)
     names = ("visibility", "people", "note", "uses")
     wrong = {"form": dict.fromkeys(names, EVIL), "problems": dict.fromkeys(names, EVIL)}
     yield page, {"page": full, **empty, **wrong}
