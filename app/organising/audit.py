@@ -24,6 +24,7 @@ from app.models import (
     Method,
     Phase,
     Question,
+    Rescore,
     Result,
     Submission,
     Team,
@@ -144,9 +145,9 @@ SENTENCES: Final[Mapping[str, str]] = {
     "quota.take_back": "revoked an extra slot of {subject} in {task}",
     "rescore.abandon": "abandoned {subject}",
     "rescore.keep": "kept the old score of {subject} in a re-scoring",
-    "rescore.request": "started {subject} of {runs} runs",
+    "rescore.request": "started {subject}: {number_of_runs}",
     "rescore.switch": "had the boards of {subject} switched to version {version}, by a re-scoring",
-    "rescore.retry": "retried {runs} runs of {subject}",
+    "rescore.retry": "retried {number_of_runs} of {subject}",
     "result.cancel": "cancelled {subject}, which was waiting",
     "result.rescore": "queued {subject} again",
     "result.withdraw": "withdrew {subject}",
@@ -269,6 +270,7 @@ def sentence(record: Record, names: Mapping[str, str]) -> str:
         "imported": _imported(record, subject),
         "linked": _linked(record, subject),
         "slots": _slots(after),
+        "number_of_runs": plural(record.details.get("runs", 0), "run"),
     }
     template = SENTENCES.get(record.action, "did {action} to {subject}")
     return f"{who} {template.format_map(defaultdict(lambda: 'something', words, action=record.action))}"
@@ -370,6 +372,12 @@ def _results(session: Session, ids: Collection[int]) -> Mapping[int, str]:
     }
 
 
+def _rescores(session: Session, ids: Collection[int]) -> Mapping[int, str]:
+    statement = select(Rescore.id, Phase.image_set).join(Phase, Rescore.phase_id == Phase.id)
+    rows = session.execute(statement.where(Rescore.id.in_(ids)))
+    return {number: f"{number} of {image_set}" for number, image_set in rows}
+
+
 def _submissions(session: Session, ids: Collection[int]) -> Mapping[int, str]:
     statement = select(Submission.id, Method.name).join(Method, Submission.method_id == Method.id)
     return dict(session.execute(statement.where(Submission.id.in_(ids))).all())
@@ -386,6 +394,7 @@ NAMES: Final[Mapping[str, tuple[str, Loader]]] = {
     "file": ("{}", _by_id(DataFile.id, DataFile.name)),
     "result": ("{}", _results),
     "submission": ("the submission of {}", _submissions),
+    "re-scoring": ("re-scoring {}", _rescores),
 }
 """By the noun of a subject: how it is called, and what loads the names."""
 

@@ -118,13 +118,22 @@ def test_a_sentence_needs_no_recorded_value(action: str) -> None:
             record("rescore.switch", "phase 3", before={"version": 4}, after={"version": 5}),
             "Ash had the boards of test switched to version 5, by a re-scoring",
         ),
+        (record("rescore.request", "re-scoring 1", details={"runs": 2}), "Ash started re-scoring 1 of test: 2 runs"),
+        (record("rescore.retry", "re-scoring 1", details={"runs": 1}), "Ash retried 1 run of re-scoring 1 of test"),
         (record("team.refuse", "team {0}"), "Ash refused to approve team {0}"),
     ],
 )  # fmt: skip
 def test_sentences_name_people_teams_and_dates(made: Record, told: str) -> None:
     assert (
         sentence(
-            made, {"phase 3": "test", "team 9": "the team Oak", "person 4": "Elm", "challenge 1": "Birds"}
+            made,
+            {
+                "phase 3": "test",
+                "team 9": "the team Oak",
+                "person 4": "Elm",
+                "challenge 1": "Birds",
+                "re-scoring 1": "re-scoring 1 of test",
+            },
         )
         == told
     )
