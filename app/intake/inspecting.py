@@ -20,6 +20,7 @@ from app.intake.drawing import draw
 from app.intake.findings import add_clues, add_findings, add_other_numbers, convention_of, read_phase_pictures
 from app.intake.layouts import (
     CLASS_FOLDERS,
+    NO_CLASS_NAMES,
     AnnotatedSet,
     ListedImages,
     Reading,
@@ -114,7 +115,7 @@ RULES: Final[Mapping[str, str]] = {
     "missing-list": "expected lists called 'images', 'categories' and 'annotations'",
     "no-annotation": "no annotation was recognised",
     "no-class": "this picture is in no folder of a class",
-    "no-class-names": "there is no classes.txt with the name of a class in each line; classes are called class1, class2, …",
+    NO_CLASS_NAMES: "there is no classes.txt with the name of a class in each line; classes are called class1, class2, …",
     "no-file": "this file cannot be read",
     "no-image": "the table has no image",
     "no-image-set": "the image set has no image",
@@ -229,12 +230,22 @@ def _inspected(
         progress.note("drawing some pictures", 0)
         (folder / DRAWN).write_bytes(draw(unpacked, sets[wanted.drawn]))
     report = _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] in (CLASS_FOLDERS, None))
-    return replace(
+    report = replace(
         report,
         classes=chosen.classes,
         is_neutral=wanted.secret is not None,
         comparisons=tuple(comparisons),
     )
+    return _without_answered(report)
+
+
+def _without_answered(report: Report) -> Report:
+    """Leave out that classes have no names once organisers have given all of them one."""
+    if any(not (each.is_renamed or each.is_ignored) for each in report.classes):
+        return report
+    warnings = tuple(each for each in report.warnings if each.code != NO_CLASS_NAMES)
+    counts = tuple(each for each in report.counts if each.code != NO_CLASS_NAMES)
+    return replace(report, warnings=warnings, counts=counts)
 
 
 def _make_neutral(

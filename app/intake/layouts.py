@@ -38,6 +38,7 @@ EXPECTED: Final = (
     f"{', '.join(COLUMNS)}, a folder of pictures for each class, or label images"
 )
 CLASSES_FILE: Final = "classes.txt"
+NO_CLASS_NAMES: Final = "no-class-names"  # the code of a warning that the names chosen for classes answer
 SET_NAMES: Final[Mapping[str, str]] = {PUBLIC: "val", HIDDEN: "test"}
 USUAL_SETS: Final = ("trainval", "train", "val", "minival", "test-dev", "test")
 FEWEST_NUMBERS: Final = 6  # of a polygon
@@ -569,7 +570,7 @@ def _read_label_images(reading: Reading) -> list[AnnotatedSet]:
     names = classes or tuple(f"class{number}" for number in range(1, most + 1))
     if classes is None:
         message = f"there is no {CLASSES_FILE} with the name of a class in each line; classes are called class1, class2, …"
-        reading.problems.warn(Problem("no-class-names", message))
+        reading.problems.warn(Problem(NO_CLASS_NAMES, message))
     for name, mask in masks.items():
         if (wrong := beyond_classes(mask, len(names))) is not None:
             reading.problems.add(Problem("mask-label", wrong, f"{name}.png"))

@@ -281,7 +281,7 @@ def test_hidden_boxes_are_drawn_for_who_asks_and_are_gone_after_ten_minutes(plac
     annotated_pictures.delete_expired(place.platform)
 
     assert (early.status_code, asked.status_code, twice.status_code) == (409, 303, 409)
-    assert "Show hidden boxes" in read
+    assert "Show hidden annotation" in read
     assert "val: a, cat, dog" in read
     with Image.open(io.BytesIO(public.content)) as picture:
         assert (picture.format, picture.size) == ("JPEG", (50, 40))
