@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import cache, partial
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import BaseRoute
@@ -43,8 +43,8 @@ from app.intake import api as intake_api
 from app.intake import pages as intake_pages
 from app.jobs.sandbox import warm_up
 from app.notifications import api as notifications_api
-from app.notifications import pages as notifications_pages
 from app.notifications import (
+    opening,
     team_message_api,
     team_message_pages,
     thread_api,
@@ -52,6 +52,7 @@ from app.notifications import (
     webhook_api,
     webhook_pages,
 )
+from app.notifications import pages as notifications_pages
 from app.operations import (
     administration_api,
     administration_pages,
@@ -238,7 +239,9 @@ def _routes() -> Sequence[BaseRoute]:
     """Include all routers, once in a process: FastAPI then builds five hundred routes, which takes a second."""
     site = APIRouter(responses=problem_responses())
     for router in PAGES:
-        site.include_router(router, include_in_schema=False)
+        site.include_router(
+            router, include_in_schema=False, dependencies=[Depends(opening.mark_opened, scope="function")]
+        )
     for router in API:
         site.include_router(router)
     return site.routes

@@ -25,13 +25,11 @@ from app.intake import importing, intakes, testing, trials
 from app.intake.importing import PublicCopyError, ReadyImport, TreeImport, new_rules
 from app.intake.inspecting import CHOSEN, TRUTHS
 from app.intake.reports import ClassCount, FoundSet, Report
-from app.jobs import events
 from app.models import (
     Challenge,
     ChallengeDraft,
     ChallengeVisibility,
     Disclosure,
-    EventKind,
     GroundTruth,
     ImageMode,
     Intake,
@@ -349,7 +347,7 @@ class ReadyApplication:
             if self.request.made_of is not None:
                 self._clear(session, intake.challenge_id)
             for each in self.sets:
-                values = self._write(session, intake, each)
+                values = self._write(session, each)
         return values
 
     def clean_up(self, platform: Platform) -> None:
@@ -367,7 +365,7 @@ class ReadyApplication:
         self._clean.append(lambda platform: testing.remove_contents(platform, tests))
         session.get_one(ChallengeDraft, challenge_id).made_of = self.request.made_of
 
-    def _write(self, session: Session, intake: Intake, ready: _ReadySet) -> dict[str, Any]:
+    def _write(self, session: Session, ready: _ReadySet) -> dict[str, Any]:
         imported = ready.truth.write(session)
         if imported is None:
             raise OutdatedError
@@ -375,10 +373,6 @@ class ReadyApplication:
             self._clean.append(lambda platform: platform.truths.delete(ready.truth_key))
         if ready.images is not None:
             self._clean.append(ready.images.write(session, imported.phase_id).remove)
-        events.record(
-            session, EventKind.TRUTH_READY,
-            challenge_id=intake.challenge_id, phase_id=imported.phase_id, version=imported.version,
-        )  # fmt: skip
         truth = challenges.newest_truth(session, imported.phase_id)
         if ready.found.role == IntakeRole.HIDDEN and truth is not None:
             trials.add(session, truth.id)
@@ -402,16 +396,24 @@ def lock(session: Session, challenge: str) -> None:
 
 
 def prepare(
-    platform: Platform, challenge: str, request: RequestedApplication, report: Report, folder: Path
+    platform: Platform,
+    intake_id: UUID,
+    challenge: str,
+    request: RequestedApplication,
+    report: Report,
+    folder: Path,
 ) -> ReadyApplication:
     """Store the files of the chosen image sets. May be repeated. Raises ApplyError."""
     with _said():
-        ready = tuple(_ready(platform, challenge, request, each, report, folder) for each in request.all)
+        ready = tuple(
+            _ready(platform, intake_id, challenge, request, each, report, folder) for each in request.all
+        )
     return ReadyApplication(request, ready)
 
 
-def _ready(
+def _ready(  # noqa: PLR0913, PLR0917 - what `prepare` has, for one set
     platform: Platform,
+    intake_id: UUID,
     challenge: str,
     request: RequestedApplication,
     application: Application,
@@ -439,6 +441,7 @@ def _ready(
         application.tree_import(challenge, pictures, found, phase),
         user_id=request.user_id,
         compared_version=compared.version if compared else None,
+        intake=intake_id,
     )
     truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
     truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy.orm import Session
 
@@ -90,6 +90,7 @@ class TreeImport:
     allow_public_copy: bool = False  # of an annotation that another phase keeps hidden
     user_id: int | None = None  # who asked for it; None: the command line
     compared_version: int | None = None  # that it was compared with, which the boards have to show
+    intake: uuid.UUID | None = None  # the data set that it is from
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +295,7 @@ def prepare(
                 " it again"
             )
         if is_new:
-            _record_truth(session, stored.phase, version, is_shown=shown_version == version)
+            _record_truth(session, request, stored.phase, version, is_shown=shown_version == version)
         if changed or is_new:
             session.add(_audit_record(request, stored, changed, version if is_new else None, hiding))
         return Imported(
@@ -312,9 +313,13 @@ def prepare(
     return ReadyImport(description, write)
 
 
-def _record_truth(session: Session, phase: Phase, version: int, *, is_shown: bool) -> None:
+def _record_truth(
+    session: Session, request: TreeImport, phase: Phase, version: int, *, is_shown: bool
+) -> None:
     """Record for organisers that a version of the annotation was imported."""
-    where = {"challenge_id": phase.challenge_id, "phase_id": phase.id}
+    where: dict[str, Any] = {"challenge_id": phase.challenge_id, "phase_id": phase.id}
+    if request.intake is not None:
+        where["intake"] = str(request.intake)
     events.record(session, EventKind.TRUTH_READY, **where, version=version, is_shown=is_shown)
 
 

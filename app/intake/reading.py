@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -149,6 +150,7 @@ def _give_up(session: Session, job: Job) -> None:
     log.error("data set failed", job=job.id, error=job.error)
     intake = session.get(Intake, uuid.UUID(job.payload["intake"]), with_for_update=True)
     if intake is not None and intake.state in intakes.WITH_WORKER:
+        _failed({}, session, intake, is_applying=intake.state is IntakeState.APPLYING)
         intake.state, intake.message, intake.progress = IntakeState.FAILED, CRASHED, {}
         intake.changed_at = func.clock_timestamp()
     session.delete(job)
@@ -269,7 +271,7 @@ def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> None:
             except ApplyError as error:
                 failed = {"state": task.application.before, "message": str(error), "request": None}
                 failed |= {"report": to_plain(report)}
-                _record(platform, claim, task, lambda _session, _intake: failed)
+                _record(platform, claim, task, partial(_failed, failed, is_applying=True))
 
 
 def _apply(
@@ -277,7 +279,7 @@ def _apply(
 ) -> None:
     """Store the files of the chosen image sets, then make their phases in one transaction. Raises ApplyError."""
     while True:
-        ready = applying.prepare(platform, task.challenge, request, report, folder)
+        ready = applying.prepare(platform, task.intake_id, task.challenge, request, report, folder)
         try:
             _record(platform, claim, task, ready.write)
         except OutdatedError:
@@ -439,19 +441,30 @@ Outcome = Callable[[Session, Intake], Mapping[str, Any]]
 
 def _report_of(report: Report) -> Outcome:
     def write(session: Session, intake: Intake) -> Mapping[str, Any]:
-        if report.is_valid:
-            events.record(
-                session, EventKind.TRUTH_READY, challenge_id=intake.challenge_id, intake=str(intake.id)
-            )
+        _tell(session, intake, problems=report.total, warnings=report.total_warnings)
         return applying.report_values(report)
 
     return write
 
 
+def _failed(
+    values: Mapping[str, Any], session: Session, intake: Intake, *, is_applying: bool
+) -> Mapping[str, Any]:
+    """Tell that a data set could not be read or applied, and return its columns."""
+    _tell(session, intake, failed="applied" if is_applying else "read")
+    return values
+
+
+def _tell(session: Session, intake: Intake, **details: Any) -> None:
+    """Record for whoever sent a data set what became of it."""
+    where: dict[str, Any] = {"challenge_id": intake.challenge_id, "user_id": intake.user_id}
+    events.record(session, EventKind.DATA_SET_READ, **where, intake=str(intake.id), **details)
+
+
 def _fail(platform: Platform, claim: Claim, task: Task, message: str) -> None:
     log.warning("data set failed", intake=str(task.intake_id), message=message)
     failed = {"state": IntakeState.FAILED, "message": message, "request": None}
-    _record(platform, claim, task, lambda _session, _intake: failed)
+    _record(platform, claim, task, partial(_failed, failed, is_applying=task.application is not None))
 
 
 def _record(platform: Platform, claim: Claim, task: Task, outcome: Outcome) -> None:

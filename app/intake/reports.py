@@ -272,5 +272,13 @@ class Report:
     @property
     def total(self) -> int:
         """How many problems there are, listed or not."""
-        codes = {each.code for each in self.problems}
+        return self._total(self.problems)
+
+    @property
+    def total_warnings(self) -> int:
+        """How many warnings there are, listed or not."""
+        return self._total(self.warnings)
+
+    def _total(self, findings: tuple[Finding, ...]) -> int:
+        codes = {each.code for each in findings}
         return sum(each.count for each in self.counts if each.code in codes)

@@ -216,11 +216,14 @@ class EventKind(enum.StrEnum):
     TEAM_REFUSED = "team refused"
     TEAM_SUSPENDED = "team suspended"
     TERMS_CHANGED = "terms changed"
+    DECISION = "decision of organisers"  # about a submission or a method
+    QUOTA = "quota changed"  # by organisers
     HOOK_OFF = "webhook off"
     QUESTION = "question asked"  # from here on for organisers
     RUNS_FAILED = "runs failed"
     TEAM_WAITS = "team waits for approval"
-    TRUTH_READY = "ground truth ready"
+    DATA_SET_READ = "data set read"
+    TRUTH_READY = "ground truth ready"  # imported, or on the boards
     DATA_SET_EXPIRES = "data set expires"
     OUTAGE = "outage near a deadline"
     STORAGE_LOW = "storage low"  # from here on for admins

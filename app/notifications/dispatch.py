@@ -47,19 +47,35 @@ def dispatch(platform: Platform, _payload: Mapping[str, Any]) -> None:
 
 def _notify(session: Session, events: Sequence[int]) -> None:
     """Add the notifications of locked events and put them into mails, in a few statements however many these are."""
+    told = _told(events)
+    session.execute(insert(Notification).from_select(["event_id", "user_id"], told).on_conflict_do_nothing())
+    _add_to_mails(session, events)
+    done = update(Event).where(Event.id.in_(events)).values(dispatched_at=func.clock_timestamp())
+    session.execute(done, execution_options={"synchronize_session": False})
+
+
+def _told(events: Sequence[int] | Select[int]) -> Pairs:
+    """Select who is told of these events, in their order."""
     people = union_all(*_concerned()).subquery()
     event_id, user_id = people.c
-    told = (
+    return (
         select(event_id, User.id)
         .join(Event, Event.id == event_id)
         .join(User, User.id == user_id)
         .where(event_id.in_(events), User.deleted_at.is_(None), _did_not_do_it())
         .distinct()
+        .order_by(event_id, User.id)
     )
-    session.execute(insert(Notification).from_select(["event_id", "user_id"], told).on_conflict_do_nothing())
-    _add_to_mails(session, events)
-    done = update(Event).where(Event.id.in_(events)).values(dispatched_at=func.clock_timestamp())
-    session.execute(done, execution_options={"synchronize_session": False})
+
+
+def tell_as_read(session: Session, user_id: int, about: ColumnElement[bool]) -> None:
+    """Notify a person at once of events that still wait, as of something they have read already; so it is not mailed."""
+    waiting = select(Event.id).where(Event.dispatched_at.is_(None), about)
+    told = _told(waiting).add_columns(func.now()).where(User.id == user_id)
+    row = insert(Notification).from_select(["event_id", "user_id", "read_at"], told)
+    session.execute(
+        row.on_conflict_do_update(index_elements=["event_id", "user_id"], set_={"read_at": func.now()})
+    )
 
 
 def _concerned() -> tuple[Pairs, ...]:
@@ -104,6 +120,7 @@ def _add_to_mails(session: Session, events: Sequence[int]) -> None:
         .outerjoin(MailChoice, (MailChoice.user_id == User.id) & (MailChoice.kind == Event.kind))
         .where(
             Event.id.in_(events),
+            Notification.read_at.is_(None),
             User.verified_at.is_not(None),
             User.suspended_at.is_(None),
             is_person(),

@@ -47,13 +47,20 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
     EventKind.TEAM_REFUSED: Kind("The team was not approved", Recipients.TEAM),
     EventKind.TEAM_SUSPENDED: Kind("The team was suspended, or its suspension ended", Recipients.TEAM),
     EventKind.TERMS_CHANGED: Kind("The terms changed", Recipients.TEAMS),
+    EventKind.DECISION: Kind(
+        "Organisers cancelled, withdrew, hid or showed something of the team", Recipients.TEAM
+    ),
+    EventKind.QUOTA: Kind("Organisers gave quota back, or granted or revoked extra slots", Recipients.TEAM),
     EventKind.HOOK_OFF: Kind("A webhook was turned off", Recipients.TEAM),
     EventKind.QUESTION: Kind("A team asked a question", Recipients.ORGANISERS),
     EventKind.RUNS_FAILED: Kind(
         "Submissions failed because of an error of the server", Recipients.ORGANISERS
     ),
     EventKind.TEAM_WAITS: Kind("A team waits for approval", Recipients.ORGANISERS),
-    EventKind.TRUTH_READY: Kind("Ground truth is ready", Recipients.ORGANISERS),
+    EventKind.DATA_SET_READ: Kind("A data set was read", Recipients.ORGANISERS),
+    EventKind.TRUTH_READY: Kind(
+        "Ground truth was imported, or is on the leaderboards", Recipients.ORGANISERS
+    ),
     EventKind.DATA_SET_EXPIRES: Kind("A data set will be removed soon", Recipients.ORGANISERS),
     EventKind.OUTAGE: Kind("The service was unavailable near a deadline", Recipients.ORGANISERS),
     EventKind.STORAGE_LOW: Kind("Storage is low", Recipients.ADMINS),
@@ -78,16 +85,19 @@ class Scope:
 def is_shown(actor: Actor, event: Scope) -> bool:
     """Whether a person who was told of an event may still read what it is about: they may have left the team since.
 
-    What everybody in a challenge is told of is public.
+    What everybody in a challenge is told of is public. What organisers are told of, one alone or all, only they may read.
 
     >>> is_shown(Actor(user_id=1, teams=frozenset({7})), Scope(EventKind.SCORED, 2, team_id=7))
     True
     >>> is_shown(Actor(user_id=1), Scope(EventKind.SCORED, 2, team_id=7))
     False
     """
-    if event.user_id is not None:
-        return event.user_id == actor.user_id
-    match KINDS[event.kind].recipients:
+    recipients = KINDS[event.kind].recipients
+    if event.user_id is not None and event.user_id != actor.user_id:
+        return False
+    if event.user_id is not None and recipients is not Recipients.ORGANISERS:
+        return True
+    match recipients:
         case Recipients.TEAM:
             return event.team_id is not None and actor.is_member(event.team_id)
         case Recipients.ORGANISERS:

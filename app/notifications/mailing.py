@@ -32,7 +32,7 @@ from app.models import (
 from app.notifications import choosing, reading
 from app.notifications.choosing import Subscription
 from app.notifications.kinds import KINDS
-from app.notifications.sentences import GONE, Line, subject_of
+from app.notifications.sentences import GONE, Line, counted, subject_of
 from app.people import sessions
 from app.platform import Platform
 from app.web.dependencies import render_template
@@ -43,7 +43,8 @@ log = structlog.get_logger()
 GAP: Final = timedelta(minutes=10)  # between two mails of a kind to a person
 SENDING: Final = timedelta(minutes=5)  # an attempt that takes longer was interrupted
 SECONDS: Final = 20.0  # of one job, so that a mail about an account does not wait for long
-MOST_LINES: Final = 50  # events in a mail; the rest is on the page
+MOST_EVENTS: Final = 500  # in a mail
+MOST_LINES: Final = 50  # of a mail; the rest is on the page
 MOST_ATTEMPTS: Final = 8
 PAUSES: Final = (
     timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=4), timedelta(hours=12),
@@ -216,7 +217,7 @@ def _compose(platform: Platform, claimed: Claimed) -> EmailMessage | None:
             return None
         chosen = select(MailedNotification.notification_id).where(MailedNotification.mail_id == claimed.id)
         unread = (Notification.id.in_(chosen), Notification.read_at.is_(None))
-        rows = reading.told(session, person, *unread, limit=MOST_LINES + 1)
+        rows = reading.told(session, person, *unread, limit=MOST_EVENTS + 1)
         contact = _contact(session, {row.scope.challenge_id for row in rows})
         link = f"{platform.settings.address}/unsubscribe/{choosing.token_of(session, wanted)}"
     lines = [row.line for row in rows if row.line is not GONE]
@@ -247,10 +248,15 @@ def _contact(session: Session, challenges: set[int | None]) -> str | None:
 
 
 def content_of(title: str, lines: Sequence[Line], *, server: str, site: str, unsubscribe: str) -> Text:
-    """Write subject, text and HTML of a mail from the same lines. title: of their kind; unsubscribe: the link that ends it."""
-    shown, has_more = tuple(lines[:MOST_LINES]), len(lines) > MOST_LINES
+    """Write subject, text and HTML of a mail from the same lines. title: of their kind; unsubscribe: the link that ends it.
+
+    Lines that say the same are one, with their number.
+    """
+    different = counted(lines[:MOST_EVENTS])
+    shown, has_more = different[:MOST_LINES], len(different) > MOST_LINES or len(lines) > MOST_EVENTS
     subject = single_line(subject_of(title, shown, has_more=has_more))
-    bodies = {line.text: _absolute(markdown(line.text, None, 2), server) for line in shown if line.text}
+    texts = {each.line.text for each in shown if each.line.text}
+    bodies = {text: _absolute(markdown(text, None, 2), server) for text in texts}
     context = {
         "title": title,
         "subject": subject,

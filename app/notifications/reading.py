@@ -1,7 +1,8 @@
 """The notifications of a person: a page of them, what they say now, which are read; and their end after some months."""
 
 import uuid
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Select,
     SQLColumnExpression,
     Uuid,
+    and_,
     case,
     cast,
     delete,
@@ -25,7 +27,8 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
-from app.challenges.disclosure import public_visibility
+from app.challenges.challenges import PhaseView
+from app.challenges.disclosure import StoredScore, public_visibility
 from app.core.access import Actor
 from app.core.paging import page_of
 from app.jobs import heartbeats
@@ -41,7 +44,9 @@ from app.models import (
     NotificationMail,
     Phase,
     Result,
+    ResultState,
     Run,
+    RunState,
     Team,
     TeamMessage,
     ThreadMessage,
@@ -133,8 +138,7 @@ def told(session: Session, actor: Actor, *which: ColumnElement[bool], limit: int
     statement = _with_facts(notifications).where(*which).order_by(Notification.id.desc()).limit(limit)
     rows = [_Row(*row) for row in session.execute(statement)]
     seen = [row for row in rows if is_shown(actor, row.scope)]
-    numbers = {row.event.details["submission"] for row in seen if row.event.kind in OF_SUBMISSIONS}
-    outcomes = _outcomes(session, numbers)
+    outcomes = _outcomes(session, [row.event for row in seen])
     lines = {row.id: sentences.line_of(_facts(row, outcomes)) for row in seen}
     return [
         Told(row.id, row.scope, row.event.at, row.read_at is not None, row.challenge, lines.get(row.id, GONE))
@@ -180,21 +184,18 @@ def _with_facts(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]
         .outerjoin(Team, Team.id == Event.team_id)
         .outerjoin(User, User.id == _detail("by", BigInteger(), EventKind.INVITATION))
         .outerjoin(Announcement, Announcement.id == _detail("announcement", BigInteger(), EventKind.ANNOUNCEMENT))
-        .outerjoin(Method, Method.id == _detail("method", BigInteger(), EventKind.PUBLISHED))
+        .outerjoin(Method, Method.id == _detail("method", BigInteger(), EventKind.PUBLISHED, EventKind.DECISION, EventKind.QUOTA))
         .outerjoin(Upload, Upload.id == _detail("upload", Uuid(), EventKind.INVALID))
         .outerjoin(ThreadMessage, ThreadMessage.id == _detail("message", BigInteger(), EventKind.QUESTION, EventKind.ANSWER))
         .outerjoin(TeamMessage, TeamMessage.id == _detail("message", BigInteger(), EventKind.MESSAGE))
     )  # fmt: skip
 
 
-def line_of_event(session: Session, event_id: int) -> Line:
-    """Return what an event says now to those whom it concerns."""
+def facts_of_event(session: Session, event_id: int) -> Facts:
+    """Return what is known now of an event, for those whom it concerns."""
     statement = select(null(), null(), *_FACTS).select_from(Event).where(Event.id == event_id)
     row = _Row(*session.execute(_with_facts(statement)).one())
-    of_submission = row.event.kind in OF_SUBMISSIONS
-    return sentences.line_of(
-        _facts(row, _outcomes(session, {row.event.details["submission"]} if of_submission else ()))
-    )
+    return _facts(row, _outcomes(session, [row.event]))
 
 
 def _detail(name: str, kind_of_column: Any, *kinds: EventKind) -> ColumnElement[Any]:
@@ -208,36 +209,68 @@ class _Outcome:
     results: tuple[ResultFacts, ...]
 
 
-def _outcomes(session: Session, submissions: Collection[int]) -> dict[int, _Outcome]:
-    """Return the methods and results of submissions, with what participants may see of the means now."""
-    if not submissions:
+def _outcomes(session: Session, events: Collection[Event]) -> dict[int, _Outcome]:
+    """Return by event the method of its submission, and of each result what the run says that the event is about.
+
+    A mean is that of the run, also after a re-scoring, as participants may see it now. Without such a run, which events of
+    earlier releases lack, there is none; of a result that was withdrawn since, nothing but that.
+    """
+    of_submissions = [event for event in events if event.kind in OF_SUBMISSIONS]
+    if not of_submissions:
         return {}
+    told = {run for event in of_submissions for run in event.details.get("runs", ())}
     statement = (
         select(
-            Result.submission_id, Method.name, Result.phase_id, Result.competition, Result.state, Result.published_run_id,
+            Result.submission_id, Result.id, Method.name, Result.phase_id, Result.competition, Result.state, Run.id, Run.state,
             Run.ladder_run_id,
         )
         .join(Method, Result.method_id == Method.id)
-        .outerjoin(Run, Run.id == Result.published_run_id)
-        .where(Result.submission_id.in_(submissions))
+        .outerjoin(Run, and_(Run.result_id == Result.id, Run.id.in_(told)))
+        .where(Result.submission_id.in_({event.details["submission"] for event in of_submissions}))
         .order_by(Result.submission_id, Result.competition)
     )  # fmt: skip
-    rows = session.execute(statement).all()
-    means = load_headlines(session, (run for *_, published, ladder in rows for run in (published, ladder)))
+    rows = [_ResultRow(*row) for row in session.execute(statement)]
+    means = load_headlines(session, (run for row in rows for run in (row.run_id, row.ladder_run_id)))
     phases = challenges.phases_with(session, {row.phase_id for row in rows})
+    by_submission: defaultdict[int, dict[int, list[_ResultRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        by_submission[row.submission_id][row.result_id].append(row)
     found: dict[int, _Outcome] = {}
-    for number, method, phase_id, competition, state, published, ladder in rows:
-        phase = phases[phase_id]
-        mean = public_visibility(phase).mean(means.get(published or 0), means.get(ladder or 0))
-        title = name_of(phase.dataset, competition)
-        before = found.get(number, _Outcome(method, ()))
-        found[number] = replace(before, results=(*before.results, ResultFacts(title, state, mean)))
+    for event in of_submissions:
+        runs = set(event.details.get("runs", ()))
+        for several in by_submission[event.details["submission"]].values():
+            row = next((each for each in several if each.run_id in runs), replace(several[0], run_id=None))
+            facts = _result_facts(row, phases[row.phase_id], means)
+            before = found.get(event.id, _Outcome(row.method, ()))
+            found[event.id] = replace(before, results=(*before.results, facts))
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _ResultRow:
+    """A result with a run of it that an event is about, if there is one."""
+
+    submission_id: int
+    result_id: int
+    method: str
+    phase_id: int
+    competition: int
+    state: ResultState
+    run_id: int | None
+    run_state: RunState | None
+    ladder_run_id: int | None
+
+
+def _result_facts(row: _ResultRow, phase: PhaseView, means: Mapping[int, StoredScore]) -> ResultFacts:
+    title, state, mean = name_of(phase.dataset, row.competition), row.state, None
+    if state is not ResultState.WITHDRAWN and row.run_id is not None and row.run_state is not None:
+        state = ResultState(row.run_state.value)
+        mean = public_visibility(phase).mean(means.get(row.run_id), means.get(row.ladder_run_id or 0))
+    return ResultFacts(row.competition, title, state, mean)
+
+
 def _facts(row: _Row, outcomes: dict[int, _Outcome]) -> Facts:
-    of_submission = row.event.kind in OF_SUBMISSIONS
-    outcome = outcomes.get(row.event.details["submission"]) if of_submission else None
+    outcome = outcomes.get(row.event.id)
     return Facts(
         kind=row.event.kind,
         details=row.event.details,

@@ -1,7 +1,8 @@
 """What an event says to a person, in one sentence, and the page it leads to. Pure functions of what participants may see now."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
@@ -16,8 +17,9 @@ MOST_RESULTS: Final = 3  # named in a sentence
 
 @dataclass(frozen=True, slots=True)
 class ResultFacts:
-    """A result of a submission. mean: None if there is none or participants may not see it."""
+    """What an event says of a result. mean: None if there is none or participants may not see it now."""
 
+    competition: int
     title: str  # of its competition
     state: ResultState
     mean: float | None
@@ -126,7 +128,7 @@ def _outcome(facts: Facts) -> Line:
 def _result(result: ResultFacts) -> str:
     """Say what became of a result; a mean that participants may not see is left out.
 
-    >>> _result(ResultFacts("Detection, any data", ResultState.SCORED, 0.4531))
+    >>> _result(ResultFacts(3, "Detection, any data", ResultState.SCORED, 0.4531))
     'Detection, any data, scored 45.3%'
     """
     if result.state in STATES:
@@ -155,7 +157,8 @@ def _rescored(facts: Facts) -> Line:
 
 
 def _published(facts: Facts) -> Line:
-    sentence = f"{facts.method or 'A method'} of the team {facts.team_name} is public now"
+    what = facts.method or "A method"
+    sentence = f"{what} of the team {facts.team_name} is public now in {facts.challenge_title}"
     return Line(sentence, f"/methods/{facts.details['method']}" if facts.method else None)
 
 
@@ -241,11 +244,56 @@ def _team_waits(facts: Facts) -> Line:
     return Line(f"The team {facts.team_name} {state} in {facts.challenge_title}", path)
 
 
+def _decision(facts: Facts) -> Line:
+    about = facts.details
+    what = facts.method or "a method"
+    if "competition" in about:
+        what = f"{what} ({about['competition']})"
+    if about["done"] == "showed":
+        what = f"{what} again"
+    where = facts.phase if facts.image_set else facts.challenge_title
+    why = f": {about['reason']}" if about["reason"] else ""
+    path = facts.submission if "submission" in about else f"/methods/{about['method']}"
+    return Line(f"The organisers {about['done']} {what} in {where}{why}", path)
+
+
+def _quota(facts: Facts) -> Line:
+    about = facts.details
+    why = f": {about['reason']}" if about["reason"] else ""
+    if "submission" in about:
+        done = f"gave the quota of {facts.method or 'a method'} ({about['competition']}) back"
+        return Line(f"The organisers {done} in {facts.phase}{why}", facts.submission)
+    number = about["slots"]
+    done = f"{'granted' if number > 0 else 'revoked'} {plural(abs(number), 'extra slot')} for {about['task']}"
+    until = f", until {_moment(about['until'])}" if about.get("until") else ""
+    return Line(f"The organisers {done} in {facts.phase}{until}{why}", "/submissions")
+
+
+def _data_set_read(facts: Facts) -> Line:
+    about, which = facts.details, f"The data set of {facts.challenge_title}"
+    path = f"/organise/data-sets/{about['intake']}"
+    if "failed" in about:
+        return Line(f"{which} could not be {about['failed']}", path)
+    counts = {"problem": about["problems"], "warning": about["warnings"]}
+    found = [plural(count, word) for word, count in counts.items() if count]
+    return Line(f"{which} was read: {' and '.join(found) or 'no problems'}", path)
+
+
 def _truth_ready(facts: Facts) -> Line:
-    which = f"Version {facts.details['version']} of the ground truth of {facts.phase}"
-    if facts.details["is_shown"]:
-        return Line(f"{which} is on the leaderboards", "/organise")
-    return Line(f"{which} was imported; score the results again to use it", "/organise")
+    """Releases before wrote fewer details, and the same kind for a data set that was read."""
+    about = facts.details
+    path = f"/organise/challenges/{quote(facts.challenge)}/ground-truth"
+    if "version" not in about:
+        return Line(
+            f"A data set of {facts.challenge_title} was read", f"/organise/data-sets/{about['intake']}"
+        )
+    which = f"Version {about['version']} of the ground truth of {facts.phase}"
+    match about.get("is_shown"):
+        case True:
+            return Line(f"{which} is on the leaderboards", path)
+        case False:
+            return Line(f"{which} was imported; score the results again to use it", path)
+    return Line(f"{which} was imported", path)
 
 
 def _storage_low(facts: Facts) -> Line:
@@ -326,10 +374,13 @@ WRITERS: Final[Mapping[EventKind, Callable[[Facts], Line]]] = {
     EventKind.TEAM_REFUSED: _refused,
     EventKind.TEAM_SUSPENDED: _suspended,
     EventKind.TERMS_CHANGED: _terms,
-    EventKind.HOOK_OFF: _titled("A webhook was turned off"),
+    EventKind.DECISION: _decision,
+    EventKind.QUOTA: _quota,
+    EventKind.HOOK_OFF: _titled("A webhook of {challenge} was turned off"),
     EventKind.QUESTION: _titled("A question about {challenge}"),
     EventKind.RUNS_FAILED: _runs_failed,
     EventKind.TEAM_WAITS: _team_waits,
+    EventKind.DATA_SET_READ: _data_set_read,
     EventKind.TRUTH_READY: _truth_ready,
     EventKind.OUTAGE: _titled("The service was unavailable near a deadline of {challenge}"),
     EventKind.STORAGE_LOW: _storage_low,
@@ -344,15 +395,46 @@ WRITERS: Final[Mapping[EventKind, Callable[[Facts], Line]]] = {
 LONGEST_SUBJECT: Final = 150  # characters
 
 
-def subject_of(title: str, lines: Sequence[Line], *, has_more: bool = False) -> str:
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A line of a mail, and how many events say the same."""
+
+    line: Line
+    count: int
+
+    @property
+    def words(self) -> str:
+        """The sentence, with how often it happened if that is more than once.
+
+        >>> Counted(Line("VOC2012, test opened"), 3).words
+        'VOC2012, test opened (3 times)'
+        """
+        return f"{self.line.sentence} ({self.count} times)" if self.count > 1 else self.line.sentence
+
+    @property
+    def ended(self) -> str:
+        """The words with a full stop where they need one."""
+        return replace(self.line, sentence=self.words).ended
+
+
+def counted(lines: Iterable[Line]) -> tuple[Counted, ...]:
+    """Count equal lines, each at the place of the first.
+
+    >>> [each.count for each in counted([Line("a"), Line("b"), Line("a")])]
+    [2, 1]
+    """
+    return tuple(Counted(line, count) for line, count in Counter(lines).items())
+
+
+def subject_of(title: str, lines: Sequence[Counted], *, has_more: bool = False) -> str:
     """Return the subject of a mail: what its only event says, or the title of its kind with their number.
 
-    >>> subject_of("A phase opened", [Line("VOC2012, test opened")])
+    >>> subject_of("A phase opened", [Counted(Line("VOC2012, test opened"), 1)])
     'VOC2012, test opened'
-    >>> subject_of("A phase opened", [Line("a"), Line("b")], has_more=True)
-    'A phase opened (2+)'
+    >>> subject_of("A phase opened", [Counted(Line("a"), 2), Counted(Line("b"), 1)], has_more=True)
+    'A phase opened (3+)'
     """
-    if len(lines) > 1:
-        return f"{title} ({len(lines)}{'+' if has_more else ''})"
-    sentence = lines[0].sentence
-    return sentence if len(sentence) <= LONGEST_SUBJECT else f"{sentence[: LONGEST_SUBJECT - 1]}…"
+    if len(lines) > 1 or has_more:
+        return f"{title} ({sum(each.count for each in lines)}{'+' if has_more else ''})"
+    words = lines[0].words
+    return words if len(words) <= LONGEST_SUBJECT else f"{words[: LONGEST_SUBJECT - 1]}…"

@@ -14,8 +14,10 @@ from app.challenges.challenges import PhaseView
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.models import Challenge, Event, Role, Team
-from app.notifications import reading
+from app.notifications import reading, sentences
 from app.notifications.kinds import KINDS
+from app.notifications.reading import OF_SUBMISSIONS
+from app.notifications.sentences import Facts
 from app.platform import Platform
 from app.results import submissions
 from app.results.submissions import SubmissionView
@@ -122,8 +124,9 @@ def of_event(
         team = session.get(Team, event.team_id) if event.team_id else None
         challenge = _challenge(session, event, team)
         phase = challenges.phase_of_id(session, event.phase_id) if event.phase_id else None
-        line = reading.line_of_event(session, event.id)
-    submission = _submission(platform, actor, event.details)
+        facts = reading.facts_of_event(session, event.id)
+    line = sentences.line_of(facts)
+    submission = _submission(platform, actor, event.details) if event.kind in OF_SUBMISSIONS else None
     minute = event.at.replace(second=0, microsecond=0)  # seconds tell how long something was scored
     title = f"{KINDS[event.kind].title}: {submission.method.name}" if submission else line.sentence
     address = platform.settings.address + (line.path or "/")
@@ -134,7 +137,7 @@ def of_event(
         challenge=ChallengeFacts(challenge.code, challenge.title) if challenge else None,
         phase=_phase_facts(phase),
         team=TeamFacts(team.id, team.name) if team else None,
-        submission=_submission_facts(submission, scores=scores) if submission else None,
+        submission=_submission_facts(submission, facts, scores=scores) if submission else None,
     )
 
 
@@ -144,9 +147,7 @@ def _challenge(session: Session, event: Event, team: Team | None) -> Challenge |
 
 
 def _submission(platform: Platform, actor: Actor, details: Mapping[str, Any]) -> SubmissionView | None:
-    """Return the submission whose page an event is about, if the actor may see it now."""
-    if "submission" not in details:
-        return None
+    """Return the submission that an event is about, if the actor may see it now."""
     try:
         return submissions.submission_page(platform, actor, details["submission"])
     except NotFoundError:
@@ -157,9 +158,10 @@ def _phase_facts(phase: PhaseView | None) -> PhaseFacts | None:
     return PhaseFacts(phase.image_set, phase.state, phase.opens_at, phase.closes_at) if phase else None
 
 
-def _submission_facts(view: SubmissionView, *, scores: bool) -> SubmissionFacts:
+def _submission_facts(view: SubmissionView, facts: Facts, *, scores: bool) -> SubmissionFacts:
+    """Return a submission with the results as the event tells of them, whatever became of them since."""
     results = (
-        ResultFacts(each.competition, each.state.value, each.shown.headline if scores else None)
-        for each in view.results
+        ResultFacts(each.competition, each.state.value, each.mean if scores else None)
+        for each in facts.results
     )
     return SubmissionFacts(view.id, view.method.name, tuple(results))

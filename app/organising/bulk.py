@@ -51,7 +51,7 @@ class Bulk(enum.StrEnum):
     SHOW = "show"
 
 
-WITH_REASON: Final = (Bulk.WITHDRAW, Bulk.REFUND, Bulk.HIDE)
+WITH_REASON: Final = (Bulk.CANCEL, Bulk.WITHDRAW, Bulk.REFUND, Bulk.HIDE)
 
 
 ONE_RESCORE: Final = (
@@ -75,7 +75,10 @@ class BulkRequest(Selection):
     """The same, confirmed."""
 
     reason: Annotated[
-        str, Field(max_length=1000, description="required to withdraw, refund and hide; its team reads it")
+        str,
+        Field(
+            max_length=1000, description="required to cancel, withdraw, refund and hide; its team reads it"
+        ),
     ] = ""
 
     @model_validator(mode="after")
@@ -222,9 +225,9 @@ def _rescore(platform: Platform, actor: Actor, row: TableRow, _reason: str) -> N
     rescoring.rescore_one_result(platform, actor, row.result)
 
 
-def _cancel(platform: Platform, actor: Actor, row: TableRow, _reason: str) -> None:
+def _cancel(platform: Platform, actor: Actor, row: TableRow, reason: str) -> None:
     assert row.result is not None
-    cancelling.cancel_for_team(platform, actor, row.result)
+    cancelling.cancel_for_team(platform, actor, row.result, reason)
 
 
 def _withdraw(platform: Platform, actor: Actor, row: TableRow, reason: str) -> None:

@@ -1,6 +1,8 @@
 """HTML pages: everything that arrived in a challenge, and what is done to many rows at once."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Final
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -11,12 +13,14 @@ from app.core.access import Action
 from app.core.errors import MalformedError
 from app.core.rate_limits import Limited
 from app.organising import bulk, submission_api, submissions
-from app.organising.bulk import Bulk, BulkRequest, Selection
+from app.organising.bulk import WITH_REASON, Bulk, BulkRequest, Plan, Selection
 from app.organising.submissions import Column, RowState, TableQuery
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import SentForm, field_errors
 
 READ, ORGANISE = map(requires, (Action.READ_ORGANISING, Action.ORGANISE))
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 router = APIRouter(prefix="/organise/challenges/{challenge}")
 
@@ -69,7 +73,27 @@ def preview(
     except ValueError as error:
         raise MalformedError(f"Select between 1 and {bulk.MOST} rows, and what to do to them") from error
     plan = bulk.plan(platform, actor, challenge, selection)
-    return render(request, "organisers/bulk.html", plan=plan, reason="", problems={}, is_done=False)
+    return _bulk(request, plan)
+
+
+def _bulk(
+    request: Request,
+    plan: Plan,
+    reason: str = "",
+    problems: Mapping[str, str] = NOTHING,
+    *,
+    is_done: bool = False,
+) -> Response:
+    return render(
+        request,
+        "organisers/bulk.html",
+        code=422 if problems else 200,
+        plan=plan,
+        asks_reason=plan.action in WITH_REASON,
+        reason=reason,
+        problems=problems,
+        is_done=is_done,
+    )
 
 
 def _rows(sent: SentForm) -> tuple[str, ...]:
@@ -90,9 +114,8 @@ def do(
         selection = Selection(action=Bulk(str(sent.get("action", ""))), rows=_rows(sent))
         plan = bulk.plan(platform, actor, challenge, selection)
         problems = {"reason": "Give a reason of at most 1000 characters; the teams read it"}
-        page = {"plan": plan, "reason": reason, "problems": problems, "is_done": False}
-        return render(request, "organisers/bulk.html", code=422, **page)
+        return _bulk(request, plan, reason, problems)
     except ValueError as error:
         raise MalformedError("There is no such action") from error
     plan = bulk.do(platform, actor, challenge, wanted)
-    return render(request, "organisers/bulk.html", plan=plan, reason=reason, problems={}, is_done=True)
+    return _bulk(request, plan, reason, is_done=True)

@@ -6,7 +6,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.jobs import events
-from app.models import EventKind, Method, Phase, Result, ResultState, Submission
+from app.models import EventKind, Method, Phase, Result, ResultState, Run, RunState, Submission
 from app.submissions.methods import SHOWN_STATES
 
 
@@ -48,7 +48,19 @@ def record_outcome(session: Session, submission_id: int) -> None:
             phase_id=phase_id,
             team_id=team_id,
             submission=submission_id,
+            runs=_runs(session, submission_id),
         )
+
+
+def _runs(session: Session, submission_id: int) -> list[int]:
+    """Return the run by which each result ended: the one on its board, or the last that was refused or failed."""
+    ended = Run.state.in_((RunState.REFUSED, RunState.FAILED)), Run.rescore_id.is_(None)
+    last = (
+        select(func.max(Run.id)).where(Run.result_id == Result.id, *ended).correlate(Result).scalar_subquery()
+    )
+    run = func.coalesce(Result.published_run_id, last)
+    shown = (Result.submission_id == submission_id, Result.state != ResultState.WITHDRAWN, run.is_not(None))
+    return list(session.scalars(select(run).where(*shown).order_by(Result.id)))
 
 
 def record_failure(session: Session, result_id: int) -> None:

@@ -10,6 +10,7 @@ from app.jobs import queue
 from app.models import Decision, Method, Phase, Result, ResultState, Run, RunState
 from app.platform import Platform
 from app.results import outcomes, recording
+from app.submissions import methods
 from app.submissions.acceptance import COUNTED_STATES
 
 
@@ -90,6 +91,8 @@ def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | Non
         result.withdrawn_by, result.withdraw_reason = actor.user_id, reason
         submission_id = result.submission_id
         session.flush()
+        if actor.organises_challenge(challenge_id):
+            methods.record_decision(session, actor, method, "withdrew", reason or "", result)
         if was_pending:
             outcomes.record_outcome(session, submission_id)
     platform.cache.expire_versions()

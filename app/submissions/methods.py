@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 import scoring
+from app.challenges import challenges
 from app.challenges.challenges import is_known_to_others, is_open_to_others
 from app.core.access import Action, Actor, State, rows_for
 from app.core.audit import Facts, record
@@ -60,6 +61,7 @@ from app.submissions.questions import (
     store_answers,
 )
 from app.web.forms import OrBlank
+from scoring.competitions import name_of
 
 _ADDRESS = TypeAdapter(HttpUrl)
 
@@ -672,6 +674,31 @@ def _publish(session: Session, actor: Actor, method: Method) -> None:
     )
 
 
+def record_decision(
+    session: Session, actor: Actor, method: Method, done: str, reason: str = "", result: Result | None = None
+) -> None:
+    """Record for a team what organisers did to a method of theirs, or to one result of it. done: such as "withdrew"."""
+    about: dict[str, Any] = {"method": method.id}
+    if result is not None:
+        phase = challenges.phase_of_id(session, result.phase_id)
+        assert phase is not None
+        about |= {
+            "submission": result.submission_id,
+            "competition": name_of(phase.dataset, result.competition),
+        }
+    events.record(
+        session,
+        EventKind.DECISION,
+        challenge_id=method.challenge_id,
+        phase_id=result.phase_id if result else None,
+        team_id=method.team_id,
+        by=actor.user_id,
+        done=done,
+        reason=reason,
+        **about,
+    )
+
+
 def hide(platform: Platform, actor: Actor, method_id: int, reason: str) -> None:
     """Make a public method private with all its results, until an organiser shows it again.
 
@@ -688,6 +715,7 @@ def hide(platform: Platform, actor: Actor, method_id: int, reason: str) -> None:
         before = {"public_at": method.public_at.isoformat()}
         method.public_at, method.hidden_at, method.hide_reason = None, func.clock_timestamp(), reason
         _changed_visibility(session, actor, "method.hide", method, reason=reason, before=before)
+        record_decision(session, actor, method, "hid", reason)
     platform.cache.expire_versions()
 
 
@@ -700,6 +728,7 @@ def show(platform: Platform, actor: Actor, method_id: int) -> None:
         before = {"hide_reason": method.hide_reason}
         method.public_at, method.hidden_at, method.hide_reason = func.clock_timestamp(), None, None
         _changed_visibility(session, actor, "method.show", method, before=before)
+        record_decision(session, actor, method, "showed")
     platform.cache.expire_versions()
 
 

@@ -24,9 +24,11 @@ from app.core.access import Actor
 from app.core.errors import ConflictError, MalformedError, NotFoundError, QuotaUsed, Refusal
 from app.core.names import lookalike_key
 from app.core.paging import RowPage, page_of
+from app.jobs import events
 from app.models import (
     Challenge,
     ChallengeVisibility,
+    EventKind,
     ExtraSlot,
     GroundTruth,
     Method,
@@ -494,6 +496,11 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
                 "expires_at": wanted.expires_at and wanted.expires_at.isoformat(),
             },
         )  # fmt: skip
+        events.record(
+            session, EventKind.QUOTA, challenge_id=phase.challenge_id, phase_id=phase.id, team_id=team_id, by=actor.user_id,
+            slots=wanted.number, task=wanted.task, until=wanted.expires_at and wanted.expires_at.isoformat(),
+            reason=wanted.reason,
+        )  # fmt: skip
 
 
 def revoke_slot(platform: Platform, actor: Actor, slot_id: int, reason: str) -> int:
@@ -513,6 +520,10 @@ def revoke_slot(platform: Platform, actor: Actor, slot_id: int, reason: str) -> 
         audit.record(
             session, actor.user_id, "quota.take_back", f"team {slot.team_id}", challenge_id=challenge_id, reason=reason,
             before={"phase": slot.phase_id, "task": slot.task, "slot": slot_id},
+        )  # fmt: skip
+        events.record(
+            session, EventKind.QUOTA, challenge_id=challenge_id, phase_id=slot.phase_id, team_id=slot.team_id, by=actor.user_id,
+            slots=-1, task=slot.task, reason=reason,
         )  # fmt: skip
         return slot.phase_id
 

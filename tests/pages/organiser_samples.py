@@ -11,7 +11,7 @@ from app.evaluation.rescoring import UndecidedCursor
 from app.models import Approval
 from app.organising.applied_versions import AppliedVersion
 from app.organising.approvals import QuotaUseOfPhase, TeamMember, TeamRow, TeamSheet
-from app.organising.bulk import Bulk, Plan, Skipped
+from app.organising.bulk import WITH_REASON, Bulk, Plan, Skipped
 from app.organising.overview import (
     Card,
     Cards,
@@ -123,9 +123,14 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
 
     for action in Bulk:
         plan = Plan("VOC2007", EVIL, action, (ROW, replace(ROW, result=8)), (Skipped(INVALID, EVIL),))
-        asked = {"reason": EVIL, "problems": {"reason": EVIL}, "is_done": False}
+        asked = {
+            "reason": EVIL,
+            "problems": {"reason": EVIL},
+            "is_done": False,
+            "asks_reason": action in WITH_REASON,
+        }
         yield "organisers/bulk.html", {**asked, "plan": plan}
-    done = {"reason": "", "problems": {}, "is_done": True}
+    done = {"reason": "", "problems": {}, "is_done": True, "asks_reason": False}
     yield "organisers/bulk.html", {**done, "plan": plan}
     yield "organisers/bulk.html", {**done, "plan": replace(plan, rows=(), skipped=())}
     yield from _of_teams()

@@ -298,6 +298,7 @@ def of_submissions() -> Iterator[Sample]:
         yield page, context(withdrawn())
         yield page, context(replace(withdrawn(), unpublishable=EVIL))
         yield page, context(cancelled())
+        yield page, context(cancelled(EVIL))
     row = SubmissionRow(
         12, "VOC2007", "test", 3, EVIL, NOW, ResultState.PENDING, RunState.QUEUED, 2, None, None
     )

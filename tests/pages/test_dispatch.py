@@ -16,6 +16,7 @@ from app.models import (
     Job,
     JobKind,
     Member,
+    Method,
     Notification,
     Submission,
     Team,
@@ -23,7 +24,7 @@ from app.models import (
     User,
 )
 from app.notifications import dispatch, reading
-from app.notifications.kinds import KINDS
+from app.notifications.kinds import KINDS, Recipients
 from app.notifications.sentences import GONE
 from app.platform import Platform
 from tests.pages.people_told import Scene, scene
@@ -53,10 +54,13 @@ TOLD: dict[EventKind, set[str]] = {
     EventKind.TEAM_REFUSED: TEAM,
     EventKind.TEAM_SUSPENDED: TEAM,
     EventKind.TERMS_CHANGED: TEAMS,
+    EventKind.DECISION: TEAM,
+    EventKind.QUOTA: TEAM,
     EventKind.HOOK_OFF: TEAM,
     EventKind.QUESTION: ORGANISERS,
     EventKind.RUNS_FAILED: ORGANISERS,
     EventKind.TEAM_WAITS: ORGANISERS,
+    EventKind.DATA_SET_READ: ORGANISERS,
     EventKind.TRUTH_READY: ORGANISERS,
     EventKind.OUTAGE: ORGANISERS,
     EventKind.DATA_SET_EXPIRES: ORGANISERS,
@@ -67,6 +71,7 @@ TOLD: dict[EventKind, set[str]] = {
     EventKind.MAIL_FAILS: ADMINS,
 }
 AT = "2026-11-30T12:00:00+00:00"
+INTAKE = "00000000-0000-4000-8000-000000000007"
 SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
     EventKind.INVALID: (
         {"upload": "{upload}", "filename": "a.zip"},
@@ -83,7 +88,10 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
         "The deadline of {title}, test is now 30 November 2026, 12:00 UTC; there was none",
     ),
     EventKind.ANNOUNCEMENT: ({"announcement": 10**9}, "{title}: an announcement that was deleted"),
-    EventKind.ANSWER: ({"title": "Why?", "path": "/x"}, "The organisers of {title} answered: Why?"),
+    EventKind.ANSWER: (
+        {"title": "Why?", "thread": 7, "path": "/threads/7#last"},
+        "The organisers of {title} answered: Why?",
+    ),
     EventKind.INVITATION: (
         {"has_joined": True},
         "Somebody joined the team {team} by an invitation ({title})",
@@ -96,12 +104,50 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
         {"version": 2, "has_text": True},
         "The terms of {title} changed; accept version 2 before you submit",
     ),
+    EventKind.PUBLISHED: (
+        {"method": "{method}"},
+        "{method_name} of the team {team} is public now in {title}",
+    ),
+    EventKind.MESSAGE: (
+        {"title": "Hello", "path": "/teams/{team_id}/messages"},
+        "The organisers of {title} wrote: Hello",
+    ),
+    EventKind.DECISION: (
+        {
+            "done": "withdrew",
+            "method": "{method}",
+            "submission": "{submission}",
+            "competition": "Detection",
+            "reason": "a wrong team",
+        },
+        "The organisers withdrew {method_name} (Detection) in {title}, test: a wrong team",
+    ),
+    EventKind.QUOTA: (
+        {"slots": 2, "task": "detection", "until": AT, "reason": "an outage"},
+        "The organisers granted 2 extra slots for detection in {title}, test, until 30 November 2026, 12:00 UTC: an outage",
+    ),
+    EventKind.HOOK_OFF: (
+        {"title": "chat", "path": "/teams/{team_id}/webhooks"},
+        "A webhook of {title} was turned off: chat",
+    ),
+    EventKind.QUESTION: (
+        {"title": "Why?", "thread": 7, "path": "/threads/7#last"},
+        "A question about {title}: Why?",
+    ),
+    EventKind.OUTAGE: (
+        {"title": "uploads were unavailable for 9 minutes", "path": "/organise/phases/{phase}#outages"},
+        "The service was unavailable near a deadline of {title}: uploads were unavailable for 9 minutes",
+    ),
+    EventKind.DATA_SET_READ: (
+        {"intake": INTAKE, "problems": 3, "warnings": 1},
+        "The data set of {title} was read: 3 problems and 1 warning",
+    ),
     EventKind.TRUTH_READY: (
         {"version": 2, "is_shown": False},
         "Version 2 of the ground truth of {title}, test was imported; score the results again to use it",
     ),
     EventKind.DATA_SET_EXPIRES: (
-        {"intake": "7"},
+        {"intake": INTAKE},
         "A data set of {title} was not touched for weeks and will be removed soon",
     ),
     EventKind.STORAGE_LOW: (
@@ -126,13 +172,7 @@ def people(platform: Platform) -> Scene:
 
 @pytest.mark.parametrize("kind", EventKind)
 def test_an_event_tells_whom_it_concerns_in_one_sentence(people: Scene, kind: EventKind) -> None:
-    details, sentence = SAID.get(kind, ({}, ""))
-    known = facts_of(people)
-    if kind in OF_SUBMISSIONS:
-        details = {"submission": known["submission"]}
-    if kind is EventKind.PUBLISHED:
-        details = {"method": known["method"]}
-    people.record(kind, **{name: known.get(str(value).strip("{}"), value) for name, value in details.items()})
+    known, sentence = recorded(people, kind)
 
     assert people.told(kind) == TOLD[kind]
     for role in TOLD[kind]:
@@ -142,6 +182,24 @@ def test_an_event_tells_whom_it_concerns_in_one_sentence(people: Scene, kind: Ev
         assert newest.path is not None or kind is EventKind.INVALID
         assert "None" not in newest.sentence
         assert not sentence or newest.sentence == sentence.format(**known)
+        assert KINDS[kind].recipients is Recipients.ADMINS or known["title"] in newest.sentence
+
+
+def recorded(people: Scene, kind: EventKind) -> tuple[dict[str, Any], str]:
+    """Record an event of this kind; return what is known of its challenge, and the sentence that is expected, if one is."""
+    details, sentence = SAID.get(kind, ({}, ""))
+    known = facts_of(people)
+    if kind in OF_SUBMISSIONS:
+        details = {"submission": "{submission}"}
+    people.record(kind, **{name: filled(value, known) for name, value in details.items()})
+    return known, sentence
+
+
+def filled(value: object, known: dict[str, Any]) -> Any:
+    """A detail with the names and numbers of the challenge."""
+    if not isinstance(value, str):
+        return value
+    return known.get(value.strip("{}"), value.format(**known))
 
 
 def facts_of(people: Scene) -> dict[str, Any]:
@@ -156,6 +214,9 @@ def facts_of(people: Scene) -> dict[str, Any]:
             "result": result_id,
             "submission": submission.id,
             "method": submission.method_id,
+            "method_name": session.get_one(Method, submission.method_id).name,
+            "phase": people.rows.phase_id,
+            "team_id": people.rows.team_id,
             "upload": str(upload.id),
             "team": team.name,
             "title": title,

@@ -13,7 +13,7 @@ import scoring
 from app.challenges import news, terms
 from app.challenges.phase_rules import PhaseRules
 from app.challenges.terms import NewTerms
-from app.core.errors import StorageDamagedError
+from app.core.errors import MalformedError, StorageDamagedError
 from app.evaluation import rescoring
 from app.evaluation.scoring import HANDLER
 from app.jobs import attempts, heartbeats, queue
@@ -27,6 +27,7 @@ from app.models import (
     Event,
     EventKey,
     EventKind,
+    ExtraSlot,
     Heartbeat,
     Job,
     JobKind,
@@ -34,6 +35,7 @@ from app.models import (
     Phase,
     Queue,
     Result,
+    ResultState,
     Run,
     RunState,
     Service,
@@ -42,7 +44,7 @@ from app.models import (
     Upload,
     UploadState,
 )
-from app.notifications import dates
+from app.notifications import dates, reading
 from app.operations import alarms
 from app.organising import approvals
 from app.organising.approvals import ApprovalRule, Suspension, TeamRefusal
@@ -50,13 +52,16 @@ from app.people import invitations, teams
 from app.people.invitations import NewInvitation
 from app.people.teams import NewTeam
 from app.platform import Platform
-from app.results import cancelling, recording
-from app.submissions import checking, methods
+from app.results import cancelling, recording, withdrawing
+from app.submissions import checking, methods, quotas
+from app.submissions.quotas import NewSlots
 from tests.pages.people_told import Scene, scene
 from tests.pages.statements import asked
 from tests.system.rows import end_run
 from tests.system.servers import eventually
+from tests.working import do_all
 
+TASK = "(Detection, given data)"
 OUTCOMES = (EventKind.SCORED, EventKind.REFUSED, EventKind.FAILED)
 
 
@@ -244,6 +249,162 @@ def add_class(people: Scene, run_id: int, value: float) -> None:
         session.add(
             ClassScore(run_id=run_id, class_name="cat", position=1, value=value, held_out_value=value)
         )
+
+
+def said(people: Scene) -> list[str]:
+    """What the member is told of submissions now, oldest first."""
+    do_all(people.platform, Queue.MAIL)
+    page = reading.notifications(people.platform, people.actor("member")).notifications
+    return [each.sentence for each in reversed(page) if each.kind in OUTCOMES]
+
+
+def rescored(people: Scene, result_id: int, mean: float) -> None:
+    """Score the whole phase again, and switch its boards."""
+    rescoring.rescore_phase(people.platform, None, people.rows.phase_id)
+    people.rows.end(people.rows.run_of(result_id), RunState.SCORED, mean)
+    rescoring.activate_complete(people.platform)
+    assert people.rows.standing() == {result_id: mean}
+
+
+def test_a_score_that_was_told_stays_the_same_after_a_rescoring_and_is_hidden_with_its_phase(
+    people: Scene,
+) -> None:
+    people.disclose(Disclosure.MEAN)
+    result_id = people.rows.result(mean=0.527)
+    before = said(people)
+
+    rescored(people, result_id, 0.513)
+
+    assert before == said(people)
+    assert before[0].endswith("scored 52.7%")
+    for disclosure, is_shown in (
+        (Disclosure.AT_CLOSE, False),
+        (Disclosure.LADDER, True),
+        (Disclosure.FULL, True),
+    ):
+        people.disclose(disclosure)
+        assert [("52.7%" in each, "51.3%" in each) for each in said(people)] == [(is_shown, False)]
+
+
+def test_of_a_result_that_was_withdrawn_nothing_else_is_told_any_more(people: Scene) -> None:
+    people.disclose(Disclosure.FULL)
+    result_id = people.rows.result(mean=0.527, is_public=False)
+    assert "52.7%" in said(people)[0]
+
+    withdrawing.withdraw(people.platform, people.actor("member"), result_id, None)
+
+    assert [each.rpartition(", ")[2] for each in said(people)] == ["withdrawn"]
+
+
+def test_an_event_of_an_earlier_release_tells_no_score_that_could_change(people: Scene) -> None:
+    people.disclose(Disclosure.FULL)
+    result_id = people.rows.result(mean=0.527)
+    with people.platform.transaction() as session:
+        session.execute(text("UPDATE event SET details = details - 'runs'"))
+    before = said(people)
+
+    rescored(people, result_id, 0.513)
+
+    assert before == said(people)
+    assert before[0].endswith(", scored")
+
+
+def test_a_failure_that_was_told_stays_one_after_the_submission_was_scored(people: Scene) -> None:
+    people.disclose(Disclosure.FULL)
+    [result_id] = submission_of(people, 1)
+    end(people, result_id, RunState.FAILED)
+    before = said(people)
+
+    rescoring.rescore_one_result(people.platform, people.actor("organiser"), result_id)
+    end(people, result_id, RunState.SCORED)
+
+    failed, scored = said(people)
+    assert before == [failed]
+    assert "failed because of an error of the server" in failed
+    assert scored.endswith("scored 50.0%")
+
+
+# what organisers do
+
+
+def decided(people: Scene, kind: EventKind) -> list[str]:
+    """What the member is told of a kind, oldest first; nobody else is told."""
+    do_all(people.platform, Queue.MAIL)
+    page = reading.notifications(people.platform, people.actor("member")).notifications
+    assert people.told(kind) == ({"member"} if page else set())
+    return [each.sentence for each in reversed(page) if each.kind is kind]
+
+
+def method_of(people: Scene, result_id: int) -> tuple[int, str]:
+    """The method of a result, and its name."""
+    with people.platform.transaction() as session:
+        method = session.get_one(Method, session.get_one(Result, result_id).method_id)
+        return method.id, method.name
+
+
+def test_a_team_is_told_what_organisers_do_to_its_results_and_why(people: Scene) -> None:
+    organiser, where = people.actor("organiser"), f"in {code(people)}, test"
+    waiting, scored = people.rows.result(), people.rows.result(mean=0.5)
+    method, name = method_of(people, scored)
+
+    with pytest.raises(MalformedError, match="say why"):
+        cancelling.cancel_for_team(people.platform, organiser, waiting, " ")
+    cancelling.cancel_for_team(people.platform, organiser, waiting, "a wrong phase")
+    methods.hide(people.platform, organiser, method, "two in one")
+    methods.show(people.platform, organiser, method)
+    withdrawing.withdraw(people.platform, organiser, scored, "a wrong team")
+
+    assert decided(people, EventKind.DECISION) == [
+        f"The organisers cancelled {method_of(people, waiting)[1]} {TASK} {where}: a wrong phase",
+        f"The organisers hid {name} in {code(people)}: two in one",
+        f"The organisers showed {name} again in {code(people)}",
+        f"The organisers withdrew {name} {TASK} {where}: a wrong team",
+    ]
+
+
+def test_cancelling_the_last_result_for_a_team_ends_its_submission(people: Scene) -> None:
+    scored, waiting = submission_of(people, 2)
+    end(people, scored, RunState.SCORED)
+
+    cancelling.cancel_for_team(people.platform, people.actor("organiser"), waiting, "a wrong task")
+
+    assert len(recorded(people, EventKind.SCORED)) == 1
+    with people.platform.transaction() as session:
+        result = session.get_one(Result, waiting)
+        assert (result.state, result.withdraw_reason) == (ResultState.WITHDRAWN, "a wrong task")
+
+
+def test_a_team_is_told_of_quota_that_is_given_back_and_of_extra_slots(people: Scene) -> None:
+    organiser = people.actor("organiser")
+    people.disclose(Disclosure.CLASSES)
+    result_id = people.rows.result(mean=0.5)
+    with people.platform.transaction() as session:
+        team = session.get_one(Team, people.rows.team_id).name
+    slots = NewSlots(team=team, task="detection", number=2, reason="an outage")
+
+    cancelling.refund(people.platform, organiser, result_id, "a slow worker")
+    quotas.grant(people.platform, organiser, people.rows.phase_id, slots)
+    with people.platform.transaction() as session:
+        newest = session.scalars(select(ExtraSlot.id).order_by(ExtraSlot.id.desc()).limit(1)).one()
+    quotas.revoke_slot(people.platform, organiser, newest, "one too many")
+
+    where = f"in {code(people)}, test"
+    assert decided(people, EventKind.QUOTA) == [
+        f"The organisers gave the quota of {method_of(people, result_id)[1]} {TASK} back {where}: a slow worker",
+        f"The organisers granted 2 extra slots for detection {where}: an outage",
+        f"The organisers revoked 1 extra slot for detection {where}: one too many",
+    ]
+
+
+def test_what_a_team_withdraws_or_cancels_itself_is_no_decision_of_organisers(people: Scene) -> None:
+    waiting, scored = people.rows.result(), people.rows.result(mean=0.5, is_public=False)
+    with people.platform.transaction() as session:
+        submission = session.get_one(Result, waiting).submission_id
+
+    cancelling.cancel(people.platform, people.actor("member"), submission)
+    withdrawing.withdraw(people.platform, people.actor("member"), scored, "ours")
+
+    assert recorded(people, EventKind.DECISION) == []
 
 
 # storage, uploads, methods

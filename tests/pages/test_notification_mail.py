@@ -90,8 +90,8 @@ def test_what_happens_within_a_minute_is_one_mail_and_what_comes_later_waits_ten
 ) -> None:
     server, connected = sent
     address = people.addresses["member"]
-    for _ in range(3):
-        people.record(EventKind.OPENED, at=AT)
+    for day in (28, 29, 30):
+        people.record(EventKind.OPENED, at=f"2026-11-{day}T12:00:00+00:00")
     people.record(EventKind.TERMS_CHANGED, version=2, has_text=True)
     send(connected, is_due=False)
     assert server.received == []
@@ -110,6 +110,32 @@ def test_what_happens_within_a_minute_is_one_mail_and_what_comes_later_waits_ten
     send(connected)
     last = str(server.to(address)[-1]["Subject"])
     assert last.startswith(f"{title(people)}, test opened on 30 November 2026, 12:00 UTC")
+
+
+def test_events_that_say_the_same_are_counted_and_do_not_hide_the_others(
+    people: Scene, sent: tuple[MailServer, Platform]
+) -> None:
+    server, connected = sent
+    read = {"intake": "00000000-0000-4000-8000-000000000007", "problems": 0, "warnings": 0}
+    for _ in range(39):
+        people.record(EventKind.DATA_SET_READ, **read)
+    people.record(EventKind.TEAM_WAITS)
+    people.record(EventKind.TEAM_WAITS)
+    people.record(EventKind.DATA_SET_READ, **read | {"problems": 3})
+
+    send(connected)
+
+    mails = {str(message["Subject"]): message for message in server.to(people.addresses["organiser"])}
+    assert len(mails) == 2
+    assert [
+        each.startswith("The team ") for each in mails if each.endswith(f" in {title(people)} (2 times)")
+    ] == [True]
+    _, body, html = subject_and_bodies(mails["A data set was read (40)"])
+    for part in (body, html):
+        said = [f"of {title(people)} was read: {what}" for what in ("3 problems", "no problems (39 times)")]
+        assert [part.count(each) for each in said] == [1, 1]
+        assert part.index(said[0]) < part.index(said[1])
+        assert part.count(f"{connected.settings.address}/organise/data-sets/{read['intake']}") == 2
 
 
 def title(people: Scene) -> str:
@@ -244,15 +270,16 @@ def test_a_long_list_is_cut_and_says_so(people: Scene, sent: tuple[MailServer, P
     server, connected = sent
     where = {"challenge_id": people.challenge_id, "team_id": people.rows.team_id}
     with connected.transaction() as session:
-        for _ in range(MOST_LINES + 1):
-            events.record(session, EventKind.TEAM_APPROVED, **where)
+        for number in range(MOST_LINES + 1):
+            title = f"Question {number}"
+            events.record(session, EventKind.ANSWER, **where, title=title, path=f"/threads/{number}")
     do_all(connected, Queue.MAIL)
 
     send(connected)
 
     subject, body, _ = subject_and_bodies(server.to(people.addresses["member"])[0])
-    assert subject == f"The team was approved ({MOST_LINES}+)"
-    assert body.count("was approved for") == MOST_LINES
+    assert subject == f"An answer to a question of the team ({MOST_LINES}+)"
+    assert body.count("answered: Question") == MOST_LINES
     assert "There is more at" in body
 
 

@@ -36,6 +36,7 @@ from app.models import (
     User,
 )
 from app.organising import roles, submissions
+from app.organising.bulk import WITH_REASON
 from app.platform import Platform
 from app.storage import digest_of
 from app.submissions import quotas
@@ -216,13 +217,24 @@ def test_what_is_done_to_many_is_shown_first_and_done_once(scene: Scene) -> None
 
     shown = scene.owner.post(f"{scene.here}/submissions/preview", data={"action": "withdraw", "rows": keys})
     assert "<h1>3 results to be withdrawn</h1>" in shown.text
-    assert "it was not submitted" in shown.text
+    assert "It was not submitted" in shown.text
     assert state_of(rows, scored) == ("scored", False, True)
-    missing = scene.owner.post(f"{scene.here}/submissions/bulk", data={"action": "withdraw", "rows": keys})
-    assert (missing.status_code, "the teams read it" in missing.text) == (422, True)
+    for action in WITH_REASON:
+        asked_for = scene.owner.post(
+            f"{scene.here}/submissions/preview", data={"action": action, "rows": keys}
+        )
+        missing = scene.owner.post(f"{scene.here}/submissions/bulk", data={"action": action, "rows": keys})
+        assert ('name="reason"' in asked_for.text, missing.status_code) == (True, 422)
+        assert "the teams read it" in missing.text
 
     assert scene.bulk("cancel", *keys)["done"] == 1
     assert state_of(rows, waiting) == ("withdrawn", False, True)
+    with rows.platform.transaction() as session:
+        submission = session.get_one(Result, waiting).submission_id
+    told = " ".join(scene.owner.get(f"/submissions/{submission}").text.split())
+    assert re.search(
+        r"The organisers cancelled it .*, before it was started: because\. It cost nothing", told
+    )
     assert scene.bulk("hide", *keys) == {
         "done": 2, "skipped": {"it was not submitted": 1, "its method is not public": 1},
     }  # fmt: skip

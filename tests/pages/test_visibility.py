@@ -132,6 +132,8 @@ def test_removing_somebody_with_a_team_says_that_the_team_stays_and_leads_to_its
     assert [each.get("/challenges/yew").status_code for each in (alone, mate)] == [404, 200]
     olga.post(f"/organise/teams/{team}/suspend", data={"reason": "removed"})
     assert mate.get("/challenges/yew").status_code == 200
+    for each in olga.get(f"/api/v1{HERE}/visibility").json()["invitations"]:
+        assert olga.delete(f"/api/v1{HERE}/invitations/{each['id']}").status_code == 204
 
 
 def test_a_draft_is_opened_once_when_nothing_speaks_against_it(platform: Platform, olga: TestClient) -> None:

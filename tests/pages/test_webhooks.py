@@ -102,7 +102,7 @@ class Site:
         self.ask("DELETE FROM event WHERE dispatched_at IS NULL")  # the one that is told of comes below
         [[submission]] = self.ask("SELECT submission_id FROM result WHERE id = :result", result=result)
         facts = {"team_id": self.rows.team_id, "phase_id": self.rows.phase_id}
-        self.tell(EventKind.SCORED, submission=submission, **facts)
+        self.tell(EventKind.SCORED, submission=submission, runs=[self.rows.run_of(result)], **facts)
         return int(submission)
 
     def ask(self, statement: str, **values: object) -> list[Any]:
@@ -243,7 +243,7 @@ def test_organisers_are_told_what_concerns_them_and_everybody_and_never_a_score(
 
     bodies = [json.loads(each.body) for each in receiver.sent]
     assert [body["event"]["kind"] for body in bodies] == ["runs failed", "announcement"]
-    assert bodies[0]["submission"]["results"] == [{"competition": 3, "state": "scored", "mean": None}]
+    assert [body["submission"] for body in bodies] == [None, None]
     assert (bodies[1]["event"]["title"], bodies[1]["event"]["text"]) == (f"{site.code}: Late", "Soon.")
 
 

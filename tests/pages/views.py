@@ -184,11 +184,11 @@ def withdrawn() -> SubmissionView:
     return replace(view, results=(gone,), method=private, can_make_public=True)
 
 
-def cancelled() -> SubmissionView:
-    """A submission that its team cancelled before a worker started it."""
+def cancelled(reason: str | None = None) -> SubmissionView:
+    """A submission that its team cancelled before a worker started it, or an organiser with a reason."""
     view = withdrawn()
     [result] = view.results
-    return replace(view, results=(replace(result, cancelled_at=NOW, withdraw_reason=None),))
+    return replace(view, results=(replace(result, cancelled_at=NOW, withdraw_reason=reason),))
 
 
 def fault(code: str, file: str | None, line: int | None) -> dict[str, Any]:
