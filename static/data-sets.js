@@ -1,8 +1,10 @@
-// The drop zones of a data set: each sends an archive, a file, or several files packed into one; tus-js-client resumes them.
+// The drop zones of a data set: each sends archives one after another, a file, or several files packed into one; tus-js-client
+// resumes them.
 "use strict";
 
 const SEGMENT = 8 * 1024 * 1024; // bytes of a request, which the server stores as one piece
 const DELAYS = [0, 1000, 2000, 4000, 8000, 16000, 20000, 20000]; // milliseconds
+const ARCHIVE = /\.(zip|tar|t?gz|t?xz|t?bz2|7z|rar|t?zst)$/i;
 const HIDDEN = /(^|\/)(\.[^/]*|__MACOSX|Thumbs\.db|desktop\.ini)(\/|$)/; // files of operating systems
 const zones = document.getElementById("data-set");
 const largest = Number(zones.dataset.most);
@@ -21,35 +23,72 @@ function problemOf(error) {
   }
 }
 
-function packed(files, role) {
+// What is sent of a choice: each archive alone, and what is not packed as it is, or packed into one.
+function contentsOf(files, role) {
   const some = files.map((file) => ({ path: file.webkitRelativePath || file.name, file })).filter(({ path }) => !HIDDEN.test(path));
-  if (some.length < 2) return some.length ? some[0].file : null;
-  return packTar(some, `${role}.tar`);
+  const archives = some.filter(({ path }) => ARCHIVE.test(path)).map(({ file }) => file);
+  const loose = some.filter(({ path }) => !ARCHIVE.test(path));
+  const rest = loose.length > 1 ? [packTar(loose, `${role}.tar`)] : loose.map(({ file }) => file);
+  const all = [...archives, ...rest];
+  const twice = all.find(({ name }, place) => all.findIndex((each) => each.name === name) < place);
+  if (twice) throw new TarError(`Two archives are called ${twice.name}. Give one another name, because files of a data set are told apart by theirs.`);
+  const large = all.find((each) => each.size > largest);
+  if (large) throw new TarError(`${large.name} has ${size(large.size)}; at most ${size(largest)} are accepted.`);
+  return all;
+}
+
+// Shows what has arrived without losing what was chosen in other zones.
+async function renew() {
+  const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+  for (const id of ["sent-files", "reading"]) document.getElementById(id)?.replaceWith(page.getElementById(id) ?? "");
 }
 
 function prepare(zone) {
   const { role } = zone.dataset;
-  const [bar, state, button] = ["progress", "[role=status]", "button"].map((which) => zone.querySelector(which));
-  let content = null;
+  const [bar, state, button, drop] = ["progress", "[role=status]", "button", ".drop"].map((which) => zone.querySelector(which));
+  const inputs = [...zone.querySelectorAll("input")];
+  let contents = []; // what has not arrived yet
 
   const say = (message) => { state.textContent = message; };
+  const words = (file) => {
+    const isThere = document.querySelector(`#sent-files [data-file="${CSS.escape(`${role}/${file.name}`)}"]`);
+    return `${file.name}, ${size(file.size)}${isThere ? ", in place of the one that was sent" : ""}`;
+  };
   const choose = (files) => {
-    content = null;
+    contents = [];
     try {
-      content = packed([...files], role);
+      contents = contentsOf([...files], role);
+      say(contents.map(words).join("; "));
     } catch (error) {
       if (!(error instanceof TarError)) throw error;
       say(error.message);
     }
-    if (content && content.size > largest) {
-      say(`${content.name} has ${size(content.size)}; at most ${size(largest)} are accepted.`);
-      content = null;
-    } else if (content) say(`${content.name}, ${size(content.size)}`);
-    button.disabled = !content;
-    unsent[content ? "add" : "delete"](zone);
+    button.disabled = !contents.length;
+    unsent[contents.length ? "add" : "delete"](zone);
   };
+  const send = (file) => new Promise((resolve, reject) => {
+    const upload = new tus.Upload(file, {
+      endpoint: zones.dataset.files,
+      chunkSize: SEGMENT,
+      retryDelays: DELAYS,
+      metadata: { filename: file.name, role },
+      fingerprint: async () => ["data-set", zones.dataset.files, role, file.name, file.size, file.lastModified].join("-"),
+      removeFingerprintOnSuccess: true,
+      onProgress: (sent, all) => {
+        bar.max = all;
+        bar.value = sent;
+        say(`${file.name}: ${size(sent)} of ${size(all)}`);
+      },
+      onError: reject,
+      onSuccess: resolve,
+    });
+    upload.findPreviousUploads().then(([previous]) => {
+      if (previous) upload.resumeFromPreviousUpload(previous);
+      upload.start();
+    }, reject);
+  });
 
-  zone.querySelectorAll("input").forEach((input) => input.addEventListener("change", () => choose(input.files)));
+  inputs.forEach((input) => input.addEventListener("change", () => choose(input.files)));
   zone.addEventListener("dragover", (event) => {
     event.preventDefault();
     zone.classList.add("over");
@@ -58,38 +97,43 @@ function prepare(zone) {
   zone.addEventListener("drop", (event) => {
     event.preventDefault();
     zone.classList.remove("over");
-    choose(event.dataTransfer.files);
+    if (!drop.inert) choose(event.dataTransfer.files);
   });
   button.addEventListener("click", async () => {
+    const arrived = [];
     button.disabled = true;
     bar.hidden = false;
-    const upload = new tus.Upload(content, {
-      endpoint: zones.dataset.files,
-      chunkSize: SEGMENT,
-      retryDelays: DELAYS,
-      metadata: { filename: content.name, role },
-      fingerprint: async (file) => ["data-set", zones.dataset.files, role, file.name, file.size, file.lastModified].join("-"),
-      removeFingerprintOnSuccess: true,
-      onProgress: (sent, all) => {
-        bar.max = all;
-        bar.value = sent;
-        say(`${size(sent)} of ${size(all)}`);
-      },
-      onError: (error) => {
-        say(problemOf(error));
+    drop.inert = true; // another choice would be forgotten
+    while (contents.length) {
+      try {
+        await send(contents[0]); // one after another
+      } catch (error) {
+        drop.inert = false;
         button.disabled = false;
-      },
-      onSuccess: () => {
-        unsent.delete(zone);
-        bar.hidden = true;
-        say(`${content.name} has arrived.`);
-        if (!unsent.size) location.reload();
-      },
-    });
-    const [previous] = await upload.findPreviousUploads();
-    if (previous) upload.resumeFromPreviousUpload(previous);
-    upload.start();
+        return say(`${contents[0].name}: ${problemOf(error)}`);
+      }
+      arrived.push(contents.shift().name);
+    }
+    unsent.delete(zone);
+    inputs.forEach((input) => { input.value = ""; });
+    drop.inert = false;
+    bar.hidden = true;
+    say(`${arrived.join(", ")} ${arrived.length > 1 ? "have" : "has"} arrived.`);
+    if (unsent.size) return renew().catch(() => {}); // the list is renewed with the next file
+    zones.inert = true; // what is chosen while the page is loaded again would be forgotten
+    return location.reload();
   });
+  const restored = inputs.find((input) => input.files.length); // chosen before this script ran, or kept by the browser
+  if (restored) choose(restored.files);
 }
 
 zones.querySelectorAll(".send").forEach(prepare);
+document.addEventListener("submit", (event) => {
+  if (event.target.id !== "reading" || !unsent.size || event.target.dataset.warned) return;
+  event.preventDefault();
+  event.target.dataset.warned = "yes";
+  const [zone] = unsent;
+  const state = zone.querySelector("[role=status]");
+  state.textContent += ". It has not been sent. Send it first, or read the others without it by the same button.";
+  zone.querySelector("button").focus();
+});

@@ -2,7 +2,7 @@
 // in place, and its address becomes the upload's.
 "use strict";
 
-const ARCHIVE = /\.(zip|tar|tgz|tar\.gz|gz|xz)$/i;
+const ARCHIVE = /\.(zip|tar|t?gz|t?xz|t?bz2|7z|rar|t?zst)$/i;
 const LEFT_OUT = /(^|\/)(\.[^/]*|__MACOSX|Thumbs\.db|desktop\.ini)(\/|$)/; // files of operating systems
 
 let form; // the drop zone on the page, and its parts

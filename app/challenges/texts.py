@@ -1,7 +1,7 @@
 """What organisers write about their challenge: tagline, overview, rules, organisers, contact and citation."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
@@ -155,11 +155,13 @@ def set_tagline(session: Session, challenge_id: int, tagline: str, user_id: int 
     page.changed_at, page.changed_by = func.clock_timestamp(), user_id
 
 
-def copy(session: Session, source_id: int, challenge_id: int, user_id: int | None) -> None:
-    """Copy the texts of a challenge to one that was just created."""
+def copy(
+    session: Session, source_id: int, challenge_id: int, user_id: int | None, without: Collection[str] = ()
+) -> None:
+    """Copy the texts of a challenge, but these fields, to one that was just created."""
     found = session.get(ChallengePage, source_id)
     if found is not None:
-        fields = {field: getattr(found, field) for field in FIELDS}
+        fields = {field: getattr(found, field) for field in FIELDS if field not in without}
         session.merge(ChallengePage(challenge_id=challenge_id, version=1, changed_by=user_id, **fields))
 
 

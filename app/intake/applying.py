@@ -101,6 +101,10 @@ class Application(BaseModel):
     competitions: Annotated[
         OrBlank[tuple[int, ...]], Field(description="those to offer; null: all with ground truth")
     ] = None
+    without_picture: Annotated[
+        OrBlank[Annotated[int, Field(ge=0, le=10**9)]],
+        Field(description="how many images of the set may have no picture; by default none"),
+    ] = None
     allow_public_copy: Annotated[
         bool, Field(description="load as public what another phase keeps hidden; for admins, and audited")
     ] = False
@@ -179,6 +183,10 @@ def problems_of(application: Application, found: FoundSet | None, phase: Phase |
         check_name(application.phase, "image set")
     except ValueError as error:
         problems["phase"] = str(error)
+    # without any picture a phase that exists keeps those that it has
+    keeps_pictures = phase is not None and found.without_picture == found.images
+    if found.without_picture > (application.without_picture or 0) and not keeps_pictures:
+        problems["without_picture"] = f"{found.lacks}; send them, or say that they stay so"
     if phase is not None:
         rules = application.model_dump(include=RULES)
         if any(rules.values()):

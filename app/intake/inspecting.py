@@ -44,7 +44,7 @@ from app.intake.reports import (
     Report,
     without_words,
 )
-from app.intake.unpacking import Progress, ReadingLimits, SentFile, Unpacked, unpack
+from app.intake.unpacking import Picture, Progress, ReadingLimits, SentFile, Unpacked, unpack
 from scoring import GroundTruth, Problem, SubmissionError, to_plain
 from scoring.data.label_maps import HOW_LABELS_COUNT
 from scoring.errors import Problems
@@ -216,7 +216,7 @@ def _inspected(
     (folder / TRUTHS).mkdir()
     for role, some in sets.items():
         for number, each in enumerate(some):
-            view = _view(f"{role}-{number}", role, each)
+            view = _view(f"{role}-{number}", role, each, pictures_of(unpacked, each))
             _check_view(view, unpacked.problems[role], limits)
             each.truth.save(folder / TRUTHS / view.key)
             found.append(view)
@@ -257,8 +257,9 @@ def _make_neutral(
         unpacked.problems[IMAGES].add(not_renamed(error))
 
 
-def _view(key: str, role: str, found: AnnotatedSet) -> FoundSet:
+def _view(key: str, role: str, found: AnnotatedSet, pictures: Mapping[str, Picture]) -> FoundSet:
     truth = found.truth
+    images = len(truth.description.images) + len(truth.description.further)
     missing = scoring.missing_truth(truth)
     return FoundSet(
         key=key,
@@ -267,7 +268,7 @@ def _view(key: str, role: str, found: AnnotatedSet) -> FoundSet:
         layout=found.layout,
         dataset=truth.lists.dataset,
         source=found.source,
-        images=len(truth.description.images) + len(truth.description.further),
+        images=images,
         objects=len(truth.tables.objects.image),
         classes=counts_of(truth),
         competitions=tuple(
@@ -276,6 +277,7 @@ def _view(key: str, role: str, found: AnnotatedSet) -> FoundSet:
         missing=tuple(missing.items()),
         convention=convention_of(truth),
         ignored=found.ignored,
+        without_picture=images - len(pictures),
     )
 
 

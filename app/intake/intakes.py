@@ -218,8 +218,8 @@ def report_of(intake: Intake) -> Report | None:
     """Return what a worker found in a data set; None before that."""
     if not intake.report:
         return None
-    # earlier reports know neither ignored classes nor neutral names nor comparisons
-    sets = [{"ignored": [], **each} for each in intake.report["sets"]]
+    # earlier reports know neither ignored classes nor missing pictures nor neutral names nor comparisons
+    sets = [{"ignored": [], "without_picture": 0, **each} for each in intake.report["sets"]]
     names = dict.fromkeys(row["name"] for each in sets for row in each["classes"])
     classes = [to_plain(ClassChoice(name, name)) for name in names]
     earlier = {"classes": classes, "is_neutral": False, "comparisons": []}

@@ -644,7 +644,7 @@ def check_pictures(
     """Add what does not fit between pictures and annotation: missing ones, and other sizes. invalid: the sets with problems."""
     listed = [(role, _listed(each)) for role, found in sets.items() for each in found]
     listed += [(role, each) for role, found in invalid.items() for each in found]
-    if not unpacked.pictures or not listed:
+    if not listed:
         return
     used: set[Path] = set()
     for role, each in listed:

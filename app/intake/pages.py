@@ -81,7 +81,7 @@ def _page(
         form=form,
         problems=problems,
         disclosures=tuple(each for each in Disclosure if each is not Disclosure.FULL),
-        protocols=tuple(scoring.PROTOCOLS),
+        protocols={each.name: each.title for each in scoring.PROTOCOLS.values()},
     )
 
 

@@ -111,6 +111,14 @@ class FoundSet:
     missing: tuple[tuple[int, str], ...] = ()
     convention: str = ""  # how boxes are read, and what speaks for it
     ignored: tuple[ClassCount, ...] = ()
+    without_picture: int = 0  # images
+
+    @property
+    def lacks(self) -> str:
+        """How many images have no picture, in words; empty if each has one."""
+        if not self.without_picture:
+            return ""
+        return f"{self.without_picture:,} of {self.images:,} images of {self.name} have no picture"
 
     @property
     def difficult(self) -> int:

@@ -1,6 +1,7 @@
 """Unpacking what was sent, in a child process with limits: archives, folders and single files, under safe names."""
 
 import json
+import re
 import shutil
 import time
 import warnings
@@ -15,13 +16,15 @@ from app.images.decoding import MAX_PIXELS, PictureError, check_beginning
 from app.images.matching import SUFFIXES
 from app.intake.reports import IMAGES, ROLES
 from scoring import Limits, Problem, SubmissionError
-from scoring.archives.archive import Meter, is_archive, walk
+from scoring.archives.archive import Meter, is_archive, type_of, walk
 from scoring.errors import Problems
 
 if TYPE_CHECKING:
     from PIL import Image
 
 PROGRESS: Final = "progress.json"
+_PACKED: Final = re.compile(r"\.(zip|tar|t?gz|t?xz|t?bz2|7z|rar|t?zst)$", re.IGNORECASE)
+_HEAD: Final = 512  # bytes that tell the type of an archive
 _EVERY: Final = 0.5  # seconds between two notes of progress
 _LARGEST_FILE: Final = 1 << 30
 TOO_MANY_PIXELS: Final = f"the picture has too many pixels; at most {MAX_PIXELS // 10**6} million are allowed"
@@ -156,12 +159,24 @@ class Content:
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
     @property
+    def type(self) -> str | None:
+        """The type of an archive or a compressed file by its first bytes, or else by its name; None if it is neither."""
+        head = self.content[:_HEAD] if isinstance(self.content, bytes) else _beginning(self.content)
+        by_name = _PACKED.search(self.name)
+        return type_of(head) or (by_name[1].lower() if by_name else None)
+
+    @property
     def digest(self) -> bytes:
         """The first half of the SHA-256 of its bytes."""
         if isinstance(self.content, bytes):
             return digest_of(self.content)
         with self.content.open("rb") as file:
             return file_digest(file, "sha256").digest()[:DIGEST]
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD)
 
 
 def digest_of(content: bytes) -> bytes:
@@ -172,14 +187,24 @@ def digest_of(content: bytes) -> bytes:
 def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Iterator[Content]:
     """Every file of an archive or a folder, or the file itself."""
     if not file.path.is_dir() and not is_archive(file.path):
-        yield Content(file.name, file.path)
+        alone = Content(file.name, file.path)
+        if kind := alone.type:
+            message = f"an archive of type {kind.removeprefix('.')} cannot be read here, or is damaged; send it as .zip, .tar, .tar.gz or .tar.xz"
+            raise SubmissionError(Problem("unsupported-type", message, file.name))
+        yield alone
         return
     meter = Meter.of(file.path, limits.of_an_archive)
     for member in walk(
         file.path, meter, problems, name=file.name, json=file.name.lower().endswith((".json.gz", ".json.xz"))
     ):
-        if "__MACOSX" not in member.name and not PurePosixPath(member.name).name.startswith("."):
-            yield Content(member.name, member.read(), member.modified)
+        if "__MACOSX" in member.name or PurePosixPath(member.name).name.startswith("."):
+            continue
+        content = Content(member.name, member.read(), member.modified)
+        if content.type is None:
+            yield content
+        else:
+            message = "an archive or a compressed file within an archive or a folder; send it alone"
+            problems.add(Problem("nested-archive", message, member.name))
 
 
 def _with_file(problem: Problem, name: str) -> Problem:

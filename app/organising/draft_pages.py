@@ -183,6 +183,7 @@ def _form_of_check(view: DraftView) -> dict[str, Any]:
     classes = view.intake.report.classes if view.intake and view.intake.report else ()
     return {
         "sets": [each.key for each in view.chosen],
+        "without_picture": (view.answers.check.without_picture if view.answers.check else None) or 0,
         "names": [each.name for each in classes],
         "positions": list(range(1, len(classes) + 1)),
         "ignored": [each.found for each in classes if each.is_ignored],
@@ -438,6 +439,19 @@ def make_phases(platform: ThePlatform, actor: CurrentActor, challenge: str) -> R
     return _overview(challenge)
 
 
+@router.get(f"{HERE}/open", dependencies=[ORGANISE])
+def ask_to_open(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Ask before the challenge opens, which cannot be taken back."""
+    return _confirm(request, platform, actor, challenge, "open")
+
+
+def _confirm(request: Request, platform: Platform, actor: Actor, challenge: str, act: str) -> Response:
+    view = drafts.draft_of(platform, actor, challenge)
+    if view.is_open:
+        return _overview(challenge)
+    return render(request, "organisers/new/confirm.html", view=view, act=act)
+
+
 @router.post(f"{HERE}/open", dependencies=[ORGANISE])
 def open_now(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Open the challenge now."""
@@ -484,6 +498,12 @@ def open_on(
     if problems:
         return _schedule(request, platform, actor, challenge, form, problems)
     return _overview(challenge)
+
+
+@router.get(f"{HERE}/delete", dependencies=[OWN])
+def ask_to_delete(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Ask before a draft is deleted for good."""
+    return _confirm(request, platform, actor, challenge, "delete")
 
 
 @router.post(f"{HERE}/delete", dependencies=[OWN])

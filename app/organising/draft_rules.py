@@ -134,6 +134,8 @@ class Check(BaseModel):
     model_config = FROZEN
 
     sets: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+    # how many of their images the organiser knows to have no picture
+    without_picture: OrBlank[Annotated[int, Field(ge=0, le=10**9)]] = None
 
 
 class ClassRows(BaseModel):
@@ -319,6 +321,9 @@ def problems_of_check(check: Check, what: What, sets: Sequence[FoundSet]) -> Map
         return {
             "sets": f"{', '.join(bare)}: there is no annotation for {tasks}; choose other tasks in step 1"
         }
+    if sum(each.without_picture for each in chosen) > (check.without_picture or 0):
+        lacking = "; ".join(each.lacks for each in chosen if each.lacks)
+        return {"without_picture": f"{lacking}. Send them in step 2, or tick that they stay so"}
     return {}
 
 

@@ -162,6 +162,11 @@ class DraftView:
         return any(each.role == PUBLIC for each in self.chosen) or (self.has_hidden and shows_details)
 
     @property
+    def opens_to(self) -> ChallengeVisibility:
+        """Who sees it once it is open."""
+        return self.answers.rules.visibility if self.answers.rules else ChallengeVisibility.LISTED
+
+    @property
     def is_ready(self) -> bool:
         """Whether it can be opened."""
         return can_open(self.items)
@@ -466,8 +471,11 @@ def _add(
 
 
 def _copy_texts(session: Session, source: Challenge, challenge: Challenge, actor: Actor) -> None:
-    """Copy what people read of a challenge, and its questions about methods, but no data, people or results."""
-    texts.copy(session, source.id, challenge.id, actor.user_id)
+    """Copy what people read of a challenge, and its questions about methods, but no data, people or results.
+
+    Its overview describes its own data, with counts and pictures, so another is proposed for the copy.
+    """
+    texts.copy(session, source.id, challenge.id, actor.user_id, without={"overview"})
     challenge.approves_teams, challenge.most_members = source.approves_teams, source.most_members
     challenge.shortest_description = source.shortest_description
     for each in session.scalars(
@@ -781,10 +789,9 @@ def _open(
         ChallengeNotReady(_missing(each)) for each in view.items if each.is_required and not each.is_done
     ]
     rules = view.answers.rules
-    chosen = rules.visibility if rules else ChallengeVisibility.LISTED
     raise_if_refused(reasons)
     tests = testing.delete_all(session, actor.user_id, challenge)
-    visibility.open_challenge(session, actor, challenge, now, chosen)
+    visibility.open_challenge(session, actor, challenge, now, view.opens_to)
     row.opens_at, row.refusal = None, ""
     if rules is not None and rules.opens_at is None:
         for phase in session.scalars(select(Phase).where(Phase.challenge_id == challenge.id)):

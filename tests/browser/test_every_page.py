@@ -64,6 +64,8 @@ ORGANISERS = (
     "/organise/new/{draft}/rules",
     "/organise/new/{draft}/page",
     "/organise/new/{draft}/schedule",
+    "/organise/new/{draft}/open",
+    "/organise/new/{draft}/delete",
     "/organise/challenges/{draft}",
     "/organise/phases/2",
     "/organise/phases/2/disclosure",

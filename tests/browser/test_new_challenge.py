@@ -19,7 +19,7 @@ from scoring import labels_to_png
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.browser.test_walk import accept_terms
-from tests.pages.data_sets import zipped
+from tests.pages.data_sets import TABLE, zipped
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -182,7 +182,7 @@ def create(page: Page, brought: Brought, look: Callable[[str], object] = lambda 
     expect(page.get_by_text("A team, and each person in it, may have 2 results in 7 days")).to_be_visible()
     look("6-page")
     page.get_by_role("button", name="Save and see what is left").click()
-    expect(page.get_by_role("button", name="Open now")).to_be_enabled(timeout=READING)
+    expect(page.get_by_role("link", name="Open now…")).to_be_visible(timeout=READING)
     look("7-checklist")
 
 
@@ -197,6 +197,8 @@ def send(page: Page, role: str, name: str, content: bytes) -> None:
 
 def open_it(page: Page) -> None:
     """Open the challenge from its checklist."""
+    page.get_by_role("link", name="Open now…").click()
+    expect(page.get_by_text("This cannot be taken back.")).to_be_visible()
     page.get_by_role("button", name="Open now").click()
     expect(page.get_by_role("heading", name="Before it opens")).to_have_count(0)
 
@@ -222,6 +224,41 @@ def test_files_that_are_sent_side_by_side_all_arrive(visit: Visit) -> None:
         expect(page.get_by_role("row").filter(has_text=f"{role}.zip")).to_contain_text("all of it")
 
 
+def test_archives_chosen_together_arrive_alone_and_nothing_chosen_is_forgotten(visit: Visit) -> None:
+    page = visit("organiser")
+    page.goto("/organise/new")
+    page.get_by_label("Title", exact=True).fill("Two archives")
+    page.get_by_label("Address", exact=True).fill("archives")
+    page.get_by_role("checkbox", name=re.compile("^Detection ")).check()
+    page.get_by_role("button", name="Save the draft and go on").click()
+    zones = {role: page.locator(f"[data-role={role}]") for role in ("images", "public", "hidden")}
+    reading = page.get_by_role("button", name="Read it and go on")
+    chosen = [
+        FilePayload(name=f"{name}.zip", mimeType="application/zip", buffer=zipped({f"{name}.jpg": picture(n)}))
+        for n, name in enumerate("ab")
+    ]
+    loose = FilePayload(name="c.jpg", mimeType="image/jpeg", buffer=picture(3))
+    table = FilePayload(name="test.csv", mimeType="text/csv", buffer=TABLE)
+
+    zones["hidden"].locator("input").first.set_input_files(table)
+    zones["images"].locator("input").first.set_input_files([*chosen, loose])
+    zones["images"].get_by_role("button", name="Send").click()
+    rows = page.get_by_role("row")
+    for name in ("a.zip", "b.zip", "c.jpg"):
+        expect(rows.filter(has_text=name)).to_contain_text("all of it")
+    expect(page.get_by_text("Nothing has arrived yet.")).to_have_count(0)
+    zones["hidden"].get_by_role("button", name="Send").click()
+    expect(rows.filter(has_text="test.csv")).to_contain_text("all of it")
+    zones["public"].locator("input").first.set_input_files(table)
+    reading.click()
+    expect(zones["public"].get_by_text("It has not been sent.")).to_be_visible()
+    expect(reading).to_be_visible()
+    reading.click()
+
+    expect(page.get_by_role("heading", name="Is this what you meant?")).to_be_visible(timeout=READING)
+    expect(page.get_by_text("3 pictures, ")).to_be_visible()
+
+
 def test_a_draft_that_nobody_needs_is_deleted(visit: Visit) -> None:
     page = visit("organiser")
     page.goto("/organise/new")
@@ -231,7 +268,7 @@ def test_a_draft_that_nobody_needs_is_deleted(visit: Visit) -> None:
     page.get_by_role("button", name="Save the draft and go on").click()
     page.get_by_role("link", name="1 What").click()
 
-    page.get_by_text("Delete it").click()
+    page.get_by_text("Delete it…").click()
     page.get_by_role("button", name="Delete A mistake").click()
 
     expect(page).to_have_url(re.compile("/organise/new$"))

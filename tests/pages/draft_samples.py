@@ -108,6 +108,9 @@ def of_drafts() -> Iterator[tuple[str, dict[str, Any]]]:
     for problems in ({}, {"opens_at": EVIL}):
         form = {"opens_at": "2027-01-01T00:00", "opens_zone": "AoE"}
         yield "organisers/new/schedule.html", {"view": READY, "form": form, "problems": problems}
+    for view in (EMPTY, READY):
+        for act in ("open", "delete"):
+            yield "organisers/new/confirm.html", {"view": view, "act": act}
 
 
 def _context(step: Step, view: DraftView) -> dict[str, Any]:

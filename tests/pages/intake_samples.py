@@ -152,7 +152,7 @@ def of_intakes() -> Iterator[tuple[str, dict[str, Any]]]:
         PhaseCounts("val", 3, True, 3, (ClassCount("gone", 1, 2, 3),)),
         PhaseCounts(EVIL, 1, False, 3, CLASSES),
     )
-    choices = {"disclosures": tuple(Disclosure), "protocols": ("voc2012", EVIL)}
+    choices = {"disclosures": tuple(Disclosure), "protocols": {"voc2012": EVIL}}
     form = {"set": "public-0", "phase": EVIL, "disclosure": "mean", "protocol": EVIL, "path": EVIL}
     problems = dict.fromkeys(("set", "phase", "disclosure", "quotas", "path", "accept_changes", ""), EVIL)
     for intake in VIEWS:

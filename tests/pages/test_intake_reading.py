@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -56,6 +56,9 @@ ORGANISE = "/api/v1/organise"
 PICTURES = zipped({f"pictures/{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
 
 
+PLAIN: Final = {"set": "hidden-0", "phase": "test", "without_picture": 100}
+
+
 @dataclass
 class Place:
     """Challenges without phases, and their organiser."""
@@ -88,6 +91,7 @@ class Place:
         return self.view(intake)
 
     def apply(self, intake: str, **application: Any) -> dict[str, Any]:
+        application = {**PLAIN, **application}
         asked = self.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json=application)
         assert asked.status_code == 202, asked.text
         do_all(self.platform)
@@ -642,7 +646,7 @@ def test_the_form_of_a_data_set_replaces_annotation_and_leads_to_scoring_again(p
     blank = {"disclosure": "", "quotas": "", "opens_at": "", "closes_at": "", "protocol": ""}
 
     proposed = place.organiser.get(address, headers={"Accept": "text/html"}).text
-    asked = place.organiser.post(f"{address}/apply", data={"set": "hidden-0", "phase": "test", **blank})
+    asked = place.organiser.post(f"{address}/apply", data={**PLAIN, **blank})
     do_all(place.platform)
 
     assert re.search(r'name="phase"[^>]*value="test"', proposed)
@@ -657,8 +661,7 @@ def test_only_owners_apply_hidden_annotation_that_is_shown_once_the_phase_is_ove
     hidden = place.send(code, ("hidden", "test.csv", TABLE))
     place.read(hidden)
     asked = {
-        "set": "hidden-0",
-        "phase": "test",
+        **PLAIN,
         "closes_at": "2099-01-01T00:00:00Z",
         "details_at_close": True,
     }
@@ -694,7 +697,7 @@ def test_what_another_phase_hides_is_published_by_an_admin_alone(place: Place) -
         )
         owner.role = ChallengeRole.ORGANISER
     of_organiser = place.organiser.post(
-        f"{ORGANISE}/data-sets/{public}/apply", json={"set": "public-0", "phase": "test"}
+        f"{ORGANISE}/data-sets/{public}/apply", json={**PLAIN, "set": "public-0"}
     )
     with place.platform.transaction() as session:
         session.execute(
@@ -705,7 +708,7 @@ def test_what_another_phase_hides_is_published_by_an_admin_alone(place: Place) -
     refused = place.apply(public, set="public-0", phase="test")
     asked = place.organiser.post(
         f"{ORGANISE}/data-sets/{public}/apply",
-        json={"set": "public-0", "phase": "test", "allow_public_copy": True},
+        json={**PLAIN, "set": "public-0", "allow_public_copy": True},
     )
 
     assert of_organiser.status_code == 403
@@ -732,7 +735,7 @@ def test_an_application_that_is_not_possible_is_refused(
     intake = place.send(place.challenge(), ("hidden", "test.csv", TABLE))
     place.read(intake)
 
-    refused = place.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json=application)
+    refused = place.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json={**PLAIN, **application})
 
     assert refused.status_code == 422, refused.text
     assert words in refused.text
@@ -775,7 +778,7 @@ def test_a_job_that_is_done_again_does_no_harm_and_a_cancelled_one_nothing(
     code = place.challenge()
     intake, cancelled = (place.send(code, ("hidden", "test.csv", TABLE)) for _ in range(2))
     place.read(intake)
-    place.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json={"set": "hidden-0", "phase": "test"})
+    place.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json=PLAIN)
     with monkeypatch.context() as patched:  # the worker dies after the import, before it is recorded
 
         def killed(*_: object) -> None:

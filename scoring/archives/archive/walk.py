@@ -85,6 +85,16 @@ def is_archive(path: Path) -> bool:
     return tarballs.is_header(head) or any(head.startswith(magic) for magic in _MAGIC)
 
 
+def type_of(head: bytes) -> str | None:
+    r"""The type of an archive or of a compressed file by its first 512 bytes, supported or not; None if these begin neither.
+
+    >>> type_of(b"Rar!"), type_of(b"PK\x03\x04"), type_of(b"{}")
+    ('RAR', '.zip', None)
+    """
+    found = next((kind for magic, kind in {**_MAGIC, **_ELSEWHERE}.items() if head.startswith(magic)), None)
+    return found or (".tar" if head.strip(b"\0") and tarballs.is_header(head) else None)
+
+
 def _is_json(head: bytes) -> bool:
     """Whether a file that is no tar archive begins as JSON does."""
     return not tarballs.is_header(head) and head.removeprefix(BOM_UTF8).lstrip()[:1] in (b"[", b"{")
