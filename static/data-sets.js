@@ -8,6 +8,7 @@ const ARCHIVE = /\.(zip|tar|t?gz|t?xz|t?bz2|7z|rar|t?zst)$/i;
 const HIDDEN = /(^|\/)(\.[^/]*|__MACOSX|Thumbs\.db|desktop\.ini)(\/|$)/; // files of operating systems
 const zones = document.getElementById("data-set");
 const largest = Number(zones.dataset.most);
+const arrived = new Set([...document.querySelectorAll("#sent-files [data-complete]")].map((row) => row.dataset.file)); // "role/name"
 const unsent = new Set(); // zones whose choice has not arrived as a whole; loading the page again would lose it
 
 function size(bytes) {
@@ -23,12 +24,19 @@ function problemOf(error) {
   }
 }
 
+// The name of a pack of single files, which replaces no other pack: images.tar, images-2.tar and so on.
+function nameOfPack(role) {
+  let name = `${role}.tar`;
+  for (let number = 2; arrived.has(`${role}/${name}`); number += 1) name = `${role}-${number}.tar`;
+  return name;
+}
+
 // What is sent of a choice: each archive alone, and what is not packed as it is, or packed into one.
 function contentsOf(files, role) {
   const some = files.map((file) => ({ path: file.webkitRelativePath || file.name, file })).filter(({ path }) => !HIDDEN.test(path));
   const archives = some.filter(({ path }) => ARCHIVE.test(path)).map(({ file }) => file);
   const loose = some.filter(({ path }) => !ARCHIVE.test(path));
-  const rest = loose.length > 1 ? [packTar(loose, `${role}.tar`)] : loose.map(({ file }) => file);
+  const rest = loose.length > 1 ? [packTar(loose, nameOfPack(role))] : loose.map(({ file }) => file);
   const all = [...archives, ...rest];
   const twice = all.find(({ name }, place) => all.findIndex((each) => each.name === name) < place);
   if (twice) throw new TarError(`Two archives are called ${twice.name}. Give one another name, because files of a data set are told apart by theirs.`);
@@ -50,10 +58,7 @@ function prepare(zone) {
   let contents = []; // what has not arrived yet
 
   const say = (message) => { state.textContent = message; };
-  const words = (file) => {
-    const isThere = document.querySelector(`#sent-files [data-file="${CSS.escape(`${role}/${file.name}`)}"]`);
-    return `${file.name}, ${size(file.size)}${isThere ? ", in place of the one that was sent" : ""}`;
-  };
+  const words = (file) => `${file.name}, ${size(file.size)}${arrived.has(`${role}/${file.name}`) ? ", in place of the one that was sent" : ""}`;
   const choose = (files) => {
     contents = [];
     try {
@@ -100,7 +105,7 @@ function prepare(zone) {
     if (!drop.inert) choose(event.dataTransfer.files);
   });
   button.addEventListener("click", async () => {
-    const arrived = [];
+    const names = [];
     button.disabled = true;
     bar.hidden = false;
     drop.inert = true; // another choice would be forgotten
@@ -112,13 +117,15 @@ function prepare(zone) {
         button.disabled = false;
         return say(`${contents[0].name}: ${problemOf(error)}`);
       }
-      arrived.push(contents.shift().name);
+      const { name } = contents.shift();
+      names.push(name);
+      arrived.add(`${role}/${name}`);
     }
     unsent.delete(zone);
     inputs.forEach((input) => { input.value = ""; });
     drop.inert = false;
     bar.hidden = true;
-    say(`${arrived.join(", ")} ${arrived.length > 1 ? "have" : "has"} arrived.`);
+    say(`${names.join(", ")} ${names.length > 1 ? "have" : "has"} arrived.`);
     if (unsent.size) return renew().catch(() => {}); // the list is renewed with the next file
     zones.inert = true; // what is chosen while the page is loaded again would be forgotten
     return location.reload();

@@ -234,17 +234,27 @@ def test_archives_chosen_together_arrive_alone_and_nothing_chosen_is_forgotten(v
     zones = {role: page.locator(f"[data-role={role}]") for role in ("images", "public", "hidden")}
     reading = page.get_by_role("button", name="Read it and go on")
     chosen = [
-        FilePayload(name=f"{name}.zip", mimeType="application/zip", buffer=zipped({f"{name}.jpg": picture(n)}))
+        FilePayload(
+            name=f"{name}.zip", mimeType="application/zip", buffer=zipped({f"{name}.jpg": picture(n)})
+        )
         for n, name in enumerate("ab")
     ]
-    loose = FilePayload(name="c.jpg", mimeType="image/jpeg", buffer=picture(3))
+    loose = [
+        FilePayload(name=f"{name}.jpg", mimeType="image/jpeg", buffer=picture(n))
+        for n, name in enumerate("cdefg", 3)
+    ]
     table = FilePayload(name="test.csv", mimeType="text/csv", buffer=TABLE)
 
     zones["hidden"].locator("input").first.set_input_files(table)
-    zones["images"].locator("input").first.set_input_files([*chosen, loose])
+    zones["images"].locator("input").first.set_input_files([*chosen, loose[0]])
     zones["images"].get_by_role("button", name="Send").click()
     rows = page.get_by_role("row")
     for name in ("a.zip", "b.zip", "c.jpg"):
+        expect(rows.filter(has_text=name)).to_contain_text("all of it")
+    for name, pack in {"images.tar": loose[1:3], "images-2.tar": loose[3:]}.items():
+        zones["images"].locator("input").first.set_input_files(pack)
+        expect(zones["images"].get_by_role("status")).to_contain_text(f"{name}, ")
+        zones["images"].get_by_role("button", name="Send").click()
         expect(rows.filter(has_text=name)).to_contain_text("all of it")
     expect(page.get_by_text("Nothing has arrived yet.")).to_have_count(0)
     zones["hidden"].get_by_role("button", name="Send").click()
@@ -256,7 +266,7 @@ def test_archives_chosen_together_arrive_alone_and_nothing_chosen_is_forgotten(v
     reading.click()
 
     expect(page.get_by_role("heading", name="Is this what you meant?")).to_be_visible(timeout=READING)
-    expect(page.get_by_text("3 pictures, ")).to_be_visible()
+    expect(page.get_by_text("7 pictures, ")).to_be_visible()
 
 
 def test_a_draft_that_nobody_needs_is_deleted(visit: Visit) -> None:
