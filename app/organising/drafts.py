@@ -574,8 +574,12 @@ def save_what(platform: Platform, actor: Actor, code: str, what: What) -> str:
             raise StepError(problems)
         if challenge.dataset == challenge.code and not challenges.has_phases(session, challenge.id):
             challenge.dataset = what.code
+        rules, former = answers_of(row.settings).rules, challenge.title
         challenge.code, challenge.title = what.code, what.title
         _save(row, Step.WHAT, what)
+        stated = terms.newest_terms(session, what.code, None)
+        if rules and stated and stated.text == _terms_of(rules, former).text:  # not written anew since
+            terms.replace_terms(session, actor, challenge, _terms_of(rules, what.title))
         texts.set_tagline(session, challenge.id, what.tagline, actor.user_id)
     platform.cache.expire_versions()
     return what.code
@@ -690,8 +694,12 @@ def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) 
             raise StepError({"invited": str(error)}) from error
         _save(row, Step.RULES, rules)
         challenge.approves_teams, challenge.most_members = rules.approves_teams, rules.most_members
-        new_terms = NewTerms(text=draft_rules.terms_of(rules, challenge.title))
-        terms.replace_terms(session, actor, challenge, new_terms)
+        terms.replace_terms(session, actor, challenge, _terms_of(rules, challenge.title))
+
+
+def _terms_of(rules: RulesChoice, title: str) -> NewTerms:
+    """The terms that step 5 chose, which name the challenge."""
+    return NewTerms(text=draft_rules.terms_of(rules, title))
 
 
 def _problem_of_people(people: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from starlette.testclient import TestClient
 
 import scoring
 from app.challenges import challenges
+from app.challenges.terms import current_terms
 from app.images import archives
 from app.intake import intakes, keys, reading
 from app.jobs.sandbox import run_in_subprocess
@@ -158,6 +159,26 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
     assert "lacks" not in place.page(f"/organise/challenges/{code}")
     assert place.organiser.get(f"{NEW}/{code}/rules").headers["location"] == f"/organise/challenges/{code}"
     assert place.organiser.post(f"{NEW}/{code}/scoring", data=SCORING).status_code == 409
+
+
+def test_terms_that_name_the_challenge_follow_its_title_until_they_are_written_anew(place: Place) -> None:
+    code = place.draft()
+    place.save(code, "rules", **RULES)
+
+    def stated() -> str:
+        with place.platform.transaction() as session:
+            newest = current_terms(session, code, None)
+        return newest.text if newest else ""
+
+    place.save(code, "what", **{**WHAT, "code": code, "title": "Owls"})
+    assert stated().startswith("By taking part in Owls you agree that")
+    place.save(code, "rules", **{**RULES, "terms": "own", "terms_text": "Birds are for all of us."})
+    place.save(code, "what", **{**WHAT, "code": code, "title": "Herons"})
+    assert stated() == "Birds are for all of us."
+    place.save(code, "rules", **RULES)
+    place.organiser.post(f"/organise/challenges/{code}/terms", data={"text": "Herons are for all of us."})
+    place.save(code, "what", **{**WHAT, "code": code, "title": "Storks"})
+    assert stated() == "Herons are for all of us."
 
 
 def test_a_draft_is_nowhere_for_anybody_but_its_organisers(place: Place, app: FastAPI) -> None:
