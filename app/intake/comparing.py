@@ -17,6 +17,7 @@ from scoring.metrics.boxes import iou_half_open
 SAME: Final = (
     0.5  # IoU from which two boxes are of one object, and share from which two names are of one class
 )
+BY_NUMBER: Final = ("COCO", "LVIS")  # data sets whose results name classes by category id
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -54,6 +55,7 @@ def compare(before: GroundTruth, after: GroundTruth, key: str, phase: str, versi
         classes_renumbered=tuple(
             name for name, number in numbers.items() if later.get(names.get(name, name), number) != number
         ),
+        by_number=before.lists.dataset in BY_NUMBER,
         moved=objects["moved"],
         relabelled=objects["relabelled"],
         added=objects["added"],

@@ -26,6 +26,7 @@ from app.challenges.phase_rules import (
 from app.core.names import check_name
 from app.images import making
 from app.images.making import ImportedImages
+from app.intake.comparing import compare
 from app.jobs import events
 from app.models import (
     AuditRecord,
@@ -40,6 +41,7 @@ from app.models import (
 from app.platform import Platform
 from app.results import ladder
 from app.storage import digest_of, owner_of
+from scoring.errors import Problems
 
 
 class PublicCopyError(ValueError):
@@ -99,7 +101,7 @@ class Imported:
 
     version: of the ground truth; is_new: whether this version is new; shown: the version that the boards show; new_boards: competitions
     that this version adds; not_offered: competitions without ground truth, and what the annotation lacks; warnings: consequences of the
-    changes; pictures: None if the tree has no images or those of the phase were removed.
+    changes, and what may be a mistake in the annotation; pictures: None if the tree has no images or those of the phase were removed.
     """
 
     phase_id: int
@@ -195,7 +197,12 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
     Raises scoring.TreeError with every file that is wrong, ValueError for options that are not possible.
     """
     check_names(request)
-    return with_pictures(platform, request, import_truth(platform, request, _read(request)))
+    problems = Problems()
+    truth = _read(request, problems)
+    consequences = _consequences(platform, request, truth)
+    imported = import_truth(platform, request, truth)
+    told = (*imported.warnings, *map(str, problems.warnings), *consequences)
+    return with_pictures(platform, request, replace(imported, warnings=told))
 
 
 def check_names(request: TreeImport) -> None:
@@ -331,9 +338,23 @@ class _StoredPhase:
     warnings: tuple[str, ...] = ()
 
 
-def _read(request: TreeImport) -> scoring.GroundTruth:
+def _consequences(platform: Platform, request: TreeImport, truth: scoring.GroundTruth) -> tuple[str, ...]:
+    """What published results suffer from once the boards show this annotation in place of what they show now."""
+    with platform.transaction() as session:
+        phase = challenges.phase_of(session, request.challenge, request.image_set)
+        shown = versions.shown_truth(session, phase.id) if phase else None
+    if shown is None:
+        return ()
+    with platform.truths.materialise(shown.key) as path:
+        before = scoring.GroundTruth.open(path)
+        compared = compare(before, truth, "", request.image_set, shown.version)
+    return compared.consequences
+
+
+def _read(request: TreeImport, problems: Problems) -> scoring.GroundTruth:
+    """Read the annotation. problems: where its warnings are collected. Raises scoring.TreeError."""
     if request.tree.is_dir():
-        return scoring.read_tree(request.tree, request.image_set)
+        return scoring.read_tree(request.tree, request.image_set, problems=problems)
     try:
         return scoring.GroundTruth.from_coco(request.tree, image_set=request.image_set)
     except scoring.SubmissionError as error:

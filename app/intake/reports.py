@@ -139,8 +139,8 @@ class Comparison:
     """How an image set differs from the version of a phase that its boards show: numbers, and names of classes.
 
     set: its key; images_…: that are gone, new, of another size; persons_gone: of images that stay, whose layout or actions are no
-    longer annotated; classes_renumbered: with another category id; moved, relabelled, added, removed, marked (difficult, crowd, area)
-    and redrawn (masks): objects of images that stay; labels: of images; label_images, parts (of persons), actions: that changed.
+    longer annotated; classes_renumbered: with another category id; by_number: whether results name classes by it; moved, relabelled,
+    added, removed, marked (difficult, crowd, area) and redrawn (masks): objects of images that stay; labels: of images; label_images, parts (of persons), actions: that changed.
     """
 
     set: str
@@ -154,6 +154,7 @@ class Comparison:
     classes_new: tuple[str, ...] = ()
     classes_renamed: tuple[Renamed, ...] = ()
     classes_renumbered: tuple[str, ...] = ()
+    by_number: bool = False
     moved: int = 0
     relabelled: int = 0
     added: int = 0
@@ -168,7 +169,7 @@ class Comparison:
     @property
     def consequences(self) -> tuple[str, ...]:
         """What published results suffer from, in words: some would be refused, or a column of a board would be blank."""
-        renamed = [f"{each.before} (now {each.after})" for each in self.classes_renamed]
+        renamed = [] if self.by_number else self._renamed
         refused = (
             (self.images_gone, "image", "gone"),
             (self.images_resized, "image", "of another size"),
@@ -181,9 +182,7 @@ class Comparison:
                 for count, what, how in refused
                 if count
             ),
-            *_of_classes(
-                self.classes_gone, "gone: no object of it is scored any more", "its column will be blank"
-            ),
+            *_of_classes(self.classes_gone, "gone", self._without_classes),
             *_of_classes(renamed, "renamed", "results that have the old name will be blank there"),
             *_of_classes(
                 self.classes_renumbered,
@@ -191,6 +190,16 @@ class Comparison:
                 "results that have the old one will be refused or wrong",
             ),
         )
+
+    @property
+    def _without_classes(self) -> str:
+        if self.by_number:
+            return "results that have such a category id will be refused"
+        return f"{'its column' if len(self.classes_gone) == 1 else 'their columns'} will be blank"
+
+    @property
+    def _renamed(self) -> list[str]:
+        return [f"{each.before} (now {each.after})" for each in self.classes_renamed]
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -208,6 +217,11 @@ class Comparison:
         return (
             *([f"{plural(self.images_new, 'image')} new"] if self.images_new else []),
             *([f"new classes: {', '.join(self.classes_new)}"] if self.classes_new else []),
+            *(
+                [f"classes renamed, which results name by category id: {', '.join(self._renamed)}"]
+                if self.classes_renamed and self.by_number
+                else []
+            ),
             *([f"objects: {', '.join(objects)}"] if objects else []),
             *(
                 f"{count:,} {what if count == 1 else plurals.get(what, what + 's')} changed"
@@ -220,7 +234,7 @@ class Comparison:
 def _of_classes(names: Sequence[str], how: str, what: str) -> Iterator[str]:
     if names:
         is_one = len(names) == 1
-        yield f"{'class' if is_one else 'classes'} {', '.join(names)} {'is' if is_one else 'are'} {how}; {what}"
+        yield f"{'class' if is_one else 'classes'} {', '.join(names)} {'is' if is_one else 'are'} {how}: {what}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import anyio
 import anyio.to_thread
 import structlog
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import aliased
 from starlette.concurrency import run_in_threadpool
@@ -23,7 +23,8 @@ from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, LimitExcee
 from app.models import Challenge, EventKind, Phase, Upload, UploadState
 from app.people import teams
 from app.platform import Platform
-from app.storage import DIGEST, content_key, digest_of
+from app.storage import content_key, digest_of
+from app.submissions.uploads import is_outdated
 from scoring.data.description import PublicCounts
 
 log = structlog.get_logger()
@@ -49,12 +50,6 @@ class Owner:
 
 class OutdatedCheckError(ConflictError):
     """The public description of the phase has changed since an archive was checked, so it has to be checked again."""
-
-
-def is_outdated() -> ColumnElement[bool]:
-    """Whether the public description of its phase has changed since an upload was checked; for statements that join Phase."""
-    shown = func.left(Phase.description_key, DIGEST)
-    return and_(Upload.state == UploadState.CHECKED, Upload.description_digest.is_distinct_from(shown))
 
 
 def _needs_check() -> ColumnElement[bool]:

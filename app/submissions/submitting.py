@@ -37,7 +37,7 @@ from app.submissions.acceptance import (
 )
 from app.submissions.methods import NewMethod, Training
 from app.submissions.quotas import quota_lines, rate_limit_fields, slots_to_use
-from app.submissions.uploads import FoundResult, results_of
+from app.submissions.uploads import FoundResult, is_outdated, results_of
 
 log = structlog.get_logger()
 
@@ -237,7 +237,7 @@ def _require_current_check(session: Session, upload_id: uuid.UUID, phase: PhaseV
     outdated = (
         select(Upload.id)
         .join(Phase, Upload.phase_id == Phase.id)
-        .where(Upload.id == upload_id, checking.is_outdated())
+        .where(Upload.id == upload_id, is_outdated())
     )
     if session.scalar(outdated) is not None:
         raise checking.OutdatedCheckError(

@@ -32,6 +32,7 @@ from app.core.errors import BadRequestError, NotFoundError
 from app.models import Challenge, Phase, Result, ResultState, Submission, Upload, UploadState
 from app.models.table import enum_type
 from app.platform import Platform
+from app.storage import DIGEST
 from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
 from app.web.tus import parse_metadata, parse_sha256, parse_size
@@ -135,6 +136,9 @@ class UploadView:
     is_ours: bool  # the reader is in its team and may send bytes, confirm, or delete it
     may_download: bool
     check: CheckState | None = None  # of a received upload that was not checked yet
+    is_outdated: bool = (
+        False  # the boards have switched since its check; it is checked again when it is confirmed
+    )
     same_predictions: tuple[SameResult, ...] = ()  # in other archives of the team in this phase
 
     @property
@@ -297,7 +301,7 @@ def get_upload(
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
         expires_at(retention.retention_of(platform)), Upload.expected_sha256, Upload.competitions,
         _SUBMISSIONS, _SAME_CONTENT, visible_uploads(actor, Action.CHANGE_UPLOAD),
-        visible_uploads(actor, Action.READ_ARCHIVE), _check(),
+        visible_uploads(actor, Action.READ_ARCHIVE), _check(), is_outdated(),
     )  # fmt: skip
     statement = (
         select(*columns)
@@ -378,6 +382,12 @@ def _uploads_of_teams(
         .limit(limit)
     )
     return [UploadRow(*row) for row in session.execute(statement)]
+
+
+def is_outdated() -> ColumnElement[bool]:
+    """Whether the public description of its phase has changed since an upload was checked; for statements that join Phase."""
+    shown = func.left(Phase.description_key, DIGEST)
+    return and_(Upload.state == UploadState.CHECKED, Upload.description_digest.is_distinct_from(shown))
 
 
 def _check() -> ColumnElement[Any]:

@@ -208,11 +208,17 @@ def test_uploads_are_listed_checked_and_scored_by_the_version_of_the_boards(scen
     scene.work()
 
     assert scene.shown() == ({2}, 2, 5)
+    told = " ".join(scene.ash.get(f"/uploads/{before['id']}", headers=HTML).text.split())
+    assert (
+        "The annotation of test was replaced after this check. It will be checked again when you submit it, at no cost."
+        in told
+    )
     refused = scene.confirm(before)
     assert refused.status_code == 422, refused.text
     assert "the archive has problems" in refused.text
     checked = scene.ash.get(f"/api/v1/uploads/{before['id']}").json()
     assert not checked["valid"]
+    assert 'id="outdated"' not in scene.ash.get(f"/uploads/{before['id']}", headers=HTML).text
     assert "none of the 5 images" in json.dumps(checked["report"])
     after = scene.confirm(scene.upload(detections(fewer), "after.json"))
     assert after.status_code == 201, after.text
@@ -350,7 +356,7 @@ def test_what_changes_is_shown_before_it_is_applied_and_takes_a_tick(scene: Scen
     page = scene.page(address)
     for line in (
         "1 image is gone: results that have it will be refused",
-        "class owl (now grey owl) is renamed; results that have the old name will be blank there",
+        "classes renamed, which results name by category id: owl (now grey owl)",
         "objects: 15 moved",
     ):
         assert line in page
@@ -473,6 +479,29 @@ def kit_phase(platform: Platform, folder: Path) -> str:
     code = f"kit{next(NAMES)}"
     import_tree(platform, TreeImport(small_kit(folder / code), code, "test"))
     return code
+
+
+def test_an_import_warns_of_what_results_suffer_from_and_of_odd_annotation(
+    platform: Platform, tmp_path: Path
+) -> None:
+    code = kit_phase(platform, tmp_path)
+    tree = small_kit(tmp_path / "fewer")
+    for listed in (tree / "ImageSets/Main").iterdir():
+        listed.write_text(
+            "".join(line for line in listed.read_text().splitlines(keepends=True) if "000010" not in line)
+        )
+    file = tree / "Annotations/000001.xml"
+    file.write_text(file.read_text().replace("</name>", "</name><difficult>2</difficult>", 1))
+
+    imported = import_tree(platform, TreeImport(tree, code, "test"))
+    again = import_tree(platform, TreeImport(tree, code, "test"))
+
+    odd, gone = imported.warnings
+    assert file.name in odd
+    assert "difficult" in odd
+    assert gone == "1 image is gone: results that have it will be refused"
+    assert (imported.is_new, imported.shown) == (True, 1)
+    assert (again.is_new, again.warnings) == (False, imported.warnings)  # the boards still show version 1
 
 
 def kit_state(platform: Platform, code: str) -> list[Any]:

@@ -39,12 +39,12 @@ SOME = (("a", "cat", square(0)), ("a", "dog", square(20)), ("b", "dog", square(0
 
 
 def changes(before: GroundTruth, after: GroundTruth) -> dict[str, Any]:
-    """What differs from no change."""
+    """What differs from no change, besides how results name classes."""
     found, nothing = compare(before, after, "hidden-0", "test", 1), Comparison("hidden-0", "test", 1)
     return {
         each.name: getattr(found, each.name)
         for each in fields(Comparison)
-        if getattr(found, each.name) != getattr(nothing, each.name)
+        if each.name != "by_number" and getattr(found, each.name) != getattr(nothing, each.name)
     }
 
 
@@ -241,8 +241,8 @@ def test_what_published_results_suffer_from_is_said_apart_from_the_rest() -> Non
 
     assert found.consequences == (
         "1 image is gone: results that have it will be refused",
-        "class owl is gone: no object of it is scored any more; its column will be blank",
-        "class cat (now grey cat) is renamed; results that have the old name will be blank there",
+        "class owl is gone: its column will be blank",
+        "class cat (now grey cat) is renamed: results that have the old name will be blank there",
     )
     assert found.changes == (
         "2 images new",
@@ -250,3 +250,18 @@ def test_what_published_results_suffer_from_is_said_apart_from_the_rest() -> Non
         "1 label of an image changed",
     )
     assert Comparison("hidden-0", "test", 2, moved=20).consequences == ()
+
+
+def test_where_results_name_classes_by_category_id_another_name_does_them_no_harm() -> None:
+    found = Comparison("hidden-0", "test", 2, classes_renamed=(Renamed("cat", "grey cat"),), by_number=True)
+    gone = replace(found, classes_gone=("dog", "owl"))
+
+    assert found.consequences == ()
+    assert found.changes == ("classes renamed, which results name by category id: cat (now grey cat)",)
+    assert gone.consequences == (
+        "classes dog, owl are gone: results that have such a category id will be refused",
+    )
+    assert replace(gone, by_number=False).consequences == (
+        "classes dog, owl are gone: their columns will be blank",
+        "class cat (now grey cat) is renamed: results that have the old name will be blank there",
+    )
