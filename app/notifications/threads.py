@@ -52,6 +52,7 @@ from app.models import (
     User,
 )
 from app.people import teams
+from app.people.locking import lock_person
 from app.platform import Platform
 from app.web.formats import duration, plural
 from app.web.forms import OrBlank
@@ -416,7 +417,7 @@ def ask(platform: Platform, actor: Actor, code: str, new: NewThread) -> int:
     assert actor.user_id is not None
     with platform.transaction() as session:
         challenge = _challenge(session, code)
-        teams.lock_person(session, actor.user_id)
+        lock_person(session, actor.user_id)
         team_id = teams.team_in(session, actor.user_id, challenge.id)
         if team_id is not None:
             teams.lock_team(session, team_id)
@@ -504,7 +505,7 @@ def _write(platform: Platform, actor: Actor, thread_id: int, new: NewMessage, *,
     assert actor.user_id is not None
     with platform.transaction() as session:
         if not is_answer:
-            teams.lock_person(session, actor.user_id)
+            lock_person(session, actor.user_id)
         thread = _locked(session, actor, thread_id, Action.ORGANISE if is_answer else Action.REPLY)
         last = session.get_one(ThreadMessage, thread.last_message_id)
         if (last.author_id, last.is_answer, last.text) == (actor.user_id, is_answer, new.text):

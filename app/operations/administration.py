@@ -14,13 +14,14 @@ from app.core.access import Action, Actor, rows_for
 from app.core.errors import ConflictError, NotFoundError
 from app.core.names import folded
 from app.core.paging import RowPage
-from app.core.settings import LoginSettings
 from app.jobs import heartbeats, queue
 from app.jobs.queue import DeadJob
 from app.models import Challenge, ChallengeOrganiser, Role, User
 from app.operations.storage import count_damaged
 from app.people import sessions
-from app.people.sessions import can_log_in, is_person
+from app.people.accounts import lock_admins
+from app.people.locking import lock_person
+from app.people.sessions import is_person
 from app.platform import Platform
 
 LARGEST_ID = 2**63 - 1
@@ -124,20 +125,6 @@ def _person(user: User, codes: list[str], is_person: bool) -> Person:  # noqa: F
     )
 
 
-def lock_person(session: Session, actor: Actor, user_id: int) -> User | None:
-    """Lock a person's row and return it."""
-    statement = select(User).where(User.id == user_id, visible_people(actor)).with_for_update()
-    return session.scalar(statement)
-
-
-def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
-    """Lock all admins who can log in, in a fixed order, so that the last two cannot suspend each other."""
-    statement = select(User.id).where(
-        User.role == Role.ADMIN, can_log_in(settings), User.suspended_at.is_(None)
-    )
-    return list(session.scalars(statement.order_by(User.id).with_for_update()))
-
-
 PAGE = 50  # people
 LAST_ADMIN = ConflictError("this is the last admin who can log in; make someone else an admin first")
 
@@ -167,7 +154,7 @@ def suspend(platform: Platform, actor: Actor, user_id: int, reason: str) -> None
         raise ConflictError("you cannot suspend your own account")
     with platform.transaction() as session:
         admins = lock_admins(session, platform.settings)
-        user = _lock_or_raise(session, actor, user_id)
+        user = _lock_or_raise(session, actor, user_id, ends_access=True)
         if user.suspended_at is not None:
             return
         if admins == [user_id]:
@@ -211,8 +198,8 @@ def change_role(platform: Platform, actor: Actor, user_id: int, role: Role, reas
         )
 
 
-def _lock_or_raise(session: Session, actor: Actor, user_id: int) -> User:
-    user = lock_person(session, actor, user_id)
+def _lock_or_raise(session: Session, actor: Actor, user_id: int, *, ends_access: bool = False) -> User:
+    user = lock_person(session, user_id, visible_people(actor), ends_access=ends_access)
     if user is None:
         raise _not_found(user_id)
     return user

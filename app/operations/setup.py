@@ -20,6 +20,7 @@ from app.operations.sampling import CHALLENGE
 from app.operations.site import ContactAddress, NewSite
 from app.organising import roles
 from app.people.accounts import Registration, create_person, has_admin
+from app.people.locking import lock_person
 from app.people.passwords import hash_password
 from app.people.sessions import Browser, start_session
 from app.platform import Platform
@@ -96,7 +97,7 @@ def promote(platform: Platform, code: str, actor: Actor) -> None:
     assert actor.user_id is not None
     with platform.transaction() as session:
         link = _lock(platform, session, code)
-        user = roles.lock_person(session, actor.user_id)
+        user = lock_person(session, actor.user_id)
         assert user is not None
         roles.grant_by_link(session, link, user)
 

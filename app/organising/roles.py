@@ -24,6 +24,7 @@ from app.jobs.mail import MailTemplate
 from app.models import Challenge, ChallengeOrganiser, ChallengeRole, OneTimeLink, Queue, Role, User
 from app.people import sessions
 from app.people.accounts import has_admin
+from app.people.locking import lock_person
 from app.people.sessions import is_person
 from app.platform import Platform
 
@@ -168,7 +169,7 @@ def has_owner(session: Session, challenge_id: int) -> bool:
 
 def lock_challenge(session: Session, challenge_id: int) -> None:
     """Serialise changes of a challenge's organisers."""
-    session.execute(select(Challenge.id).where(Challenge.id == challenge_id).with_for_update())
+    session.execute(select(Challenge.id).where(Challenge.id == challenge_id).with_for_update(key_share=True))
 
 
 def organisers_of(session: Session, challenge_id: int) -> tuple[Organiser, ...]:
@@ -180,11 +181,6 @@ def organisers_of(session: Session, challenge_id: int) -> tuple[Organiser, ...]:
         .order_by(ChallengeOrganiser.added_at, User.id)
     )
     return tuple(Organiser(*row) for row in session.execute(statement))
-
-
-def lock_person(session: Session, user_id: int) -> User | None:
-    """Lock a person, to serialise changes of their roles."""
-    return session.scalar(select(User).where(User.id == user_id).with_for_update())
 
 
 def organised_by(session: Session, user_id: int) -> list[int]:

@@ -21,6 +21,7 @@ from app.jobs import mail
 from app.jobs.mail import MailTemplate
 from app.models import MailLink, Queue, Role, User
 from app.people import tokens
+from app.people.locking import IS_OPEN, lock_person
 from app.people.passwords import accepted_password, hash_password, is_password
 from app.people.sessions import Browser, can_log_in, check_owner, start_session, user_of_email
 from app.people.tokens import NewToken, add_token
@@ -86,6 +87,12 @@ def has_admin(session: Session, settings: LoginSettings) -> bool:
     return session.scalar(statement.limit(1)) is not None
 
 
+def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
+    """Lock all admins who can log in, in the common order, so that the last two cannot leave at once. Return their ids."""
+    statement = select(User.id).where(User.role == Role.ADMIN, can_log_in(settings), *IS_OPEN)
+    return list(session.scalars(statement.order_by(User.id).with_for_update(key_share=True)))
+
+
 def create_program_token(platform: Platform, email: str, name: str) -> str:
     """Create a token for an account used only by programs, and revoke its earlier tokens; create the account if needed."""
     with platform.transaction() as session:
@@ -130,12 +137,6 @@ class NewAddress(BaseModel):
     password: Annotated[str, Field(max_length=200)]
 
 
-def person(session: Session, user_id: int) -> User | None:
-    """Return a person who is neither suspended nor deleted, locked until the end of the transaction."""
-    statement = select(User).where(User.id == user_id, User.deleted_at.is_(None), User.suspended_at.is_(None))
-    return session.scalar(statement.with_for_update())
-
-
 def claimed(user: User, link: MailLink) -> bool:
     """Whether the address a link was mailed to is still the account's own or pending address."""
     return link.address in (user.email, user.new_email)
@@ -171,7 +172,7 @@ def _check_login(platform: Platform, *, is_owner: bool) -> None:
 
 def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
     link = mail.link_of(session, hash_of_token(token), PURPOSES)
-    user = person(session, link.user_id) if link else None
+    user = lock_person(session, link.user_id, *IS_OPEN) if link else None
     if link is None or user is None or not claimed(user, link):
         return None
     return user, link
@@ -222,7 +223,7 @@ def resend(platform: Platform, actor: Actor) -> datetime | None:
     """Mail the link again. Return when that will be possible if a limit forbids it now."""
     assert actor.user_id is not None
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
+        user = lock_person(session, actor.user_id, *IS_OPEN)
         wait = _ask(session, user) if user else None
     platform.notifier.wake_workers(Queue.MAIL)
     return wait
@@ -242,11 +243,11 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
+        user = lock_person(session, actor.user_id, *IS_OPEN)
         known = user.password_hash if user else None
     check_owner(actor, new.password, known)
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
+        user = lock_person(session, actor.user_id, *IS_OPEN)
         assert user is not None
         mail.revoke_links(session, user.id)
         user.new_email = new.email if new.email != user.email else None
@@ -259,5 +260,5 @@ def pending_address(platform: Platform, actor: Actor) -> str | None:
     """Return the new address that is waiting to be confirmed."""
     assert actor.user_id is not None
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
+        user = lock_person(session, actor.user_id, *IS_OPEN)
         return user.new_email if user else None

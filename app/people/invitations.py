@@ -22,6 +22,7 @@ from app.core.secret_hashes import hash_of_token
 from app.jobs import events
 from app.models import Challenge, EventKind, Invitation, Team, User
 from app.people import teams
+from app.people.locking import lock_person
 from app.people.teams import Membership, has_members, join, joining_refusals, managed, record
 from app.platform import Platform
 
@@ -222,7 +223,7 @@ def accept(platform: Platform, actor: Actor, token: str) -> int:
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        teams.lock_person(session, actor.user_id)
+        lock_person(session, actor.user_id)
         invitation, team = _locked(session, actor, hash_of_token(token))
         raise_if_refused(
             _refusals(session, team, teams.membership_in(session, actor.user_id, team.challenge_id))

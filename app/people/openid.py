@@ -24,6 +24,7 @@ from app.jobs import mail
 from app.jobs.mail import MailTemplate
 from app.models import Identity, ProviderLogin, Queue, User
 from app.people.accounts import create_person
+from app.people.locking import lock_person
 from app.people.sessions import Browser, renew, start_session
 from app.platform import Platform
 
@@ -274,11 +275,6 @@ def delete_link(session: Session, user_id: int, issuer: str) -> bool:
     return session.scalar(statement.returning(Identity.user_id)) is not None
 
 
-def lock_user(session: Session, user_id: int) -> User:
-    """Return a person, locked until the end of the transaction."""
-    return session.get_one(User, user_id, with_for_update=True)
-
-
 STALE = "this login has ended or was started in another browser"
 
 
@@ -409,7 +405,7 @@ def _link(session: Session, provider: LoginProvider, user_id: int, subject: str,
 def _note(session: Session, provider: LoginProvider, user_id: int, action: str, letter: MailTemplate) -> None:
     """Record that a login was linked or unlinked, and notify the account's owner by mail."""
     audit.record(session, user_id, action, f"person {user_id}", details={"issuer": provider.issuer})
-    mail.notify_owner(session, letter, lock_user(session, user_id), provider=provider.name)
+    mail.notify_owner(session, letter, session.get_one(User, user_id), provider=provider.name)
 
 
 def newcomer(platform: Platform, cookie: str) -> Newcomer:
@@ -457,7 +453,8 @@ def unlink(platform: Platform, actor: Actor, id_: str) -> None:
     assert actor.user_id is not None
     provider, settings = provider_of(platform, id_), platform.settings
     with platform.transaction() as session:
-        person = lock_user(session, actor.user_id)
+        person = lock_person(session, actor.user_id)
+        assert person is not None
         others = select_links(session, actor.user_id).keys() - {provider.issuer}
         opens = others & {each.issuer for each in settings.login_providers}
         if not opens and (person.password_hash is None or not settings.passwords):

@@ -18,6 +18,7 @@ from app.jobs import mail
 from app.jobs.mail import MailTemplate
 from app.models import MailLink, Queue, User
 from app.people import sessions, tokens
+from app.people.locking import IS_OPEN, lock_person
 from app.people.passwords import accepted_password, hash_password
 from app.people.sessions import Browser, check_owner, start_session
 from app.platform import Platform
@@ -64,12 +65,6 @@ def owner_of_address(session: Session, address: str) -> int | None:
     return session.scalar(statement.where(User.deleted_at.is_(None), User.suspended_at.is_(None)))
 
 
-def person(session: Session, user_id: int) -> User | None:
-    """Return a person who is neither suspended nor deleted, locked until the end of the transaction."""
-    statement = select(User).where(User.id == user_id, User.deleted_at.is_(None), User.suspended_at.is_(None))
-    return session.scalar(statement.with_for_update())
-
-
 def confirm_address(session: Session, user: User, link: MailLink) -> bool:
     """Confirm the address of a link. Return whether it was unconfirmed before. Raises IntegrityError if another account has it."""
     if user.verified_at is not None or link.address != user.email:
@@ -102,7 +97,7 @@ def is_usable(platform: Platform, token: str) -> bool:
 
 def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
     link = mail.link_of(session, hash_of_token(token), PURPOSES)
-    user = person(session, link.user_id) if link else None
+    user = lock_person(session, link.user_id, *IS_OPEN, ends_access=True) if link else None
     return (user, link) if user is not None and link is not None else None
 
 
@@ -152,7 +147,7 @@ def may_revoke_tokens(platform: Platform, token: str) -> int | None:
     """Return the owner of the API tokens that a link may revoke because it has just reset the password."""
     with platform.transaction() as session:
         link = mail.link_of(session, hash_of_token(token), (REVOKE_TOKENS,))
-        user = person(session, link.user_id) if link else None
+        user = lock_person(session, link.user_id, *IS_OPEN) if link else None
         return user.id if user else None
 
 
@@ -175,7 +170,7 @@ def address_of_login_link(platform: Platform, token: str) -> str | None:
 
 def _owner_of_login_link(session: Session, token: str) -> User | None:
     link = mail.link_of(session, hash_of_token(token), (MailTemplate.LOGIN_LINK,))
-    user = person(session, link.user_id) if link else None
+    user = lock_person(session, link.user_id, *IS_OPEN) if link else None
     is_theirs = user and link and user.verified_at is not None and link.address == user.email
     return user if is_theirs else None
 
@@ -203,12 +198,12 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
+        user = lock_person(session, actor.user_id, *IS_OPEN)
         known = user.password_hash if user else None
     check_owner(actor, passwords.present, known)
     password_hash = hash_password(accepted_password(passwords.new, actor.email, actor.name))
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
+        user = lock_person(session, actor.user_id, *IS_OPEN, ends_access=True)
         assert user is not None
         count = _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
     platform.notifier.wake_workers(Queue.MAIL)

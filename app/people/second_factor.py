@@ -21,6 +21,7 @@ from app.jobs import mail
 from app.jobs.mail import MailTemplate
 from app.models import Queue, RecoveryCode, SecondFactor, User
 from app.people import sessions
+from app.people.locking import lock_person
 from app.people.sessions import Browser, WrongPasswordError, finish_login
 from app.platform import Platform
 
@@ -164,7 +165,7 @@ def start(platform: Platform, actor: Actor) -> None:
     """Create a secret, which takes effect once a code of it is entered. Raises ConflictError."""
     assert actor.user_id is not None
     with platform.transaction() as session:
-        session.get_one(User, actor.user_id, with_for_update=True)
+        lock_person(session, actor.user_id)
         found = factor_of(session, actor.user_id)
         if found and found.confirmed_at:
             raise ConflictError("your account already has a second factor; remove it first")

@@ -60,6 +60,7 @@ from app.models import (
     Upload,
     User,
 )
+from app.people.locking import lock_person
 from app.platform import Platform
 
 TeamName = Annotated[
@@ -256,11 +257,6 @@ def team_in(session: Session, user_id: int | None, challenge_id: int) -> int | N
 def teams_now(actor: Actor) -> Select[int]:
     """Return the reader's teams at the time of the query, including those created since the request began."""
     return select(Member.team_id).where(Member.user_id == actor.user_id)
-
-
-def lock_person(session: Session, user_id: int) -> User:
-    """Lock a person so that one change of their memberships runs at a time. Persons are locked before teams."""
-    return session.get_one(User, user_id, with_for_update={"key_share": True})
 
 
 def lock_team(session: Session, team_id: int) -> Team | None:
@@ -487,6 +483,7 @@ NAME_TAKEN = "the challenge has a team whose name is the same or looks the same;
 def own_or_new_team(session: Session, user_id: int, challenge_id: int) -> int:
     """Return a person's team in a challenge. Create a team of one, named after the person, if there is none."""
     person = lock_person(session, user_id)
+    assert person is not None
     team_id = team_in(session, user_id, challenge_id)
     if team_id is not None:
         return team_id
@@ -665,7 +662,7 @@ def remove(platform: Platform, actor: Actor, team_id: int, user_id: int, reason:
             raise ConflictError("This is you; leave the team instead")
         theirs = member(session, team_id, user_id)
         if theirs is not None:
-            lock_person(session, user_id)  # persons are locked before teams
+            lock_person(session, user_id)
         team = managed(session, actor, team_id, reason)
         if theirs is None or member(session, team_id, user_id) is None:
             raise NotFoundError(f"the team has no member {user_id}")

@@ -19,6 +19,7 @@ from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
 from app.models import ApiToken, Queue, User
+from app.people.locking import lock_person
 from app.platform import Platform
 
 PREFIX = "hld_"
@@ -130,7 +131,7 @@ def tokens_of(session: Session, user_id: int) -> tuple[TokenView, ...]:
 
 def count_active(session: Session, user_id: int) -> int:
     """Count a person's active tokens, and lock the person until the end of the transaction."""
-    session.execute(select(User.id).where(User.id == user_id).with_for_update())
+    lock_person(session, user_id)
     statement = select(func.count()).select_from(ApiToken).where(ApiToken.user_id == user_id, *is_live())
     return session.scalars(statement).one()
 

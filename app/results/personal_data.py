@@ -59,7 +59,9 @@ from app.models import (
     User,
 )
 from app.people import teams
-from app.people.sessions import can_log_in, check_owner
+from app.people.accounts import lock_admins
+from app.people.locking import lock_person
+from app.people.sessions import check_owner
 from app.platform import Platform
 from app.results import withdrawing
 from app.submissions.methods import NAMES_PEOPLE
@@ -178,18 +180,6 @@ class OwnResults:
 
 
 PAGE = 500  # rows for each statement of an export
-
-
-def person(session: Session, user_id: int) -> User | None:
-    """Return a person who has not been deleted, locked until the end of the transaction."""
-    return session.scalar(select(User).where(User.id == user_id, User.deleted_at.is_(None)).with_for_update())
-
-
-def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
-    """Lock the admins who can log in, in a common order, so that the last two cannot leave at once. Return their ids."""
-    is_open = (can_log_in(settings), User.suspended_at.is_(None), User.deleted_at.is_(None))
-    statement = select(User.id).where(User.role == Role.ADMIN, *is_open).order_by(User.id)
-    return list(session.scalars(statement.with_for_update()))
 
 
 def _is_alone(user_id: int) -> ColumnElement[bool]:
@@ -390,8 +380,7 @@ def profile(platform: Platform, actor: Actor) -> Profile:
     """Return the reader's profile."""
     assert actor.user_id is not None
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
-        assert user is not None
+        user = session.get_one(User, actor.user_id)
         return Profile(name=user.name, affiliation=user.affiliation, homepage=user.homepage, orcid=user.orcid)
 
 
@@ -399,7 +388,7 @@ def change(platform: Platform, actor: Actor, new: Profile) -> None:
     """Change the reader's profile. Names of teams stay the same."""
     assert actor.user_id is not None
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
+        user = lock_person(session, actor.user_id, User.deleted_at.is_(None))
         assert user is not None
         user.name, user.affiliation = new.name, new.affiliation
         user.homepage, user.orcid = new.homepage, new.orcid
@@ -452,8 +441,7 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        user = person(session, actor.user_id)
-        known = user.password_hash if user else None
+        known = session.get_one(User, actor.user_id).password_hash
         withdrawable = withdrawable_results(session, actor.user_id)
         conflict = deletion_conflict(actor.user_id, lock_admins(session, platform.settings))
     check_owner(actor, form.password, known)
@@ -489,7 +477,7 @@ def _delete(session: Session, settings: LoginSettings, user_id: int, results: Re
     conflict = deletion_conflict(user_id, lock_admins(session, settings))
     if conflict is not None:
         raise conflict
-    user = person(session, user_id)
+    user = lock_person(session, user_id, User.deleted_at.is_(None), ends_access=True)
     if user is None:
         return
     alone = own_teams(session, user_id)

@@ -22,6 +22,7 @@ from app.jobs import events, sandbox
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import Challenge, EventKind, Phase, Upload, UploadState
 from app.people import teams
+from app.people.locking import lock_person
 from app.platform import Platform
 from app.storage import content_key, digest_of
 from app.submissions.uploads import is_outdated
@@ -119,7 +120,7 @@ def claim(platform: Platform, upload_id: uuid.UUID, owner: Owner) -> bool:
         .returning(Upload.id)
     )
     with platform.transaction() as session:
-        teams.lock_person(session, owner.user_id)
+        lock_person(session, owner.user_id)
         teams.lock_team(session, owner.team_id)
         return session.scalar(statement) is not None
 

@@ -42,6 +42,7 @@ from app.models import (
     UploadState,
 )
 from app.people import teams
+from app.people.locking import lock_person
 from app.platform import Platform
 from app.storage import content_key, digest_of, owner_of
 
@@ -234,7 +235,7 @@ def check_storage_quota(platform: Platform, session: Session, user_id: int, team
     Until the end of the transaction no other upload of this person or team can start.
     """
     settings = platform.settings
-    teams.lock_person(session, user_id)
+    lock_person(session, user_id)
     teams.lock_team(session, team_id)
     shares = (
         ("Your", Upload.user_id == user_id, settings.max_stored, MAX_UPLOADS),

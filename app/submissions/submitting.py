@@ -22,6 +22,7 @@ from app.core.errors import ConflictError, ForbiddenError, NotFoundError, Refuse
 from app.jobs import places, queue
 from app.models import Board, Member, Method, Phase, Result, Run, Submission, Upload
 from app.people import teams
+from app.people.locking import lock_person
 from app.platform import Platform
 from app.submissions import checking, methods, quotas
 from app.submissions.acceptance import (
@@ -172,7 +173,7 @@ def _confirm(
     if phase_id is not None:
         challenges.keep_dates(session, phase_id)
     team_id = team_of_upload(session, actor, requested.upload) or 0
-    teams.lock_person(session, actor.user_id)  # quota and one-result rule are decided under these locks
+    lock_person(session, actor.user_id)  # quota and one-result rule are decided under these locks
     teams.lock_team(session, team_id)
     if key and (before := submission_of_key(session, actor.user_id, key)) is not None:
         if before.request_digest != digest:
