@@ -109,7 +109,8 @@ def test_detections_score_what_their_files_score(protocol: str, tmp_path: Path) 
         for number, name in enumerate(CLASSES)
     }
 
-    sent = evaluate(archive(tmp_path, files), known, competition=3, protocol=protocol)
+    # some of the boxes end before they begin, which arrays may have
+    sent = evaluate(archive(tmp_path, files), known, competition=3, protocol=protocol, accepted=True)
 
     assert_alike(evaluate(detections(), known, protocol=protocol), sent)
     assert 0 < (sent.headline or 0) < 1

@@ -48,7 +48,8 @@ def results(folder: Path, classes: Classes) -> Path:
 
 
 def scored(folder: Path, classes: Classes, protocol: str) -> Result:
-    return evaluate(results(folder, classes), truth_of(classes), competition=3, protocol=protocol)
+    sent = results(folder, classes)
+    return evaluate(sent, truth_of(classes), competition=3, protocol=protocol, accepted=True)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)

@@ -39,14 +39,14 @@ def test_results_of_real_detectors_are_valid(
     ("folder", "tree", "image_set"),
     [("results2006", "VOC2006", "val"), ("results2007", "VOC2007", "test"), ("results", "VOC2012", "val")],
 )
-def test_results_that_the_kits_score_are_valid_in_a_folder(
+def test_results_with_boxes_that_only_the_kits_score_are_refused_in_a_folder(
     unpacked: Unpack, real_truth: ReadTruth, folder: str, tree: str, image_set: str
 ) -> None:
     phase = real_truth(SYNTHETIC, tree, image_set).description
 
     validation = validate(unpacked(SYNTHETIC) / folder, phase, competitions=(3,))
 
-    assert validation.valid
+    assert {problem.code for problem in validation.problems} == {"inverted-box"}
 
 
 @pytest.mark.parametrize(
