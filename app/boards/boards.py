@@ -334,7 +334,9 @@ def _boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink,
 
 
 def _no_board(address: BoardKey) -> NotFoundError:
-    return NotFoundError(f"{address.challenge} {address.image_set} has no competition {address.competition}")
+    return NotFoundError(
+        f"there is no competition {address.competition} in {address.challenge} {address.image_set}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

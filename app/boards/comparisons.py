@@ -436,7 +436,7 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
         phase = challenges.find_phase(session, address.challenge, address.image_set)
         if not has_board(session, phase.id, address.competition):
             raise NotFoundError(
-                f"{address.challenge} {address.image_set} has no competition {address.competition}"
+                f"there is no competition {address.competition} in {address.challenge} {address.image_set}"
             )
         visibility = visibility_for(actor, phase)
         runs = runs_on_board(session, actor, phase.id, address.competition, chosen)

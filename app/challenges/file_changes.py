@@ -326,7 +326,7 @@ def _present_file(session: Session, code: str, file_id: int) -> DataFile:
     """Return a file that was not deleted. Raises NotFoundError, FileDeletedError."""
     file = find_file(session, code, file_id).row
     if file.deleted_at is not None:
-        raise FileDeletedError(f"{file.name} was deleted {file.deleted_at:%Y-%m-%d %H:%M UTC}")
+        raise FileDeletedError(f"{file.name!r} was deleted {file.deleted_at:%Y-%m-%d %H:%M UTC}")
     return file
 
 

@@ -155,7 +155,9 @@ def refusal_of_images(session: Session, actor: Actor, phase: PhaseView) -> Domai
     if phase.has_images and (phase.shows_images or actor.organises_challenge(phase.challenge_id)):
         return None
     if not (phase.has_images and phase.publishes_images):
-        return NotFoundError(f"{phase.challenge} {phase.image_set} has no images, or they are not public")
+        return NotFoundError(
+            f"there are no images of {phase.challenge} {phase.image_set}, or they are not public"
+        )
     images = f"the images of {phase.image_set}"
     if not phase.images_available:
         return WithheldError(
@@ -185,7 +187,7 @@ def _missing_content(file: OfferedFile, *, is_organiser: bool) -> DomainError | 
     row = file.row
     if row.deleted_at is not None:
         return FileDeletedError(
-            f"{row.name} was deleted {_minute(row.deleted_at)}; /challenges/{file.challenge}/data lists the other files"
+            f"{row.name!r} was deleted {_minute(row.deleted_at)}; /challenges/{file.challenge}/data lists the other files"
         )
     if row.key is None:
         message = f"the bytes of {row.name} have not arrived yet"
@@ -197,10 +199,10 @@ def _withheld(file: OfferedFile) -> WithheldError | None:
     """Return the error for a file outside its dates."""
     match file.availability.stage(file.now):
         case Stage.COMING:
-            return WithheldError(f"{file.row.name} is not available yet, but {_start(file.availability)}")
+            return WithheldError(f"{file.row.name!r} is not available yet, but {_start(file.availability)}")
         case Stage.OVER:
             assert file.availability.end is not None
-            return WithheldError(f"{file.row.name} was available until {_minute(file.availability.end.at)}")
+            return WithheldError(f"{file.row.name!r} was available until {_minute(file.availability.end.at)}")
     return None
 
 

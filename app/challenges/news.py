@@ -20,7 +20,6 @@ from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import (
     PhaseRules,
     RuleChange,
-    date_in_words,
     quotas_in_words,
     rule_changes,
     store,
@@ -38,6 +37,7 @@ from app.models import Announcement, Challenge, EventKind, Phase, Result
 from app.platform import Platform
 from app.web.formats import duration
 from app.web.markdown import LONGEST
+from app.web.zones import date_in_words
 
 PAGE: Final = 20  # announcements
 AnswersBefore = Annotated[

@@ -412,16 +412,6 @@ def quotas_in_words(quotas: Iterable[Quota]) -> str:
     return " and ".join(f"{plural(quota.results, 'result')} {quota.span}" for quota in quotas)
 
 
-def date_in_words(moment: datetime) -> str:
-    """Write a time in UTC to the minute.
-
-    >>> date_in_words(datetime(2027, 1, 5, 9, 30, tzinfo=UTC))
-    '5 January 2027, 09:30 UTC'
-    """
-    moment = moment.astimezone(UTC)
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-
-
 def format_rule(value: object) -> str:
     """Format a rule's value as text; times are in UTC, to the minute.
 

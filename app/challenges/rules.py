@@ -7,11 +7,12 @@ from sqlalchemy.orm import Session
 from app.challenges import challenges, terms, texts
 from app.challenges.challenges import PhaseView, description_of, largest_archive
 from app.challenges.disclosure import DISCLOSURE_LEVELS
-from app.challenges.phase_rules import date_in_words, quotas_in_words
+from app.challenges.phase_rules import quotas_in_words
 from app.core.errors import NotFoundError
 from app.models import Disclosure
 from app.platform import Platform
 from app.web.formats import duration, plural
+from app.web.zones import date_in_words
 from scoring import Limits
 
 

@@ -167,10 +167,12 @@ def open_challenge(
     """
     raise_if_refused(reasons)
     if challenge.visibility is not ChallengeVisibility.DRAFT:
-        raise ConflictError(f"{challenge.code} is open already")
+        raise ConflictError(f"the challenge {challenge.code} is open already")
     tests = select(Upload.id).join(Phase).where(Phase.challenge_id == challenge.id)
     if session.scalar(tests.limit(1)) is not None:
-        raise ConflictError(f"{challenge.code} still has test runs, which have to be deleted first")
+        raise ConflictError(
+            f"the challenge {challenge.code} still has test runs, which have to be deleted first"
+        )
     if visibility is ChallengeVisibility.INVITED and not _count_invitations(session, challenge.id):
         raise ConflictError(f"nobody is invited to {challenge.code}, so nobody could see it")
     challenge.visibility, challenge.opened_at = visibility, at
@@ -378,7 +380,7 @@ def revoke(platform: Platform, actor: Actor, code: str, invitation_id: int) -> N
             select(ChallengeInvitation).where(ChallengeInvitation.id == invitation_id, _is_live(challenge.id))
         )
         if row is None:
-            raise NotFoundError(f"{code} has no invitation {invitation_id}")
+            raise NotFoundError(f"there is no invitation {invitation_id} to {code}")
         _revoke(session, actor, challenge, row)
 
 

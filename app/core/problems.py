@@ -88,7 +88,7 @@ def problem_of(kind: type[Kind], detail: str, reference: str, problems: list[Pro
 
 def example_problem() -> dict[str, Any]:
     """Return the problem that the documentation shows as an example."""
-    detail = "2 of 2 detection results in 7 days are used; the next slot is free at 2026-11-24 14:00 UTC"
+    detail = "2 of 2 detection results in 7 days are used; the next slot is free on Tue 24 Nov 2026 14:00 UTC"
     items = [ProblemItem(code=QuotaUsed.code, message=detail)]
     return problem_of(QuotaUsed, detail, "5f2b9c0d1e7a", items).model_dump()
 

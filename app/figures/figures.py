@@ -245,7 +245,7 @@ def _summary(platform: Platform, address: BoardKey) -> tuple[PhaseView, Summary 
         phase = find_phase(session, address.challenge, address.image_set)
         if challenges.board_of(session, phase.id, address.competition) is None:
             raise NotFoundError(
-                f"{address.challenge} {address.image_set} has no competition {address.competition}"
+                f"there is no competition {address.competition} in {address.challenge} {address.image_set}"
             )
         withdrawals = boards.withdrawals_version(session, phase.id, address.competition)
         found = artefacts.find(session, FIGURES, f"{phase.id}/{address.competition}")

@@ -244,7 +244,7 @@ def board(platform: Platform, code: str, competition: int) -> PublishedBoard:
     view = challenge(platform, code)
     found = next((each for each in CHALLENGES[code][1] if each.table.number == competition), None)
     if found is None:
-        raise NotFoundError(f"{view.title} has no competition {competition}")
+        raise NotFoundError(f"there is no competition {competition} in {view.title}")
     return board_of(view, found)
 
 

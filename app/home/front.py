@@ -243,7 +243,7 @@ def board_of_challenge(platform: Platform, code: str) -> str:
     offered = {each.number for each in (offered_competitions(phase) if phase else ())}
     known = [each for each in boards if each.competition in offered]
     if not known:
-        raise NotFoundError(f"{code} has no leaderboard yet")
+        raise NotFoundError(f"there is no leaderboard of {code} yet")
     main = main_board(known) or max(
         known, key=lambda each: (each.task == MAIN_TASK, each.own_data, -each.competition)
     )

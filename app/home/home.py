@@ -350,7 +350,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         phases = challenges.phases_of(session, code)
         shown = shown_phase(phases, image_set)
         if shown is None and image_set is not None:
-            raise NotFoundError(f"{code} has no image set {image_set!r}")
+            raise NotFoundError(f"there is no image set {image_set!r} in {code}")
         matrix = standings.matrix(session, shown, page) if shown else None
         has_terms = terms.current_terms(session, code, None) is not None
         bits = {
@@ -426,7 +426,7 @@ def competition_page(platform: Platform, challenge: str, image_set: str, number:
         versions = challenges.board_versions(session, phase.id, number)
         info = next((each for each in offered_competitions(phase) if each.number == number), None)
         if info is None or versions is None:
-            raise NotFoundError(f"{challenge} {image_set} has no competition {number}")
+            raise NotFoundError(f"there is no competition {number} in {challenge} {image_set}")
         board, truth = versions
         has_terms = terms.current_terms(session, challenge, None) is not None
     description = description_of(platform.descriptions, phase.description_key)

@@ -148,7 +148,7 @@ def hard_images(
         phase = find_phase(session, challenge, image_set)
         _require_truth(session, actor, phase)
         if challenges.board_of(session, phase.id, competition) is None:
-            raise NotFoundError(f"{challenge} {image_set} has no competition {competition}")
+            raise NotFoundError(f"there is no competition {competition} in {challenge} {image_set}")
         info = scoring.competition_of(phase.dataset, competition)
         missing = AWAITED if overlays.is_awaited(session, phase.id, competition) else NOT_COMPUTED
         if info.task in NOT_COMPARED:
@@ -179,7 +179,7 @@ def _require_truth(session: Session, actor: Actor, phase: PhaseView) -> None:
     """Raise what `refusal_of_images` returns, and WithheldError if the reader may not see annotation on the images."""
     source = source_of(session, phase.id)
     if source is None:
-        raise NotFoundError(f"{phase.challenge} {phase.image_set} has no images")
+        raise NotFoundError(f"there are no images of {phase.challenge} {phase.image_set}")
     if not can_see_truth(actor, phase, source):
         raise WithheldError(withheld(phase))
     if refused := refusal_of_images(session, actor, phase):

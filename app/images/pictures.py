@@ -273,7 +273,7 @@ def stored_picture(
         row = session.execute(statement.where(*conditions)).one_or_none()
         made = artefacts.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
     if row is None or made is None:
-        raise NotFoundError(f"{challenge} {image_set} has no image {name!r}, or it is not made yet")
+        raise NotFoundError(f"there is no image {name!r} in {challenge} {image_set}, or it is not made yet")
     content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)
     return StoredPicture(content, row.made[:12], phase.shows_images)
 

@@ -204,7 +204,7 @@ def _scene(session: Session, actor: Actor, challenge: str, image_set: str, name:
     source = visible_source(session, actor, phase)
     picture = picture_of(session, phase.id, name)
     if picture is None:
-        raise NotFoundError(f"{challenge} {image_set} has no image {name!r}")
+        raise NotFoundError(f"there is no image {name!r} in {challenge} {image_set}")
     runs: list[DrawnRun] = []
     if can_see_truth(actor, phase, source):
         audience = Audience.ORGANISERS if actor.organises_challenge(phase.challenge_id) else Audience.PUBLIC
@@ -374,5 +374,5 @@ def label_image(  # noqa: PLR0913 - image, reader, source
         elif run_id is None and truth_id in {board.ground_truth_id for board in boards}:
             content = overlays.truth_labels(platform, truth_id, position)
     if not content:
-        raise NotFoundError(f"{challenge} {image_set} shows no label image of {name!r}")
+        raise NotFoundError(f"there is no label image of {name!r} to show in {challenge} {image_set}")
     return StoredPicture(content, "", scene.phase.shows_images and scene.phase.draws_images)

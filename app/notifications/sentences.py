@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from app.challenges.phase_rules import date_in_words
 from app.models import Approval, EventKind, ResultState
 from app.notifications.kinds import KINDS
 from app.web.formats import plural, score, size
+from app.web.zones import date_in_words
 
 MOST_RESULTS: Final = 3  # named in a sentence
 

@@ -12,7 +12,6 @@ import scoring
 from app.challenges import challenges
 from app.challenges.answers import LONGEST_MESSAGE
 from app.challenges.challenges import PhaseView, offered_competitions
-from app.challenges.phase_rules import date_in_words
 from app.challenges.terms import locked_challenge, require_organiser
 from app.challenges.texts import Lines
 from app.core import audit
@@ -50,6 +49,7 @@ from app.people.team_choice import TeamChoice, team_choice
 from app.platform import Platform
 from app.web.formats import plural
 from app.web.forms import OrBlank
+from app.web.zones import date_in_words
 
 PAGE: Final = 20  # messages
 NAMES: Final = 10  # teams named in a preview

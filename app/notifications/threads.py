@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session
 from app.challenges import asking, challenges
 from app.challenges.answers import LONGEST_MESSAGE
 from app.challenges.asking import Asking
-from app.challenges.phase_rules import date_in_words
 from app.challenges.terms import require_organiser
 from app.challenges.texts import Lines
 from app.core import audit
@@ -56,6 +55,7 @@ from app.people.locking import lock_person
 from app.platform import Platform
 from app.web.formats import duration, plural
 from app.web.forms import OrBlank
+from app.web.zones import date_in_words
 
 PAGE: Final = 50  # threads of a list
 MESSAGES: Final = 20  # of a page of a thread

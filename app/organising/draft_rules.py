@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, field_validator
 
 import scoring
-from app.challenges.phase_rules import DAY, PhaseRules, date_in_words, quotas_in_words
+from app.challenges.phase_rules import DAY, PhaseRules, quotas_in_words
 from app.challenges.terms import SHORTEST
 from app.core.names import Visible, check_name, folded
 from app.intake.applying import OTHER_PROTOCOL, Application
@@ -20,7 +20,7 @@ from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet
 from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
 from app.web.forms import OrBlank
-from app.web.zones import Moment
+from app.web.zones import Moment, date_in_words
 from scoring.competitions import CHALLENGES, classes_of
 
 LONGEST_TERMS: Final = 20_000

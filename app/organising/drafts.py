@@ -263,7 +263,7 @@ def draft_of(platform: Platform, actor: Actor, code: str) -> DraftView:
         challenge = intakes.organised(session, actor, code)
         found = view_of(platform, session, challenge)
     if found is None:
-        raise NotFoundError(f"{code} was not created in steps; its pages are below Organise")
+        raise NotFoundError(f"the challenge {code} was not created in steps; its pages are below Organise")
     return found
 
 
@@ -552,7 +552,7 @@ def _locked(session: Session, actor: Actor, code: str) -> tuple[Challenge, Chall
     challenge = terms.require_organiser(actor, terms.locked_challenge(session, code), code)
     row = session.get(ChallengeDraft, challenge.id, with_for_update=True)
     if row is None:
-        raise NotFoundError(f"{code} was not created in steps; its pages are below Organise")
+        raise NotFoundError(f"the challenge {code} was not created in steps; its pages are below Organise")
     if challenge.visibility is not ChallengeVisibility.DRAFT:
         raise ConflictError("This challenge is open; change it on its pages below Organise")
     return challenge, row

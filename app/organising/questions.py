@@ -177,7 +177,7 @@ def _organised(session: Session, actor: Actor, code: str, *, lock: bool = False)
 def _question(session: Session, challenge: Challenge, question_id: int) -> Question:
     question = session.get(Question, question_id)
     if question is None or question.challenge_id != challenge.id:
-        raise NotFoundError(f"{challenge.code} has no question {question_id}")
+        raise NotFoundError(f"there is no question {question_id} in {challenge.code}")
     return question
 
 

@@ -167,7 +167,7 @@ class FolderStorage(Storage):
         folders = (self.root / "incoming", self.root / "content")
         if not any(map(_stat, folders)) and self.catalogue.has_contents():
             raise StorageUnavailableError(
-                f"{self.root} is empty, though contents were stored there: is its volume mounted? "
+                f"the folder {self.root} is empty, though contents were stored there: is its volume mounted? "
                 f"If they are lost for good, create the folder {folders[0]}"
             )
 

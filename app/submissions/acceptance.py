@@ -26,6 +26,7 @@ from app.models import ResultState, Upload, UploadState
 from app.submissions.methods import METHOD_NAME, NAME_RACED, Training, training_refusals
 from app.submissions.quotas import Usage, quota_refusals
 from app.submissions.uploads import competitions_of
+from app.web.zones import date_in_words
 
 COUNTED_STATES = frozenset({ResultState.PENDING, ResultState.SCORED})  # a method has at most one such result
 
@@ -89,11 +90,11 @@ def refusals(
 
 def _period_refusals(now: datetime, phase: PhaseView, started_at: datetime) -> Iterable[Refusal]:
     if phase.state is PhaseState.UPCOMING:
-        yield PhaseNotOpen(f"{phase.image_set} opens at {phase.opens_at:%Y-%m-%d %H:%M} UTC")
+        yield PhaseNotOpen(f"the phase {phase.image_set} opens on {date_in_words(phase.opens_at)}")
     elif phase.closes_at is not None and now >= phase.closes_at:
         in_time = started_at < phase.closes_at and now < phase.closes_at + phase.grace_in_force
         if not in_time:
-            yield PhaseClosed(f"{phase.image_set} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC")
+            yield PhaseClosed(f"the phase {phase.image_set} closed on {date_in_words(phase.closes_at)}")
 
 
 def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable[Refusal]:
@@ -137,17 +138,17 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorResult], *, is_ope
         if is_open:
             if ResultState.PENDING in states:
                 yield OneResult(
-                    f"{proposal.method} has a result in competition {competition} that is not scored yet; wait for its "
+                    f"{proposal.method!r} has a result in competition {competition} that is not scored yet; wait for its "
                     "score or withdraw it",
                 )
         elif states & COUNTED_STATES:
             yield OneResult(
-                f"{proposal.method} already has a result in competition {competition}, and a method can have only one; "
+                f"{proposal.method!r} already has a result in competition {competition}, and a method can have only one; "
                 "use another name for another method",
             )
         elif ResultState.WITHDRAWN in states:
             yield NameRetired(
-                f"{proposal.method} was withdrawn from competition {competition}; its name cannot be used there again; choose another",
+                f"{proposal.method!r} was withdrawn from competition {competition}; its name cannot be used there again; choose another",
             )
 
 

@@ -336,7 +336,7 @@ def edit_refusals(before: NewMethod, after: NewMethod, *, has_score: bool) -> tu
     """Return why an edit is refused: the name of a scored method is fixed."""
     if after.name == before.name or not has_score:
         return ()
-    return (NameFixed(f"{before.name} has a score, so its name can no longer change"),)
+    return (NameFixed(f"{before.name!r} has a score, so its name can no longer change"),)
 
 
 def changed_fields(before: NewMethod, after: NewMethod) -> Mapping[str, str]:

@@ -176,7 +176,7 @@ def answers_after(
             after.pop(number, None)
         elif (answer := normal_answer(question, text)) is None:
             refusals.append(
-                AnswerInvalid(f"{question.text}: expected {expected_of(question)}, found {text[:60]!r}")
+                AnswerInvalid(f"{question.text!r}: expected {expected_of(question)}, found {text[:60]!r}")
             )
         else:
             after[number] = answer

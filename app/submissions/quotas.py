@@ -44,7 +44,7 @@ from app.models import (
 from app.people import teams
 from app.platform import Platform
 from app.web.forms import OrBlank
-from app.web.zones import Moment
+from app.web.zones import Moment, date_in_words
 
 
 class Holder(enum.StrEnum):
@@ -178,7 +178,7 @@ def _refusal(
     free = free_at(quota, used, within)
     if free is None:
         return QuotaUsed(f"{slots}; no more can be scored")
-    return QuotaUsed(f"{slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free)
+    return QuotaUsed(f"{slots}; the next slot is free on {date_in_words(free)}", free)
 
 
 def slots_to_use(

@@ -69,7 +69,7 @@ def mismatch(phase: PhaseView, filename: str, numbers: Iterable[int]) -> str | N
     unknown = sorted(set(numbers).difference(known))
     if unknown:
         expected = ", ".join(map(str, known))
-        return f"{phase.challenge} {phase.image_set} has no competition {unknown[0]}; expected some of {expected}"
+        return f"there is no competition {unknown[0]} in {phase.challenge} {phase.image_set}; expected some of {expected}"
     if is_single_file(filename) and result_path(filename, phase.dataset, phase.image_set) is None:
         return unknown_file(filename, phase.dataset, phase.image_set)
     return None

@@ -11,7 +11,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from app.web.charts.shapes import place
-from app.web.zones import aoe
+from app.web.zones import WITH_WEEKDAY, aoe
 
 UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 SHORT: Final = {  # VOC's long class names as in its own tables; the title attribute has the full name
@@ -109,7 +109,7 @@ def local(moment: datetime | None) -> str:
     >>> print(local(datetime(2026, 11, 24, 14, tzinfo=UTC)))
     <time datetime="2026-11-24T14:00:00Z" data-local>Tue 24 Nov 2026 14:00 UTC</time>
     """
-    return _time(moment, "%a %d %b %Y %H:%M UTC", " data-local")
+    return _time(moment, WITH_WEEKDAY, " data-local")
 
 
 def day(moment: datetime | None) -> str:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AwareDatetime
 AOE: Final = timezone(timedelta(hours=-12), "AoE")
 ZONES: Final[Mapping[str, tzinfo]] = {"UTC": UTC, "AoE": AOE}
 FORM: Final = "%Y-%m-%dT%H:%M"
+WITH_WEEKDAY: Final = "%a %d %b %Y %H:%M UTC"
 YEARS: Final = range(1970, 3000)  # with others, time zones and periods lead out of what can be computed
 
 
@@ -35,6 +36,15 @@ def aoe(moment: datetime) -> str:
     'Wed 31 Mar 2027 23:59 AoE'
     """
     return f"{moment.astimezone(AOE):%a %d %b %Y %H:%M} AoE"
+
+
+def date_in_words(moment: datetime) -> str:
+    """Format a time in UTC with its weekday, as sentences and pages say when something begins, ends or is possible again.
+
+    >>> date_in_words(datetime(2027, 4, 1, 11, 59, tzinfo=UTC))
+    'Thu 01 Apr 2027 11:59 UTC'
+    """
+    return f"{moment.astimezone(UTC):{WITH_WEEKDAY}}"
 
 
 def in_form(moment: datetime | None) -> str:

@@ -90,7 +90,7 @@ def test_a_method_that_has_a_result_is_reported_at_its_field(site: Site, visit: 
     page.get_by_role("button", name="Submit", exact=True).click()
 
     expect(page.get_by_label("Name on the leaderboard")).to_have_accessible_description(
-        re.compile(f"^{taken} already has a result in competition 3")
+        re.compile(f"^'{taken}' already has a result in competition 3")
     )
 
 

@@ -28,7 +28,7 @@ TEXTS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _challenge(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
-    for code in ("oak", "elm"):
+    for code in ("oak", "elm", "yew"):
         import_tree(platform, TreeImport(small_kit(tmp_path_factory.mktemp("texts")), code, "test"))
 
 
@@ -41,6 +41,22 @@ def organiser(browser: Browser, platform: Platform, email: str, challenge: str =
 def version(client: TestClient) -> str:
     [found] = re.findall('name="version" value="([0-9]+)"', client.get(EDIT).text)
     return str(found)
+
+
+def test_saving_a_text_with_images_of_other_sites_says_that_they_are_not_shown(
+    browser: Browser, platform: Platform
+) -> None:
+    olga = organiser(browser, platform, "olga.images@example.org", "yew")
+    edit = EDIT.replace("oak", "yew")
+    [number] = re.findall('name="version" value="([0-9]+)"', olga.get(edit).text)
+    picture = "https://pictures.example.org/cat.png"
+
+    saved = olga.post(edit, data=TEXTS | {"overview": f"![a cat]({picture})", "version": number})
+
+    assert (saved.status_code, saved.headers["location"]) == (303, edit)
+    page = olga.get(edit).text
+    assert "Images of other sites are not shown" in page
+    assert f"<code>{picture}</code>" in page
 
 
 def test_what_an_organiser_writes_is_previewed_saved_and_recorded(

@@ -59,6 +59,23 @@ def test_the_link_in_the_mail_confirms_the_address_once(browser: Browser, platfo
     assert ash.post(link).status_code == 410
 
 
+def test_a_confirmed_address_leads_back_to_where_it_was_asked_for(
+    browser: Browser, platform: Platform
+) -> None:
+    rowan = unconfirmed(browser(), "rowan.back@example.org")
+    there = "/challenges/oak/test/submit"
+    asked = rowan.get("/account/address", params={"next": there})
+    assert "not confirmed yet" not in asked.text  # the page itself says it
+    rowan.get("/account/address", params={"next": "//elsewhere.example.org"})  # is not remembered
+
+    confirmed = rowan.post(mailed_link(platform, "rowan.back@example.org")).headers["location"]
+    page = rowan.get(confirmed).text
+
+    assert f'<a href="{there}">Go on where you were</a>' in page
+    rowan.get("/account/address")
+    assert "heldout_return" not in rowan.cookies
+
+
 def test_on_another_device_the_link_asks_for_the_password_and_logs_in(
     browser: Browser, platform: Platform
 ) -> None:

@@ -81,11 +81,11 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
         {"results": 2},
         "A re-scoring of {title}, test changed 2 results of the team {team}",
     ),
-    EventKind.OPENED: ({"at": AT}, "{title}, test opened on 30 November 2026, 12:00 UTC"),
-    EventKind.CLOSED: ({"at": AT}, "{title}, test closed on 30 November 2026, 12:00 UTC"),
+    EventKind.OPENED: ({"at": AT}, "{title}, test opened on Mon 30 Nov 2026 12:00 UTC"),
+    EventKind.CLOSED: ({"at": AT}, "{title}, test closed on Mon 30 Nov 2026 12:00 UTC"),
     EventKind.EXTENDED: (
         {"before": None, "after": AT},
-        "The deadline of {title}, test is now 30 November 2026, 12:00 UTC; there was none",
+        "The deadline of {title}, test is now Mon 30 Nov 2026 12:00 UTC; there was none",
     ),
     EventKind.ANNOUNCEMENT: ({"announcement": 10**9}, "{title}: an announcement that was deleted"),
     EventKind.ANSWER: (
@@ -124,7 +124,7 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
     ),
     EventKind.QUOTA: (
         {"slots": 2, "task": "detection", "until": AT, "reason": "an outage"},
-        "The organisers granted 2 extra slots for detection in {title}, test, until 30 November 2026, 12:00 UTC: an outage",
+        "The organisers granted 2 extra slots for detection in {title}, test, until Mon 30 Nov 2026 12:00 UTC: an outage",
     ),
     EventKind.HOOK_OFF: (
         {"title": "chat", "path": "/teams/{team_id}/webhooks"},
@@ -157,7 +157,7 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
     EventKind.BACKUP_OLD: ({"last": None}, "No backup was ever taken"),
     EventKind.WORKER_AWAY: (
         {"host": "h", "since": AT},
-        "The worker on h has not been seen since 30 November 2026, 12:00 UTC",
+        "The worker on h has not been seen since Mon 30 Nov 2026 12:00 UTC",
     ),
     EventKind.MAIL_FAILS: ({"error": "refused"}, "Mail cannot be sent: refused"),
 }

@@ -96,7 +96,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         422, "Fix 1 problem", "must have at most 4000 characters",
     ),
     "a second result of a method": (
-        confirmation_sent_twice, 409, "Fix 1 problem", "Hazel has a result in competition 3 that is not scored yet",
+        confirmation_sent_twice, 409, "Fix 1 problem", "&#39;Hazel&#39; has a result in competition 3 that is not scored yet",
     ),
     "a quota that is used up, in the form": (
         confirmation_beyond_the_quota, 409, "This was not submitted, and nothing was counted", "1 of 1 detection results in 7 days are used",

@@ -1,8 +1,14 @@
+import ast
+import inspect
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from app.core import errors
 from app.web import formats
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -124,3 +130,44 @@ def test_a_long_curve_is_thinned_without_visible_change() -> None:
     assert len(places) <= 4 * 201
     assert {y for _, y in places} == {0.0, 50.0}
     assert all(before[0] <= after[0] for before, after in pairwise(places))
+
+
+ERRORS = {name for name, found in vars(errors).items() if inspect.isclass(found)}
+# what these hold are words or counts of ours, or the name of a field or a header before a colon
+OURS = {
+    "MAX_ACTIVE", "advice", "field", "file.size", "header", "images", "name", "sent", "size", "slots", "what", "whose",
+}  # fmt: skip
+
+
+BEGUN = re.compile(r'\(\s*f"\{')  # few files have to be parsed
+
+
+def openings(source: str) -> Iterator[tuple[int, str]]:
+    """The line and the code of each value without quotes with which the message of an error begins."""
+    for call in ast.walk(ast.parse(source)):
+        match call:
+            case ast.Call(
+                func=ast.Name(id=name),
+                args=[ast.JoinedStr(values=[ast.FormattedValue(conversion=-1) as value, *_]), *_],
+            ) if name in ERRORS:
+                yield call.lineno, ast.unparse(value.value)
+
+
+def test_no_message_begins_with_a_value_without_quotes() -> None:
+    """Pages begin messages with a capital letter, which would change a name."""
+    assert list(openings('raise NotFoundError(f"{code} is gone")')) == [(1, "code")]
+    found = [
+        f"{path}: {line}: {value}"
+        for path in sorted(Path("app").rglob("*.py"))
+        if BEGUN.search(source := path.read_text())
+        for line, value in openings(source)
+        if value not in OURS
+    ]
+
+    assert found == []
+
+
+def test_a_sentence_begins_with_a_capital_letter_unless_it_begins_with_a_value() -> None:
+    assert formats.sentence("the phase val opens on Sunday") == "The phase val opens on Sunday"
+    assert formats.sentence("'owl' already has a result") == "'owl' already has a result"
+    assert formats.sentence("https://example.org is not shown") == "https://example.org is not shown"

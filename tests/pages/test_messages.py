@@ -50,7 +50,8 @@ from tests.pages.provoking import (
 
 __all__ = ["scene"]
 
-UNTIL = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
+MINUTE = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
+UNTIL = r"\w{3} \d\d \w{3} \d{4} \d\d:\d\d UTC"
 
 API: dict[str, tuple[Provoke, int, str, str]] = {
     "an address that does not exist": (
@@ -123,10 +124,10 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         403, "terms-not-accepted", "accept version 1 of the terms of free first; they are at /challenges/free/terms",
     ),
     "a phase that is not open yet": (
-        lambda scene: scene.confirm(scene.upload("future"), "Ash"), 403, "not-open", f"test opens at {UNTIL}.*",
+        lambda scene: scene.confirm(scene.upload("future"), "Ash"), 403, "not-open", f"the phase test opens on {UNTIL}.*",
     ),
     "a phase that is closed": (
-        lambda scene: scene.confirm(scene.upload("past"), "Ash"), 403, "closed", f"test closed at {UNTIL}.*",
+        lambda scene: scene.confirm(scene.upload("past"), "Ash"), 403, "closed", f"the phase test closed on {UNTIL}.*",
     ),
     "a password on a server without passwords": (
         password_login_without_passwords, 403, "passwords-off",
@@ -140,16 +141,16 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         other_request_under_a_key, 409, "conflict", "the idempotency key 'first' was used for submission .*",
     ),
     "a second result of a method": (
-        one_result, 409, "one-result", "Alder already has a result in competition 3, and a method can have only one; .*",
+        one_result, 409, "one-result", "'Alder' already has a result in competition 3, and a method can have only one; .*",
     ),
     "a name that was withdrawn": (
-        retired_name, 409, "name-retired", "Dogwood was withdrawn from competition 3; .*",
+        retired_name, 409, "name-retired", "'Dogwood' was withdrawn from competition 3; .*",
     ),
     "a name that looks like another team's": (
         name_of_another_team, 409, "name-taken", "haze1 looks like the name of another method of this challenge; .*",
     ),
     "a new name of a method with a score": (
-        new_name_of_a_scored_method, 409, "name-fixed", "Elder has a score, so its name can no longer change",
+        new_name_of_a_scored_method, 409, "name-fixed", "'Elder' has a score, so its name can no longer change",
     ),
     "an anonymous link to a result without a score": (
         link_to_a_result_without_a_score, 409, "no-link", "only a result with a score can have an anonymous link",
@@ -216,7 +217,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a file of a data set that was deleted": (
         deleted_data_file, 410, "file-deleted",
-        f"gone.zip was deleted {UNTIL}; /challenges/open/data lists the other files",
+        f"'gone.zip' was deleted {MINUTE}; /challenges/open/data lists the other files",
     ),
     "a file of a data set without space for it": (
         data_file_beyond_the_quota, 413, "data-quota", "the files of open use 0 of 51200 MiB, and this one has .*",
@@ -233,7 +234,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an upload for an unknown competition": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=x.zip&competition=99", content=b"x"),
-        422, "malformed", "free test has no competition 99; expected some of 1, 2, 3, 4",
+        422, "malformed", "there is no competition 99 in free test; expected some of 1, 2, 3, 4",
     ),
     "bytes of another type": (
         lambda scene: scene.append(b"x", {"Content-Type": "text/plain"}),
@@ -262,7 +263,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         422, "not-in-archive", "the archive has no files for competition 4; .*",
     ),
     "a quota that is used up": (
-        used_quota, 429, "quota", f"1 of 1 detection results in 7 days are used; the next slot is free at {UNTIL}",
+        used_quota, 429, "quota", f"1 of 1 detection results in 7 days are used; the next slot is free on {UNTIL}",
     ),
     "rules of a phase that contradict each other": (
         lambda scene: changed_rules_of_open_phase(scene, quotas=[]), 422, "phase-broken",

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from app.challenges.phase_rules import date_in_words
 from app.core.access import Actor
 from app.evaluation import rescoring
 from app.intake.importing import TreeImport, import_tree
@@ -28,6 +27,7 @@ from app.models import (
 from app.organising import phases
 from app.organising.phases import NewRules
 from app.platform import Platform
+from app.web.zones import date_in_words
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.pages.test_challenge_texts import organiser

@@ -109,7 +109,7 @@ def test_what_happens_within_a_minute_is_one_mail_and_what_comes_later_waits_ten
     pass_gap(connected)
     send(connected)
     last = str(server.to(address)[-1]["Subject"])
-    assert last.startswith(f"{title(people)}, test opened on 30 November 2026, 12:00 UTC")
+    assert last.startswith(f"{title(people)}, test opened on Mon 30 Nov 2026 12:00 UTC")
 
 
 def test_events_that_say_the_same_are_counted_and_do_not_hide_the_others(

@@ -122,7 +122,7 @@ def test_a_team_answers_in_its_methods_form_which_stays_filled_after_errors(site
     refused = site.member.post(f"/methods/{method}/edit", data=sent | wrong)
     assert refused.status_code == 409
     text = unescape(refused.text)
-    assert "Runtime: expected a number, in ms, found 'fast'; Extra data: expected one of" in text
+    assert "'Runtime': expected a number, in ms, found 'fast'; 'Extra data': expected one of" in text
     assert 'value="fast"' in text
     right = {f"answer-{runtime}": "7", f"answer-{extra}": "none"}
     assert site.member.post(f"/methods/{method}/edit", data=sent | right).status_code == 303

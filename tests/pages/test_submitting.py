@@ -171,9 +171,9 @@ def test_organisers_set_the_size_of_archives_on_the_page_of_the_phase(scene: Sce
     beyond = limited(max_upload="1.5", max_file_bytes="99999999", max_lines="7")
     assert beyond.status_code == 409
     for reason in (
-        "size of an archive: this server allows at most 1.0 MiB",
-        "size of a file: this",
-        "lines of a file: this can only",
+        "Size of an archive: this server allows at most 1.0 MiB",
+        "Size of a file: this",
+        "Lines of a file: this can only",
     ):
         assert reason in beyond.text
     assert 'value="1.5"' in beyond.text
@@ -233,7 +233,7 @@ def test_each_step_is_on_one_page_at_the_address_of_the_upload(scene: Scene) -> 
     assert f'href="{submitted.headers["location"]}"' in after
     again = plain(scene.ash.get(f"{page}?again=true&method=first_net"))
     assert "First_net</a> is your method; only your team and the organisers see it." in again
-    assert "First_net already has a result in competition 3" in again
+    assert "'First_net' already has a result in competition 3" in again
     assert "none is left after it, and the next one is free" in again
     as_organiser = plain(scene.organiser.get(page))
     assert "Upload to Drop, test" in as_organiser
@@ -287,8 +287,8 @@ def test_the_same_form_sent_twice_is_one_submission_and_an_edited_one_another(sc
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("closes", "closed at"),
-        ("terms", "accept version"),
+        ("closes", "closed on"),
+        ("terms", "Accept version"),
         ("quota", "2 of 2 detection results in 7 days are used"),
     ],
 )
@@ -343,7 +343,7 @@ def test_the_organisers_questions_are_answered_where_a_method_is_submitted(scene
     assert re.search(rf'<label for="field-answer-{extra}"> Extra data <span class="optional">optional', shown)
     wrong = scene.submit(page, "Answering", **{f"answer-{runtime}": "fast", f"answer-{extra}": "COCO"})
     assert wrong.status_code == 409
-    assert "Runtime: expected a number, in ms, found 'fast'" in unescape(wrong.text)
+    assert "'Runtime': expected a number, in ms, found 'fast'" in unescape(wrong.text)
     assert (f'name="answer-{runtime}"' in wrong.text, 'value="fast"' in wrong.text) == (True, True)
     assert re.search(r'<option value="COCO" selected>', wrong.text)
     missing = scene.submit(page, "Answering", description="How it works. " * 40, make_public="true")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -23,7 +24,7 @@ from scoring.exhibits import EXHIBITS
 from tests.login_settings import EXAMPLE_ID
 from tests.pages.comparison_views import comparison
 from tests.pages.drawn import EVIL
-from tests.pages.result_views import context
+from tests.pages.result_views import context, detail
 from tests.pages.samples import samples
 from tests.pages.views import (
     NOW,
@@ -254,6 +255,18 @@ def status_of(state: RunState, *, final: bool) -> str:
 def test_a_page_stops_polling_when_nothing_will_change() -> None:
     assert 'hx-trigger="every 2s"' in status_of(RunState.QUEUED, final=False)
     assert "hx-" not in status_of(RunState.SCORED, final=True)
+
+
+@pytest.mark.parametrize(("minutes", "asks"), [(1, True), (11, False)], ids=["soon", "late"])
+def test_a_page_asks_for_the_error_analysis_for_ten_minutes(minutes: int, asks: bool) -> None:  # noqa: FBT001
+    scored = replace(run(RunState.SCORED), finished_at=NOW - timedelta(minutes=minutes))
+    view = submission(scored)
+    missing = replace(detail(scored), analysis=replace(detail(scored).analysis, is_computed=False))
+
+    page = render("submissions/submission.html", context(view, missing, chosen=view.results[0].id))
+
+    assert "Being computed" in page
+    assert ('hx-trigger="every 5s"' in page) is asks
 
 
 def test_what_can_be_done_with_a_submission_is_renewed_with_its_state() -> None:

@@ -59,7 +59,7 @@ def test_all_invalid_answers_are_reported_at_once_and_the_others_are_kept() -> N
 
     assert after == {1: "5"}
     assert [each.message for each in refusals] == [
-        "Asked: expected a number, found 'fast'",
-        "Asked: expected yes or no, found 'perhaps'",
+        "'Asked': expected a number, found 'fast'",
+        "'Asked': expected yes or no, found 'perhaps'",
         "this challenge has no question 9",
     ]

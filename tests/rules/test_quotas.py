@@ -40,7 +40,7 @@ def test_the_third_result_of_a_week_is_refused_until_the_first_is_a_week_old() -
     [refusal] = refused(1, result(2), result(6))
 
     assert refusal.message == (
-        "2 of 2 detection results in 7 days are used; the next slot is free at 2026-11-22 02:00 UTC"
+        "2 of 2 detection results in 7 days are used; the next slot is free on Sun 22 Nov 2026 02:00 UTC"
     )
     assert refusal.retry_at == NOW + DAY
 

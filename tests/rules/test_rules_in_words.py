@@ -33,15 +33,15 @@ def sentences(
 CHANGES: list[tuple[dict[str, Any], str]] = [
     (
         {"opens_at": datetime(2027, 1, 6, 9, tzinfo=UTC)},
-        "Results are accepted from 6 January 2027, 09:00 UTC until 1 February 2027, 12:00 UTC.",
+        "Results are accepted from Wed 06 Jan 2027 09:00 UTC until Mon 01 Feb 2027 12:00 UTC.",
     ),
     (
         {"closes_at": datetime(2027, 3, 1, tzinfo=UTC)},
-        "Results are accepted from 5 January 2027, 09:30 UTC until 1 March 2027, 00:00 UTC.",
+        "Results are accepted from Tue 05 Jan 2027 09:30 UTC until Mon 01 Mar 2027 00:00 UTC.",
     ),
     (
         {"closes_at": None},
-        "Results are accepted from 5 January 2027, 09:30 UTC. There is no closing date.",
+        "Results are accepted from Tue 05 Jan 2027 09:30 UTC. There is no closing date.",
     ),
     (
         {"grace": timedelta(minutes=90)},

@@ -25,7 +25,7 @@ def test_a_competition_that_the_phase_lacks_is_named() -> None:
     refusal = mismatch(phase(), "results.zip", (3, 99))
 
     assert refusal
-    assert refusal.startswith("VOC2012 test has no competition 99; expected some of 1, 2, 3")
+    assert refusal.startswith("there is no competition 99 in VOC2012 test; expected some of 1, 2, 3")
 
 
 def test_the_refusal_of_a_misnamed_file_lists_the_expected_names() -> None:

@@ -60,7 +60,7 @@ def test_one_of_30_confirmations_of_a_method_at_two_web_servers_succeeds(
     for response in responses:
         if response.status_code == 409:
             assert response.json()["detail"] == (
-                "Acorn already has a result in competition 3, and a method can have only one; "
+                "'Acorn' already has a result in competition 3, and a method can have only one; "
                 "use another name for another method"
             )
     [taken] = [response.json()["id"] for response in responses if response.status_code == 201]

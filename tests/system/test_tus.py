@@ -205,7 +205,7 @@ def test_creating_an_upload_for_an_unknown_competition_is_refused(someone: Clien
         assert (response.status_code, response.json()["code"]) == (422, "malformed")
         unknown = numbers.rpartition(",")[2]
         assert response.json()["detail"].startswith(
-            f"tus test has no competition {unknown}; expected some of 1, 2, 3, 4"
+            f"there is no competition {unknown} in tus test; expected some of 1, 2, 3, 4"
         )
     assert len(good(someone.http.get("/api/v1/uploads"))["uploads"]) == before
 
