@@ -21,7 +21,7 @@ from app.challenges.challenges import NOT_CHOSEN, description_of
 from app.core.errors import StorageUnavailableError
 from app.jobs import sandbox
 from app.jobs.sandbox import ChildError, ChildLimits, run_in_subprocess
-from app.models import Board, Challenge, GroundTruth, Phase
+from app.models import Board, Challenge, GroundTruth, Phase, Upload
 from app.platform import Platform
 from app.storage import digest_of
 from scoring import Description, Limits
@@ -125,11 +125,16 @@ def _with_limits(platform: Platform, key: str, limits: Limits) -> str:
 
 
 def use_descriptions(session: Session, phase: Phase, keys: Mapping[str, str]) -> None:
-    """Replace descriptions of a locked phase, as `store_limits` returns them."""
+    """Replace descriptions of a locked phase, as `store_limits` returns them.
+
+    Changed limits are for later uploads, so those that were checked are not checked again.
+    """
     for before, after in keys.items():
         if before != after:
             own = GroundTruth.phase_id == phase.id, GroundTruth.description_key == before
             session.execute(update(GroundTruth).where(*own).values(description_key=after))
+            checked = Upload.phase_id == phase.id, Upload.description_digest == digest_of(before)
+            session.execute(update(Upload).where(*checked).values(description_digest=digest_of(after)))
     phase.description_key = keys[phase.description_key]
 
 

@@ -1,7 +1,7 @@
 """Opening what a notification is about marks it as read: each page that does so, and the events that are about it."""
 
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -93,18 +93,18 @@ PAGES: Final[Mapping[str, About]] = {
 
 
 async def mark_opened(request: Request) -> AsyncIterator[None]:
-    """Mark as read what a person is told of the page that they open: before it is made, for the number in its header, and after,
-    because what the page follows may have happened meanwhile.
+    """Mark as read what a person is told of the page that they open: before it is made, for the number in its header; of a part
+    that a page follows after it is made, because it shows what has just happened.
 
     Programs and prefetching browsers have not read it, nor has somebody who sees it with another's eyes.
     """
     about = _about(request)
-    if about is None:
-        yield
-        return
-    await _mark_safely(request, about)
+    is_followed = request.url.path.endswith("/status")
+    if about is not None and not is_followed:
+        await _mark_safely(request, about)
     yield
-    await _mark_safely(request, about)
+    if about is not None and is_followed:
+        await _mark_safely(request, about)
 
 
 def _about(request: Request) -> ColumnElement[bool] | None:
@@ -143,9 +143,13 @@ def _mark(platform: Platform, actor: Actor, about: ColumnElement[bool]) -> int:
         .values(read_at=func.clock_timestamp())
         .returning(Notification.id)
     )
-    waiting = select(Event.id).where(Event.dispatched_at.is_(None), about).limit(1)
+    is_unread = exists().where(*theirs, Notification.event_id == Event.id, about)
+    is_waiting = exists().where(Event.dispatched_at.is_(None), about)
+    rows: Sequence[int] = ()
     with platform.transaction() as session:
-        rows = session.scalars(marked, execution_options={"synchronize_session": False}).all()
-        if session.scalar(waiting) is not None:
+        unread, waiting = session.execute(select(is_unread, is_waiting)).one()
+        if unread:
+            rows = session.scalars(marked, execution_options={"synchronize_session": False}).all()
+        if waiting:
             dispatch.tell_as_read(session, actor.user_id, about)
     return len(rows)

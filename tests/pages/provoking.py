@@ -269,8 +269,8 @@ def used_quota(scene: Scene) -> Any:
 
 
 def second_team(scene: Scene) -> Any:
-    """Create a team after an upload has made one."""
-    scene.upload("free")
+    """Create a team after submitting for another."""
+    scene.confirm(scene.upload("free"), "Quince")
     return scene.program.post("/api/v1/challenges/free/teams", json={"name": "Another"})
 
 

@@ -91,7 +91,7 @@ def test_what_one_watches_is_read_before_anybody_is_told_and_is_not_mailed(
         assert session.scalar(select(func.count()).select_from(MailedNotification)) == 0
 
 
-def test_what_happens_while_a_page_is_made_is_read_by_it(
+def test_what_happens_while_a_page_follows_is_read_by_it(
     people: Scene, browser: Callable[[], TestClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = submission_scored(people)
@@ -105,15 +105,13 @@ def test_what_happens_while_a_page_is_made_is_read_by_it(
         "team_id": people.rows.team_id,
     }
 
-    def mark_and_score(*known: object) -> int:
-        count = found(*known)  # type: ignore[arg-type]
-        monkeypatch.setattr(opening, "_mark", found)
+    def score_and_mark(*known: object) -> int:
         with people.platform.transaction() as session:
             events.record(session, EventKind.SCORED, **where, submission=number, runs=[])
-        return count
+        return found(*known)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(opening, "_mark", mark_and_score)
-    people.log_in("member", browser).get(page)
+    monkeypatch.setattr(opening, "_mark", score_and_mark)
+    people.log_in("member", browser).get(f"{page}/status")
     do_all(people.platform, Queue.MAIL)
 
     assert people.told(EventKind.SCORED) == {"member"}

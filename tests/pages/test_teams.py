@@ -160,8 +160,8 @@ def test_a_person_can_be_in_only_one_team_of_a_challenge(people: Iterator[Person
     oak, elm = ada.team(challenge, "Oak"), bob.team(challenge, "Elm")
     eve.accept(bob.invite(elm))
 
-    assert ada.refused("POST", f"/challenges/{challenge}/teams", name="Ash") == (409, "in-team")
-    status, page = ada.send("/teams", challenge=challenge, name="Ash")
+    assert bob.refused("POST", f"/challenges/{challenge}/teams", name="Ash") == (409, "in-team")
+    status, page = eve.send("/teams", challenge=challenge, name="Ash")
     assert (status, "you can be in only one team of a challenge" in page) == (409, True)
     token = ada.invite(oak, uses=5)
     assert eve.refused("POST", "/invitations/accept", token=token) == (409, "in-team")

@@ -182,12 +182,18 @@ def made(platform: Platform) -> Rows:
         session.add_all((challenge, user))
         session.flush()
         team_id = teams.own_or_new_team(session, user.id, challenge.id)
+        not_offered = {
+            str(info.number): "no ground truth"
+            for info in scoring.competitions("VOC2012")
+            if info.number != COMPETITION
+        }
         phase = Phase(
             challenge_id=challenge.id,
             image_set="test",
             disclosure=Disclosure.FULL,
             protocol="voc2012",
             description_key="none",
+            not_offered=not_offered,
             opens_at=func.now(),
         )
         session.add(phase)
@@ -199,11 +205,7 @@ def made(platform: Platform) -> Rows:
                 fingerprint=f"{name} {version}",
                 statistics={},
                 description_key="none",
-                not_offered={
-                    str(info.number): "no ground truth"
-                    for info in scoring.competitions("VOC2012")
-                    if info.number != COMPETITION
-                },
+                not_offered=not_offered,
             )
             for version in (1, 2)
         ]
