@@ -26,7 +26,7 @@ def test_a_wrong_password_is_reported_at_the_field_and_at_the_top(visit: Visit) 
 
     field = page.get_by_label("E-mail address")
     expect(field).to_have_attribute("aria-invalid", "true")
-    expect(field).to_have_accessible_description("no account has this e-mail address and password")
+    expect(field).to_have_accessible_description("No account has this e-mail address and password")
     expect(field).to_have_value("ada@example.org")
     expect(page.get_by_label("Password")).to_have_value("")
     expect(page.get_by_role("alert")).to_be_focused()
@@ -69,12 +69,13 @@ def test_a_confirmation_without_a_competition_asks_for_one(site: Site, visit: Vi
     page.get_by_label("Name on the leaderboard").fill("Undecided")
     chosen = page.get_by_role("group", name="Competitions").get_by_role("checkbox")
     chosen.uncheck()
+    page.get_by_role("group", name="Training data").get_by_role("checkbox").check()
 
     page.get_by_role("button", name="Submit", exact=True).click()
 
     expect(page.get_by_role("alert")).to_contain_text("Competitions: at least one is needed")
     expect(page.get_by_role("group", name="Competitions")).to_have_accessible_description(
-        "at least one is needed"
+        "At least one is needed"
     )
     expect(chosen).not_to_be_checked()
     expect(page.get_by_label("Name on the leaderboard")).to_have_value("Undecided")
@@ -139,6 +140,7 @@ def test_after_the_session_expires_a_form_survives_a_login_in_a_new_tab(site: Si
     page.get_by_text("Describe the method").click()
     page.get_by_label("Title").fill("A title")
     page.get_by_label("Description").fill("Two lines\nof description")
+    page.get_by_role("group", name="Training data").get_by_role("checkbox").check()
     page.get_by_role("checkbox", name="3, detection").uncheck()
     site.installation.ask(
         "UPDATE login_session SET expires_at = now() WHERE created_at = (SELECT max(created_at) FROM login_session)"
