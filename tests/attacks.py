@@ -76,8 +76,9 @@ def read_manifest(folder: Path) -> Iterator[Upload]:
 
 def failure_of(upload: Upload, validation: Validation) -> str | None:
     problems = validation.problems
-    outcome = "reject" if problems else "accept_warn" if validation.notes else "accept"
-    text = "\n".join(map(str, problems or validation.notes))
+    hints = validation.warnings + validation.notes
+    outcome = "reject" if problems else "accept_warn" if hints else "accept"
+    text = "\n".join(map(str, problems or hints))
     expected = DECIDED.get(upload.name, upload.expected)
     if expected == "bounded":
         return None

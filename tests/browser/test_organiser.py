@@ -22,7 +22,7 @@ def test_a_new_organiser_has_a_phase_scored_again(site: Site, visit: Visit) -> N
     page = visit()
     become_organiser(page, site.organiser_link())
     page.goto("/organise/challenges/sample/ground-truth")
-    phase = page.get_by_role("region", name="val")
+    phase = page.get_by_role("region", name="val open")
 
     with site.worker_asleep():
         phase.get_by_text("Score everything again").click()

@@ -193,7 +193,7 @@ def move_deadline(page: Page, closes: datetime) -> None:
 
 
 def grant(page: Page, team: str, until: datetime) -> None:
-    page.locator("#field-team").fill(team)
+    page.locator("#field-team").select_option(team)
     page.get_by_label("Last day (UTC)").fill(f"{until:%Y-%m-%d}")
     page.locator("#field-slot_reason").fill("A broken worker")
     page.get_by_role("button", name="Grant").click()
@@ -216,7 +216,7 @@ def replace_annotation(page: Page, annotation: bytes) -> None:
 
 def score_again(page: Page) -> None:
     page.get_by_role("link", name="score everything again").click()
-    expect(page.get_by_text("the boards show version 1")).to_be_visible()
+    expect(page.get_by_text("The boards show version 1; the newest is version 2")).to_be_visible()
     page.get_by_text("Score everything again", exact=True).click()
     page.get_by_role("button", name="Score VOC2007 test again").click()
     until(page, lambda: page.get_by_text("Version 2.").is_visible())

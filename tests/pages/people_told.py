@@ -54,6 +54,11 @@ class Scene:
         with self.platform.transaction() as session:
             return session.get_one(Phase, self.rows.phase_id).challenge_id
 
+    @property
+    def code(self) -> str:
+        with self.platform.transaction() as session:
+            return session.get_one(Challenge, self.challenge_id).code
+
     def record(self, kind: EventKind, **facts: Any) -> None:
         """Record an event of this challenge, phase and team, and tell everybody."""
         where = {

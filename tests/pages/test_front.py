@@ -121,6 +121,7 @@ def test_an_embargo_hides_a_method_from_leaders_and_counts(rows: Rows) -> None:
 
 
 def test_challenges_are_filtered_by_task_and_state(rows: Rows, browser: Browser) -> None:
+    change(made(rows.platform), not_offered={"3": "no ground truth"})  # a challenge with other tasks
     change(rows, opens_at=func.now() + timedelta(days=3))
     forget(rows.platform)
     with rows.platform.transaction() as session:

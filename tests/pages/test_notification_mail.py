@@ -347,7 +347,8 @@ def test_an_address_that_is_rejected_is_given_up_at_once_and_listed_and_sent_aga
 
 
 def organised(people: Scene, browser: Callable[[], TestClient]) -> str:
-    return people.log_in("organiser", browser).get("/organise").text
+    """All that waits for an organiser; the list of challenges shows the first few."""
+    return people.log_in("organiser", browser).get(f"/organise/challenges/{people.code}").text
 
 
 def test_a_temporary_refusal_is_tried_again_with_growing_pauses_and_given_up_in_the_end(

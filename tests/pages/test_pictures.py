@@ -155,7 +155,8 @@ def test_a_missing_linked_folder_is_reported_and_can_be_retried(
     deliver(platform)
     organiser = organiser_of(platform, browser, "away")
     page = organiser.get("/pictures/away/test")
-    assert f"The folder {tree} does not exist" in page.text
+    assert "Workers cannot reach the folder of the images" in page.text
+    assert str(tree) not in page.text
     assert "being made" not in page.text
     assert "could not be made" in page.text
 
@@ -164,7 +165,7 @@ def test_a_missing_linked_folder_is_reported_and_can_be_retried(
     deliver(platform)
 
     assert answer.status_code == 303
-    assert "does not exist" not in organiser.get("/pictures/away/test").text
+    assert "cannot reach" not in organiser.get("/pictures/away/test").text
     assert organiser.get("/pictures/away/test").text.count('loading="lazy"') == len(IMAGES)
 
 

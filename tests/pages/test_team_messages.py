@@ -112,6 +112,8 @@ def audience(platform: Platform, people: Iterator[Person]) -> Audience:
     with platform.transaction() as session:
         challenge = session.scalars(select(Challenge).join(Phase).where(Phase.id == rows.phase_id)).one()
         name = session.get_one(Team, rows.team_id).name
+        phase = session.get_one(Phase, rows.phase_id)
+        phase.not_offered = {number: why for number, why in phase.not_offered.items() if number != "4"}
     ash, beech = next(people), next(people)
     ash.team(challenge.code, "Ash")
     team = beech.team(challenge.code, "Beech")

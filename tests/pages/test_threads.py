@@ -208,9 +208,9 @@ def test_a_person_and_a_team_send_so_many_messages_and_are_told_when_the_next_is
 
     assert (mine.status_code, ours.status_code, program.status_code) == (429, 429, 429)
     said = "sent 2 messages to organisers within 1 hour; the next is possible on "
-    assert f"you have {said}" in mine.text
+    assert f"You have {said}" in mine.text
     assert WHY["text"] in mine.text
-    assert f"your team has {said}" in ours.text
+    assert f"Your team has {said}" in ours.text
     assert 3000 < int(program.headers["retry-after"]) <= 3600
     assert ask(other, code)
     with platform.transaction() as session:

@@ -92,15 +92,21 @@ def test_one_of_30_teams_with_lookalike_names_is_created(site: SharedSite, chall
     assert codes(responses) == {"": 1, "name-taken": TIMES - 1}
 
 
-def test_only_one_of_30_teams_by_the_same_person_is_created(site: SharedSite, challenge: str) -> None:
-    [ada] = people(site, 1)
+def test_30_teams_founded_at_once_by_one_person_leave_her_the_last_of_them(
+    site: SharedSite, challenge: str
+) -> None:
+    [ada, bob] = people(site, 2)
     bearer = ada.http.headers["Authorization"].removeprefix("Bearer ")
     crowd = [site.installation.client(site.addresses[number % 2], bearer) for number in range(TIMES)]
     names = count(100)
 
     responses = at_once(crowd, lambda person: create(person, challenge, f"Oak {next(names)}"))
 
-    assert codes(responses) == {"": 1, "in-team": TIMES - 1}
+    assert codes(responses) == {"": TIMES}
+    [left] = good(ada.http.get("/api/v1/teams"))
+    found = Counter(ada.http.get(f"/api/v1/teams/{good(each)['id']}").status_code for each in responses)
+    assert found == {200: 1, 404: TIMES - 1}
+    assert codes([create(bob, challenge, left["name"])]) == {"name-taken": 1}
 
 
 def test_the_last_of_several_owners_leaving_at_once_has_to_stay(site: SharedSite, challenge: str) -> None:

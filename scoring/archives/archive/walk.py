@@ -42,8 +42,8 @@ _ENDINGS: Final[Mapping[str, str]] = {
     ".tar": ".tar",
     ".zip": ".zip",
 }
-_SUPPORTED: Final = "supported are .tar.gz, .tgz, .tar, .tar.xz and .zip"
-_SUPPORTED_WITH_JSON: Final = "supported are .json, .json.gz, .tar.gz, .tgz, .tar, .tar.xz and .zip"
+_SUPPORTED: Final = "supported types are .tar.gz, .tgz, .tar, .tar.xz and .zip"
+_SUPPORTED_WITH_JSON: Final = "supported types are .json, .json.gz, .tar.gz, .tgz, .tar, .tar.xz and .zip"
 
 
 def walk(
