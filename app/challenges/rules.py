@@ -114,7 +114,7 @@ def _quota(phase: PhaseView) -> tuple[str, ...]:
         *counted,
         *shared,
         "Only results that revealed a score count. Uploads and checks are free.",
-        "A result that is refused, that fails, or that is withdrawn before it has a score gives its place back.",
+        "A result that is refused, that fails, or that is withdrawn before it has a score does not count.",
     )
 
 

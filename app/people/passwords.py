@@ -31,7 +31,7 @@ def password_problem(password: str, about: Iterable[str], common: Collection[str
     about: name and e-mail address of its owner; common: common passwords, case folded.
 
     >>> password_problem("Monkey12345!", [], {"monkey"})
-    'is a common password, or one with a few digits or signs added; choose another'
+    'is too easy to guess; choose another'
     >>> password_problem("correct horse battery", [], {"monkey"})
     """
     if len(password) < MIN_LENGTH:
@@ -43,7 +43,7 @@ def password_problem(password: str, about: Iterable[str], common: Collection[str
     if unit != text and (unit in common or len(unit) < 4):
         return "repeats a few characters or a common password; choose another"
     if any(form in common for form in (text, SIGNS.sub("", text), SIGNS_AND_DIGITS.sub("", text))):
-        return "is a common password, or one with a few digits or signs added; choose another"
+        return "is too easy to guess; choose another"
     if len(_without(text, about)) < MIN_OWN:
         return "is little more than your name or e-mail address; choose another"
     return None

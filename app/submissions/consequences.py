@@ -41,7 +41,7 @@ def consequences(
         Consequence(
             "This phase takes one result per method: a newer one takes its place once it is scored."
             if is_replaceable(phase)
-            else "This phase takes one result per method. It is final: no later upload replaces it."
+            else "One final result per method: you cannot replace it later."
         ),
         *_on_quota(found, quota, now),
         Consequence(DISCLOSURE_LEVELS[phase.disclosure].notice),

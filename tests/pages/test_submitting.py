@@ -185,7 +185,7 @@ def test_organisers_set_the_size_of_archives_on_the_page_of_the_phase(scene: Sce
         assert refused.status_code == 413
         assert f"this one has {len(content)}" in refused.text
         told = (
-            f"At most {size(math.ceil(less * MIB))} as it is sent, 2.3 GiB unpacked and 1.2 GiB of one file"
+            f"At most {size(math.ceil(less * MIB))} packed, 2.3 GiB unpacked and 1.2 GiB in one file"
         )
         for address in ("/data", "/rules", "/test/submit", "/test/competitions/3"):
             assert told in " ".join(scene.ash.get(f"/challenges/drop{address}").text.split()), address
@@ -218,7 +218,7 @@ def test_each_step_is_on_one_page_at_the_address_of_the_upload(scene: Scene) -> 
     assert 'id="confirm"' not in plain(scene.ash.get(invalid))
     for sentence in (
         "Uses 1 of 2 detection results this week; 1 left after it.",
-        "It is final: no later upload replaces it.",
+        "One final result per method: you cannot replace it later.",
         "Only your team and the organisers see the result",
         "No worker is running at the moment",
     ):

@@ -34,7 +34,7 @@ def say(
 def test_missing_classes_quota_finality_and_visibility_are_said() -> None:
     assert say(HELD_OUT, [FOUND], [LINE]) == [
         "No predictions for dog, sheep: these classes stay blank, and the method gets no mean and no rank.",
-        "This phase takes one result per method. It is final: no later upload replaces it.",
+        "One final result per method: you cannot replace it later.",
         "Uses 1 of 2 detection results this week; none is left after it, and the next one is free 23 November",
         "You see each class and the mean in tenths of a percent.",
         "Only your team and the organisers see the result until you make the method public.",

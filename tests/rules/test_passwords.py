@@ -15,7 +15,7 @@ from app.people.passwords import (
     password_problem,
 )
 
-COMMON, REPEATED, OWN = "is a common password", "repeats a few", "is little more than your name"
+COMMON, REPEATED, OWN = "is too easy to guess", "repeats a few", "is little more than your name"
 
 
 @pytest.mark.parametrize(
