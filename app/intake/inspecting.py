@@ -122,7 +122,6 @@ RULES: Final[Mapping[str, str]] = {
     "object": "a listed object is not annotated",
     "odd-flag": "a flag is neither 0 nor 1: only 1 is true, as in the development kit",
     "part": "a part is neither a head nor a hand nor a foot",
-    "short-polygon": "a polygon has fewer than three points",
     "too-many-boxes": "too many objects",
     "unknown-category": "a 'category_id' that no category has",
     "unknown-image": "an 'image_id' that no image has",

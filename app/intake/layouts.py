@@ -41,7 +41,6 @@ CLASSES_FILE: Final = "classes.txt"
 NO_CLASS_NAMES: Final = "no-class-names"  # the code of a warning that the names chosen for classes answer
 SET_NAMES: Final[Mapping[str, str]] = {PUBLIC: "val", HIDDEN: "test"}
 USUAL_SETS: Final = ("trainval", "train", "val", "minival", "test-dev", "test")
-FEWEST_NUMBERS: Final = 6  # of a polygon
 LARGEST_LOOKED_INTO: Final = 200 << 20  # bytes of a JSON file that is parsed again for warnings
 MOST_NAMED: Final = 3  # names in a sentence
 OUTSIDE: Final = "reaches beyond its image by more than a pixel"
@@ -362,10 +361,6 @@ def _look_at_annotations(annotations: "Records", warn: Callable[[str, str, str],
             warn("missing-iscrowd", place, "'iscrowd' is missing; taken for 0")
         if each.get("id") == 0:
             warn("id-0", place, f"the annotation is {NO_NUMBER}")
-        polygons = each.get("segmentation")
-        for polygon in polygons if isinstance(polygons, list) else ():
-            if isinstance(polygon, list) and len(polygon) < FEWEST_NUMBERS:
-                warn("short-polygon", place, "a polygon has fewer than three points")
 
 
 Records = list[tuple[int, dict[str, Any]]]  # objects with their places

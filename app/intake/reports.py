@@ -121,6 +121,11 @@ class FoundSet:
         return f"{self.without_picture:,} of {self.images:,} images of {self.name} have no picture"
 
     @property
+    def has_objects(self) -> bool:
+        """Whether its classes are those of objects; classes of whole images or of pixels have none to count."""
+        return bool(self.objects) or not any(row.images for row in self.classes)
+
+    @property
     def difficult(self) -> int:
         """The objects that do not count because they are marked as difficult."""
         return sum(row.difficult for row in self.classes)

@@ -172,6 +172,44 @@ def test_every_layout_becomes_a_phase(place: Place, layout: str) -> None:
     assert not any(reading.scratch_root(place.platform).iterdir())
 
 
+@pytest.mark.parametrize(
+    ("layout", "columns"),
+    [
+        ("folders", ["Class", "Images"]),
+        ("label images", ["Class", "Images"]),
+        ("coco", ["Class", "Images", "Objects", "Difficult"]),
+    ],
+)
+def test_objects_are_counted_where_annotation_has_objects(
+    place: Place, layout: str, columns: list[str]
+) -> None:
+    name, content, *_ = LAYOUTS[layout]
+    intake = place.send(place.challenge(), ("hidden", name, content))
+    place.read(intake)
+
+    page = place.organiser.get(f"/organise/data-sets/{intake}", headers={"Accept": "text/html"}).text
+
+    [table] = [
+        each for each in re.findall(r"<table.+?</table>", page, re.DOTALL) if "hidden annotation" in each
+    ]
+    assert re.findall(r'<th scope="col"[^>]*>(\w+)</th>', table) == columns
+    assert {
+        row.count("<td") for row in re.findall(r"<tr>.+?</tr>", table.partition("<tbody>")[2], re.DOTALL)
+    } == {len(columns) - 1}
+
+
+def test_classes_that_had_objects_are_compared_with_images_alone(place: Place) -> None:
+    code = place.challenge()
+    place.read(before := place.send(code, ("hidden", "test.csv", TABLE)))
+    place.apply(before)
+    place.read(after := place.send(code, ("hidden", "test.zip", zipped(CLASS_FOLDERS))))
+
+    page = place.organiser.get(f"/organise/data-sets/{after}", headers={"Accept": "text/html"}).text
+
+    assert '<th scope="col" class="num">Objects</th>' in page
+    assert re.search(r'<span class="quiet">2 →</span>\s*0', page)
+
+
 def test_the_background_is_no_class_of_label_images(place: Place) -> None:
     files = {**label_images(), "classes.txt": b"background\ncat\ndog\n"}
     intake = place.send(place.challenge(), ("public", "masks.zip", zipped(files)))
@@ -434,7 +472,6 @@ TOLD_OF_COCO: tuple[Told, ...] = (
     ("bad-area", "f.json", None, "annotations[11], id 1008", "expected a number from 0 as 'area'"),
     ("bad-segmentation", "f.json", None, "annotations[12], id 1009", "expected polygons"),
     ("missing-iscrowd", "f.json", None, "annotations[12], id 1009", "'iscrowd' is missing"),
-    ("short-polygon", "f.json", None, "annotations[12], id 1009", "a polygon has fewer than three points"),
     ("box-outside", "f.json", None, "annotations[13], id 1010", "the box reaches beyond its image"),
     ("bad-category-id", "f.json", None, "annotations[14], id 1011", "'category_id'"),
     ("bad-image-id", "f.json", None, "annotations[15], id 1012", "'image_id'"),
@@ -548,6 +585,8 @@ def test_fifty_mistakes_of_a_data_set_are_all_told_at_once(place: Place, hidden:
             untold.append(spot)
     assert untold == []
     assert not any(each["message"] == OF_HIDDEN for each in found)
+    polygon = [each["code"] for each in found if each["place"] == "annotations[12], id 1009"]
+    assert sorted(polygon) == ["bad-segmentation", "missing-iscrowd"]  # each said once
     quoted = json.dumps(
         [each for each in found if (each["file"] or "f").startswith({"coco": "f", "kit": KIT}[hidden])]
     )
