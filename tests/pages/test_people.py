@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
 
 import pytest
 from sqlalchemy import select
@@ -266,6 +267,46 @@ def test_an_invitation_by_mail_works_once_and_can_be_revoked(
     assert admin.post(f"{page}/invitations/{open_one['key']}/revoke").status_code == 303
     assert admin.post(f"{page}/invitations/{open_one['key']}/revoke").status_code == 404
     assert larch.post(second[second.index("/role-links") :]).status_code == 410
+
+
+def test_a_form_that_an_invitation_fills_in_registers_its_address_and_leads_back(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    with platform.transaction() as session:
+        session.add(Challenge(code="glade", title="The glade", dataset="VOC2007"))
+    page = "/organise/challenges/glade/organisers"
+    address = "new+guest@example.org"
+    [path] = re.findall(
+        r"/role-links/[\w-]+", admin.post(page, data={"email": address, "role": "organiser"}).text
+    )
+    guest = browser()
+
+    [register] = re.findall('href="(/register[^"]*)"', guest.get(path).text.split("<main")[1])
+    form = guest.get(unescape(register)).text
+    fields = dict(re.findall(r'name="(next|email)"[^>]*?value="([^"]*)"', form))
+    filled = {name: unescape(value) for name, value in fields.items()}
+    registered_as = guest.post("/register", data=filled | {"name": "New Guest", "password": PASSWORD})
+    offer = guest.get(registered_as.headers["location"])
+    taken = guest.post(path)
+
+    assert filled == {"next": path, "email": address}
+    assert (registered_as.status_code, registered_as.headers["location"]) == (303, path)
+    assert "an organiser of <strong>The glade</strong>" in offer.text
+    assert (taken.status_code, taken.headers["location"]) == (303, "/organise")
+    assert people_of(admin, page)["new+guest"] == "organiser"
+
+
+@pytest.mark.parametrize("proposed", ['"><script>alert(1)</script>', "a" * 254, "nobody"])
+def test_what_a_link_proposes_as_an_address_is_text_that_is_checked_like_any_other(
+    browser: Browser, proposed: str
+) -> None:
+    form = browser().get("/register", params={"email": proposed}).text
+
+    [value] = re.findall(r'name="email"[^>]*?value="([^"]*)"', form)
+    assert unescape(value) == proposed
+    assert "<script>alert" not in form
+    refused = browser().post("/register", data={"email": proposed, "name": "Ash", "password": PASSWORD})
+    assert refused.status_code == 422
 
 
 def test_a_link_never_takes_rights_away(browser: Browser, platform: Platform, admin: TestClient) -> None:
