@@ -76,9 +76,9 @@ class Scene(Place):
     ash: TestClient
     code: str = ""
 
-    def applied(self, content: bytes, **more: Any) -> dict[str, Any]:
-        """Send annotation, have it read, and apply it to test."""
-        intake = self.send(self.code, ("hidden", "test.json", content))
+    def applied(self, content: bytes, *files: tuple[str, str, bytes], **more: Any) -> dict[str, Any]:
+        """Send annotation with other files, have it read, and apply it to test."""
+        intake = self.send(self.code, *files, ("hidden", "test.json", content))
         read = self.read(intake)
         assert read["state"] == "read", read
         return self.apply(intake, set="hidden-0", phase="test", **more)
@@ -138,10 +138,12 @@ def people(app: FastAPI, platform: Platform) -> Iterator[tuple[TestClient, TestC
         yield registered(organiser, "olga@versions.example"), registered(ash, "ash@versions.example")
 
 
-def new_scene(platform: Platform, people: tuple[TestClient, TestClient]) -> Scene:
+def new_scene(
+    platform: Platform, people: tuple[TestClient, TestClient], *files: tuple[str, str, bytes]
+) -> Scene:
     scene = Scene(platform, people[0], people[1])
     scene.code = scene.challenge()
-    assert scene.applied(coco(), quotas="9/7")["version"] == 1
+    assert scene.applied(coco(), *files, quotas="9/7")["version"] == 1
     return scene
 
 
