@@ -20,6 +20,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import SentForm, field_errors, values_of
+from app.web.markdown import foreign_images
 
 router = APIRouter(prefix="/organise/threads/{thread_id}", dependencies=[requires(Action.ORGANISE)])
 
@@ -48,6 +49,9 @@ def publish(
         return _form(request, thread_id, form, problems=problems, code=409)
     except ConflictError as error:
         return _form(request, thread_id, form, refused=str(error), code=409)
+    challenge = answers.answer_sheet(platform, actor, thread_id).challenge
+    if foreign_images(new.texts, challenge):
+        return RedirectResponse(f"/organise/threads/{thread_id}/publish", status_code=303)  # which says so
     return RedirectResponse(f"/threads/{thread_id}", status_code=303)
 
 

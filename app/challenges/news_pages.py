@@ -18,6 +18,7 @@ from app.core.paging import Before
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, render_shared, requires
 from app.web.forms import SentForm, field_errors, values_of
+from app.web.markdown import foreign_images
 
 router = APIRouter()
 reading: Final = [requires(Action.READ_PUBLIC)]
@@ -97,10 +98,16 @@ def publish(
         new = NewAnnouncement.model_validate(form)
         if sent.get("preview"):
             return _list(request, platform, actor, challenge, form, preview=new)
-        news.publish(platform, actor, challenge, new)
+        announcement_id = news.publish(platform, actor, challenge, new)
     except ValidationError as error:
         return _list(request, platform, actor, challenge, form, problems=field_errors(error))
-    return RedirectResponse(f"/challenges/{challenge}/news", status_code=303)
+    return _saved(challenge, announcement_id, new, f"/challenges/{challenge}/news")
+
+
+def _saved(challenge: str, announcement_id: int, new: NewAnnouncement, page: str) -> Response:
+    """Go on to this page, or to the form, which says that images are not shown."""
+    form = f"/organise/challenges/{challenge}/news/{announcement_id}"
+    return RedirectResponse(form if foreign_images([new.text], challenge) else page, status_code=303)
 
 
 def _list(
@@ -154,7 +161,7 @@ def edit(
         return _edit(request, platform, actor, challenge, announcement_id, form, problems=problems)
     except ConflictError as error:
         return _edit(request, platform, actor, challenge, announcement_id, form, refused=str(error))
-    return RedirectResponse(f"/challenges/{challenge}/news#news-{announcement_id}", status_code=303)
+    return _saved(challenge, announcement_id, new, f"/challenges/{challenge}/news#news-{announcement_id}")
 
 
 def _edit(

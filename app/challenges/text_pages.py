@@ -52,7 +52,7 @@ def set_texts(
         return _form(request, platform, actor, challenge, form, problems=field_errors(error))
     except ConflictError as error:
         return _form(request, platform, actor, challenge, form, refused=str(error))
-    if foreign_images(f"{new.overview}\n\n{new.rules}\n\n{new.organisers}", challenge):
+    if foreign_images(new.markdown, challenge):
         return RedirectResponse(f"/organise/challenges/{challenge}/page", status_code=303)  # which says so
     return RedirectResponse(f"/challenges/{challenge}", status_code=303)
 

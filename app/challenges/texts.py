@@ -99,6 +99,11 @@ class NewTexts(BaseModel):
         int, Field(ge=0, le=2**31 - 1, description="the version that was edited; 0 if there was none")
     ] = 0
 
+    @property
+    def markdown(self) -> tuple[str, ...]:
+        """The texts that are Markdown."""
+        return self.overview, self.rules, self.organisers
+
 
 def texts_of(session: Session, challenge_id: int) -> ChallengeTexts:
     """Return the public texts of a challenge."""

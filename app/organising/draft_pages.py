@@ -35,6 +35,7 @@ from app.organising.drafts import DraftView, NewCopy, StepError
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import LongForm, SentForm, field_errors, values_of
+from app.web.markdown import foreign_images
 from app.web.zones import in_form, moments_of
 
 router = APIRouter(prefix="/organise")
@@ -418,7 +419,8 @@ def save_page(
     """Save step 6, and make the phases if all steps are done."""
     form = values_of(sent, NewTexts)
     try:
-        drafts.save_page(platform, actor, challenge, NewTexts.model_validate(form))
+        new = NewTexts.model_validate(form)
+        drafts.save_page(platform, actor, challenge, new)
     except ValidationError as error:
         return _step(request, platform, actor, challenge, Step.PAGE, form, field_errors(error))
     except ConflictError as error:
@@ -426,6 +428,8 @@ def save_page(
     view = drafts.draft_of(platform, actor, challenge)
     if view.can_be_made and (actor.owns_challenge(view.id) or not view.publishes):
         drafts.make_phases(platform, actor, challenge)
+    if foreign_images(new.markdown, challenge):
+        return _to(challenge, Step.PAGE)  # which says so
     return _overview(challenge)
 
 

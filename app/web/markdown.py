@@ -1,6 +1,6 @@
 """Markdown that people write, as HTML that is safe to show: no raw HTML, no foreign images, no scripts in links."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -76,13 +76,14 @@ def markdown(text: str, challenge: str | None = None, heading: int = 2) -> Marku
     return Markup(_sanitised(html, challenge))  # noqa: S704 - sanitised
 
 
-def foreign_images(text: str, challenge: str | None = None) -> tuple[str, ...]:
-    """Return the sources of the images in a text that are not shown, because they are not the challenge's own.
+def foreign_images(texts: Iterable[str], challenge: str | None = None) -> tuple[str, ...]:
+    """Return the sources of the images in these texts that are not shown, because they are not the challenge's own.
 
-    >>> foreign_images("![Logo](https://example.org/logo.png) ![Own](/pictures/a/x.jpg)", "a")
+    >>> foreign_images(["![Logo](https://example.org/logo.png) ![Own](/pictures/a/x.jpg)"], "a")
     ('https://example.org/logo.png',)
     """
-    tokens = (child for token in _parser.parse(text[:LONGEST]) for child in token.children or ())
+    parsed = (token for text in texts for token in _parser.parse(text[:LONGEST]))
+    tokens = (child for token in parsed for child in token.children or ())
     sources = (str(child.attrGet("src") or "") for child in tokens if child.type == "image")
     return tuple(dict.fromkeys(each for each in sources if not is_own_image(each, challenge)))
 

@@ -39,6 +39,7 @@ CORRECTED = (
     "The leaderboards of `test` now use version 2 of the ground truth. The results on them were scored again; the page of a"
     " submission lists its earlier scores."
 )
+FOREIGN = "https://pictures.example.org/cat.png"
 WRITE = "/organise/challenges/oak/news"
 
 
@@ -114,6 +115,31 @@ def test_an_announcement_is_previewed_published_edited_and_deleted(
     assert "Workshop" not in visitor.get("/challenges/oak/news").text + visitor.get("/").text
     assert olga.get(edit).status_code == 404
     assert news_actions(platform)[len(before) :] == ["news.publish", "news.edit", "news.delete"]
+
+
+def test_images_of_other_sites_in_an_announcement_are_said_to_be_not_shown(
+    browser: Browser, platform: Platform
+) -> None:
+    olga = organiser(browser, platform, "olga.pictures@example.org")
+    form = {"title": "Pictures", "text": f"![a cat]({FOREIGN}) ![ours](/pictures/oak/test/x/picture.jpg)"}
+
+    preview = olga.post(WRITE, data=form | {"preview": "1"})
+    published = olga.post(WRITE, data=form)
+    edit = published.headers["location"]
+    page = olga.get(edit)
+    [version] = re.findall('name="version" value="([0-9]+)"', page.text)
+    edited = olga.post(edit, data=form | {"title": "Some pictures", "version": version})
+    without = olga.post(edit, data=form | {"text": "No pictures", "version": int(version) + 1})
+
+    assert published.status_code == edited.status_code == without.status_code == 303
+    assert re.fullmatch(rf"{WRITE}/\d+", edit)
+    for each in (preview, page):
+        assert each.text.count("Images of other sites are not shown") == 1
+        assert re.findall("<li><code>(.+)</code></li>", each.text) == [FOREIGN]
+    assert edited.headers["location"] == edit
+    assert without.headers["location"].startswith("/challenges/oak/news#news-")
+    assert "are not shown" not in olga.get(edit).text
+    olga.post(f"{edit}/delete")
 
 
 def test_problems_of_an_announcement_are_named_together(browser: Browser, platform: Platform) -> None:

@@ -77,6 +77,20 @@ def test_every_page_carries_the_name_the_look_and_the_links(admin: TestClient, b
     assert "<title>Acorn &amp; Bench: news</title>" in browser().get("/news.atom").text
 
 
+def test_images_in_legal_texts_are_said_to_be_not_shown(admin: TestClient) -> None:
+    picture = "![a cat](https://pictures.example.org/cat.png)"
+    form = FORM | {"imprint": "```\nnever closed", "privacy": picture, "version": "0"}
+
+    preview = admin.post("/admin/site", data=form | {"preview": "1"}).text
+    before = admin.get("/admin/site").text
+    saved = admin.post("/admin/site", data=form)
+    after = admin.get(saved.headers["location"]).text
+
+    said = "Images are not shown; their words stand in their place"
+    assert [page.count(said) for page in (preview, before, after)] == [1, 0, 1]
+    assert "<code>https://pictures.example.org/cat.png</code>" in after
+
+
 def test_an_admin_closes_registration_unless_the_environment_has_decided(
     admin: TestClient, browser: Browser, platform: Platform
 ) -> None:

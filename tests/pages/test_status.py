@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 from starlette.testclient import TestClient
 
 import scoring
@@ -190,6 +190,8 @@ def test_an_admin_schedules_and_ends_notices(
         "ends_at": "2026-12-25T18:00",
         "ends_zone": "Europe/Berlin",
     }
+    with platform.transaction() as session:
+        latest = session.scalar(select(func.coalesce(func.max(AuditRecord.id), 0)))
     preview = admin.post("/admin/notices", data=now | {"preview": "1"})
     wrong = admin.post(
         "/admin/notices", data=later | {"title": "x", "ends_zone": "Mars", "starts_at": "soon"}
@@ -223,9 +225,25 @@ def test_an_admin_schedules_and_ends_notices(
     assert "Scores are late" not in visitor.get("/login").text
     assert admin.post("/admin/notices/999999/end").status_code == 404
     with platform.transaction() as session:
-        is_notice = AuditRecord.action.startswith("notice.")
+        is_notice = AuditRecord.action.startswith("notice.") & (AuditRecord.id > latest)
         actions = session.scalars(select(AuditRecord.action).where(is_notice)).all()
     assert sorted(actions) == ["notice.end"] * 2 + ["notice.publish"] * 3
+
+
+def test_images_in_a_notice_are_said_to_be_not_shown(admin: TestClient) -> None:
+    form = {"title": "Look at this", "text": "![a cat](https://pictures.example.org/cat.png)"}
+    said = "Images are not shown; their words stand in their place"
+
+    preview = admin.post("/admin/notices", data=form | {"preview": "1"}).text
+    before = admin.get("/admin/notices").text
+    published = admin.post("/admin/notices", data=form)
+    after = admin.get(published.headers["location"]).text
+    end, *_ = re.findall('action="(/admin/notices/[0-9]+/end)"', after.partition("Look at this")[2])
+    admin.post(end)
+
+    assert [page.count(said) for page in (preview, before, after)] == [1, 0, 1]
+    assert "<code>https://pictures.example.org/cat.png</code>" in after
+    assert said not in admin.get("/admin/notices").text
 
 
 def test_only_admins_write_notices(browser: Browser) -> None:

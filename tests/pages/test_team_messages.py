@@ -64,6 +64,8 @@ def test_a_message_is_previewed_tested_and_sent_once_to_the_members_of_each_team
     assert "Fern, Moss" in preview
     assert "The deadline <strong>moves</strong>" in preview
     assert 'src="https://evil.example' not in preview
+    assert "Images of other sites are not shown" in preview
+    assert "<code>https://evil.example/x.png</code>" in preview
     assert "nothing was sent yet" in preview
     message = int(where.rpartition("/")[2])
     assert "A test is on its way" in olga.page(olga.send(f"{where}/test")[1])
