@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -33,9 +34,9 @@ def compare(before: GroundTruth, after: GroundTruth, key: str, phase: str, versi
     """
     images = _Common.of(before.lists.images, after.lists.images)
     renamed = _renamed(before, after, images)
-    names = dict(renamed)
-    gone = [name for name in before.lists.classes if name not in {*after.lists.classes, *names}]
-    new = [name for name in after.lists.classes if name not in {*before.lists.classes, *names.values()}]
+    names, renewed = dict(renamed), {name for _, name in renamed}
+    gone = [name for name in _only_in(before, after) if name not in names]
+    new = [name for name in _only_in(after, before) if name not in renewed]
     classes = _Common.of([names.get(name, name) for name in before.lists.classes], after.lists.classes)
     objects = _changed_objects(before, after, images, classes)
     of_coco = before.tables.coco is not None and after.tables.coco is not None
@@ -127,10 +128,15 @@ def _resized(before: GroundTruth, after: GroundTruth, images: _Common) -> int:
 # classes
 
 
+def _only_in(one: GroundTruth, other: GroundTruth) -> dict[str, int]:
+    """The classes that one annotation has and the other has not, with their places."""
+    known = set(other.lists.classes)
+    return {name: place for place, name in enumerate(one.lists.classes) if name not in known}
+
+
 def _renamed(before: GroundTruth, after: GroundTruth, images: _Common) -> list[tuple[str, str]]:
     """The classes that have another name, with it."""
-    gone = [name for name in before.lists.classes if name not in after.lists.classes]
-    new = [name for name in after.lists.classes if name not in before.lists.classes]
+    gone, new = _only_in(before, after), _only_in(after, before)
     if not gone or not new:
         return []
     found: list[tuple[str, str]] = []
@@ -145,66 +151,74 @@ def _renamed(before: GroundTruth, after: GroundTruth, images: _Common) -> list[t
             if share >= SAME
         )
     )
+    taken, given = {one for one, _ in found}, {other for _, other in found}
     for _, one, other in shares:
-        if one not in {each for each, _ in found} and other not in {each for _, each in found}:
+        if one not in taken and other not in given:
             found.append((one, other))
+            taken.add(one)
+            given.add(other)
     return found
 
 
+Places = dict[str, int]  # of classes
+
+
 def _shares(
-    before: GroundTruth, after: GroundTruth, images: _Common, names: tuple[list[str], list[str]]
+    before: GroundTruth, after: GroundTruth, images: _Common, names: tuple[Places, Places]
 ) -> Iterator[tuple[str, str, float]]:
     """Yield pairs of classes, one that is gone and one that is new, with the share of what is the same in both."""
-    gone, new = names
+    gone, new = ({place: name for name, place in each.items()} for each in names)
     has_objects = len(before.tables.objects.image) and len(after.tables.objects.image)
-    one, other, both = (
-        _objects_shared(before, after, images) if has_objects else _images_shared(before, after)
-    )
-    for first in gone:
-        for second in new:
-            a, b = before.lists.classes.index(first), after.lists.classes.index(second)
-            if both[a, b]:
-                yield first, second, both[a, b] / max(one[a], other[b])
+    shared = _objects_shared if has_objects else _images_shared
+    one, other, both = shared(before, after, images, names)
+    for (a, b), count in both.items():
+        yield gone[a], new[b], count / max(one[a], other[b])
 
 
 Shared = tuple[Integers, Integers, Counter[tuple[int, int]]]
 
 
-def _objects_shared(before: GroundTruth, after: GroundTruth, images: _Common) -> Shared:
+def _objects_shared(
+    before: GroundTruth, after: GroundTruth, images: _Common, names: tuple[Places, Places]
+) -> Shared:
     """The objects of each class in common images, and how many overlap, by pairs of classes that only one annotation has."""
     one, other = (
         _Objects.of(truth, place)
         for truth, place in ((before, images.place_before), (after, images.place_after))
     )
-    gone = np.array([name not in after.lists.classes for name in before.lists.classes], np.bool_)
-    new = np.array([name not in before.lists.classes for name in after.lists.classes], np.bool_)
-    counts = (
-        np.bincount(one.label, minlength=len(gone)).astype(np.int64),
-        np.bincount(other.label, minlength=len(new)).astype(np.int64),
+    first, second = (
+        each.taken(np.isin(each.label, list(places.values())))
+        for each, places in zip((one, other), names, strict=True)
     )
-    first, second = one.taken(gone[one.label]), other.taken(new[other.label])
     both = Counter(
         (int(first.label[a]), int(second.label[b])) for a, b in _paired(first, second, lambda _a, _b: True)
     )
-    return *counts, both
+    return _counts(one.label, before), _counts(other.label, after), both
 
 
-def _images_shared(before: GroundTruth, after: GroundTruth) -> Shared:
+def _images_shared(
+    before: GroundTruth, after: GroundTruth, _images: _Common, names: tuple[Places, Places]
+) -> Shared:
     """The same of the images that show each class, where no object is annotated."""
     common = set(before.lists.images) & set(after.lists.images)
-    shown: list[list[set[str]]] = []
-    for truth in (before, after):
+    counts: list[Integers] = []
+    shown: list[dict[str, list[int]]] = []  # classes that only one annotation has, by image
+    for truth, places in zip((before, after), names, strict=True):
         known = labelled(truth)
-        of_class: list[set[str]] = [set() for _ in truth.lists.classes]
-        for image, label in zip(known.image.tolist(), known.label.tolist(), strict=True):
-            if known.images[image] in common:
-                of_class[label].add(known.images[image])
-        shown.append(of_class)
+        which = np.array([name in common for name in known.images], np.bool_)[known.image]
+        counts.append(_counts(known.label[which], truth))
+        which &= np.isin(known.label, list(places.values()))
+        of_image: dict[str, list[int]] = {}
+        for image, label in zip(known.image[which].tolist(), known.label[which].tolist(), strict=True):
+            of_image.setdefault(known.images[image], []).append(label)
+        shown.append(of_image)
     one, other = shown
-    both = Counter(
-        {(a, b): len(first & second) for a, first in enumerate(one) for b, second in enumerate(other)}
-    )
-    return np.array(list(map(len, one)), np.int64), np.array(list(map(len, other)), np.int64), both
+    both = Counter(pair for image, labels in one.items() for pair in product(labels, other.get(image, ())))
+    return counts[0], counts[1], both
+
+
+def _counts(labels: Integers, truth: GroundTruth) -> Integers:
+    return np.bincount(labels, minlength=len(truth.lists.classes)).astype(np.int64)
 
 
 # objects

@@ -1,5 +1,7 @@
 """What changes between two versions of annotation is counted as people would count it."""
 
+import time
+import tracemalloc
 from dataclasses import fields, replace
 from itertools import permutations
 from typing import Any
@@ -200,6 +202,33 @@ def test_labels_of_images_are_compared_by_names() -> None:
 
     assert changes(before, after) == {"labels": 1}
     assert changes(before, renamed) == {"classes_renamed": (Renamed("cat", "fox"),)}
+
+
+def test_thousands_of_classes_are_compared_in_seconds_and_without_a_table_of_all_pairs() -> None:
+    names = [f"class{number}" for number in range(1500)]
+    images = [f"image{number}" for number in range(1500)]
+    others = [f"other{number}" for number in range(1500)]
+    labels, boxes = np.eye(1500, dtype=np.int8), np.tile([0.0, 0, 10, 10], (1500, 1))
+
+    def labelled(classes: list[str]) -> GroundTruth:
+        return GroundTruth.from_labels(labels, images=images, classes=classes)
+
+    def boxed(classes: list[str]) -> GroundTruth:
+        return GroundTruth.from_arrays(
+            images, classes, boxes, convention="half-open", images=images, classes=classes,
+            sizes=np.full((1500, 2), 100),
+        )  # fmt: skip
+
+    began = time.process_time()
+    assert len(changes(boxed(names), boxed(others))["classes_renamed"]) == 1500
+    assert time.process_time() - began < 20
+    before, after = labelled(names), labelled([*names[1:], "fox"])
+    tracemalloc.start()
+    found = changes(before, after)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found["classes_gone"] == ("class0",)
+    assert peak < 100 << 20
 
 
 def test_label_images_are_compared_whatever_the_numbers_of_their_classes() -> None:
