@@ -8,7 +8,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.challenges import versions
+from app.core.access import Actor
 from app.models import AuditRecord, GroundTruth, Rescore, User
+from app.platform import Platform
+from app.submissions.quotas import organised_phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,13 @@ class AppliedVersion:
     shown_from: datetime | None
     is_shown: bool
     is_newest: bool
+
+
+def versions_of_phase(platform: Platform, actor: Actor, phase_id: int) -> tuple[AppliedVersion, ...]:
+    """Return the versions of a phase, newest first. Raises NotFoundError unless the reader organises it."""
+    with platform.snapshot() as session:
+        phase = organised_phase(session, actor, phase_id)
+        return versions_of(session, [phase.id]).get(phase.id, ())
 
 
 def versions_of(session: Session, phase_ids: Collection[int]) -> dict[int, tuple[AppliedVersion, ...]]:

@@ -4,7 +4,8 @@ from fastapi import APIRouter
 
 from app.core.access import Action
 from app.core.paging import Before
-from app.organising import closing, extending, pausing, phases
+from app.organising import applied_versions, closing, extending, pausing, phases
+from app.organising.applied_versions import AppliedVersion
 from app.organising.closing import EarlyClose
 from app.organising.extending import OutageNotice
 from app.organising.pausing import Pause
@@ -27,6 +28,12 @@ def change(platform: ThePlatform, actor: CurrentActor, phase_id: int, rules: New
     """Set dates and quotas of a phase. Unfair changes are refused, such as bringing the deadline forward to tomorrow."""
     phases.change_rules(platform, actor, phase_id, rules)
     return phases.phase_rules(platform, actor, phase_id)
+
+
+@router.get("/phases/{phase_id}/ground-truth")
+def ground_truth(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> tuple[AppliedVersion, ...]:
+    """List the versions of the annotation of a phase, newest first: who applied each, and since when the boards show it."""
+    return applied_versions.versions_of_phase(platform, actor, phase_id)
 
 
 @router.post("/phases/{phase_id}/close", status_code=204)

@@ -217,9 +217,15 @@ def test_uploads_are_listed_checked_and_scored_by_the_version_of_the_boards(scen
     )
     refused = scene.confirm(before)
     assert refused.status_code == 422, refused.text
-    assert "the archive has problems" in refused.text
+    sentence = (
+        "this archive was valid until the annotation of test was replaced, with other images or classes; fix the problems in its report"
+        " and upload it again. The checks were free"
+    )
+    assert sentence in refused.text
     checked = scene.ash.get(f"/api/v1/uploads/{before['id']}").json()
     assert not checked["valid"]
+    assert checked["report"]["warnings"][0]["message"] == sentence
+    assert sentence in scene.ash.get(f"/uploads/{before['id']}", headers=HTML).text
     assert 'id="outdated"' not in scene.ash.get(f"/uploads/{before['id']}", headers=HTML).text
     assert "none of the 5 images" in json.dumps(checked["report"])
     after = scene.confirm(scene.upload(detections(fewer), "after.json"))
@@ -277,6 +283,11 @@ def test_a_phase_without_results_switches_by_scoring_again_and_its_pages_say_so(
     listed = scene.page(truths)
     assert "The boards show version 2." in listed
     assert listed.count("Ash Grove") >= 2  # who applied each of them
+    found = scene.organiser.get(f"/api/v1/organise/phases/{scene.phase.id}/ground-truth").json()
+    assert [(each["version"], each["applied_by"], each["is_shown"], each["is_newest"]) for each in found] == [
+        (2, "Ash Grove", True, True), (1, "Ash Grove", False, False),
+    ]  # fmt: skip
+    assert found[0]["shown_from"] > found[0]["applied_at"] > found[1]["shown_from"]
     scene.applied(coco(shift=2.0))
     scene.rescore()
     assert "Version 3 was applied after it, and the boards of test show version 3." in scene.page(address)
