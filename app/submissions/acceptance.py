@@ -25,7 +25,7 @@ from app.core.errors import (
 from app.models import ResultState, Upload, UploadState
 from app.submissions.methods import METHOD_NAME, NAME_RACED, Training, training_refusals
 from app.submissions.quotas import Usage, quota_refusals
-from app.submissions.uploads import competitions_of
+from app.submissions.uploads import competitions_of, replaced_in
 from app.web.zones import date_in_words
 
 COUNTED_STATES = frozenset({ResultState.PENDING, ResultState.SCORED})  # a method has at most one such result
@@ -63,12 +63,14 @@ class Archive:
     valid: bool | None
     competitions: tuple[int, ...]
     is_removed: bool = False
+    replaced: str = ""  # that it was valid before the annotation was replaced
 
 
 def archive_of(upload: Upload) -> Archive:
     """Return the facts about a stored upload that decide whether it is accepted."""
     is_removed = upload.state in (UploadState.REJECTED, UploadState.EXPIRED)
-    return Archive(upload.started_at, upload.valid, competitions_of(upload.report), is_removed)
+    found = competitions_of(upload.report)
+    return Archive(upload.started_at, upload.valid, found, is_removed, replaced_in(upload.report))
 
 
 def refusals(
@@ -106,7 +108,9 @@ def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable
             "the upload is incomplete or has not been checked yet; finish it at /uploads first",
         )
     elif not archive.valid:
-        yield InvalidArchive("the archive has problems; fix those in its report and upload it again")
+        yield InvalidArchive(
+            archive.replaced or "the archive has problems; fix those in its report and upload it again"
+        )
     missing = [number for number in competitions if number not in archive.competitions]
     if archive.valid and (missing or not competitions):
         which = ", ".join(map(str, missing)) or "any competition"

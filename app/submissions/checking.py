@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import anyio
 import anyio.to_thread
 import structlog
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import aliased
 from starlette.concurrency import run_in_threadpool
@@ -25,7 +25,7 @@ from app.people import teams
 from app.people.locking import lock_person
 from app.platform import Platform
 from app.storage import content_key, digest_of
-from app.submissions.uploads import is_outdated
+from app.submissions.uploads import REPLACED, REPLACED_CODE, is_outdated, replaced_in, with_warning
 from scoring.data.description import PublicCounts
 
 log = structlog.get_logger()
@@ -181,13 +181,17 @@ async def _check_in_slot(platform: Platform, upload_id: uuid.UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What a check reads: the archive, its name, what is public of the phase, and the competitions asked for."""
+    """What a check reads: the archive, its name, what is public of the phase, and the competitions asked for.
+
+    replaced: what is said if the archive has problems now, because it had none by what was public before; empty for a first check.
+    """
 
     key: str
     filename: str
     description_key: str
     counts: PublicCounts | None
     competitions: tuple[int, ...] | None
+    replaced: str = ""
 
 
 def _check(platform: Platform, upload_id: uuid.UUID) -> None:
@@ -196,6 +200,8 @@ def _check(platform: Platform, upload_id: uuid.UUID) -> None:
     if task is None:
         return
     report = _report(platform, task)
+    if task.replaced and not report["valid"]:
+        report = with_warning(report, scoring.Problem(REPLACED_CODE, task.replaced))
     checked = (
         update(Upload)
         .where(Upload.id == upload_id, Phase.id == Upload.phase_id, _needs_check())
@@ -220,7 +226,16 @@ def _check(platform: Platform, upload_id: uuid.UUID) -> None:
 def _task_of(platform: Platform, upload_id: uuid.UUID) -> _Task | None:
     """Return what is needed to check an upload, if it is waiting for its check."""
     statement = (
-        select(Upload.sha256, Upload.filename, Phase.description_key, Upload.competitions, Challenge.code)
+        select(
+            Upload.sha256,
+            Upload.filename,
+            Phase.description_key,
+            Upload.competitions,
+            Challenge.code,
+            Phase.image_set,
+            Upload.report,
+            and_(Upload.valid.is_(True), Upload.description_digest.is_not(None)).label("was_valid"),
+        )
         .join(Phase, Upload.phase_id == Phase.id)
         .join(Challenge)
         .where(Upload.id == upload_id, _needs_check())
@@ -231,8 +246,14 @@ def _task_of(platform: Platform, upload_id: uuid.UUID) -> _Task | None:
             return None
         counts = public_counts(session, row.code)
     competitions = tuple(row.competitions) if row.competitions else None
+    is_replaced = row.was_valid or replaced_in(row.report)
     return _Task(
-        content_key(row.sha256 or "", upload_id), row.filename, row.description_key, counts, competitions
+        content_key(row.sha256 or "", upload_id),
+        row.filename,
+        row.description_key,
+        counts,
+        competitions,
+        REPLACED.format(image_set=row.image_set) if is_replaced else "",
     )
 
 

@@ -26,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session, aliased
 
+import scoring
 from app.challenges.challenges import PhaseView, offered_competitions
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import BadRequestError, NotFoundError
@@ -248,6 +249,25 @@ def results_of(report: dict[str, Any] | None) -> dict[int, FoundResult]:
         )
         for found in (report or {}).get("competitions", ())
     }
+
+
+REPLACED_CODE: Final = "annotation-replaced"
+REPLACED: Final = (
+    "this archive was valid until the annotation of {image_set} was replaced, with other images or classes; fix the problems in its report"
+    " and upload it again. The checks were free"
+)
+
+
+def replaced_in(report: dict[str, Any] | None) -> str:
+    """Return what a report says of an archive that was valid before the annotation was replaced; empty for another report."""
+    warnings = (report or {}).get("warnings", ())
+    return next((each["message"] for each in warnings if each["code"] == REPLACED_CODE), "")
+
+
+def with_warning(report: dict[str, Any], warning: scoring.Problem) -> dict[str, Any]:
+    """Return a report with one more warning, as its first."""
+    found = scoring.Validation.from_json(report)
+    return replace(found, warnings=(warning, *found.warnings)).as_json()
 
 
 def shown_state(state: UploadState, valid: bool | None) -> str:  # noqa: FBT001 - the column
