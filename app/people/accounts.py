@@ -23,7 +23,15 @@ from app.models import MailLink, Queue, Role, User
 from app.people import tokens
 from app.people.locking import IS_OPEN, lock_person
 from app.people.passwords import accepted_password, hash_password, is_password
-from app.people.sessions import Browser, can_log_in, check_owner, start_session, user_of_email
+from app.people.sessions import (
+    Browser,
+    can_log_in,
+    check_owner,
+    lock_owner,
+    password_hash_of,
+    start_session,
+    user_of_email,
+)
 from app.people.tokens import NewToken, add_token
 from app.platform import Platform
 
@@ -242,13 +250,10 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
     Return when that will be possible if a limit forbids it now. Raises WrongPasswordError, BusyError.
     """
     assert actor.user_id is not None
-    with platform.transaction() as session:
-        user = lock_person(session, actor.user_id, *IS_OPEN)
-        known = user.password_hash if user else None
+    known = password_hash_of(platform, actor.user_id)
     check_owner(actor, new.password, known)
     with platform.transaction() as session:
-        user = lock_person(session, actor.user_id, *IS_OPEN)
-        assert user is not None
+        user = lock_owner(session, actor.user_id, known)
         mail.revoke_links(session, user.id)
         user.new_email = new.email if new.email != user.email else None
         wait = _ask(session, user)

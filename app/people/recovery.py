@@ -20,7 +20,7 @@ from app.models import MailLink, Queue, User
 from app.people import sessions, tokens
 from app.people.locking import IS_OPEN, lock_person
 from app.people.passwords import accepted_password, hash_password
-from app.people.sessions import Browser, check_owner, start_session
+from app.people.sessions import Browser, check_owner, lock_owner, password_hash_of, start_session
 from app.platform import Platform
 
 
@@ -197,14 +197,11 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
     Raises WrongPasswordError, ValueError with the new password's problem, BusyError.
     """
     assert actor.user_id is not None
-    with platform.transaction() as session:
-        user = lock_person(session, actor.user_id, *IS_OPEN)
-        known = user.password_hash if user else None
+    known = password_hash_of(platform, actor.user_id)
     check_owner(actor, passwords.present, known)
     password_hash = hash_password(accepted_password(passwords.new, actor.email, actor.name))
     with platform.transaction() as session:
-        user = lock_person(session, actor.user_id, *IS_OPEN, ends_access=True)
-        assert user is not None
+        user = lock_owner(session, actor.user_id, known, ends_access=True)
         count = _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
     platform.notifier.wake_workers(Queue.MAIL)
     return count

@@ -234,11 +234,11 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
     Raises WrongPasswordError, also if no login is waiting for a code; RateLimitedError.
     """
     with platform.transaction() as session:
-        user_id = sessions.waiting_for_code(session, hash_of_token(browser.cookie or ""))
-    if user_id is None:
-        raise WrongPasswordError("this login has ended; log in again")
+        user_id = _waiting(session, browser)
     platform.limiter.hit(Limited.GUESS, f"person {user_id}")
     with platform.transaction() as session:
+        lock_person(session, user_id)
+        _waiting(session, browser)  # again: a reset of the password may have ended it meanwhile
         found = factor_of(session, user_id)
         if found is None or not (_is_code(session, found, code) or _is_recovery_code(session, user_id, code)):
             raise WrongPasswordError("the code is wrong or has already been used; wait for the next one")
@@ -246,6 +246,14 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
     platform.limiter.clear(Limited.GUESS, f"person {user_id}")
     platform.notifier.wake_workers(Queue.MAIL)
     return token
+
+
+def _waiting(session: Session, browser: Browser) -> int:
+    """Return whose login of this browser waits for a code. Raises WrongPasswordError if none does."""
+    user_id = sessions.waiting_for_code(session, hash_of_token(browser.cookie or ""))
+    if user_id is None:
+        raise WrongPasswordError("this login has ended; log in again")
+    return user_id
 
 
 def _is_recovery_code(session: Session, user_id: int, text: str) -> bool:

@@ -52,6 +52,7 @@ from app.models import (
     Viewing,
 )
 from app.people import tokens
+from app.people.locking import IS_OPEN, lock_person
 from app.people.passwords import MAX_LENGTH, is_password
 from app.people.tokens import is_token
 from app.platform import Platform
@@ -424,6 +425,7 @@ def log_in(platform: Platform, login: Login, browser: Browser) -> str:
         user = user_of_email(session, folded(login.email))
     user = _checked(platform, login, user, browser)
     with platform.transaction() as session:
+        lock_owner(session, user.id, user.password_hash)
         audit.record(session, user.id, "session.start", f"person {user.id}")
         token = start_session(session, platform, user.id, browser)
     platform.notifier.wake_workers(Queue.MAIL)
@@ -523,6 +525,25 @@ def check_owner(actor: Actor, password: str, known: str | None) -> None:
             raise RecentLoginRequiredError("Confirm that it is you first")
     elif not is_password(password, known):
         raise WrongPasswordError("the password is wrong")
+
+
+def password_hash_of(platform: Platform, user_id: int) -> str | None:
+    """Return the hash of a person's password, for `check_owner` and `lock_owner`; no lock is held while it is compared."""
+    with platform.transaction() as session:
+        return session.scalar(select(User.password_hash).where(User.id == user_id))
+
+
+def lock_owner(
+    session: Session, user_id: int | None, known: str | None, *, ends_access: bool = False
+) -> User:
+    """Return a person, locked as by `lock_person`, whose password was checked and has not been replaced since.
+
+    known: the hash that it was checked against. Raises WrongPasswordError, also if the account was suspended or deleted since.
+    """
+    user = lock_person(session, user_id, *IS_OPEN, ends_access=ends_access)
+    if user is None or user.password_hash != known:
+        raise WrongPasswordError("the password was replaced a moment ago, or the account has ended")
+    return user
 
 
 def renew(platform: Platform, cookie: str) -> str:

@@ -61,7 +61,7 @@ from app.models import (
 from app.people import teams
 from app.people.accounts import lock_admins
 from app.people.locking import lock_person
-from app.people.sessions import check_owner
+from app.people.sessions import check_owner, lock_owner, password_hash_of
 from app.platform import Platform
 from app.results import withdrawing
 from app.submissions.methods import NAMES_PEOPLE
@@ -440,25 +440,23 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
     Raises WrongPasswordError, BusyError, and ConflictError for the last admin.
     """
     assert actor.user_id is not None
-    with platform.transaction() as session:
-        known = session.get_one(User, actor.user_id).password_hash
-        withdrawable = withdrawable_results(session, actor.user_id)
-        conflict = deletion_conflict(actor.user_id, lock_admins(session, platform.settings))
+    known = password_hash_of(platform, actor.user_id)
     check_owner(actor, form.password, known)
-    if conflict is not None:
-        raise conflict
-    if form.results is ResultsChoice.ERASE:
-        for result_id in withdrawable:
-            _withdraw(platform, actor, result_id)
     with platform.transaction() as session:
-        _delete(session, platform.settings, actor.user_id, form.results)
+        _require_other_admin(session, platform.settings, actor.user_id)
+        user = lock_owner(session, actor.user_id, known, ends_access=True)
+        teams.lock_teams(session, {each.id for each in teams.teams_of(session, user.id)})
+        if form.results is ResultsChoice.ERASE:
+            for result_id in withdrawable_results(session, user.id):
+                _withdraw(session, actor, result_id)
+        _delete(session, user, form.results)
     platform.cache.expire_versions()
     platform.notifier.wake_workers(Queue.MAIL)
 
 
-def _withdraw(platform: Platform, actor: Actor, result_id: int) -> None:
+def _withdraw(session: Session, actor: Actor, result_id: int) -> None:
     try:
-        withdrawing.withdraw(platform, actor, result_id, "the account was deleted")
+        withdrawing.withdraw_in(session, actor, result_id, "the account was deleted")
     except (ConflictError, NotFoundError):  # it has ended in another way meanwhile
         return
 
@@ -469,17 +467,23 @@ def delete_unconfirmed_accounts(platform: Platform) -> int:
         due = unconfirmed(session, KEEP_UNCONFIRMED, BATCH)
     for user_id in due:
         with platform.transaction() as session:
-            _delete(session, platform.settings, user_id, ResultsChoice.KEEP)
+            _require_other_admin(session, platform.settings, user_id)
+            user = lock_person(session, user_id, User.deleted_at.is_(None), ends_access=True)
+            if user is not None:
+                _delete(session, user, ResultsChoice.KEEP)
     return len(due)
 
 
-def _delete(session: Session, settings: LoginSettings, user_id: int, results: ResultsChoice) -> None:
+def _require_other_admin(session: Session, settings: LoginSettings, user_id: int) -> None:
+    """Lock the admins, before anybody else. Raises ConflictError if the person is the last."""
     conflict = deletion_conflict(user_id, lock_admins(session, settings))
     if conflict is not None:
         raise conflict
-    user = lock_person(session, user_id, User.deleted_at.is_(None), ends_access=True)
-    if user is None:
-        return
+
+
+def _delete(session: Session, user: User, results: ResultsChoice) -> None:
+    """Delete the account of a locked person."""
+    user_id = user.id
     alone = own_teams(session, user_id)
     teams.leave_every_team(session, user_id)
     for team_id in alone:

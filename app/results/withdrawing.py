@@ -54,48 +54,54 @@ def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | Non
     The archive stays as confirmed. On a held-out phase the method's name stays retired and the quota stays used.
     Raises NotFoundError if the reader may not manage the result, and the refusal of `withdrawal_refusal`.
     """
-    reason = (reason or "").strip() or None
     with platform.transaction() as session:
-        jobs = queue.lock_jobs_of_result(session, result_id)
-        runs = lock_open_runs(session, result_id)
-        found = lock_result(session, actor, result_id)
-        if found is None:
-            raise NotFoundError(f"your team has no result {result_id}")
-        result, method, challenge_id = found
-        refusal = withdrawal_refusal(
-            result.state,
-            is_organiser=actor.organises_challenge(challenge_id),
-            is_public=method.public_at is not None,
-            reason=reason,
-        )
-        if refusal is not None:
-            raise refusal
-        for run in runs:
-            _end_for_withdrawal(run, actor)
-        for job in jobs:
-            session.delete(job)
-        recording.take_off_board(session, result)
-        audit.record(
-            session,
-            actor.user_id,
-            "result.withdraw",
-            f"result {result_id}",
-            challenge_id=challenge_id,
-            reason=reason or "",
-            before={"state": result.state.value},
-            after={"state": ResultState.WITHDRAWN.value},
-            details={"method": method.name, "competition": result.competition},
-        )
-        was_pending = result.state is ResultState.PENDING
-        result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.clock_timestamp()
-        result.withdrawn_by, result.withdraw_reason = actor.user_id, reason
-        submission_id = result.submission_id
-        session.flush()
-        if actor.organises_challenge(challenge_id):
-            methods.record_decision(session, actor, method, "withdrew", reason or "", result)
-        if was_pending:
-            outcomes.record_outcome(session, submission_id)
+        submission_id = withdraw_in(session, actor, result_id, reason)
     platform.cache.expire_versions()
+    return submission_id
+
+
+def withdraw_in(session: Session, actor: Actor, result_id: int, reason: str | None) -> int:
+    """Withdraw a result as `withdraw` does, in the transaction of the caller; nothing is changed if this raises."""
+    reason = (reason or "").strip() or None
+    jobs = queue.lock_jobs_of_result(session, result_id)
+    runs = lock_open_runs(session, result_id)
+    found = lock_result(session, actor, result_id)
+    if found is None:
+        raise NotFoundError(f"your team has no result {result_id}")
+    result, method, challenge_id = found
+    refusal = withdrawal_refusal(
+        result.state,
+        is_organiser=actor.organises_challenge(challenge_id),
+        is_public=method.public_at is not None,
+        reason=reason,
+    )
+    if refusal is not None:
+        raise refusal
+    for run in runs:
+        _end_for_withdrawal(run, actor)
+    for job in jobs:
+        session.delete(job)
+    recording.take_off_board(session, result)
+    audit.record(
+        session,
+        actor.user_id,
+        "result.withdraw",
+        f"result {result_id}",
+        challenge_id=challenge_id,
+        reason=reason or "",
+        before={"state": result.state.value},
+        after={"state": ResultState.WITHDRAWN.value},
+        details={"method": method.name, "competition": result.competition},
+    )
+    was_pending = result.state is ResultState.PENDING
+    result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.clock_timestamp()
+    result.withdrawn_by, result.withdraw_reason = actor.user_id, reason
+    submission_id = result.submission_id
+    session.flush()
+    if actor.organises_challenge(challenge_id):
+        methods.record_decision(session, actor, method, "withdrew", reason or "", result)
+    if was_pending:
+        outcomes.record_outcome(session, submission_id)
     return submission_id
 
 

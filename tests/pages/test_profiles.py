@@ -1,18 +1,23 @@
 """Personal data is changed, exported and erased."""
 
 import json
+from itertools import count
 from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
+from app.core.access import Actor
 from app.intake.importing import TreeImport, import_tree
+from app.models import User
 from app.organising import roles
+from app.people.sessions import actor_of
 from app.platform import Platform
 from app.results import personal_data
-from app.results.personal_data import delete_unconfirmed_accounts
+from app.results.personal_data import Deletion, ResultsChoice, delete_unconfirmed_accounts
+from tests.kills import assert_all_or_nothing
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_confirmation import can_log_in, unconfirmed
@@ -21,6 +26,8 @@ from tests.pages.test_tokens import program
 from tests.people import deliver_mail, letters
 from tests.system.installations import DESCRIPTION, STATEMENT
 from tests.system.kits import results, small_kit
+
+NUMBERS = count(1)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -198,6 +205,52 @@ def test_a_person_chooses_whether_results_stay_or_are_erased(browser: Browser, p
     assert private[2:] == ("", "", "withdrawn")
     earlier = browser().get(f"/api/v1{address}").json()["changes"]
     assert [each["before"] for each in earlier] == [{"title": "Another grove"}, {"title": ""}]
+
+
+def test_results_are_erased_with_their_account_or_not_at_all(browser: Browser, platform: Platform) -> None:
+    def scene() -> Actor:
+        email = f"yew{next(NUMBERS)}@example.org"
+        yew = registered(browser(), email)
+        for kind in ("one", "two"):
+            submit(yew, f"{email} {kind}", is_public=False)
+        with platform.transaction() as session:
+            user = session.scalars(select(User.id).where(User.email == email)).one()
+            found = actor_of(session, user)
+        assert found is not None
+        return found
+
+    def erase(actor: Actor) -> None:
+        form = Deletion(password=PASSWORD, results=ResultsChoice.ERASE)
+        personal_data.end_account(platform, actor, form)
+
+    def state(actor: Actor) -> object:
+        values = {"id": actor.user_id, "subject": f"person {actor.user_id}"}
+        return (
+            ask(
+                platform,
+                "SELECT deleted_at IS NULL, password_hash IS NULL FROM user_account WHERE id = :id",
+                **values,
+            ),
+            ask(
+                platform,
+                "SELECT result.state, withdraw_reason FROM result JOIN submission ON submission.id = submission_id"
+                " WHERE user_id = :id ORDER BY result.id",
+                **values,
+            ),
+            ask(platform, "SELECT count(*) FROM member WHERE user_id = :id", **values),
+            ask(
+                platform,
+                "SELECT count(*) FROM login_session WHERE user_id = :id AND expires_at > now()",
+                **values,
+            ),
+            ask(
+                platform,
+                "SELECT count(*) FROM audit WHERE action = 'account.delete' AND subject = :subject",
+                **values,
+            ),
+        )
+
+    assert_all_or_nothing(platform, scene, erase, state, every=5)
 
 
 def add_second_factors(platform: Platform) -> None:

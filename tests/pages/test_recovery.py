@@ -7,12 +7,15 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from app.core.rate_limits import Limited
+from app.people.passwords import is_password
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_confirmation import can_log_in, mailed_link, unconfirmed
 from tests.pages.test_tokens import READ, program
 from tests.people import deliver_mail, letters
+from tests.second_factors import code_of, give_second_factor
 
 NEW = "another long enough password"
 
@@ -237,3 +240,65 @@ def test_after_a_change_the_page_and_the_mail_mention_active_tokens(
 @pytest.mark.parametrize("email", ["nowhere", "a@b.c\r\nBcc: d@e.f", ""])
 def test_an_invalid_address_gets_no_link(browser: Browser, email: str) -> None:
     assert browser().post("/forgot-password", data={"email": email}).status_code == 422
+
+
+@pytest.mark.parametrize("act", ["log in", "password", "address", "delete"])
+def test_a_password_that_is_replaced_while_it_is_checked_opens_nothing(
+    browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    email = f"{act.replace(' ', '-')}@late.example"
+    stranger, owner = registered(browser(), email), browser()
+    ask_for_link(owner, email)
+    link = mailed_link(platform, email)
+
+    def check_slowly(password: str, known: str | None) -> bool:
+        is_right = is_password(password, known)
+        monkeypatch.undo()
+        assert owner.post(link, data={"password": NEW}).status_code == 200
+        return is_right
+
+    monkeypatch.setattr("app.people.sessions.is_password", check_slowly)
+    acts = {
+        "log in": ("/login", {"email": email, "password": PASSWORD}),
+        "password": (
+            "/account/password",
+            {"present_password": PASSWORD, "password": "of a stranger, and long"},
+        ),
+        "address": ("/account/address", {"email": "stranger@late.example", "password": PASSWORD}),
+        "delete": ("/account/delete", {"password": PASSWORD, "results": "keep"}),
+    }
+    address, form = acts[act]
+    late = browser() if act == "log in" else stranger
+    answer = late.post(address, data=form)
+
+    assert answer.status_code in (401, 403), answer.text
+    assert not is_logged_in(late)
+    assert can_log_in(browser(), email, NEW)
+    with platform.transaction() as session:
+        new_email = text("SELECT new_email FROM user_account WHERE email = :email")
+        assert session.scalar(new_email, {"email": email}) is None
+
+
+def test_a_login_that_a_reset_ends_is_not_completed_by_a_code(
+    browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(browser(), "code@late.example")
+    give_second_factor(platform, "code@late.example")
+    stranger, owner = browser(), browser()
+    assert (
+        stranger.post("/login", data={"email": "code@late.example", "password": PASSWORD}).status_code == 303
+    )
+    ask_for_link(owner, "code@late.example")
+    link = mailed_link(platform, "code@late.example")
+
+    def hit_late(_: object, what: Limited, *__: object) -> None:
+        if what is not Limited.GUESS:
+            return
+        monkeypatch.undo()
+        assert owner.post(link, data={"password": NEW}).status_code == 200
+
+    monkeypatch.setattr(type(platform.limiter), "hit", hit_late)
+    answer = stranger.post("/login/code", data={"code": code_of()})
+
+    assert answer.status_code == 401
+    assert not is_logged_in(stranger)
