@@ -94,8 +94,9 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     The task is that of the predictions, or of the competition, which an archive needs. classes: score and average these only
     (in segmentation the background, too). statistics: a file to write the matches to, as `Result.save_matches` does.
     limits: by default none for a plain folder, and for an archive those of `truth.description` with any number of lines. Files are
-    refused for the same content as by `validate`. accepted: they were checked before, so that boxes that end before they begin,
-    repeated lines and layouts without parts count as in the development kits. The result's `notes` are about the files, and
+    refused for the same content as by `validate`, an archive also for files of other competitions. accepted: they were checked before, so
+    that boxes that end before they begin, repeated lines and layouts without parts count as in the development kits, and an archive may
+    hold results of several competitions. The result's `notes` are about the files, and
     about annotated objects that count otherwise than one may think.
 
     Raises DataError for arrays that do not fit the ground truth, and for values of other types; SubmissionError with every
@@ -213,7 +214,12 @@ def _score_archive(archive: Path, limits: Limits | None, question: _Question, *,
     problems = Problems(mistakes=Severity.NOTE if accepted else Severity.PROBLEM)
     reader = ResultReader(question.task.read, question.task.read_together, question.match, images, problems)
     files = competition_files(
-        archive, description, question.info.number, problems=reader.problems, limits=limits
+        archive,
+        description,
+        question.info.number,
+        problems=reader.problems,
+        limits=limits,
+        alone=not accepted,
     )
     matched = reader.read(file for file in files if file.key not in question.left_out)
     scores = question.task.score(matched, question.loaded, question.rules)

@@ -21,6 +21,7 @@ from scoring.archives.result_files import (
     contents_of,
     default_limits,
     is_large,
+    other_competitions,
     result_files,
     severity_of_strays,
 )
@@ -264,11 +265,8 @@ def _check_competitions(
     infos = offered(description)
     wanted = [info for info in infos if requested is None or info.number in requested]
     others = [
-        found[number].info.name
-        for number in sorted(found)
-        if requested is not None and number not in requested
+        found[number].info for number in sorted(found) if requested is not None and number not in requested
     ]
-    names = " or ".join(info.name for info in wanted)
     if not wanted:
         message = (
             f"{description.dataset} has no such competition; it has {', '.join(info.name for info in infos)}"
@@ -279,8 +277,7 @@ def _check_competitions(
         endings = Counter(PurePosixPath(each.file or "").suffix for each in ignored)
         problems.add(no_results(wanted, description, [ending for ending, _ in endings.most_common()]))
     if others and wanted:
-        message = f"there are results of {', '.join(others)}, too; expected those of {names} only"
-        problems.add(Problem("other-competition", message, found=", ".join(others), expected=names), strays)
+        problems.add(other_competitions(others, wanted), strays)
 
 
 def _summary(checked: Checked, description: Description) -> FoundCompetition:

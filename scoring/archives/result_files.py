@@ -1,7 +1,7 @@
 """The result files of an archive, by competition, and batches of them for threads."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from scoring.archives.archive.folders import alone
 from scoring.archives.file_names import ELSEWHERE, HARMLESS, MACOS_FILE, NOT_OFFERED, explain
 from scoring.archives.json_results import FoundJson, JsonFinder, has_any_name, is_json_name, takes_json
 from scoring.archives.single_files import is_single_file, result_path, unknown_file
-from scoring.competitions import CompetitionInfo, expected_files, offered
+from scoring.competitions import CompetitionInfo, competition_of, expected_files, offered
 from scoring.data.description import Description
 from scoring.data.limits import UNLIMITED, Limits
 from scoring.errors import Problem, Problems, Severity, SubmissionError, shown
@@ -51,10 +51,12 @@ def competition_files(
     *,
     problems: Problems,
     limits: Limits | None = None,
+    alone: bool = False,
 ) -> Iterator[ResultFile]:
     """The files of one competition, in the order of the archive or folder.
 
-    limits: by default the description's for an archive, none for a plain folder. Files with invalid names become problems. Raises SubmissionError where the
+    limits: by default the description's for an archive, none for a plain folder. alone: whether files of other competitions are a
+    problem of an archive. Files with invalid names become problems. Raises SubmissionError where the
     archive cannot be read any further.
     """
     path = as_path(path)
@@ -62,9 +64,23 @@ def competition_files(
     everything = replace(
         description, not_offered=()
     )  # a caller who names the competition has its ground truth
+    others = set[int]()
     for file in result_files(path, everything, problems=problems, meter=meter, wanted=[number]):
         if file.competition.number == number:
             yield file
+        else:
+            others.add(file.competition.number)
+    if alone and others and severity_of_strays(path) is Severity.PROBLEM:
+        found = [competition_of(description.dataset, each) for each in sorted(others)]
+        problems.add(other_competitions(found, [competition_of(description.dataset, number)]))
+
+
+def other_competitions(others: Iterable[CompetitionInfo], wanted: Iterable[CompetitionInfo]) -> Problem:
+    """The problem with files of competitions that nobody asked for, beside or in place of those wanted."""
+    found = ", ".join(info.name for info in others)
+    expected = " or ".join(info.name for info in wanted)
+    message = f"there are results of {found}, too; expected those of {expected} only: pack them alone"
+    return Problem("other-competition", message, found=found, expected=expected)
 
 
 def default_limits(path: Path, description: Description) -> Limits:

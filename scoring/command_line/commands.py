@@ -30,19 +30,20 @@ from scoring.validation import validate
 
 
 def check(options: Namespace) -> Mapping[str, Any]:
-    """Check results of one competition; `problems` is empty where they can be scored.
+    """Check results; `problems` is empty where they can be scored.
 
-    For COCO's JSON the competition may be left out: what is in the file decides.
+    Without a competition an archive is checked for all that it has files of, as a server does; a folder needs one.
     """
     if options.truth.is_file():
         return _check_coco(options)
-    require(options, "competition", "image_set")
-    info = competition_in(existing_tree(options.truth), options.competition)
-    description = read_public(options.truth, options.image_set)
+    require(options, *(("competition",) if options.results.is_dir() else ()), "image_set")
+    tree = existing_tree(options.truth)
+    info = None if options.competition is None else competition_in(tree, options.competition)
+    description = read_public(tree, options.image_set)
     results = find_results(options.results, info, description)
-    return validate(
-        results, description, competitions=(info.number,), limits=_limits(results, description)
-    ).as_json()
+    numbers = None if info is None else (info.number,)
+    limits = _limits(results, description)
+    return validate(results, description, competitions=numbers, limits=limits).as_json()
 
 
 def _limits(results: Path, description: Description) -> Limits:

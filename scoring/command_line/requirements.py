@@ -44,14 +44,14 @@ def competition_in(tree: Path, number: int) -> CompetitionInfo:
     return known[number]
 
 
-def find_results(path: Path, info: CompetitionInfo, description: Description) -> Path:
-    """The folder that holds the competition's files, somewhere at or below the path; the path itself if none does.
+def find_results(path: Path, info: CompetitionInfo | None, description: Description) -> Path:
+    """The folder that holds the competition's files, somewhere at or below the path; the path itself if none does, or it is an archive.
 
-    So a whole development kit can be named without its thousands of images being taken for results. Folders of other
+    info: None of an archive that may hold any. So a whole development kit can be named without its thousands of images being taken for results. Folders of other
     challenges are passed over. Raises WrongUseError where several folders hold such files, and for what is neither a folder
     nor a file, such as a pipe, which cannot be read twice.
     """
-    if not path.is_dir():
+    if info is None or not path.is_dir():
         return _regular(path)
     found = list(_folders(path, info, description))
     if len(found) > 1:

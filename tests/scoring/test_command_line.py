@@ -227,6 +227,18 @@ def test_what_validate_refuses_is_not_evaluated(
     assert (code, kept["classes"]["cat"]["predictions"]) == (0, 2)
 
 
+def test_all_competitions_of_an_archive_are_checked_unless_one_is_asked_for(tmp_path: Path, run: Run) -> None:
+    tree, sent = kit(tmp_path).root, tmp_path / "sent.zip"
+    sent.write_bytes(zip_of(FILES | {f"{PLACE}/comp4_det_test_cat.txt": CAT}))
+
+    code, report = run("validate", "--truth", tree, "--image-set", "test", "--results", sent)
+    refused = [run(*about(tree, sent, command=command)) for command in ("validate", "evaluate")]
+
+    assert (code, [each["number"] for each in report["competitions"]]) == (0, [3, 4])
+    assert [(code, codes(said)) for code, said in refused] == [(2, ["other-competition"])] * 2
+    assert codes(run("validate", "--truth", tree, "--image-set", "test", "--results", tmp_path)[1]) == ["usage"]
+
+
 def test_a_single_prediction_file_is_checked_and_scored(tmp_path: Path, run: Run) -> None:
     tree, file = kit(tmp_path).root, tmp_path / "comp3_det_test_dog.txt"
     file.write_bytes(DOG)

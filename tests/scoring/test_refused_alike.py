@@ -1,5 +1,6 @@
 """Archives and folders are refused for the same content, by the check and by the scorer."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,6 +85,40 @@ def test_what_was_accepted_before_is_scored_as_the_kits_do(
     result = evaluate(sent, truth, competition=case.number, protocol="voc2012", accepted=True)
 
     assert sum(each.predictions for each in result.classes) >= 1
+
+
+LISTED = {f"{MAIN}/comp{number}_det_test_dog.txt": b"m_1 0.5 10 10 30 30\n" for number in (3, 4)}
+
+
+@pytest.mark.parametrize("pack", [lambda files: gz(tar(files)), tar, zip_of], ids=["tgz", "tar", "zip"])
+@pytest.mark.parametrize("number", [3, 4])
+def test_an_archive_with_results_of_others_is_refused_where_one_competition_is_asked_for(
+    tmp_path: Path, truth: GroundTruth, pack: Callable[[Mapping[str, bytes]], bytes], number: int
+) -> None:
+    sent = written(tmp_path, pack(LISTED), "sent")
+
+    found = validate(sent, truth.description, competitions=(number,))
+    with pytest.raises(SubmissionError) as refused:
+        evaluate(sent, truth, competition=number, protocol="voc2012")
+    accepted = evaluate(sent, truth, competition=number, protocol="voc2012", accepted=True)
+
+    assert refused.value.problems == found.problems
+    assert str(found.problems[0]) == (
+        f"there are results of comp{7 - number}, too; expected those of comp{number} only: pack them alone"
+    )
+    assert (accepted["dog"].score.predictions, validate(sent, truth.description).valid) == (1, True)
+
+
+def test_a_folder_may_hold_results_of_other_competitions(tmp_path: Path, truth: GroundTruth) -> None:
+    for name, content in LISTED.items():
+        (tmp_path / "work" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "work" / name).write_bytes(content)
+
+    found = validate(tmp_path / "work", truth.description, competitions=(3,))
+    result = evaluate(tmp_path / "work", truth, competition=3, protocol="voc2012")
+
+    assert (found.valid, "other-competition" in [each.code for each in found.notes]) == (True, True)
+    assert result["dog"].score.predictions == 1
 
 
 def test_limits_of_lines_and_boxes_hold_in_a_folder_too(tmp_path: Path, truth: GroundTruth) -> None:
