@@ -245,7 +245,8 @@ def test_an_invalid_mask_is_reported_and_the_others_are_read(segmentation: Any, 
 def test_boxes_are_not_accepted_as_masks() -> None:
     _, [problem] = read(json.dumps([FOUND]).encode(), masks=True, truth=MASKS)
 
-    assert problem == "[0] (image 12): 'segmentation' is missing"
+    assert problem.startswith("[0] (image 12): 'segmentation' is missing; found 'image_id', ")
+    assert problem.endswith(": this looks like boxes, where masks are asked for")
 
 
 @pytest.mark.parametrize(

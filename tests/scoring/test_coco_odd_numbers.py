@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.errors import SubmissionError
+from scoring.errors import Problems, SubmissionError
 from scoring.metrics.coco.arranging import _stably_sorted
 from scoring.metrics.coco.arrays import box_iou
 from scoring.metrics.coco.tables import figures_of, tabulate_coco
 from scoring.metrics.masks.encoding import masks_of_counts
 from scoring.metrics.masks.runs import mask_intersections
+from scoring.readers.coco_json.detections import read_coco_detections
 from scoring.readers.coco_json.instances import read_instances
 from tests.scoring.coco_sets import Plain, boxes_of, detections_of, objects_of
-from tests.scoring.test_coco_json import BOX, FOUND, instances, read
+from tests.scoring.test_coco_json import BOX, FOUND, TRUTH, instances, read
 
 HUGE = 10**400
 
@@ -39,13 +40,82 @@ def test_numbers_with_hundreds_of_digits_are_refused(
     assert sentence in problems[0]
 
 
-def test_a_field_that_all_entries_lack_is_missing_from_each() -> None:
-    without = [{name: value for name, value in FOUND.items() if name != "category_id"}] * 3
+KEYPOINTS = {name: value for name, value in FOUND.items() if name != "bbox"} | {"keypoints": [1, 2, 2] * 17}
+MASK = {"size": [4, 4], "counts": [0, 16]}
+LACKING: dict[str, tuple[dict[str, Any], str]] = {
+    "category": (
+        {name: value for name, value in FOUND.items() if name != "category_id"},
+        "'category_id' is missing, as in all 3 entries that were read; found 'image_id', 'bbox' and 'score'",
+    ),
+    "keypoints": (
+        KEYPOINTS,
+        (
+            "'bbox' is missing, as in all 3 entries that were read; found 'image_id', 'category_id', 'score' and 'keypoints': "
+            "this looks like keypoints, which are not scored"
+        ),
+    ),
+    "captions": (
+        {"image_id": 12, "caption": "a cat"},
+        (
+            "'category_id', 'score' and 'bbox' are missing, as in all 3 entries that were read; found 'image_id' and 'caption': "
+            "this looks like captions, which are not scored"
+        ),
+    ),
+    "panoptic": (
+        {"image_id": 12, "segments_info": [], "category_id": 7, "score": 1},
+        "this looks like panoptic segmentation, which is not scored",
+    ),
+    "masks": (
+        {name: value for name, value in FOUND.items() if name != "bbox"} | {"segmentation": MASK},
+        "this looks like masks, where boxes are asked for",
+    ),
+    "annotation": (
+        {"id": 1, "image_id": 12, "category_id": 7, "bbox": [0, 0, 2, 2], "area": 4, "iscrowd": 0},
+        "this looks like annotation in place of detections",
+    ),
+    "arrays": (
+        {"boxes": [[1, 2, 3, 4]], "scores": [0.5], "labels": [7]},
+        (
+            "'image_id', 'category_id', 'score' and 'bbox' are missing, as in all 3 entries that were read; "
+            "found 'boxes', 'scores' and 'labels'"
+        ),
+    ),
+}
 
-    _, problems = read(json.dumps(without).encode())
 
-    assert len(problems) == 3
-    assert all("'category_id' is missing" in problem for problem in problems)
+@pytest.mark.parametrize("form", LACKING)
+def test_what_all_entries_lack_is_said_once_with_what_they_seem_to_be(form: str) -> None:
+    entry, sentence = LACKING[form]
+    problems = Problems()
+
+    read_coco_detections(json.dumps([entry] * 3).encode(), TRUTH, file="a.json", problems=problems)
+
+    [problem] = problems.listed
+    assert (problem.code, problem.message.startswith("[0]"), problem.message.endswith(sentence)) == (
+        "missing-field",
+        True,
+        True,
+    )
+    assert (problems.total, problems.notes) == (1, ())
+
+
+def test_a_field_that_some_entries_lack_is_missing_from_each_of_them() -> None:
+    _, problems = read(json.dumps([FOUND, KEYPOINTS, KEYPOINTS]).encode())
+
+    assert problems == ["[1] (image 12): 'bbox' is missing", "[2] (image 12): 'bbox' is missing"]
+
+
+def test_what_all_annotations_lack_is_said_once() -> None:
+    panoptic = {"image_id": 12, "segments_info": [{"id": 1, "category_id": 7}]}
+
+    with pytest.raises(SubmissionError) as refused:
+        read_instances(instances(annotations=[panoptic] * 3))
+
+    [problem] = refused.value.problems
+    assert problem.message.startswith(
+        "annotations[0] (image 12): 'category_id', 'id', 'area' and 'bbox' are missing"
+    )
+    assert problem.message.endswith("this looks like panoptic segmentation, which is not scored")
 
 
 def test_iscrowd_may_be_left_out() -> None:

@@ -236,7 +236,9 @@ def test_all_competitions_of_an_archive_are_checked_unless_one_is_asked_for(tmp_
 
     assert (code, [each["number"] for each in report["competitions"]]) == (0, [3, 4])
     assert [(code, codes(said)) for code, said in refused] == [(2, ["other-competition"])] * 2
-    assert codes(run("validate", "--truth", tree, "--image-set", "test", "--results", tmp_path)[1]) == ["usage"]
+    assert codes(run("validate", "--truth", tree, "--image-set", "test", "--results", tmp_path)[1]) == [
+        "usage"
+    ]
 
 
 def test_a_single_prediction_file_is_checked_and_scored(tmp_path: Path, run: Run) -> None:

@@ -101,18 +101,21 @@ def read_coco_detections(
                     kind = _Kind(boxes=_has_box(rows), masks=True)
                 entries = Entries(rows.values, name, file, own, rows.first, named=known.named)
                 part = _read_entries(entries, known, kind, ids)
+                ids.lacking = entries.say_what_all_lack()
             parts.append(part)
             ids.read = block.first + len(block)
             ids.have_keypoints = ids.have_keypoints or _has_keypoints(block)
+            if ids.lacking:
+                break
             if own.total >= MAX_FILE_PROBLEMS:
                 own.add(_stopped(own.total, f"{name}[{ids.read}]", file))
                 break
     except JsonError as error:
         own.add(Problem("bad-json", str(error), file, error.line))
-    if ids.have_keypoints:
+    found = _joined(parts, masks=masks)
+    if ids.have_keypoints and len(found.detections):
         message = f"the detections have '{_KEYPOINTS}', which are not scored; their {'masks' if masks else 'boxes'} are"
         own.note(Problem("keypoints-not-scored", message, file))
-    found = _joined(parts, masks=masks)
     _name_causes(own, ids, found.detections, known)
     problems.join(own)
     return found
@@ -120,10 +123,11 @@ def read_coco_detections(
 
 @dataclass(slots=True)
 class _Seen:
-    """How many entries were read, whether any has keypoints, and the category ids of entries whose category the phase does not have."""
+    """How many entries were read, whether any has keypoints, whether several have lacked a field from the first on, and the category ids of entries whose category the phase does not have."""
 
     read: int = 0
     have_keypoints: bool = False
+    lacking: bool = False
     strange: set[int] = field(default_factory=set)
 
 

@@ -23,6 +23,15 @@ _LONGEST_NAME: Final = 60  # characters of an image's name in a sentence
 _FURTHEST: Final = 1e9
 """How far a coordinate may be from the image's corner, in pixels."""
 
+_MOST_FIELDS: Final = 8  # of an entry in a sentence
+_OTHER_FORMS: Final = {
+    "keypoints": "keypoints, which are not scored",
+    "segments_info": "panoptic segmentation, which is not scored",
+    "caption": "captions, which are not scored",
+    "densepose": "results of DensePose, which are not scored",
+}
+"""What entries seem to be that have a field and lack others."""
+
 Identifiers = NDArray[np.int64]
 
 
@@ -33,7 +42,7 @@ class Entries:
     name: of the list, "" of one that is the whole file; first: the number of the first entry, from 0; objects: bool (n,), which are JSON objects at all; fit:
     bool (n,), of which nothing wrong is known. table: the same entries as columns, `values` being empty until they are needed.
     images: the entries that `image_id` refers to; named: the numbers of
-    images by the names of their files, where these are known.
+    images by the names of their files, where these are known; lacking: fields that no entry has and each needs.
     """
 
     values: Sequence[Any]
@@ -44,6 +53,7 @@ class Entries:
     table: Table | None = None
     images: "Entries | None" = None
     named: Mapping[str, int] = field(default_factory=dict)
+    lacking: list[str] = field(default_factory=list)
     objects: Flags = field(init=False)
     fit: Flags = field(init=False)
     _wrong: set[tuple[int, str]] = field(default_factory=set)
@@ -141,6 +151,8 @@ class Entries:
         expected: str | Callable[[Any], str],
     ) -> None:
         """Say what is wrong; expected: what a value has to be, or a function that says it of the value found."""
+        if column and not is_right(column[0]) and self.all_lack(name):
+            return
         for index, value in enumerate(column):
             if not self.objects[index] or is_right(value):
                 continue
@@ -151,6 +163,30 @@ class Entries:
                 self.say(index, f"bad-{name.replace('_', '-')}", message, written(value), right.rstrip(","))
             else:
                 self.say(index, "missing-field", f"'{name}' is missing", expected=right.rstrip(","))
+
+    def all_lack(self, name: str) -> bool:
+        """Whether no entry from the first on has a field, which each needs; `say_what_all_lack` says so once for all of them."""
+        if self.first or not self.objects.any() or any(name in value for value in self.values):
+            return False
+        if name not in self.lacking:
+            self.lacking.append(name)
+        self._wrong.update((index, name) for index in range(len(self.values)))
+        self.fit[:] = False
+        return True
+
+    def say_what_all_lack(self) -> bool:
+        """Say in one problem which fields no entry has, and what the entries seem to be instead; return whether several lack some."""
+        if not self.lacking:
+            return False
+        first = int(np.argmax(self.objects))
+        given, count = [*self.values[first]], int(self.objects.sum())
+        message = f"{_named(self.lacking)} {'is' if len(self.lacking) == 1 else 'are'} missing"
+        message += f", as in all {count:,} entries that were read" if count > 1 else ""
+        form, found = _form_of(self.lacking, given), _named(given[:_MOST_FIELDS])
+        message += f"; found {found}" if found and (form or count > 1) else ""
+        message += f": this looks like {form}" if form else ""
+        self.say(first, "missing-field", message, found or None, _named(self.lacking))
+        return count > 1
 
     def wholes(self, name: str, default: int | None = None) -> Identifiers:
         """Whole numbers: int64 (n,), 0 for an unfit entry. A number such as 3.0 counts as one."""
@@ -268,6 +304,25 @@ def numbers_of(values: Identifiers, ids: Identifiers) -> NDArray[np.int32]:
     order = np.argsort(ids, kind="stable")
     places = order[np.minimum(np.searchsorted(ids, values, sorter=order), len(ids) - 1)]
     return np.where(ids[places] == values, places, -1).astype(np.int32)
+
+
+def _form_of(lacking: Sequence[str], given: Sequence[str]) -> str | None:
+    """What entries seem to be that lack some fields and have others; None where nothing is known of them."""
+    found = next((form for name, form in _OTHER_FORMS.items() if name in given), None)
+    if found is None and lacking == ["score"] and not {"id", "area", "iscrowd"}.isdisjoint(given):
+        return "annotation in place of detections"
+    pair = {"bbox": "segmentation", "segmentation": "bbox"}
+    if found is None and len(lacking) == 1 and pair.get(lacking[0]) in given:
+        return (
+            "masks, where boxes are asked for" if lacking == ["bbox"] else "boxes, where masks are asked for"
+        )
+    return found
+
+
+def _named(fields: Sequence[str]) -> str:
+    """Names of fields as a sentence has them."""
+    quoted = [f"'{shown(each, _LONGEST_NAME)}'" for each in fields]
+    return " and ".join(filter(None, (", ".join(quoted[:-1]), *quoted[-1:])))
 
 
 def _is_identifier(value: object) -> bool:

@@ -87,6 +87,8 @@ def read_instances(
         difficult=_difficult(annotations),
         named=images.numbers_by_name(),
     )
+    for each in (images, categories, annotations):
+        each.say_what_all_lack()
     if problems.listed:
         raise SubmissionError(*problems.listed)
     return found

@@ -33,7 +33,10 @@ def read_masks(entries: Entries, sizes: Identifiers) -> Masks:
     """
     column = entries.column("segmentation")
     kinds = np.array([_kind_of(value, size) for value, size in zip(column, sizes.tolist(), strict=True)])
-    for index in np.flatnonzero((kinds == "") & entries.objects).tolist():
+    wrong = (
+        [] if entries.all_lack("segmentation") else np.flatnonzero((kinds == "") & entries.objects).tolist()
+    )
+    for index in wrong:
         if "segmentation" not in entries.values[index]:
             entries.say(index, "missing-field", "'segmentation' is missing", expected=_EXPECTED)
         else:
