@@ -12,6 +12,9 @@ MAX_OF_A_CODE = 500  # so that one kind does not hide the others
 MAX_LISTED = 1_000  # problems, and as many notes
 SHOWN = 120  # characters of a name or a value from outside
 
+NOT_READ_ON: Final = "file-not-read-on"
+"""The code of a file that has too many problems to be read to its end."""
+
 _HALF = re.compile("[\ud800-\udfff]")  # of a character, as Python keeps a byte that is no UTF-8
 
 NOT_CSV: Final = "this is not CSV: a text in double quotes has no end or is too long, or a line has a NUL"
@@ -99,15 +102,23 @@ class Problems:
         self.add(warning, Severity.WARNING)
 
     def replace(self, code: str, cause: Problem, files: Collection[str] | None = None) -> None:
-        """Name the cause of all problems of a code once, in place of them; files: in these only."""
-        listed, listed_of = self._listed[Severity.PROBLEM], self._listed_of[Severity.PROBLEM]
+        """Name the cause of all problems of a code once, in place of them; files: in these only.
+
+        That a file was not read to its end goes, too, where it has no other problems.
+        """
         counts = self._counts[Severity.PROBLEM]
         of_code = [file for each, file in counts if each == code and (files is None or file in files)]
-        listed[:] = [each for each in listed if each.code != code or (each.file or "") not in of_code]
-        for file in of_code:
-            listed_of[code, None] -= listed_of.pop((code, file), 0)
-            del counts[code, file]
+        self._remove(code, of_code)
+        others = {file for each, file in counts if each != NOT_READ_ON}
+        self._remove(NOT_READ_ON, [file for file in of_code if file not in others])
         self.add(cause)
+
+    def _remove(self, code: str, files: Collection[str]) -> None:
+        listed, listed_of = self._listed[Severity.PROBLEM], self._listed_of[Severity.PROBLEM]
+        listed[:] = [each for each in listed if each.code != code or (each.file or "") not in files]
+        for file in files:
+            listed_of[code, None] -= listed_of.pop((code, file), 0)
+            self._counts[Severity.PROBLEM].pop((code, file), None)
 
     def count(self, code: str) -> int:
         """How many problems of a code there are, listed or not."""

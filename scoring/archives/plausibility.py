@@ -387,13 +387,12 @@ def _distance(shares: Floats, others: Floats) -> float:
 
 def _on_coordinates(signs: Signs, name: str) -> list[Problem]:
     if signs.reach_far and signs.form is None:
+        expected = "pixels of the image itself"
         message = (
             f"{_share_of_boxes(signs.far, signs.boxes, name)} reach far beyond their image. "
-            "Are they in pixels of a resized image? Expected: pixels of the image itself"
+            f"Are they in pixels of a resized image? Expected: {expected}"
         )
-        return [
-            _about(signs.example, "far-boxes", message, found=f"{signs.far}", expected="boxes in the image")
-        ]
+        return [_about(signs.example, "far-boxes", message, found=f"{signs.far}", expected=expected)]
     if not signs.are_shares:
         return []
     message = (
@@ -411,7 +410,7 @@ def _on_images(signs: Signs, name: str, images: int, classes: int) -> list[Probl
         if empty >= max(_MANY_EMPTY * images, FEWEST):
             message = f"{name}: {empty:,} of {images:,} images have no prediction of any class"
             found.append(
-                Problem("images-without-predictions", message, found=str(empty), expected=str(images))
+                Problem("images-without-predictions", message, found=f"{empty:,}", expected=f"{images:,}")
             )
     if (crowd := signs.crowd) is not None:
         message = (

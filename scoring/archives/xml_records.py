@@ -6,7 +6,7 @@ from typing import Final
 from xml.parsers import expat  # with every handler below set, it offers no more than defusedxml does
 
 from scoring.data.limits import MAX_FILE_PROBLEMS
-from scoring.errors import Problem, Problems, shown
+from scoring.errors import NOT_READ_ON, Problem, Problems, shown
 
 MOST_BYTES: Final = 64 << 20
 MOST_ELEMENTS: Final = 5_000_000
@@ -186,7 +186,7 @@ class _Reader:
         self.wrong += 1
         if self.wrong == MAX_FILE_PROBLEMS:
             message = f"stopped after {MAX_FILE_PROBLEMS:,} problems in this file; what follows line {line:,} was not read"
-            self.problems.add(Problem("file-not-read-on", message, self.file))
+            self.problems.add(Problem(NOT_READ_ON, message, self.file))
             raise _Stop
 
     def stop(self, code: str, message: str, found: str | None = None, expected: str | None = None) -> None:

@@ -260,6 +260,45 @@ def test_boxes_that_are_right_in_no_order_keep_their_lines_and_values(tmp_path: 
     assert all(each.message.startswith("the box is inverted: right (xmax) is ") for each in found.problems)
 
 
+@pytest.mark.parametrize(
+    "form", ["right, bottom, left, top", "left, top, width, height", "right, top, left, bottom"]
+)
+def test_the_form_stands_for_all_lines_of_a_file_that_is_not_read_to_its_end(
+    tmp_path: Path, form: str
+) -> None:
+    [(name, content)] = [each for each in in_order(form, entries()).items() if "_cat." in each[0]]
+
+    problem = only(of_voc(tmp_path, {name: content * 30}).problems)
+
+    assert (problem.code, problem.found) == ("box-form", form)
+    assert " of 1,800) have " in problem.message
+
+
+def test_a_file_that_has_other_problems_too_says_where_reading_stopped(tmp_path: Path) -> None:
+    [(name, content)] = [
+        each for each in in_order("right, bottom, left, top", entries()).items() if "_cat." in each[0]
+    ]
+
+    found = of_voc(tmp_path, {name: content * 30 + b"", "comp4_det_test_dog.txt": b"x\n" + content * 30})
+
+    assert {(each.code, each.file) for each in found.problems} == {
+        ("box-form", "comp4_det_test_cat.txt"),
+        ("field-count", "comp4_det_test_dog.txt"),
+        ("file-not-read-on", "comp4_det_test_dog.txt"),
+    }
+
+
+def test_other_causes_stand_for_all_entries_of_a_file_that_is_not_read_to_its_end(tmp_path: Path) -> None:
+    renumbered = with_ids(lambda number: number - 1) * 20
+    elsewhere = [each | {"image_id": each["image_id"] + 1000} for each in entries()] * 4
+    in_text = as_they_are([each | {"bbox": [10, 10, 90, 90]} for each in elsewhere[:1]])
+    [(name, line)] = [each for each in in_text.items() if each[1]]
+
+    assert only(of_coco(tmp_path, renumbered).problems).code == "renumbered-categories"
+    assert only(of_coco(tmp_path, elsewhere).problems).code == "other-images"
+    assert only(of_voc(tmp_path, {name: line * 1_500}).problems).code == "other-images"
+
+
 def test_one_file_in_another_order_is_named_among_right_ones(tmp_path: Path) -> None:
     found = of_voc(tmp_path, in_order("left, top, width, height", entries(), ["cat"]))
 
@@ -297,6 +336,7 @@ def test_boxes_far_outside_their_images_get_a_warning(
         assert (
             " of 360) reach far beyond their image. Are they in pixels of a resized image?" in warning.message
         )
+        assert (warning.expected or "") in warning.message
         assert warning.text
 
 
@@ -324,13 +364,12 @@ def test_boxes_as_shares_of_the_image_sides_get_a_warning(tmp_path: Path) -> Non
         lambda left, top, width, height: (left / 320, top / 240, (left + width) / 320, (top + height) / 240)
     )
 
-    warnings = [
-        only(of_coco(tmp_path, shares).warnings),
-        only(of_voc(tmp_path, as_they_are(corners)).warnings),
-    ]
+    validations = of_coco(tmp_path, shares), of_voc(tmp_path, as_they_are(corners))
+    warnings = [only(each.warnings) for each in validations]
 
     assert [each.code for each in warnings] == ["normalised-boxes"] * 2
     assert all("of 360 boxes is larger than 0." in each.message for each in warnings)
+    assert not any(note.code == "box-outside" for each in validations for note in each.notes)
     assert (warnings[1].file, warnings[1].line) == ("comp4_det_test_bird.txt", 1)
     assert warnings[1].text is not None
     assert warnings[1].text.startswith("2012_000100 0.")

@@ -9,7 +9,7 @@ from scoring.archives.plausibility import foreign_images, mostly_foreign, renumb
 from scoring.data.arrays import Floats, Integers, Places
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.data.masks import Masks, join_masks, take_masks
-from scoring.errors import Problem, Problems
+from scoring.errors import NOT_READ_ON, Problem, Problems
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.parallel import parallel_map
 from scoring.readers.coco_json.fields import CocoNumbers, Entries, are_sound, numbers_of
@@ -150,7 +150,7 @@ def _name_causes(problems: Problems, ids: _Seen, found: CocoDetections, known: K
 
 def _stopped(wrong: int, place: str, file: str) -> Problem:
     message = f"stopped after {wrong:,} problems in this file; entries from {place} on were not read"
-    return Problem("file-not-read-on", message, file)
+    return Problem(NOT_READ_ON, message, file)
 
 
 def _joined(parts: list[_Part], *, masks: bool) -> CocoResults:

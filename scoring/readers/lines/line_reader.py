@@ -10,7 +10,7 @@ import numpy as np
 
 from scoring.data.arrays import Flags
 from scoring.data.limits import MAX_FILE_PROBLEMS
-from scoring.errors import Problem, Problems
+from scoring.errors import NOT_READ_ON, Problem, Problems
 from scoring.readers.lines.line_splitting import Lines, has_long_line, line_ends, with_single_blanks
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _table(block: bytes, schema: Schema, *, ignore_errors: bool = False) -> pl.D
 
 def _stopped(wrong: int, last: int, file: str) -> Problem:
     message = f"stopped after {wrong:,} problems in this file; the lines after line {last:,} were not read"
-    return Problem("file-not-read-on", message, file)
+    return Problem(NOT_READ_ON, message, file)
 
 
 def _has_allowed_length(text: bytes, max_lines: int | None, file: str, problems: Problems) -> bool:

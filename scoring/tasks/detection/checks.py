@@ -70,8 +70,9 @@ def _look_for_a_form(data: bytes, file: str, images: ImageIndex, signs: Signs) -
 
 
 def remark_on_boxes(checked: Checked, inspection: Inspection) -> None:
-    """Add one note for all boxes that extend beyond their image, unless so many reach far that there is a warning."""
-    if checked.outside and not checked.signs.reach_far:
+    """Add one note for all boxes that extend beyond their image, unless a warning says why there are so many."""
+    signs = checked.signs
+    if checked.outside and not signs.reach_far and not signs.are_shares:
         message = (
             f"{checked.info.name}: {checked.outside:,} of {checked.lines:,} boxes extend beyond their image; "
             "they are scored as they are"
