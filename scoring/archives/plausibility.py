@@ -42,6 +42,13 @@ _FAR_SHARES: Final = 0.4
 """The share of predictions that are in other classes than those of a public image set, from which it is mentioned."""
 _BEYOND_EQUAL: Final = 0.1
 """By how much that share exceeds the one of classes that are equally frequent, as they are in lists of all images and in dense boxes."""
+_FEWEST_OF_A_SIZE: Final = 100
+"""Boxes below which nothing is said of the part of their images that they fill."""
+_FEWEST_IMAGES: Final = 20
+_SMALLER: Final = 2 / 3
+"""The share of width and height that boxes in pixels of a smaller image fill at most; a quarter of those of known detectors stay in it."""
+_AT_AN_EDGE: Final = 0.02
+"""The share of boxes that begin at the left edge, and at the top, where boxes fill their image, or a corner of it."""
 _ROUNDING: Final = 2  # pixels by which a box may miss the edge of its image
 _SHOWN: Final = 5  # classes in one sentence
 
@@ -76,7 +83,8 @@ class Signs:
     """What is counted over the files of one competition, for warnings.
 
     boxes: how many were looked at, refused ones among them; far: of these that reach far beyond their image; largest: absolute
-    coordinate. suspects: boxes of files in which another form was looked for; of these narrow and flat: whose right edge is left of
+    coordinate. in_corner: boxes that end in the upper left part of their image, where those in pixels of a smaller image are; at_left, at_top: that begin at
+    an edge. suspects: boxes of files in which another form was looked for; of these narrow and flat: whose right edge is left of
     the left one, whose bottom is above the top; wrong: that are either, or reach far; forms: that lie in their image in each. seen: bool (images,), which have a prediction, None where nobody counted; faulty: whether some predictions are refused;
     constant: the confidence of each class whose predictions all have this one, and their number; counts: predictions of each class;
     foreign: predictions in images of no known name; example: of a box; crowd: None where every prediction counts.
@@ -85,6 +93,9 @@ class Signs:
     boxes: int = 0
     far: int = 0
     largest: float = 0.0
+    in_corner: int = 0
+    at_left: int = 0
+    at_top: int = 0
     suspects: int = 0
     narrow: int = 0
     flat: int = 0
@@ -102,6 +113,9 @@ class Signs:
         """Add what was counted of other files of the same competition."""
         self.boxes += other.boxes
         self.far += other.far
+        self.in_corner += other.in_corner
+        self.at_left += other.at_left
+        self.at_top += other.at_top
         self.suspects += other.suspects
         self.narrow += other.narrow
         self.flat += other.flat
@@ -130,6 +144,15 @@ class Signs:
     def reach_far(self) -> bool:
         """Whether many boxes reach far beyond their image, further than those of a detector that does not clip them."""
         return self.boxes >= FEWEST and self.far >= _MANY_WRONG * self.boxes
+
+    @property
+    def are_in_a_corner(self) -> bool:
+        """Whether boxes reach the left and upper edge of their images and never the others, as in pixels of a smaller image."""
+        images = 0 if self.seen is None else int(np.count_nonzero(self.seen))
+        if self.boxes < _FEWEST_OF_A_SIZE or images < _FEWEST_IMAGES or self.are_shares:
+            return False
+        at_edges = min(self.at_left, self.at_top) >= _AT_AN_EDGE * self.boxes
+        return at_edges and self.in_corner >= _ALMOST_ALL * self.boxes
 
     @property
     def are_shares(self) -> bool:
@@ -201,6 +224,21 @@ def count_forms(boxes: Floats, sizes: Sizes, *, but: str, confidence: Floats | N
             inside = lie_inside(corners_as(form, moved), sizes) & is_last
             found[f"{form}, confidence"] = int(np.count_nonzero(inside))
     return found
+
+
+def count_corners(signs: Signs, corners: Floats, sizes: Sizes) -> None:
+    """Count boxes for `Signs.are_in_a_corner`; corners and sizes: as in `lie_inside`.
+
+    >>> signs = Signs()
+    >>> count_corners(signs, np.array([[1.0, 20, 60, 50], [30.0, 2, 90, 80]]), np.array([[100, 100], [100, 100]]))
+    >>> signs.in_corner, signs.at_left, signs.at_top
+    (1, 1, 1)
+    """
+    known = (sizes > 0).all(axis=1)
+    ends = (corners[:, 2:] <= _SMALLER * sizes + _ROUNDING).all(axis=1) & known
+    begins = corners[:, :2] <= _BEYOND * sizes + _ROUNDING
+    signs.in_corner = int(np.count_nonzero(ends))
+    signs.at_left, signs.at_top = (int(np.count_nonzero(each)) for each in begins.T)
 
 
 def far_beyond(corners: Floats, sizes: Sizes) -> Flags:
@@ -393,6 +431,13 @@ def _on_coordinates(signs: Signs, name: str) -> list[Problem]:
             f"Are they in pixels of a resized image? Expected: {expected}"
         )
         return [_about(signs.example, "far-boxes", message, found=f"{signs.far}", expected=expected)]
+    if signs.are_in_a_corner and signs.form is None:
+        expected = "pixels of the image itself"
+        message = (
+            f"{_share_of_boxes(signs.in_corner, signs.boxes, name)} end within the left and the upper {_SMALLER:.0%} of their image. "
+            f"Are they in pixels of a smaller image? Expected: {expected}"
+        )
+        return [Problem("corner-boxes", message, found=f"{signs.in_corner}", expected=expected)]
     if not signs.are_shares:
         return []
     message = (

@@ -340,6 +340,55 @@ def test_boxes_far_outside_their_images_get_a_warning(
         assert warning.text
 
 
+@pytest.mark.parametrize("scale", [(0.5, 0.5), (0.6, 0.6), (0.625, 0.5), (0.25, 0.3)])
+def test_boxes_in_pixels_of_a_smaller_image_get_a_warning(tmp_path: Path, scale: tuple[float, float]) -> None:
+    across, down = scale
+    boxes = with_boxes(
+        lambda left, top, width, height: (across * left, down * top, across * width, down * height)
+    )
+
+    for found in (of_coco(tmp_path, boxes), of_voc(tmp_path, lines(boxes))):
+        warning = only(found.warnings)
+        assert (found.valid, warning.code) == (True, "corner-boxes")
+        assert warning.message.endswith(
+            "end within the left and the upper 67% of their image. Are they in pixels of a smaller image? "
+            "Expected: pixels of the image itself"
+        )
+
+
+CENTRED: dict[str, Callable[[float, float, float, float], Iterable[float]]] = {
+    "in the middle": lambda left, top, width, height: (
+        100 + 0.3 * left,
+        80 + 0.3 * top,
+        0.3 * width,
+        0.3 * height,
+    ),
+    "in a row": lambda left, top, width, height: (left, 0.3 * top, width, 0.3 * height),
+    "at the bottom": lambda left, top, width, height: (
+        0.5 * left,
+        120 + 0.5 * top,
+        0.5 * width,
+        0.5 * height,
+    ),
+    "in a half": lambda left, top, width, height: (0.5 * left, top, 0.5 * width, height),
+    "three quarters": lambda left, top, width, height: (0.8 * left, 0.8 * top, 0.8 * width, 0.8 * height),
+}
+
+
+@pytest.mark.parametrize("where", CENTRED)
+def test_boxes_in_another_part_of_their_images_get_no_warning(tmp_path: Path, where: str) -> None:
+    boxes = with_boxes(CENTRED[where])
+
+    assert (of_coco(tmp_path, boxes).warnings, of_voc(tmp_path, lines(boxes)).warnings) == ((), ())
+
+
+def test_a_few_boxes_in_a_corner_get_no_warning(tmp_path: Path) -> None:
+    halves = with_boxes(lambda left, top, width, height: (left / 2, top / 2, width / 2, height / 2))
+
+    assert "corner-boxes" not in {each.code for each in of_coco(tmp_path, halves[:99]).warnings}
+    assert "corner-boxes" not in {each.code for each in of_coco(tmp_path, halves[:110]).warnings}
+
+
 def test_boxes_a_little_outside_their_images_stay_a_note(tmp_path: Path) -> None:
     boxes = with_boxes(lambda left, top, width, height: (left - 5, top - 5, width + 10, height + 10))
 

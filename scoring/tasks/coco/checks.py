@@ -12,6 +12,7 @@ from scoring.archives.plausibility import (
     Crowd,
     Example,
     Signs,
+    count_corners,
     count_forms,
     far_beyond,
     highest_is_missing,
@@ -73,7 +74,9 @@ def _check_counts(found: CocoDetections, file: ResultFile, checked: Checked, ins
 def _look_at_boxes(found: CocoResults, file: ResultFile, signs: Signs, inspection: Inspection) -> None:
     """Count what is said for another form of boxes."""
     sizes, boxes = inspection.images.numbers.sizes[found.detections.image], found.boxes
-    far = far_beyond(np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1), sizes)
+    corners = np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
+    far = far_beyond(corners, sizes)
+    count_corners(signs, corners, sizes)
     signs.boxes, signs.far = len(boxes), int(np.count_nonzero(far))
     signs.largest = float(np.abs(boxes).max(initial=0))
     if signs.reach_far:

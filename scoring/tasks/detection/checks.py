@@ -4,7 +4,7 @@ import numpy as np
 
 from scoring.archives.checking import Checked, Inspection, is_blank
 from scoring.archives.fingerprints import digest_of
-from scoring.archives.plausibility import CORNERS, Signs, count_forms, far_beyond, line_at
+from scoring.archives.plausibility import CORNERS, Signs, count_corners, count_forms, far_beyond, line_at
 from scoring.archives.result_files import ResultFile
 from scoring.data.detections import ClassDetections
 from scoring.data.limits import MAX_FILE_PROBLEMS
@@ -49,6 +49,7 @@ def _look_at(found: ClassDetections, data: bytes, file: str, images: ImageIndex,
     far = far_beyond(found.boxes, images.sizes[found.image])
     signs.boxes, signs.far = len(found), int(np.count_nonzero(far))
     signs.largest = float(np.abs(found.boxes).max(initial=0))
+    count_corners(signs, found.boxes, images.sizes[found.image])
     if signs.reach_far:
         signs.suspects, signs.wrong = len(found), signs.far
         signs.forms = count_forms(found.boxes, images.sizes[found.image], but=CORNERS)
