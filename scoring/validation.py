@@ -264,9 +264,6 @@ def _check_competitions(
     """Add a problem if there are no results of the competitions requested for, or results of others."""
     infos = offered(description)
     wanted = [info for info in infos if requested is None or info.number in requested]
-    others = [
-        found[number].info for number in sorted(found) if requested is not None and number not in requested
-    ]
     if not wanted:
         message = (
             f"{description.dataset} has no such competition; it has {', '.join(info.name for info in infos)}"
@@ -276,8 +273,9 @@ def _check_competitions(
         ignored = [each for each in problems.notes if each.code == "ignored-file" and each.file]
         endings = Counter(PurePosixPath(each.file or "").suffix for each in ignored)
         problems.add(no_results(wanted, description, [ending for ending, _ in endings.most_common()]))
-    if others and wanted:
-        problems.add(other_competitions(others, wanted), strays)
+    others = other_competitions([each.info for each in found.values()], wanted)
+    if others is not None and wanted and requested is not None:
+        problems.add(others, strays)
 
 
 def _summary(checked: Checked, description: Description) -> FoundCompetition:

@@ -97,6 +97,9 @@ def _unknown_word(
     word: str, file: str, info: CompetitionInfo, description: Description, *, suggest: bool
 ) -> Problem:
     words = words_of(info, description)
+    if not words:
+        message = f"{description.dataset} {description.image_set} has no {info.subjects} for {info.name}; leave out its files"
+        return Problem("unknown-class", message, file, found=shown(word))
     many = f"the {len(words)} {info.subjects} of {description.dataset} {description.image_set}"
     known = many if len(words) > _MOST_NAMED else ", ".join(words)
     message = f"unknown: '{shown(word)}' is none of {known}"

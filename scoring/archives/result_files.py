@@ -1,7 +1,7 @@
 """The result files of an archive, by competition, and batches of them for threads."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -64,23 +64,26 @@ def competition_files(
     everything = replace(
         description, not_offered=()
     )  # a caller who names the competition has its ground truth
-    others = set[int]()
+    found = set[CompetitionInfo]()
     for file in result_files(path, everything, problems=problems, meter=meter, wanted=[number]):
+        found.add(file.competition)
         if file.competition.number == number:
             yield file
-        else:
-            others.add(file.competition.number)
-    if alone and others and severity_of_strays(path) is Severity.PROBLEM:
-        found = [competition_of(description.dataset, each) for each in sorted(others)]
-        problems.add(other_competitions(found, [competition_of(description.dataset, number)]))
+    others = other_competitions(found, [competition_of(description.dataset, number)])
+    if alone and others is not None and severity_of_strays(path) is Severity.PROBLEM:
+        problems.add(others)
 
 
-def other_competitions(others: Iterable[CompetitionInfo], wanted: Iterable[CompetitionInfo]) -> Problem:
-    """The problem with files of competitions that nobody asked for, beside or in place of those wanted."""
-    found = ", ".join(info.name for info in others)
-    expected = " or ".join(info.name for info in wanted)
-    message = f"there are results of {found}, too; expected those of {expected} only: pack them alone"
-    return Problem("other-competition", message, found=found, expected=expected)
+def other_competitions(
+    found: Collection[CompetitionInfo], wanted: Collection[CompetitionInfo]
+) -> Problem | None:
+    """The problem with files of competitions that nobody asked for, beside or in place of those wanted; None if there are none."""
+    others = sorted(info.number for info in found if info not in wanted)
+    names, expected = ", ".join(f"comp{each}" for each in others), " or ".join(info.name for info in wanted)
+    message = f"there are results of {names}, too; expected those of {expected} only: pack them alone"
+    if len(others) == len(found):
+        message = f"there are results of {names}; expected those of {expected}"
+    return Problem("other-competition", message, found=names, expected=expected) if others else None
 
 
 def default_limits(path: Path, description: Description) -> Limits:

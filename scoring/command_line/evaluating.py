@@ -31,8 +31,8 @@ def score(options: Namespace) -> Mapping[str, Any]:
         return score_coco_files(options)
     if options.masks or options.explain:
         raise WrongUseError("usage", "--masks and --explain go with --protocol coco or lvis only")
-    require(options, "competition", "image_set")
     tree = existing_tree(options.truth)
+    require(options, "competition", "image_set")
     protocol = _protocol(options.protocol, dataset_of(tree))
     info = competition_in(tree, options.competition)
     problems = Problems()

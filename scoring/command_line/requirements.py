@@ -29,6 +29,9 @@ def require(options: Namespace, *names: str) -> None:
 
 def existing_tree(tree: Path) -> Path:
     """The folder of a challenge. Raises WrongUseError if there is none."""
+    if tree.exists() and not tree.is_dir():
+        message = f"expected the folder of a challenge, found '{tree}'; annotation in COCO's JSON goes with --protocol coco or lvis"
+        raise WrongUseError("no-tree", message)
     if not tree.is_dir():
         raise WrongUseError("no-tree", f"there is no folder '{tree}'")
     return tree

@@ -311,6 +311,8 @@ def _numbered(name: str, array: NDArray[np.int64], known: tuple[str, ...] | None
         return Named(tuple(map(str, numbers.tolist())), place.astype(np.int32))
     if array.size and not 0 <= array.min() <= array.max() < len(known):
         beyond = array[(array < 0) | (array >= len(known))][0]
+        if not known:
+            raise DataError(f"unknown '{name}': {beyond}; '{_LISTS[name]}' is empty")
         raise DataError(f"expected numbers from 0 to {len(known) - 1} in '{name}', found {beyond}")
     return Named(known, array.astype(np.int32))
 

@@ -104,6 +104,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("expected a list in 'classes', found 'cat'", lambda: detections(classes="cat")),
     ("unknown 'image': 'a'; known: none", lambda: detections(images=[])),
     ("unknown 'image': ''; known: a", lambda: detections(image=[""], images=["a"])),
+    ("unknown 'label': 0; 'classes' is empty", lambda: objects(label=[0], classes=[])),
     ("a name must not be empty, and one of 'image' is", lambda: objects(image=[""])),
     ("a name must not be empty, and one of 'label' is", lambda: detections(label=[""])),
     ("a name must not be empty, and one of 'images' is", lambda: LabelMaps.from_arrays([[[0]]], images=[""])),

@@ -105,6 +105,20 @@ def test_a_field_that_some_entries_lack_is_missing_from_each_of_them() -> None:
     assert problems == ["[1] (image 12): 'bbox' is missing", "[2] (image 12): 'bbox' is missing"]
 
 
+@pytest.mark.parametrize("lists", [{"images": []}, {"categories": []}, {"images": {}}])
+def test_that_there_are_no_images_or_categories_is_said_once(lists: dict[str, Any]) -> None:
+    [(name, found)] = lists.items()
+    field, value = {"images": ("image_id", 12), "categories": ("category_id", 7)}[name]
+
+    with pytest.raises(SubmissionError) as refused:
+        read_instances(instances(annotations=[BOX | {"id": number} for number in range(1, 6)], **lists))
+
+    *first, last = [problem.message for problem in refused.value.problems]
+    assert first == ([] if found == [] else ["expected a list called 'images'"])
+    assert last.startswith("annotations[0] (id 1, ")
+    assert last.endswith(f": '{field}' is {value}, but there are no {name}")
+
+
 def test_what_all_annotations_lack_is_said_once() -> None:
     panoptic = {"image_id": 12, "segments_info": [{"id": 1, "category_id": 7}]}
 

@@ -241,6 +241,39 @@ def test_all_competitions_of_an_archive_are_checked_unless_one_is_asked_for(tmp_
     ]
 
 
+def test_results_of_another_competition_are_not_said_to_be_further_ones(tmp_path: Path, run: Run) -> None:
+    tree, sent = kit(tmp_path).root, tmp_path / "sent.zip"
+    sent.write_bytes(zip_of(FILES))
+
+    for command in ("validate", "evaluate"):
+        _, said = run(*about(tree, sent, "--competition", 4, command=command))
+        messages = {each["code"]: each["message"] for each in said["problems"]}
+        assert messages["other-competition"] == "there are results of comp3; expected those of comp4"
+
+
+def test_masks_of_a_set_without_any_are_said_to_be_for_nothing(tmp_path: Path, run: Run) -> None:
+    tree, sent = kit(tmp_path).root, tmp_path / "sent.zip"
+    sent.write_bytes(zip_of(FILES | {"results/VOC2012/Segmentation/comp5_test_cls/a_1.png": b"x"}))
+
+    _, said = run("validate", "--truth", tree, "--image-set", "test", "--results", sent)
+
+    [problem] = said["problems"]
+    assert problem["message"] == "VOC2012 test has no images for comp5; leave out its files"
+
+
+@pytest.mark.parametrize("more", [(), ("--competition", 3, "--image-set", "test"), ("--protocol", "voc2012")])
+def test_json_in_place_of_a_tree_leads_to_its_protocols(
+    tmp_path: Path, run: Run, more: tuple[object, ...]
+) -> None:
+    (tmp_path / "instances.json").write_text("{}")
+
+    _, said = run("evaluate", "--truth", tmp_path / "instances.json", "--results", tmp_path, *more)
+
+    assert said["problems"][0]["message"].endswith(
+        "annotation in COCO's JSON goes with --protocol coco or lvis"
+    )
+
+
 def test_a_single_prediction_file_is_checked_and_scored(tmp_path: Path, run: Run) -> None:
     tree, file = kit(tmp_path).root, tmp_path / "comp3_det_test_dog.txt"
     file.write_bytes(DOG)

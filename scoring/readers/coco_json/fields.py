@@ -284,6 +284,8 @@ class Entries:
     def known(self, name: str, values: Identifiers, ids: Identifiers, things: str) -> NDArray[np.int32]:
         """Where each value stands among identifiers: int32 (n,)."""
         places = numbers_of(values, ids)
+        if not len(ids):
+            return self._none_known(name, values, things)
         for index in np.flatnonzero((places < 0) & self.objects).tolist():
             if (index, name) in self._wrong:
                 continue
@@ -291,6 +293,18 @@ class Entries:
             expected = f"one of the {len(ids)} {things}"
             self.say(index, f"unknown-{name.removesuffix('_id')}", message, str(values[index]), expected)
         return np.maximum(places, 0)
+
+    def _none_known(self, name: str, values: Identifiers, things: str) -> NDArray[np.int32]:
+        """Say once that there is nothing that a field could name: int32 (n,), zeros."""
+        first = next((i for i in np.flatnonzero(self.objects).tolist() if (i, name) not in self._wrong), None)
+        if first is not None:
+            self.say(
+                first,
+                f"unknown-{name.removesuffix('_id')}",
+                f"'{name}' is {values[first]}, but there are no {things}",
+            )
+        self.fit[:] = False
+        return np.zeros(len(values), np.int32)
 
 
 def numbers_of(values: Identifiers, ids: Identifiers) -> NDArray[np.int32]:
@@ -385,7 +399,9 @@ def written(value: object) -> str:
 
 def _found(value: object) -> str:
     """A value with the number of its elements, where it is a list."""
-    return f"{len(value)} values, {written(value)}" if isinstance(value, list) else written(value)
+    if not isinstance(value, list):
+        return written(value)
+    return f"{len(value)} value{'' if len(value) == 1 else 's'}, {written(value)}"
 
 
 def _is_text(value: object) -> bool:
