@@ -211,23 +211,29 @@ def is_open_to_others(
 
 
 def is_known_to_others(method_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
-    """Whether others may see a public method: it has not only submissions that their phases freeze."""
+    """Whether others may see a public method: it has not only submissions that their phases freeze or put under an embargo."""
     other = (
         select(OTHER_SUBMISSION.id)
         .join(OTHER_PHASE, OTHER_SUBMISSION.phase_id == OTHER_PHASE.id)
         .where(
             OTHER_SUBMISSION.method_id == ANY_SUBMISSION.method_id,
-            not_(func.coalesce(_is_frozen(OTHER_SUBMISSION, OTHER_PHASE), false())),
+            not_(func.coalesce(_is_withheld(OTHER_SUBMISSION, OTHER_PHASE), false())),
         )
         .correlate(ANY_SUBMISSION)
     )
-    frozen = select(ANY_SUBMISSION.method_id).join(ANY_PHASE, _is_frozen(ANY_SUBMISSION, ANY_PHASE))
-    return method_id.not_in(frozen.where(not_(other.exists())))
+    withheld = select(ANY_SUBMISSION.method_id).join(ANY_PHASE, _is_withheld(ANY_SUBMISSION, ANY_PHASE))
+    return method_id.not_in(withheld.where(not_(other.exists())))
 
 
 def _is_frozen(submission: type[Submission], phase: type[Phase]) -> ColumnElement[bool]:
     """Whether others see nothing of a submission until its phase is over, because it came late."""
     return and_(submission.phase_id == phase.id, submission.created_at >= phase.frozen_from, _goes_on(phase))
+
+
+def _is_withheld(submission: type[Submission], phase: type[Phase]) -> ColumnElement[bool]:
+    """Whether others see nothing of a submission until its phase is over."""
+    embargoed = and_(submission.phase_id == phase.id, phase.embargo, _goes_on(phase))
+    return or_(embargoed, _is_frozen(submission, phase))
 
 
 def _goes_on(phase: type[Phase]) -> ColumnElement[bool]:

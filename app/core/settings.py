@@ -76,10 +76,15 @@ def _mail_sender(text: str) -> str:
     return text
 
 
+def is_safe_url(url: str) -> bool:
+    """Whether nobody can listen on the way to a URL: HTTPS, or HTTP on this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+
+
 def _issuer_url(url: str) -> str:
     parts = urlsplit(url)
-    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-    if not is_safe or not _is_address(url) or parts.query or parts.fragment:
+    if not is_safe_url(url) or not _is_address(url) or parts.query or parts.fragment:
         raise ValueError("expected https://id.example.org")
     return url
 

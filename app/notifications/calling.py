@@ -66,7 +66,8 @@ class UncallableError(Exception):
     """The call cannot be made or was not answered. The message says why; it never quotes an answer."""
 
 
-FORBIDDEN: Final = "the name has an address that this server does not call"
+# one sentence for names without an address and those of private networks, or people learn which names exist there
+FORBIDDEN: Final = "the name has no address that this server calls"
 UNANSWERED: Final = f"no answer within {TOTAL_SECONDS:g} seconds"
 
 
@@ -222,9 +223,9 @@ def _callable(url: httpx2.URL, allowed: Allowed, resolver: Resolver) -> Sequence
         found = resolver(url.raw_host.decode(), url.port or PORTS[url.scheme])
         is_allowed = all(is_callable(ip_address(each), allowed.networks) for each in found)
     except (OSError, ValueError) as error:  # ValueError: an address with a scope, such as fe80::1%eth0
-        raise UncallableError("the name has no address") from error
+        raise UncallableError(FORBIDDEN) from error
     if not found or not is_allowed:
-        raise UncallableError(FORBIDDEN if found else "the name has no address")
+        raise UncallableError(FORBIDDEN)
     return list(dict.fromkeys(found))
 
 
@@ -251,7 +252,7 @@ async def _post_to_first(
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 if address == found[-1]:
                     raise
-    raise UncallableError("the name has no address")
+    raise UncallableError(FORBIDDEN)
 
 
 async def _status(client: httpx2.AsyncClient, request: httpx2.Request) -> int:

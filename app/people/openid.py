@@ -196,8 +196,9 @@ def _confirming(claims: Claims, known: ExistingAccount, started_at: datetime) ->
 
 
 def is_fresh(authenticated_at: int | None, started_at: datetime) -> bool:
-    """Whether a person authenticated (seconds since 1970) after being sent to the provider."""
-    return authenticated_at is not None and authenticated_at >= (started_at - LEEWAY).timestamp()
+    """Whether a person authenticated (seconds since 1970) between being sent to the provider and the last time to return."""
+    earliest, latest = (started_at - LEEWAY).timestamp(), (started_at + LIFETIME + LEEWAY).timestamp()
+    return authenticated_at is not None and earliest <= authenticated_at <= latest
 
 
 def suggested_name(name: str, email: str) -> str:

@@ -14,7 +14,7 @@ from joserfc.errors import JoseError
 from starlette.requests import Request
 
 from app.core.names import folded, is_mail_address
-from app.core.settings import LoginProvider
+from app.core.settings import LoginProvider, is_safe_url
 from app.people.openid import Claims, ProviderError, Purpose, StaleError
 
 TOTAL_TIMEOUT = 15  # seconds for all responses of one step
@@ -47,7 +47,8 @@ FAILURES = (
     ArithmeticError,
     TimeoutError,
 )
-METADATA = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+METADATA = ("issuer", *ENDPOINTS)
 LONGEST_SUBJECT = 255  # characters, the limit of OpenID Connect
 
 
@@ -116,6 +117,8 @@ async def _client(provider: LoginProvider) -> StarletteOAuth2App:
     metadata = await client.load_server_metadata()
     if metadata["issuer"] != provider.issuer:
         raise ValueError(f"issuer mismatch: found {metadata['issuer']!r}, expected {provider.issuer!r}")
+    if unsafe := [name for name in ENDPOINTS if not is_safe_url(str(metadata[name]))]:
+        raise ValueError(f"{unsafe[0]} is not an https:// address")
     # authlib passes all metadata to its HTTP client as arguments, `timeout`, `verify`, and `code_challenge_method` included
     client.server_metadata = {name: str(metadata[name]) for name in METADATA} | {
         "_loaded_at": metadata["_loaded_at"],

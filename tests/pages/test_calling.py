@@ -140,8 +140,10 @@ def test_a_name_with_a_forbidden_address_is_not_called_at_all(receiver: Receiver
 
 
 @pytest.mark.parametrize("found", [[], ["not an address"]])
-def test_a_name_without_an_address_is_reported(receiver: Receiver, found: list[str]) -> None:
-    assert call(receiver, "/ok", Names(found)).problem == "the name has no address"
+def test_a_name_without_an_address_is_reported_as_one_in_a_private_network(
+    receiver: Receiver, found: list[str]
+) -> None:
+    assert call(receiver, "/ok", Names(found)).problem == FORBIDDEN
 
 
 def test_redirects_are_not_followed(receiver: Receiver) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,18 +19,32 @@ from app.challenges.phase_rules import moved_freeze
 from app.core.errors import Refusal
 from app.intake.importing import NONE, TreeImport, changed_rules
 from app.main import API, PAGES
-from app.models import Disclosure, Member, Method, Phase, Result, Run, Submission, Upload, User
+from app.models import (
+    Challenge,
+    ChallengeVisibility,
+    Disclosure,
+    Member,
+    Method,
+    Phase,
+    Result,
+    Run,
+    Submission,
+    Upload,
+    User,
+)
 from app.organising.phases import NewRules, change_refusals
 from app.platform import Platform
 from tests.pages.boards import ScoredMethod, add_scored, board_of
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
+from tests.pages.test_front import forget
 from tests.pages.test_terms import organiser
 from tests.pages.views import PHASE
 from tests.system.rows import Rows
 from tests.working import do_all
 
 DAY: Final = timedelta(days=1)
+NUMBERS: Final = count(1)
 NOW: Final = datetime(2027, 1, 10, tzinfo=UTC)
 LATE: Final = ScoredMethod("Juniperus", 0.9131, 0.7317)
 SECRETS: Final = (
@@ -49,8 +63,9 @@ FORMATS: Final = ("", "?format=csv", "?format=json", "?format=tex", "?format=bib
 
 @dataclass(frozen=True)
 class Scene:
-    """A held-out phase with public methods, whose rows are frozen since yesterday."""
+    """A held-out phase with public methods, whose rows are frozen since yesterday. code: of its challenge."""
 
+    code: str
     rows: Rows
     visitor: TestClient
     rival: TestClient
@@ -64,7 +79,7 @@ class Scene:
     def phase(self, **columns: Any) -> None:
         with self.platform.transaction() as session:
             session.execute(update(Phase).where(Phase.id == self.rows.phase_id).values(columns))
-        self.platform.cache.expire_versions()
+        forget(self.platform)
 
     def add_late(self) -> int:
         """Have another team submit a public method now; return its result."""
@@ -81,10 +96,10 @@ class Scene:
             session.execute(text("UPDATE upload SET received_at = now(), checked_at = now()"))
             session.execute(text("UPDATE team SET name = 'Latecomers' WHERE id = :team"), {"team": team})
             challenge = session.get_one(Phase, self.rows.phase_id).challenge_id
-            user = session.scalars(select(User.id).where(User.email == "elm.frozen@example.org")).one()
+            user = session.scalars(select(User.id).where(User.email == f"elm.{self.code}@example.org")).one()
             session.add(Member(team_id=team, user_id=user, challenge_id=challenge))
         do_all(self.platform)
-        self.platform.cache.expire_versions()
+        forget(self.platform)
         return result
 
     def addresses(self, result_id: int) -> Iterator[str]:
@@ -94,7 +109,7 @@ class Scene:
             submission = session.get_one(Submission, result.submission_id)
             method = session.get_one(Method, result.method_id)
             known = {
-                "challenge": "frozen", "code": "frozen", "image_set": "test", "competition": self.rows.competition,
+                "challenge": self.code, "code": self.code, "image_set": "test", "competition": self.rows.competition,
                 "phase_id": self.rows.phase_id, "result_id": result_id, "submission_id": submission.id,
                 "method_id": method.id, "team_id": method.team_id, "upload_id": submission.upload_id,
                 "run_id": self.rows.run_of(result_id), "user_id": submission.user_id, "name": "means", "receipt": "none",
@@ -103,33 +118,40 @@ class Scene:
         for path in GET:
             if set(re.findall(r"{(\w+)", path)) <= known.keys() and not path.startswith("/docs"):
                 yield re.sub(r"{(\w+)[^}]*}", lambda found: str(known[found[1]]), path)
-        board = f"/leaderboards/frozen/test/{self.rows.competition}"
+        board = f"/leaderboards/{self.code}/test/{self.rows.competition}"
         yield from (f"{prefix}{board}{form}" for prefix, form in product(("", "/api/v1"), FORMATS))
         yield f"{board}/embed"
-        yield f"/compare/frozen/test/{self.rows.competition}?methods={early}&methods={method.id}"
+        yield f"/compare/{self.code}/test/{self.rows.competition}?methods={early}&methods={method.id}"
         yield from (f"{prefix}/find?q=Juniperus" for prefix in ("", "/api/v1"))
 
 
 @pytest.fixture
-def scene(platform: Platform, browser: Browser, tmp_path: Path) -> Scene:
-    rows = board_of(platform, tmp_path, "frozen", Disclosure.CLASSES)
-    people = [registered(browser(), f"{name}.frozen@example.org") for name in ("fir", "elm")]
+def scene(platform: Platform, browser: Browser, tmp_path: Path) -> Iterator[Scene]:
+    code = f"frozen{next(NUMBERS)}"
+    rows = board_of(platform, tmp_path, code, Disclosure.CLASSES)
+    people = [registered(browser(), f"{name}.{code}@example.org") for name in ("fir", "elm")]
     found = Scene(
+        code,
         rows,
         browser(),
         people[0],
         people[1],
-        organiser(browser, platform, "olga.frozen@example.org", "frozen"),
+        organiser(browser, platform, f"olga.{code}@example.org", code),
     )
     now = datetime.now(UTC)
     with platform.transaction() as session:
         before = update(Submission).where(Submission.phase_id == rows.phase_id)
         session.execute(before.values(created_at=func.now() - 3 * DAY))
         session.execute(
-            text("UPDATE user_account SET verified_at = now() WHERE email LIKE '%frozen@example.org'")
+            text("UPDATE user_account SET verified_at = now() WHERE email LIKE :these"),
+            {"these": f"%.{code}@example.org"},
         )
     found.phase(opens_at=now - 9 * DAY, closes_at=now + DAY, frozen_from=now - DAY, shows_exposure=True)
-    return found
+    yield found
+    with platform.transaction() as session:  # pages of the site show nothing of it to the next test
+        ours = update(Challenge).where(Challenge.code == code)
+        session.execute(ours.values(visibility=ChallengeVisibility.DRAFT))
+    forget(platform)
 
 
 def told(page: Any) -> list[str]:
@@ -138,8 +160,8 @@ def told(page: Any) -> list[str]:
 
 
 def test_others_see_nothing_of_a_frozen_result_until_the_phase_is_over(scene: Scene, app: FastAPI) -> None:
-    board = f"/leaderboards/frozen/test/{scene.rows.competition}"
-    counted = [f"/api/v1{board}", f"{board}?format=csv", f"{board}/embed", "/api/v1/challenges/frozen"]
+    board = f"/leaderboards/{scene.code}/test/{scene.rows.competition}"
+    counted = [f"/api/v1{board}", f"{board}?format=csv", f"{board}/embed", f"/api/v1/challenges/{scene.code}"]
     before = {each: scene.visitor.get(each).text for each in counted}
     result = scene.add_late()
     addresses = [*dict.fromkeys(scene.addresses(result))]
@@ -167,9 +189,29 @@ def test_others_see_nothing_of_a_frozen_result_until_the_phase_is_over(scene: Sc
     assert ("82.2" in own.text, "Juniperus" in organised.text) == (True, True)
     assert "This board is frozen" in notice.text
     assert told_late >= {
-        "/", "/challenges/frozen", "/leaderboards", board, f"{board}/embed", f"{board}?format=csv", f"{board}?format=tex",
+        "/", f"/challenges/{scene.code}", "/leaderboards", board, f"{board}/embed", f"{board}?format=csv", f"{board}?format=tex",
         f"/api/v1{board}", f"/methods/{method}", f"/submissions/{submission}", "/api/v1/find?q=Juniperus",
     }, told_late  # fmt: skip
+
+
+def test_others_learn_of_no_method_under_an_embargo_at_any_address(scene: Scene) -> None:
+    scene.phase(embargo=True, frozen_from=None)
+    result = scene.add_late()
+
+    addresses = [*dict.fromkeys(scene.addresses(result))]
+    told_early = {
+        (address, *found)
+        for client in (scene.visitor, scene.rival)
+        for address in addresses
+        if (found := told(client.get(address))) and "/find?" not in address
+    }
+    [method] = [each for each in addresses if re.fullmatch(r"/methods/\d+", each)]
+    own, organised = (client.get(method).status_code for client in (scene.member, scene.organiser))
+    scene.phase(closes_at=datetime.now(UTC), grace=timedelta(0))
+
+    assert told_early == set()
+    assert (own, organised) == (200, 200)
+    assert scene.visitor.get(method).status_code == 200
 
 
 def rules(**changes: Any) -> NewRules:

@@ -277,6 +277,19 @@ def test_a_provider_that_answers_byte_by_byte_times_out(
     assert time.monotonic() - began < HANGS / 2
 
 
+@pytest.mark.parametrize("endpoint", ["authorization_endpoint", "token_endpoint", "jwks_uri"])
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "http://id.example/x", "data:text/html,x", ""])
+def test_a_provider_that_names_an_address_without_https_is_not_used(
+    browser: Browser, provider: ProviderServer, endpoint: str, address: str
+) -> None:
+    provider.more_metadata = {endpoint: address}
+
+    answer = browser().post("/login/providers/example")
+
+    assert answer.status_code == 503
+    assert not address or address not in answer.text
+
+
 def test_a_callback_that_names_another_issuer_is_refused(browser: Browser, provider: ProviderServer) -> None:
     client = browser()
     back = way_back(client)

@@ -422,7 +422,7 @@ def test_the_button_does_not_reach_what_the_operator_did_not_allow(site: Site, r
     do_all(strict)
 
     assert receiver.sent == []
-    assert "has an address that this server does not call" in site.owner.get(site.path).text
+    assert "has no address that this server calls" in site.owner.get(site.path).text
 
 
 def test_owners_manage_and_members_see_the_webhooks_without_secrets(site: Site, receiver: Receiver) -> None:

@@ -57,9 +57,14 @@ def test_only_a_linked_login_gives_access_to_an_account(
 
 @pytest.mark.parametrize(
     ("ago", "fresh"),
-    [(timedelta(seconds=-5), True), (timedelta(minutes=1), True), (timedelta(seconds=61), False)],
-)
-def test_a_login_is_fresh_for_a_minute(ago: timedelta, *, fresh: bool) -> None:
+    [
+        (timedelta(seconds=-5), True), (timedelta(minutes=1), True), (timedelta(seconds=61), False),
+        (timedelta(minutes=-11), True), (timedelta(minutes=-11, seconds=-1), False), (timedelta(days=-1), False),
+    ],
+)  # fmt: skip
+def test_a_login_is_fresh_from_a_minute_before_it_was_asked_for_and_never_in_the_future(
+    ago: timedelta, *, fresh: bool
+) -> None:
     assert is_fresh(round((NOW - ago).timestamp()), NOW) is fresh
 
 

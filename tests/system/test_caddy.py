@@ -184,6 +184,7 @@ def test_certificate_files_enable_https_with_secure_cookies(web: str, tmp_path: 
     ):
         registered = person.post("/register", data=registration("secure@example.org"))
 
+    assert registered.headers["Strict-Transport-Security"] == "max-age=31536000"
     assert registered.status_code == 303
     assert "secure" in registered.headers["Set-Cookie"].lower()
 
