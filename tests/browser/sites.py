@@ -103,8 +103,9 @@ class Site:
         return stopped(tree_of(self.installation.pid("worker")))
 
     def organiser_link(self) -> str:
-        """A link that makes the first person who uses it an organiser."""
-        return f"{self.address}/role-links/{roles.create_organiser_link(self.installation.platform)}"
+        """A link that makes the first person who uses it an organiser of the sample challenge."""
+        token = roles.create_organiser_link(self.installation.platform, sample.NAME)
+        return f"{self.address}/role-links/{token}"
 
 
 @contextmanager
