@@ -53,8 +53,8 @@ OF_BOARD: Final[dict[str, Meanings]] = {
         ),
     ),
     "": (
-        ("Easiest images", "Images with the class that methods rank highest."),
-        ("Hardest images", "Images with the class that methods rank lowest."),
+        ("Easiest images", "Images with the class; the best median rank over methods first."),
+        ("Hardest images", "Images with the class; the worst median rank first."),
         ("Most confusing images", "Images without the class that methods rank highest."),
     ),
 }

@@ -83,8 +83,8 @@ class Signs:
     """What is counted over the files of one competition, for warnings.
 
     boxes: how many were looked at, refused ones among them; far: of these that reach far beyond their image; largest: absolute
-    coordinate. in_corner: boxes that end in the upper left part of their image, where those in pixels of a smaller image are; at_left, at_top: that begin at
-    an edge. suspects: boxes of files in which another form was looked for; of these narrow and flat: whose right edge is left of
+    coordinate. in_corner: boxes that end in the upper left part of their image, where those in pixels of a smaller image are;
+    at_left, at_top: that begin at an edge. suspects: boxes of files in which another form was looked for; of these narrow and flat: whose right edge is left of
     the left one, whose bottom is above the top; wrong: that are either, or reach far; forms: that lie in their image in each. seen: bool (images,), which have a prediction, None where nobody counted; faulty: whether some predictions are refused;
     constant: the confidence of each class whose predictions all have this one, and their number; counts: predictions of each class;
     foreign: predictions in images of no known name; example: of a box; crowd: None where every prediction counts.
@@ -434,7 +434,7 @@ def _on_coordinates(signs: Signs, name: str) -> list[Problem]:
     if signs.are_in_a_corner and signs.form is None:
         expected = "pixels of the image itself"
         message = (
-            f"{_share_of_boxes(signs.in_corner, signs.boxes, name)} end within the left and the upper {_SMALLER:.0%} of their image. "
+            f"{_share_of_boxes(signs.in_corner, signs.boxes, name)} end within the left {_SMALLER:.0%} and the upper {_SMALLER:.0%} of their image. "
             f"Are they in pixels of a smaller image? Expected: {expected}"
         )
         return [Problem("corner-boxes", message, found=f"{signs.in_corner}", expected=expected)]

@@ -50,8 +50,8 @@ def competition_in(tree: Path, number: int) -> CompetitionInfo:
 def find_results(path: Path, info: CompetitionInfo | None, description: Description) -> Path:
     """The folder that holds the competition's files, somewhere at or below the path; the path itself if none does, or it is an archive.
 
-    info: None of an archive that may hold any. So a whole development kit can be named without its thousands of images being taken for results. Folders of other
-    challenges are passed over. Raises WrongUseError where several folders hold such files, and for what is neither a folder
+    info: None of an archive that may hold any. So a whole development kit can be named without its thousands of images being taken
+    for results. Folders of other challenges are passed over. Raises WrongUseError where several folders hold such files, and for what is neither a folder
     nor a file, such as a pipe, which cannot be read twice.
     """
     if info is None or not path.is_dir():

@@ -1,7 +1,7 @@
 """While the rows of others are frozen, nobody but organisers sees anything of later results of others, at any address."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count, product
@@ -159,6 +159,16 @@ def told(page: Any) -> list[str]:
     return [each for each in SECRETS if re.search(rf"(?<![\d.]){re.escape(each)}(?!\d)", page.text)]
 
 
+def told_to_others(scene: Scene, addresses: Iterable[str]) -> set[tuple[str, ...]]:
+    """Addresses with the secrets that they tell to a visitor and to another team. A search repeats what was searched for."""
+    return {
+        (address, *found)
+        for client in (scene.visitor, scene.rival)
+        for address in addresses
+        if (found := told(client.get(address))) and "/find?" not in address
+    }
+
+
 def test_others_see_nothing_of_a_frozen_result_until_the_phase_is_over(scene: Scene, app: FastAPI) -> None:
     board = f"/leaderboards/{scene.code}/test/{scene.rows.competition}"
     counted = [f"/api/v1{board}", f"{board}?format=csv", f"{board}/embed", f"/api/v1/challenges/{scene.code}"]
@@ -166,12 +176,7 @@ def test_others_see_nothing_of_a_frozen_result_until_the_phase_is_over(scene: Sc
     result = scene.add_late()
     addresses = [*dict.fromkeys(scene.addresses(result))]
 
-    told_early = {
-        (address, *found)
-        for client in (scene.visitor, scene.rival)
-        for address in addresses
-        if (found := told(client.get(address))) and "/find?" not in address
-    }
+    told_early = told_to_others(scene, addresses)
     found_early = scene.visitor.get("/api/v1/find?q=Juniperus").json()["methods"]
     after = {each: scene.visitor.get(each).text for each in counted}
     with scene.platform.transaction() as session:
@@ -199,12 +204,7 @@ def test_others_learn_of_no_method_under_an_embargo_at_any_address(scene: Scene)
     result = scene.add_late()
 
     addresses = [*dict.fromkeys(scene.addresses(result))]
-    told_early = {
-        (address, *found)
-        for client in (scene.visitor, scene.rival)
-        for address in addresses
-        if (found := told(client.get(address))) and "/find?" not in address
-    }
+    told_early = told_to_others(scene, addresses)
     [method] = [each for each in addresses if re.fullmatch(r"/methods/\d+", each)]
     own, organised = (client.get(method).status_code for client in (scene.member, scene.organiser))
     scene.phase(closes_at=datetime.now(UTC), grace=timedelta(0))

@@ -351,7 +351,7 @@ def test_boxes_in_pixels_of_a_smaller_image_get_a_warning(tmp_path: Path, scale:
         warning = only(found.warnings)
         assert (found.valid, warning.code) == (True, "corner-boxes")
         assert warning.message.endswith(
-            "end within the left and the upper 67% of their image. Are they in pixels of a smaller image? "
+            "end within the left 67% and the upper 67% of their image. Are they in pixels of a smaller image? "
             "Expected: pixels of the image itself"
         )
 

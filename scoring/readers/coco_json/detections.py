@@ -123,7 +123,11 @@ def read_coco_detections(
 
 @dataclass(slots=True)
 class _Seen:
-    """How many entries were read, whether any has keypoints, whether several have lacked a field from the first on, and the category ids of entries whose category the phase does not have."""
+    """What was seen of the entries so far.
+
+    read: how many there were; lacking: whether several have lacked a field from the first on; strange: category ids of entries whose
+    category the phase does not have.
+    """
 
     read: int = 0
     have_keypoints: bool = False
