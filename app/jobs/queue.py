@@ -154,7 +154,8 @@ def is_paused(job: type[Job] = Job) -> ColumnElement[bool]:
     """The condition that a run is held because scoring of its phase is paused, whichever kind of run it is."""
     phase_id = select(GroundTruth.phase_id).join(Run, Run.ground_truth_id == GroundTruth.id)
     of_run = phase_id.where(Run.id == job.run_id).correlate(job).scalar_subquery()
-    return of_run.in_(select(Phase.id).where(Phase.paused_at.is_not(None)))
+    is_of_paused = of_run.in_(select(Phase.id).where(Phase.paused_at.is_not(None)))
+    return and_(job.run_id.is_not(None), is_of_paused)  # without a run, the comparison is unknown
 
 
 def is_pending(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnElement[bool]:

@@ -358,6 +358,17 @@ def test_runs_of_a_paused_phase_keep_their_places_and_let_others_pass(board: Row
     assert [claim(board) for _ in range(4)] == [(first, 1), (second, 1), (newer, 1), (late, 1)]
 
 
+def test_other_work_goes_on_while_a_phase_is_paused(board: Rows) -> None:
+    actor = Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True)
+    pausing.pause(board.platform, actor, board.phase_id, Pause(reason="A class is mislabelled."))
+    with board.platform.transaction() as session:
+        queue.add(session, JobKind.MAIL, {"letter": "trial"})
+
+    with board.platform.transaction() as session:
+        assert queue.claim_next(session, Queue.MAIL, LEASE) is not None
+    pausing.resume(board.platform, actor, board.phase_id)
+
+
 def test_a_claim_reads_one_row_of_the_queue_index(board: Rows) -> None:
     runs = {"result": board.result(), "truth": board.truths[0], "scorer": OURS, "team": board.team_id}
     owner = create_engine(str(board.platform.settings.migration_database_url), poolclass=NullPool)
