@@ -129,7 +129,7 @@ def _read_dataclass(expected: Any, plain: Any) -> Any:
     if unknown := sorted(plain.keys() - known.keys() - ({KIND} if kind else set())):
         raise ValueError(f"{expected.__name__} has no field {', '.join(unknown)}")
     make: Callable[..., Any] = expected
-    return make(**{name: _read(each, plain[name]) for name, each in known.items()})
+    return make(**{name: _read(each, plain[name]) for name, each in known.items() if name in plain})
 
 
 def _kind_of(cls: Any) -> str | None:

@@ -18,19 +18,19 @@ from scoring.saved_matches import Origin, save_matches
 if TYPE_CHECKING:
     import polars as pl
 
+NOT_ENTERED: Final = "not entered"
+"""The reason of a class without predictions, and how that of a mean without some of its classes begins."""
+
 _WIDTH: Final = 80
 """Characters of a line of figures."""
-
-
-COUNTED: Final = "the mean counts it as"
-"""How the reason of a class without a value ends that is in the mean, as the kits count classes without objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassResult:
     """The score of one class in [0, 1], or None with the reason, and its numbers of positives and predictions.
 
-    Where the mean of the classes counts one that has no value, as the kits do, the reason ends by saying so.
+    counted_as: what the mean of the classes counts a class without a value as, where it does, as the kits do without objects;
+    the reason says so, too. is_entered: False for one without predictions where these may be left out.
     """
 
     name: str
@@ -38,6 +38,17 @@ class ClassResult:
     reason: str | None
     positives: int
     predictions: int
+    counted_as: float | None = None
+    is_entered: bool = True
+
+    @classmethod
+    def not_entered(cls, name: str, positives: int) -> Self:
+        """A class without predictions.
+
+        >>> ClassResult.not_entered("cat", 1).reason
+        'not entered'
+        """
+        return cls(name, None, NOT_ENTERED, positives, 0, is_entered=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +190,7 @@ class Result:
     def __str__(self) -> str:
         """The headline and the classes as a table, and the figures of COCO's protocols below it.
 
-        >>> print(_example(ClassResult("car", 0.5, None, 2, 3), ClassResult("cat", None, "not entered", 1, 0)))
+        >>> print(_example(ClassResult("car", 0.5, None, 2, 3), ClassResult.not_entered("cat", 1)))
         Average precision by voc2012
         class      value  positives  predictions
         car       0.5000          2            3
@@ -203,12 +214,11 @@ class Result:
 
     def _counted(self) -> str:
         """Which classes without a value the mean counts, and as what."""
-        counted = [each for each in self.classes if each.reason and f"; {COUNTED} " in each.reason]
+        counted = {each.name: each.counted_as for each in self.classes if each.counted_as is not None}
         if not counted:
             return ""
-        value = str(counted[0].reason).rpartition(" ")[2]
         verb = "counts" if len(counted) == 1 else "count"
-        return f"  {some_of([each.name for each in counted])} {verb} as {value}"
+        return f"  {some_of([*counted])} {verb} as {next(iter(counted.values())):g}"
 
     def to_frame(self) -> "pl.DataFrame":
         """A row for each class: class, value (null where there is none), positives, predictions, reason, and the figures of COCO's protocols.

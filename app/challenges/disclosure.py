@@ -1,6 +1,6 @@
 """The disclosure policy: what a reader may see of a phase's results. Pure functions."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil, log2
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from app.challenges.challenges import PhaseView
 from app.core.access import Actor
 from app.models import Disclosure
-from scoring.tasks.outcome import NOT_ENTERED
+from scoring import ClassResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Scored(Protocol):
 
     @property
     def held_out_value(self) -> float | None:
-        """The score, with 0 where a class has no value because of the contents of the ground truth."""
+        """The score, with 0 where a class has no value because of the ground truth; None only where predictions are missing."""
 
     @property
     def reason(self) -> str | None:
@@ -216,7 +216,7 @@ class Visibility:
 
     def reason(self, score: Scored) -> str | None:
         """Return why there is no value. Reasons that depend on the ground truth are details."""
-        return score.reason if self.details or depends_on_archive(score.reason) else None
+        return score.reason if self.details or score.held_out_value is None else None
 
     def moment(self, moment: datetime) -> datetime:
         """Return a time, cut to the minute if details are hidden, because durations depend on the number of true positives.
@@ -354,32 +354,25 @@ def most_bits(rows: Collection[Disclosure], uses: Iterable[Use]) -> int | None:
     return -(-most // step) * step
 
 
-def depends_on_archive(reason: str | None) -> bool:
-    """Whether a score lacks a value because of missing predictions, which its team knows, not because of the ground truth.
-
-    >>> depends_on_archive("not entered: cat"), depends_on_archive("a class has no value"), depends_on_archive(None)
-    (True, False, False)
-    """
-    return reason is not None and reason.startswith(NOT_ENTERED)
-
-
-def held_out_value(value: float | None, reason: str | None) -> float | None:
+def held_out_value(score: ClassResult) -> float | None:
     """Return a class's value to show for hidden annotation: 0 if there is none because of the ground truth.
 
-    >>> held_out_value(0.5, None), held_out_value(None, "there is no such object in the set")
-    (0.5, 0.0)
+    It is None only where predictions are missing, as the team knows.
+
+    >>> held_out_value(ClassResult("cat", None, "there is no such object in the set", 0, 3))
+    0.0
+    >>> held_out_value(ClassResult.not_entered("cat", 2))
     """
-    if value is None and not depends_on_archive(reason):
-        return 0.0
-    return value
+    return 0.0 if score.value is None and score.is_entered else score.value
 
 
-def held_out_mean(value: float | None, reason: str | None, classes: Iterable[float | None]) -> float | None:
+def held_out_mean(mean: float | None, classes: Sequence[ClassResult]) -> float | None:
     """Return the mean to show for hidden annotation: of the held-out values if there is none because of the ground truth.
 
-    >>> held_out_mean(None, "a class has no value", [0.5, 0.0]), held_out_mean(None, "not entered: cat", [0.5, None])
+    >>> cat, dog = ClassResult("cat", 0.5, None, 1, 1), ClassResult("dog", None, "there is no such object in the set", 0, 3)
+    >>> held_out_mean(None, [cat, dog]), held_out_mean(None, [cat, ClassResult.not_entered("dog", 2)])
     (0.25, None)
     """
-    if value is not None or depends_on_archive(reason):
-        return value
-    return fmean([each for each in classes if each is not None] or [0.0])
+    if mean is not None or not all(each.is_entered for each in classes):
+        return mean
+    return fmean([held_out_value(each) or 0.0 for each in classes] or [0.0])

@@ -82,12 +82,11 @@ EMPTY_QUEUE: Final = PhaseQueue(results=0, queued=0, running=0, failed=0)
 
 def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
     """Turn the headline and classes of a report into rows. Their intervals are computed later."""
-    classes = [held_out_value(each.value, each.reason) for each in report.classes]
     yield ClassScore(
         run_id=run_id,
         position=0,
         value=report.headline,
-        held_out_value=held_out_mean(report.headline, report.headline_reason, classes),
+        held_out_value=held_out_mean(report.headline, report.classes),
         reason=report.headline_reason,
     )
     for position, result in enumerate(report.classes, start=1):
@@ -96,7 +95,7 @@ def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
             class_name=result.name,
             position=position,
             value=result.value,
-            held_out_value=classes[position - 1],
+            held_out_value=held_out_value(result),
             reason=result.reason,
             positives=result.positives,
             predictions=result.predictions,

@@ -8,7 +8,6 @@ from sqlalchemy import and_, func, select, update
 from sqlalchemy.orm import Session, aliased
 
 import scoring
-from app.challenges.disclosure import depends_on_archive
 from app.jobs import sandbox
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import ClassScore, Disclosure, Phase, Result, Run, RunState
@@ -140,7 +139,7 @@ def compare(
 
     Raises the errors of storage and the child process.
     """
-    if depends_on_archive(report.headline_reason):
+    if not all(each.is_entered for each in report.classes):
         return None  # predictions are missing, as the team knows, so there is no mean to show
     with platform.transaction() as session:
         if not has_ladder(session, run_id):

@@ -8,7 +8,7 @@ from typing import Final
 from scoring.errors import Problem
 from scoring.exhibits import ScoreTable
 from scoring.metrics.averaging import Average
-from scoring.results import COUNTED, ClassResult
+from scoring.results import NOT_ENTERED, ClassResult
 
 _UNKNOWN: Final = "which these rules do not know"
 NO_DIFFICULT: Final = f"marked as difficult, {_UNKNOWN}: difficult objects count like any other"
@@ -20,7 +20,6 @@ NO_NUMBER: Final = (
     "numbered 0 as 'id': as in the official program, what matches such an object is a false positive"
 )
 
-NOT_ENTERED: Final = "not entered"
 DIFFICULT_INCLUDED: Final = "difficult objects included"
 _CODES: Final[Mapping[str, str]] = {
     NO_DIFFICULT: "difficult-counted",
@@ -72,8 +71,8 @@ def say_what_counts(
     'there is none; the mean counts it as 0'
     """
     return tuple(
-        replace(each, reason=f"{each.reason}; {COUNTED} {values[each.name]:g}")
-        if mean is not None and each.value is None and not math.isnan(values[each.name])
+        replace(each, reason=f"{each.reason}; the mean counts it as {value:g}", counted_as=value)
+        if mean is not None and each.value is None and not math.isnan(value := values[each.name])
         else each
         for each in classes
     )

@@ -16,6 +16,7 @@ from app.challenges.disclosure import (
     current_disclosure,
     disclosures_so_far,
     held_out_mean,
+    held_out_value,
     most_bits,
     public_visibility,
     visibility_for,
@@ -25,6 +26,7 @@ from app.challenges.phase_rules import LEAST_FIRST, PhaseRules
 from app.core.access import Actor
 from app.models import Disclosure, Quota
 from app.organising.disclosing import refusal_of
+from scoring import ClassResult
 from tests.pages.views import NOW, ORGANISER, PARTICIPANT, PHASE
 
 SCORE = StoredScore(0.6484999, 0.6484999, None, low=0.6, high=0.7)
@@ -96,10 +98,24 @@ def test_a_class_without_objects_in_hidden_ground_truth_shows_as_zero() -> None:
 
 
 def test_a_mean_undefined_by_the_ground_truth_is_the_mean_of_the_shown_values() -> None:
-    assert held_out_mean(0.4, None, [0.1]) == 0.4
-    assert held_out_mean(None, "a class has no value", [0.5, 0.0]) == 0.25
-    assert held_out_mean(None, "a class has no value", []) == 0.0
-    assert held_out_mean(None, "not entered: cat", [0.5, None]) is None
+    cat, dog = ClassResult("cat", 0.5, None, 1, 1), ClassResult("dog", None, NO_OBJECT.reason, 0, 3)
+
+    assert held_out_mean(0.4, [cat]) == 0.4
+    assert held_out_mean(None, [cat, dog]) == 0.25
+    assert held_out_mean(None, []) == 0.0
+    assert held_out_mean(None, [cat, ClassResult.not_entered("dog", 2)]) is None
+
+
+def test_no_wording_of_a_reason_decides_what_is_shown() -> None:
+    visibility = public_visibility(phase(Disclosure.CLASSES))
+    swapped = (replace(NO_OBJECT, reason="not entered: cat"), replace(NOT_ENTERED, reason="no such object"))
+    reasons = (
+        ClassResult("cat", None, "not entered", 0, 3),
+        replace(ClassResult.not_entered("cat", 2), reason="…"),
+    )
+
+    assert [visibility.reason(each) for each in swapped] == [None, "no such object"]
+    assert [held_out_value(each) for each in reasons] == [0.0, None]
 
 
 def test_a_phase_can_hide_the_class_values_of_incomplete_results() -> None:

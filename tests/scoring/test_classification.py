@@ -106,7 +106,7 @@ def test_an_empty_file_ranks_images_in_the_order_of_the_image_set(tmp_path: Path
 def test_a_class_without_a_file_is_not_entered_and_there_is_no_headline(tmp_path: Path) -> None:
     report = scored(tmp_path, truth(tmp_path), dog=DOG)
 
-    assert report.classes[0] == ClassResult("cat", None, "not entered", 1, 0)
+    assert report.classes[0] == ClassResult.not_entered("cat", 1)
     assert (report.headline, report.headline_reason) == (None, "not entered: cat")
     assert report.exhibits[-1] == ScoreTable(
         "Average precision, difficult objects included",
@@ -131,8 +131,10 @@ def test_a_class_without_objects_has_no_value_and_the_mean_follows_the_kit(
 
     report = scored(tmp_path, version, protocol=protocol, cat="i0 1\n", dog="i0 1\n")
 
-    counted = "" if headline is None else "; the mean counts it as 0"
-    assert report.classes[0] == ClassResult("cat", None, "there is no such object in the set" + counted, 0, 1)
+    said, counted_as = ("", None) if headline is None else ("; the mean counts it as 0", 0.0)
+    assert report.classes[0] == ClassResult(
+        "cat", None, f"there is no such object in the set{said}", 0, 1, counted_as
+    )
     assert report.headline == (None if headline is None else pytest.approx(headline, abs=1e-12))
     assert (report.headline_reason is None) == (headline is not None)
 

@@ -60,7 +60,7 @@ def test_a_result_has_its_measure_and_the_scorers_version(tmp_path: Path) -> Non
 def test_a_class_without_a_file_is_not_entered_and_there_is_no_headline(tmp_path: Path) -> None:
     report = scored(tmp_path, dog=DOG)
 
-    assert report.classes[0] == ClassResult("cat", None, "not entered", 1, 0)
+    assert report.classes[0] == ClassResult.not_entered("cat", 1)
     assert (report.headline, report.headline_reason) == (None, "not entered: cat")
 
 
@@ -81,8 +81,10 @@ def test_a_class_without_objects_has_no_value_and_the_mean_follows_the_kit(
 
     report = evaluate(sent, read_tree(tree.root, "test"), competition=3, protocol=protocol)
 
-    counted = "" if headline is None else "; the mean counts it as 0"
-    assert report.classes[0] == ClassResult("cat", None, "there is no such object in the set" + counted, 0, 1)
+    said, counted_as = ("", None) if headline is None else ("; the mean counts it as 0", 0.0)
+    assert report.classes[0] == ClassResult(
+        "cat", None, f"there is no such object in the set{said}", 0, 1, counted_as
+    )
     assert report.headline == (None if headline is None else pytest.approx(headline, abs=1e-12))
     assert (report.headline_reason is None) == (headline is not None)
 

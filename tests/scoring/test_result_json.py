@@ -25,7 +25,7 @@ def result() -> Result:
         measure="AP",
         headline=None,
         headline_reason="not entered: dog",
-        classes=(ClassResult("cat", 0.1 + 0.2, None, 4, 3), ClassResult("dog", None, "not entered", 1, 0)),
+        classes=(ClassResult("cat", 0.1 + 0.2, None, 4, 3), ClassResult.not_entered("dog", 1)),
         exhibits=(ScoreTable("AP", (("cat", 0.5), ("dog", None))), curve([1, -1, 0], 4)),
         scorer="1",
         truth="cd" * 32,
@@ -35,6 +35,14 @@ def result() -> Result:
 
 def test_a_result_is_read_from_its_json_unchanged() -> None:
     assert Result.from_json(result().to_json()) == result()
+
+
+def test_json_without_what_later_releases_added_is_read() -> None:
+    plain = json.loads(result().to_json())
+    for each in plain["classes"]:
+        del each["counted_as"], each["is_entered"]
+
+    assert Result.from_json(json.dumps(plain)).classes[0] == result().classes[0]
 
 
 def test_equal_results_give_equal_json_without_false_positives_in_curves() -> None:

@@ -116,10 +116,10 @@ def test_an_absent_class_has_no_value_and_the_mean_follows_the_kit(
 ) -> None:
     report = scored(tmp_path, small("000", "000"), small("000", "000"), protocol=protocol)
 
-    counted = "" if headline is None else "; the mean counts it as 0"
+    said, counted_as = ("", None) if headline is None else ("; the mean counts it as 0", 0.0)
     assert report.classes[1:] == (
-        ClassResult("cat", None, NOWHERE + counted, 0, 0),
-        ClassResult("dog", None, NOWHERE + counted, 0, 0),
+        ClassResult("cat", None, NOWHERE + said, 0, 0, counted_as),
+        ClassResult("dog", None, NOWHERE + said, 0, 0, counted_as),
     )
     assert (report.headline, report.headline_reason) == (headline, reason)
 

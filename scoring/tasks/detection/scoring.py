@@ -19,7 +19,6 @@ from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.outcome import (
     CROWDS_ARE_DIFFICULT,
     NO_DIFFICULT,
-    NOT_ENTERED,
     headline,
     notes_on_objects,
     say_what_counts,
@@ -185,7 +184,7 @@ def _score_class(
 
 def _class_result(name: str, positives: int, scored: ScoredClass | None) -> ClassResult:
     if scored is None:
-        return ClassResult(name, None, NOT_ENTERED, positives, 0)
+        return ClassResult.not_entered(name, positives)
     predictions = len(scored.predictions.image)
     if positives == 0:
         return ClassResult(name, None, NOTHING_TO_FIND, positives, predictions)

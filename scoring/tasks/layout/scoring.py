@@ -16,9 +16,9 @@ from scoring.data.tables import PARTS
 from scoring.errors import Problem, SubmissionError
 from scoring.exhibits import draw_precision
 from scoring.metrics.persons import LayoutPersons, persons_of_layout_set
-from scoring.results import ClassResult
+from scoring.results import NOT_ENTERED, ClassResult
 from scoring.tasks.layout.rules import LayoutRules
-from scoring.tasks.outcome import NOT_ENTERED, table_of_classes
+from scoring.tasks.outcome import table_of_classes
 from scoring.tasks.resampling import RankingSample, count_by_class, only_images
 from scoring.tasks.task import Keyed, Scores
 
@@ -79,7 +79,8 @@ def score(parsed: Iterator[Keyed[LayoutTable]], truth: LayoutTruth, rules: Layou
     names = [name for name in rules.names if truth.columns is None or name in truth.columns]
     found = [each.value for each in parsed]
     if not found:
-        return Scores(measured, None, NOT_ENTERED, tuple(_absent(name) for name in names), (), ())
+        absent = tuple(ClassResult.not_entered(name, 0) for name in names)
+        return Scores(measured, None, NOT_ENTERED, absent, (), ())
     matched = rules.match(found[0], truth.people, rules.iou, rules.iou_threshold)
     ranked = [each for each in matched if each.class_name in names]
     values = [_value(each, rules) for each in ranked]
@@ -107,10 +108,6 @@ def _class_result(ranked: RankedPredictions, value: float) -> ClassResult:
         reason = NOBODY_LISTED if ranked.positives else NOTHING_TO_FIND
         return ClassResult(ranked.class_name, None, reason, ranked.positives, predictions)
     return ClassResult(ranked.class_name, value, None, ranked.positives, predictions)
-
-
-def _absent(name: str) -> ClassResult:
-    return ClassResult(name, None, NOT_ENTERED, 0, 0)
 
 
 def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: LayoutRules) -> RankingSample:

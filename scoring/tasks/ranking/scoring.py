@@ -12,7 +12,7 @@ from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels, rank_by_confidence
 from scoring.metrics.ranking import TRUE_POSITIVE
 from scoring.results import ClassResult
-from scoring.tasks.outcome import NOT_ENTERED, headline, say_what_counts, table_of_classes
+from scoring.tasks.outcome import headline, say_what_counts, table_of_classes
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.resampling import RankingSample, count_by_class
 from scoring.tasks.task import Keyed, Scores
@@ -69,7 +69,7 @@ def _class_result(
     name: str, positives: int, ranked: RankedPredictions | None, value: float, reasons: Reasons
 ) -> ClassResult:
     if ranked is None:
-        return ClassResult(name, None, NOT_ENTERED, positives, 0)
+        return ClassResult.not_entered(name, positives)
     predictions = int(np.count_nonzero(np.isfinite(ranked.confidence)))
     if positives == 0:
         return ClassResult(name, None, reasons.no_positive, positives, predictions)

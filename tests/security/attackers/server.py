@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.challenges.challenges import PhaseView
-from app.challenges.disclosure import depends_on_archive, public_visibility, withheld
+from app.challenges.disclosure import public_visibility, withheld
 from app.challenges.phase_rules import HELD_OUT_QUOTAS
 from app.evaluation.scoring import score_rows
 from app.models import ClassScore, Disclosure
@@ -166,7 +166,7 @@ class Server:
         truth = self.world.mask_truth if team[0] == "masks" else self.world.truth
         replicates = bootstrap(result, truth)
         best = self.best.get(team)
-        if depends_on_archive(own.reason):
+        if own.held_out_value is None:
             return own
         if best is not None:
             error = standard_error_of_difference(best.replicates, replicates)
