@@ -162,7 +162,7 @@ def _read_kits(reading: Reading) -> Iterator[AnnotatedSet]:
 
 def _read_kit(reading: Reading, kit: Path) -> Iterator[AnnotatedSet]:
     for folder in ("JPEGImages", "PNGImages"):
-        for path in sorted((kit / folder).glob("*")):
+        for path in sorted(filter(Path.is_file, (kit / folder).rglob("*"))):
             keep_picture(reading.unpacked, reading.role, Content(reading.name(path), path), reading.limits)
             path.unlink()
     listed = _sets_of_kit(kit)

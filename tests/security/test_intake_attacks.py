@@ -12,7 +12,7 @@ from app.intake.unpacking import ReadingLimits, SentFile
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from scoring import from_plain
 from tests.attacks import Upload, read_manifest
-from tests.pages.data_sets import bomb, coco_file, zipped
+from tests.pages.data_sets import bomb, coco_file, jpeg, kit, zipped
 
 MOST = ReadingLimits(unpacked=64 << 20, images=1000, boxes=1000)
 CHILD = ChildLimits(seconds=60, memory=2 << 30)
@@ -101,3 +101,13 @@ def test_label_images_and_tables_of_bombs_are_bounded(tmp_path: Path) -> None:
         path.write_bytes(content)
         report = inspected(tmp_path, "hidden", name, path)
         assert isinstance(report, str) or not report.is_valid, name
+
+
+def test_folders_among_the_pictures_of_a_kit_stop_no_worker(tmp_path: Path) -> None:
+    path = tmp_path / "kit.zip"
+    path.write_bytes(zipped({**kit(), "VOC2012/JPEGImages/more/a.jpg": jpeg()}))
+
+    report = inspected(tmp_path, "hidden", path.name, path)
+
+    assert isinstance(report, Report)
+    assert (report.is_valid, report.images.count) == (True, 1)
