@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
 LISTED = 20  # of each code in one file; the rest is counted
 MAX_OF_A_CODE = 500  # so that one kind does not hide the others
 MAX_LISTED = 1_000  # problems, and as many notes
 SHOWN = 120  # characters of a name or a value from outside
+LONGEST_NAME = 60  # characters of an image's name or an id in a sentence
 
 NOT_READ_ON: Final = "file-not-read-on"
 """The code of a file that has too many problems to be read to its end."""
@@ -19,6 +20,91 @@ _HALF = re.compile("[\ud800-\udfff]")  # of a character, as Python keeps a byte 
 
 NOT_CSV: Final = "this is not CSV: a text in double quotes has no end or is too long, or a line has a NUL"
 """What keeps Python from reading a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a JSON file, such as `annotations[3]`; id: its own, image: what it is of, both as the file has them.
+
+    >>> str(Entry("annotations[3]", 887, "a/b.jpg"))
+    'annotations[3] (id 887, a/b.jpg)'
+    """
+
+    path: str
+    id: object = None
+    image: str | None = None
+
+    def __str__(self) -> str:
+        """The place with all that is known of the entry."""
+        known = [each for each in (self._id, self.image) if each is not None]
+        return self.path + (f" ({', '.join(known)})" if known else "")
+
+    @property
+    def numbered(self) -> str:
+        """The place and the id."""
+        return self.path if self._id is None else f"{self.path}, {self._id}"
+
+    @property
+    def open(self) -> str:
+        """The place, and the id if it is a number; a text may say anything.
+
+        >>> Entry("images[3]", 887).open, Entry("images[3]", "cat", "cat.jpg").open
+        ('images[3], id 887', 'images[3]')
+        """
+        return self.numbered if type(self.id) is int else self.path
+
+    @property
+    def _id(self) -> str | None:
+        return None if self.id is None else f"id {shown(str(self.id), LONGEST_NAME)}"
+
+
+class Rule(str):
+    """The message of a problem, which knows what of it is quoted from a file; a message that is any other text may quote all over.
+
+    words: fixed words, counts, names of formats, and `{}` for each quote, in this order; place: the entry that is meant.
+
+    >>> rule = Rule("expected a number as 'area', found '{}'", "dog", place=Entry("annotations[3]", 887, "a/b.jpg"))
+    >>> print(rule)
+    annotations[3] (id 887, a/b.jpg): expected a number as 'area', found 'dog'
+    >>> rule.open
+    "expected a number as 'area', found '…'"
+    """
+
+    __slots__ = ("place", "quotes", "words")
+    words: str
+    quotes: tuple[object, ...]
+    place: Entry | None
+
+    def __new__(cls, words: str, *quotes: object, place: Entry | None = None) -> Self:
+        """Keep the parts, and be the sentence made of them."""
+        said = _filled(words, quotes)
+        rule = super().__new__(cls, said if place is None else f"{place}: {said}")
+        rule.words, rule.quotes, rule.place = words, quotes, place
+        return rule
+
+    @classmethod
+    def of(cls, message: str) -> Self:
+        """A message as a rule: one that is none is a quote from beginning to end."""
+        return message if isinstance(message, cls) else cls("{}", message)
+
+    def at(self, place: Entry) -> Self:
+        """The same of an entry."""
+        return type(self)(self.words, *self.quotes, place=place)
+
+    @property
+    def said(self) -> str:
+        """The sentence without its place."""
+        return _filled(self.words, self.quotes)
+
+    @property
+    def open(self) -> str:
+        """The sentence without its place and without what it quotes."""
+        return _filled(self.words, ("…",) * len(self.quotes))
+
+
+def _filled(words: str, quotes: Sequence[object]) -> str:
+    first, *rest = words.split("{}", len(quotes))
+    return first + "".join(f"{quote}{each}" for quote, each in zip(quotes, rest, strict=True))
 
 
 class Severity(StrEnum):
@@ -33,8 +119,8 @@ class Severity(StrEnum):
 class Problem:
     """A problem of an archive, or a note about it, for the person who sent it.
 
-    code is stable and in kebab-case; line counts from 1; found and expected are what the message compares; text is the line,
-    shortened.
+    code is stable and in kebab-case; message may quote the file, and what of it does not is known of a `Rule` alone; line counts
+    from 1; found and expected are what the message compares; text is the line, shortened.
 
     >>> str(Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042))
     'comp3_det_test_car.txt:1042: expected 6 fields, found 5'

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from scoring.errors import Rule
+
 FOLDERS: Final = ("JPEGImages", "PNGImages", "")  # of a tree; VOC2006 has PNG
 SUFFIXES: Final = (".jpg", ".jpeg", ".png")
 _NUMBER: Final = re.compile(r"\d+$")
@@ -37,7 +39,7 @@ def image_of(file: str, *, numbered: bool) -> str:
     return str(int(number[0])) if number else stem
 
 
-def size_problem(expected: tuple[int | None, int | None], found: tuple[int, int]) -> str | None:
+def size_problem(expected: tuple[int | None, int | None], found: tuple[int, int]) -> Rule | None:
     """Return the problem if an image does not have its annotated size, since boxes would be misplaced; None otherwise.
 
     >>> size_problem((500, 375), (375, 500))
@@ -45,4 +47,5 @@ def size_problem(expected: tuple[int | None, int | None], found: tuple[int, int]
     """
     if None in expected or expected == found:
         return None
-    return "the image is {} x {}, but its annotation says {} x {}".format(*found, *expected)
+    (width, height), (wide, tall) = found, expected
+    return Rule(f"the image is {width} x {height}, but its annotation says {wide} x {tall}")

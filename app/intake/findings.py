@@ -21,7 +21,7 @@ from app.intake.reports import HIDDEN, IMAGES
 from app.intake.unpacking import Picture, Unpacked
 from scoring import BoxConvention, GroundTruth, Problem
 from scoring.data.boxes import convert_boxes
-from scoring.errors import Problems
+from scoring.errors import Problems, Rule
 
 MOST_NAMED: Final = 5  # pictures or classes in a sentence
 WIDE: Final = 0.2  # half an interval that is worth a warning
@@ -104,7 +104,7 @@ def _of_classes(found: AnnotatedSet, named: set[str]) -> Iterator[Problem]:
     empty = sorted(name for name in named if not known.get(name))
     if empty:
         message = f"{found.name} has no {unit} of {some_of(empty)}, which nobody can score then"
-        yield Problem("class-without-objects", message, found.source)
+        yield Problem("class-without-objects", Rule(message), found.source)
     small = sorted(
         (count, name) for name, count in known.items() if count and half_interval(count) >= WIDE - 1e-3
     )
@@ -119,7 +119,7 @@ def _of_classes(found: AnnotatedSet, named: set[str]) -> Iterator[Problem]:
             f"{len(small):,} of {len(known):,} classes of {found.name} are so small that their 95 % interval will be about ± 20 "
             f"points or more: {listed}; reckoned as 1.96 √(¼ / {unit})"
         )
-        yield Problem("small-class", message, found.source)
+        yield Problem("small-class", Rule(message), found.source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +168,7 @@ def add_other_numbers(
                     f"{len(differing):,} of {len(numbers):,} classes of {found.name} have another category id in {where}: {listed};"
                     " results have to use the ids of their image set"
                 )
-                unpacked.problems[role].warn(Problem("other-numbers", message, found.source))
+                unpacked.problems[role].warn(Problem("other-numbers", Rule(message), found.source))
 
 
 # boxes
@@ -184,7 +184,7 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
     edges = convert_boxes(objects.boxes, tables.convention, BoxConvention.HALF_OPEN)
     meant = other_convention(edges, sides, tables.convention)
     if meant:
-        yield Problem("box-convention", meant, found.source)
+        yield Problem("box-convention", Rule(meant), found.source)
     outside = ((edges[:, :2] < -1) | (edges[:, 2:] > sides + 1)).any(axis=1)
     twice = _stands_twice(np.column_stack([objects.image, objects.name]), objects.boxes)
     for code, which, what in (
@@ -194,7 +194,7 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
         if which.any():
             images = [lists.images[place] for place in np.unique(objects.image[which]).tolist()]
             message = f"{np.count_nonzero(which):,} of {len(objects.boxes):,} boxes {what}: images {some_of(images)}"
-            yield Problem(code, message, found.source)
+            yield Problem(code, Rule(message), found.source)
 
 
 def row_hashes(*tables: NDArray[Any]) -> NDArray[np.uint64]:
@@ -402,7 +402,7 @@ def _of_clues(found: AnnotatedSet, pictures: Mapping[str, Picture]) -> Iterator[
                 f"{what} of the pictures of {found.name} predict the class: by them alone one is wrong about {clue.name} in {clue.wrong:,} of "
                 f"{len(known.images):,} images, by a guess in {clue.base:,}{more}"
             )
-            yield Problem("predicts-class", message, found.source)
+            yield Problem("predicts-class", Rule(message), found.source)
 
 
 def _clues(

@@ -4,10 +4,10 @@ Of hidden annotation the report says file, line, rule and counts; it never quote
 """
 
 import json
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Final
@@ -19,8 +19,10 @@ from app.intake.comparing import compare
 from app.intake.drawing import draw
 from app.intake.findings import add_clues, add_findings, add_other_numbers, convention_of, read_phase_pictures
 from app.intake.layouts import (
-    CLASS_FOLDERS,
+    COCO,
     NO_CLASS_NAMES,
+    TABLE,
+    VOC,
     AnnotatedSet,
     ListedImages,
     Reading,
@@ -46,95 +48,13 @@ from app.intake.reports import (
 )
 from app.intake.unpacking import Picture, Progress, ReadingLimits, SentFile, Unpacked, unpack
 from scoring import GroundTruth, Problem, SubmissionError, to_plain
-from scoring.data.label_maps import HOW_LABELS_COUNT
-from scoring.errors import Problems
-from scoring.tasks.outcome import NO_NUMBER
+from scoring.errors import Problems, Rule
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
 CHOSEN: Final = "chosen"  # folder with a folder for each chosen set: its pictures, each called by its image
 DRAWN: Final = "drawn"  # pack of pictures with their annotation
 OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the challenge has already
 
-_PLACE: Final = re.compile(r"(?P<place>\w+\[\d+\])(?: \((?:id (?P<id>-?\w{1,40}))?[^)]*\))?: ")
-_WHOLE_ID: Final = re.compile(r", id -?\d+$", re.ASCII)
-# which element a problem of an annotation file is about; nothing that stands in the file comes before it in the message
-_OF_ANNOTATION: Final = frozenset(["annotation", "bad-number", "image-size", "inverted-box", "missing-field"])
-_THING: Final = r"(?P<thing>(?:part \d+ of )?object \d+|the image's size)"
-_ELEMENTS: Final = tuple(
-    map(
-        re.compile,
-        (
-            rf"the box of {_THING} ends",
-            rf"expected a number in <(?P<tag>\w+)> of {_THING},",
-            rf"{_THING} has no <(?P<tag>\w+)>$",
-            r"expected (?P<thing>the image's (?:width|height)) in pixels,",
-        ),
-    )
-)
-# what is said of hidden annotation, by the code of the problem
-RULES: Final[Mapping[str, str]] = {
-    "annotation": "this annotation file is invalid: a field is missing, or a number or a box is invalid",
-    "background-class": f"the background, or void, is among the classes: {HOW_LABELS_COUNT}",
-    "bad-area": "expected a number from 0 as 'area'",
-    "bad-bbox": "expected left, top, width and height as 'bbox', neither of the last two below 0",
-    "bad-category-id": "expected a whole number as 'category_id'",
-    "bad-difficult": "expected 0 or 1 as 'difficult'",
-    "bad-entry": "expected an object",
-    "bad-id": "expected a whole number as 'id'",
-    "bad-ignore": "expected 0 or 1 as 'ignore'",
-    "bad-image-id": "expected a whole number as 'image_id'",
-    "bad-iscrowd": "expected 0 or 1 as 'iscrowd'",
-    "bad-json": "this is not JSON as it is expected, or it is cut off",
-    "bad-number": "expected numbers in pixels as left, top, right, bottom",
-    "bad-row": "this line is not part of a table",
-    "bad-segmentation": "expected polygons of three or more points, or run lengths that cover the image, as 'segmentation'",
-    "bad-size": "the size of a mask or image is not that of the image",
-    "category-gaps": "category ids have gaps; predictions have to use them as they are",
-    "class": "a class that has no label file",
-    "class-name": "expected a name of a class, different from the others and without blanks",
-    "columns": "expected other columns",
-    "duplicate": "this file is there twice",
-    "duplicate-id": "an 'id' like one before",
-    "duplicate-name": "a 'name' like one before",
-    "duplicate-picture": "two pictures have this name",
-    "exif-rotation": "rotated by its EXIF data, which is ignored: annotation has to be of the pixels as they are stored",
-    "field-count": "expected 6 fields",
-    "folder-in-name": "the file name has folders, which are left out",
-    "file-and-folder": "a name is given both to a file and to a folder",
-    "id-0": f"an annotation is {NO_NUMBER}",
-    "image-name": "expected the name of an image without blanks",
-    "image-size": "expected the width and height of the image in whole pixels",
-    "inverted-box": "the box ends before it begins",
-    "label": "a label is neither 1 nor 0 nor -1, or contradicts another line",
-    "label-images": "expected the images of the set in their order",
-    "mask": "this is not a label image: expected an indexed PNG of 8 bits, whose name is not used twice",
-    "mask-label": "a label that has no class",
-    "mask-size": "the label image has another size than its annotation says",
-    "missing-field": "a field is missing",
-    "missing-iscrowd": "'iscrowd' is missing; taken for 0",
-    "missing-list": "expected lists called 'images', 'categories' and 'annotations'",
-    "no-annotation": "no annotation was recognised",
-    "no-class": "this picture is in no folder of a class",
-    NO_CLASS_NAMES: "there is no classes.txt with the name of a class in each line; classes are called class1, class2, …",
-    "no-file": "this file cannot be read",
-    "no-image": "the table has no image",
-    "no-image-set": "the image set has no image",
-    "object": "a listed object is not annotated",
-    "odd-flag": "a flag is neither 0 nor 1: only 1 is true, as in the development kit",
-    "part": "a part is neither a head nor a hand nor a foot",
-    "too-many-boxes": "too many objects",
-    "unknown-category": "a 'category_id' that no category has",
-    "unknown-image": "an 'image_id' that no image has",
-}
-# codes whose messages are about archives and pictures, or count, and quote nothing of annotation but names of classes
-HARMLESS: Final = frozenset({
-    "annotation-without-picture", "bad-picture", "box-convention", "box-outside", "class-choice", "class-without-objects",
-    "compression-method", "damaged", "duplicate-box", "empty", "encrypted",
-    "file-too-large", "link", "malformed", "name-character", "name-encoding", "name-too-long", "nested-archive", "not-renamed", "other-numbers",
-    "no-competition", "not-looked-into", "not-tar", "path-too-deep", "picture-size", "picture-without-annotation", "predicts-class", "ratio",
-    "same-picture", "small-class", "special-file", "too-large", "too-many-images", "too-many-members", "too-many-pixels", "trailing-data", "truncated",
-    "unsafe-path", "unsupported-type", "wrong-extension",
-})  # fmt: skip
 _OTHERWISE: Final = "this breaks a rule of its format"
 
 
@@ -228,7 +148,7 @@ def _inspected(
     if sets[wanted.drawn]:
         progress.note("drawing some pictures", 0)
         (folder / DRAWN).write_bytes(draw(unpacked, sets[wanted.drawn]))
-    report = _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] in (CLASS_FOLDERS, None))
+    report = _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] not in (VOC, COCO, TABLE))
     report = replace(
         report,
         classes=chosen.classes,
@@ -283,11 +203,15 @@ def _view(key: str, role: str, found: AnnotatedSet, pictures: Mapping[str, Pictu
 def _check_view(view: FoundSet, problems: Problems, limits: ReadingLimits) -> None:
     if not view.competitions:
         message = f"the annotation of {view.name} has no ground truth for any competition"
-        problems.add(Problem("no-competition", message, view.source))
+        problems.add(Problem("no-competition", Rule(message), view.source))
     if view.objects > limits.boxes:
-        problems.add(Problem("too-many-boxes", f"at most {limits.boxes:,} objects are allowed", view.source))
+        problems.add(
+            Problem("too-many-boxes", Rule(f"at most {limits.boxes:,} objects are allowed"), view.source)
+        )
     if view.images > limits.images:
-        problems.add(Problem("too-many-images", f"at most {limits.images:,} images are allowed", view.source))
+        problems.add(
+            Problem("too-many-images", Rule(f"at most {limits.images:,} images are allowed"), view.source)
+        )
 
 
 def _link_pictures(folder: Path, unpacked: Unpacked, found: AnnotatedSet) -> None:
@@ -318,7 +242,7 @@ def _report(unpacked: Unpacked, sets: Sequence[FoundSet], *, is_by_folder: bool)
     problems, warnings = _Findings(), _Findings()
     unlisted: Counter[str] = Counter()
     for role, found in unpacked.problems.items():
-        worded = _worder(role, is_by_folder=is_by_folder)
+        worded = partial(hidden_finding, is_by_folder=is_by_folder) if role == HIDDEN else finding
         for each in found.listed:
             problems.add(worded(each))
         for each in found.warnings:
@@ -346,57 +270,53 @@ def _area(size: tuple[int, int]) -> int:
     return size[0] * size[1]
 
 
-def _worder(role: str, *, is_by_folder: bool) -> Callable[[Problem], Finding]:
-    def worded(problem: Problem) -> Finding:
-        return hidden_finding(problem, is_by_folder=is_by_folder) if role == HIDDEN else finding(problem)
-
-    return worded
-
-
 def finding(problem: Problem) -> Finding:
     """A problem as it is told.
 
-    >>> finding(Problem("bad-bbox", "annotations[3] (id 887, a/b.jpg): found 'x'", "val.json")).place
-    'annotations[3], id 887'
+    >>> from scoring.errors import Entry
+    >>> rule = Rule("found {}", "x", place=Entry("annotations[3]", 887, "a/b.jpg"))
+    >>> print(finding(Problem("bad-bbox", rule, "val.json")))
+    val.json: annotations[3], id 887: found x
     """
-    place, message = _split(problem.message)
-    return Finding(problem.code, message, problem.file, problem.line, place)
+    rule = Rule.of(problem.message)
+    return Finding(
+        problem.code,
+        rule.said,
+        problem.file,
+        problem.line,
+        None if rule.place is None else rule.place.numbered,
+    )
 
 
 def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
-    """A problem of hidden annotation: where it is and which rule it breaks, but not what stands there.
+    """A problem of hidden annotation: all but what it quotes, and of a message that may quote anywhere nothing.
 
-    is_by_folder: the folder of a file is the class of its picture, so that it is left out, too.
+    is_by_folder: the folder of a file may be the class of its picture, so that it is a quote.
 
-    >>> print(hidden_finding(Problem("bad-bbox", "annotations[3] (id 887, a/b.jpg): found 'x'", "test.json")))
-    test.json: annotations[3], id 887: expected left, top, width and height as 'bbox', neither of the last two below 0
+    >>> from scoring.errors import Entry
+    >>> rule = Rule("expected a number, found {}", "x", place=Entry("annotations[3]", "cat-1", "a/b.jpg"))
+    >>> print(hidden_finding(Problem("bad-area", rule, "test.json")))
+    test.json: annotations[3]: expected a number, found …
+    >>> print(hidden_finding(Problem("bad-bbox", "found x", "ImageSets/Main/cat_test.txt")))
+    ImageSets/Main/…_test.txt: this breaks a rule of its format
     """
-    place, rest = _split(problem.message)
-    if place is not None and not _WHOLE_ID.search(place):
-        place = place.partition(",")[0]  # an id that is a text may say anything
-    message = rest if problem.code in HARMLESS else RULES.get(problem.code, _OTHERWISE)
-    if place is None and problem.code in _OF_ANNOTATION:
-        place = _element_of(problem.message)
-    file = problem.file and (problem.file.rsplit("/", 1)[-1] if is_by_folder else problem.file)
-    return Finding(problem.code, message, file, problem.line, place)
+    rule = Rule.of(problem.message)
+    return Finding(
+        problem.code,
+        _OTHERWISE if rule.words == "{}" else rule.open,
+        problem.file and _open_name(problem.file, is_by_folder=is_by_folder),
+        problem.line,
+        None if rule.place is None else rule.place.open,
+    )
 
 
-def _element_of(message: str) -> str | None:
-    """The element of an annotation file that a message of its reader is about.
-
-    >>> _element_of("expected a number in <xmin> of object 2, found '7'"), _element_of("the image's size has no <width>")
-    ('object 2, <xmin>', "the image's size, <width>")
-    """
-    found = next(filter(None, (each.match(message) for each in _ELEMENTS)), None)
-    if found is None:
-        return None
-    named = found.groupdict()
-    return named["thing"] + (f", <{named['tag']}>" if named.get("tag") else "")
-
-
-def _split(message: str) -> tuple[str | None, str]:
-    found = _PLACE.match(message)
-    if found is None:
-        return None, message
-    place = found["place"] + (f", id {found['id']}" if found["id"] else "")
-    return place, message[found.end() :]
+def _open_name(file: str, *, is_by_folder: bool) -> str:
+    """The name of a file without a class: list files are called by one, and folders of pictures may be."""
+    folder, _, name = file.replace("\\", "/").rpartition("/")
+    _, is_split, end = name.rpartition("_")
+    may_be_list = "ImageSets" in folder or (
+        name.lower().endswith(".txt") and not folder.endswith("Annotations")
+    )
+    if is_split and may_be_list:
+        name = f"…_{end}"
+    return name if is_by_folder or not folder else f"{folder}/{name}"

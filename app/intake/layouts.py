@@ -21,7 +21,7 @@ from scoring import GroundTruth, Problem, SubmissionError, TreeError
 from scoring.competitions import CHALLENGES
 from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.label_maps import beyond_classes, misnamed
-from scoring.errors import Problems, shown
+from scoring.errors import Entry, Problems, Rule
 from scoring.readers.coco_json.instances import read_instances
 from scoring.readers.voc.annotations import READERS as ANNOTATION_READERS
 from scoring.readers.voc.annotations import AnnotationError, read_size
@@ -137,7 +137,7 @@ def read_annotation(reading: Reading, layout: str | None) -> list[AnnotatedSet]:
     if layout is not None:
         return list(READERS[layout](reading))
     if reading.files:
-        reading.problems.add(Problem("no-annotation", f"no annotation was recognised; {EXPECTED}"))
+        reading.problems.add(Problem("no-annotation", Rule(f"no annotation was recognised; {EXPECTED}")))
     return []
 
 
@@ -212,7 +212,7 @@ def _images_of_kit(reading: Reading, kit: Path, image_set: str) -> ListedImages:
             box, width, height = thing.box, annotation.width, annotation.height
             if min(box.left, box.top) < 0 or box.right > width + 1 or box.bottom > height + 1:
                 message = f"the box of object {number} {OUTSIDE}"
-                reading.problems.warn(Problem("box-outside", message, reading.name(path)))
+                reading.problems.warn(Problem("box-outside", Rule(message), reading.name(path)))
     return ListedImages(image_set, sizes)
 
 
@@ -292,17 +292,15 @@ def _look_into(reading: Reading, name: str, data: bytes, image_set: str) -> List
         message = (
             f"more than {LARGEST_LOOKED_INTO >> 20} MiB: not looked at for gaps in category ids and the like"
         )
-        reading.problems.warn(Problem("not-looked-into", message, name))
+        reading.problems.warn(Problem("not-looked-into", Rule(message), name))
         return ListedImages(image_set, {})
     images, categories, annotations = _lists_of_coco(data)
     warn = partial(_warn, reading.problems, name)
     _look_at_annotations(annotations, warn)
     numbers = sorted(each["id"] for _, each in categories if type(each.get("id")) is int)
     if numbers and numbers[-1] - numbers[0] + 1 != len(numbers):
-        message = (
-            f"ids from {numbers[0]} to {numbers[-1]} have gaps; predictions have to use them as they are"
-        )
-        warn("category-gaps", "categories", message)
+        words = "categories: ids from {} to {} have gaps; predictions have to use them as they are"
+        warn("category-gaps", Rule(words, numbers[0], numbers[-1]))
     files = {
         str(each.get("id")): str(each["file_name"])
         for _, each in images
@@ -310,7 +308,8 @@ def _look_into(reading: Reading, name: str, data: bytes, image_set: str) -> List
     }
     for index, each in images:
         if "/" in files.get(str(each.get("id")), ""):
-            warn("folder-in-name", f"images[{index}]", "the file name has folders, which are left out")
+            rule = Rule("the file name has folders, which are left out", place=Entry(f"images[{index}]"))
+            warn("folder-in-name", rule)
     sizes = {str(each["id"]): _size_of(each) for _, each in images if type(each.get("id")) is int}
     return ListedImages(image_set, sizes, files, numbered=True)
 
@@ -349,18 +348,17 @@ def _look_for_boxes_outside(reading: Reading, name: str, data: bytes, listed: Li
             continue
         left, top, width, height = box
         if min(left, top) < -1 or left + width > size[0] + 1 or top + height > size[1] + 1:
-            warn(
-                "box-outside", f"annotations[{index}] (id {shown(str(each.get('id')))})", f"the box {OUTSIDE}"
-            )
+            place = Entry(f"annotations[{index}]", each.get("id"))
+            warn("box-outside", Rule(f"the box {OUTSIDE}", place=place))
 
 
-def _look_at_annotations(annotations: "Records", warn: Callable[[str, str, str], None]) -> None:
+def _look_at_annotations(annotations: "Records", warn: Callable[[str, Rule], None]) -> None:
     for index, each in annotations:
-        place = f"annotations[{index}] (id {shown(str(each.get('id')))})"
+        place = Entry(f"annotations[{index}]", each.get("id"))
         if "iscrowd" not in each:
-            warn("missing-iscrowd", place, "'iscrowd' is missing; taken for 0")
+            warn("missing-iscrowd", Rule("'iscrowd' is missing; taken for 0", place=place))
         if each.get("id") == 0:
-            warn("id-0", place, f"the annotation is {NO_NUMBER}")
+            warn("id-0", Rule(f"the annotation is {NO_NUMBER}", place=place))
 
 
 Records = list[tuple[int, dict[str, Any]]]  # objects with their places
@@ -374,8 +372,8 @@ def _records(found: Any) -> Records:
     )
 
 
-def _warn(problems: Problems, name: str, code: str, place: str, message: str) -> None:
-    problems.warn(Problem(code, f"{place}: {message}", name))
+def _warn(problems: Problems, name: str, code: str, rule: Rule) -> None:
+    problems.warn(Problem(code, rule, name))
 
 
 # tables
@@ -433,11 +431,11 @@ def _remark_on_sides(reading: Reading, name: str) -> None:
     if count:
         boxes = "1 box ends before it begins" if count == 1 else f"{count:,} boxes end before they begin"
         message = f"{boxes}: the last two columns may hold width and height; right and bottom are expected"
-        reading.problems.warn(Problem("box-convention", message, name))
+        reading.problems.warn(Problem("box-convention", Rule(message), name))
 
 
 def _say_of_row(problems: Problems, file: str, line: int, code: str, message: str) -> None:
-    problems.add(Problem(code, message, file, line))
+    problems.add(Problem(code, Rule(message), file, line))
 
 
 def _read_row(
@@ -504,13 +502,15 @@ def _read_class_folders(reading: Reading) -> list[AnnotatedSet]:
     for path in reading.with_suffix(*SUFFIXES):
         folders = path.relative_to(reading.root).parts[:-1]
         if not folders:
-            reading.problems.add(Problem("no-class", "this picture is in no folder of a class", path.name))
+            reading.problems.add(
+                Problem("no-class", Rule("this picture is in no folder of a class"), path.name)
+            )
             continue
         above = next((each for each in folders[:-1] if each.lower() in USUAL_SETS), None)
         image_set = above.lower() if above else reading.set_name
         if not (is_name(folders[-1]) and is_name(path.stem)):
             message = "expected names of classes and images without blanks"
-            reading.problems.add(Problem("class-name", message, reading.name(path)))
+            reading.problems.add(Problem("class-name", Rule(message), reading.name(path)))
             continue
         keep_picture(reading.unpacked, reading.role, Content(reading.name(path), path), reading.limits)
         path.unlink()
@@ -556,16 +556,16 @@ def _read_label_images(reading: Reading) -> list[AnnotatedSet]:
     for path in reading.with_suffix(*SUFFIXES):
         try:
             if path.stem in masks:
-                raise MaskError("two label images have this name")  # noqa: TRY301 - told like every other
+                raise MaskError(Rule("two label images have this name"))  # noqa: TRY301 - told like every other
             masks[path.stem] = read_label_image(path.read_bytes())
         except MaskError as error:
-            reading.problems.add(Problem("mask", str(error), reading.name(path)))
+            reading.problems.add(Problem("mask", error.rule, reading.name(path)))
     classes = _listed_classes(reading)
     most = max((int(mask[mask != 255].max(initial=0)) for mask in masks.values()), default=0)
     names = classes or tuple(f"class{number}" for number in range(1, most + 1))
     if classes is None:
         message = f"there is no {CLASSES_FILE} with the name of a class in each line; classes are called class1, class2, …"
-        reading.problems.warn(Problem(NO_CLASS_NAMES, message))
+        reading.problems.warn(Problem(NO_CLASS_NAMES, Rule(message)))
     for name, mask in masks.items():
         if (wrong := beyond_classes(mask, len(names))) is not None:
             reading.problems.add(Problem("mask-label", wrong, f"{name}.png"))
@@ -587,7 +587,7 @@ def _listed_classes(reading: Reading) -> tuple[str, ...] | None:
     names = tuple(line.strip() for line in lines if line.strip())
     if len(set(names)) < len(names) or not all(map(is_name, names)):
         message = "expected a different name without blanks in each line"
-        reading.problems.add(Problem("class-name", message, reading.name(found[0])))
+        reading.problems.add(Problem("class-name", Rule(message), reading.name(found[0])))
         return None
     if (wrong := misnamed(names)) is not None:
         reading.problems.add(Problem("background-class", wrong, reading.name(found[0])))
@@ -658,8 +658,8 @@ def _check_set(problems: Problems, listed: ListedImages, pictures: Mapping[str, 
         picture = pictures.get(image)
         if picture is None or picture.size is None or size is None:
             continue
-        if message := size_problem(size, picture.size):
-            problems.add(Problem("picture-size", message, picture.path.name))
+        if rule := size_problem(size, picture.size):
+            problems.add(Problem("picture-size", rule, picture.path.name))
     missing = [
         PurePosixPath(listed.files.get(each, each)).name for each in listed.sizes if each not in pictures
     ]
@@ -668,4 +668,4 @@ def _check_set(problems: Problems, listed: ListedImages, pictures: Mapping[str, 
             f"{len(missing):,} of {len(listed.sizes):,} images of {listed.name} have no picture, "
             f"such as {', '.join(missing[:MOST_NAMED])}"
         )
-        problems.warn(Problem("annotation-without-picture", message))
+        problems.warn(Problem("annotation-without-picture", Rule(message)))

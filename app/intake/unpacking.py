@@ -17,7 +17,7 @@ from app.images.matching import SUFFIXES
 from app.intake.reports import IMAGES, ROLES
 from scoring import Limits, Problem, SubmissionError
 from scoring.archives.archive import Meter, is_archive, type_of, walk
-from scoring.errors import Problems
+from scoring.errors import Problems, Rule
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -141,7 +141,7 @@ def unpack(
                 progress.note("unpacking", found.size)
         except SubmissionError as error:
             for problem in error.problems:
-                problems.add(_with_file(problem, file.name))
+                problems.add(problem if problem.file else replace(problem, file=file.name))
     return found
 
 
@@ -190,7 +190,7 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
         alone = Content(file.name, file.path)
         if kind := alone.type:
             message = f"an archive of type {kind.removeprefix('.')} cannot be read here, or is damaged; send it as .zip, .tar, .tar.gz or .tar.xz"
-            raise SubmissionError(Problem("unsupported-type", message, file.name))
+            raise SubmissionError(Problem("unsupported-type", Rule(message), file.name))
         yield alone
         return
     meter = Meter.of(file.path, limits.of_an_archive)
@@ -204,11 +204,7 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
             yield content
         else:
             message = "an archive or a compressed file within an archive or a folder; send it alone"
-            problems.add(Problem("nested-archive", message, member.name))
-
-
-def _with_file(problem: Problem, name: str) -> Problem:
-    return problem if problem.file else Problem(problem.code, problem.message, name)
+            problems.add(Problem("nested-archive", Rule(message), member.name))
 
 
 def _keep(found: Unpacked, role: str, sent: Content, limits: ReadingLimits) -> None:
@@ -217,7 +213,7 @@ def _keep(found: Unpacked, role: str, sent: Content, limits: ReadingLimits) -> N
     found.size += sent.length
     if found.size > limits.unpacked:
         message = f"too large: a data set may have at most {limits.unpacked >> 20:,} MiB unpacked"
-        raise SubmissionError(Problem("too-large", message))
+        raise SubmissionError(Problem("too-large", Rule(message)))
     if role == IMAGES:
         if PurePosixPath(name).suffix.lower() in SUFFIXES:
             keep_picture(found, role, sent, limits)
@@ -229,7 +225,7 @@ def _keep(found: Unpacked, role: str, sent: Content, limits: ReadingLimits) -> N
     target = found.root(role) / name
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
-        found.problems[role].add(Problem("duplicate", "this file was sent twice", name))
+        found.problems[role].add(Problem("duplicate", Rule("this file was sent twice"), name))
         return
     _write(target, sent.content)
 
@@ -238,11 +234,11 @@ def keep_picture(found: Unpacked, role: str, sent: Content, limits: ReadingLimit
     """Put a picture into the folder of all pictures under its name without folders."""
     name, last = sent.name, PurePosixPath(sent.name).name
     if last in found.pictures:
-        found.problems[role].add(Problem("duplicate-picture", "two pictures have this name", name))
+        found.problems[role].add(Problem("duplicate-picture", Rule("two pictures have this name"), name))
         return
     if len(found.pictures) == limits.images:
         raise SubmissionError(
-            Problem("too-many-images", f"a data set may have at most {limits.images:,} images")
+            Problem("too-many-images", Rule(f"a data set may have at most {limits.images:,} images"))
         )
     target = found.images / last
     _write(target, sent.content)
@@ -250,7 +246,7 @@ def keep_picture(found: Unpacked, role: str, sent: Content, limits: ReadingLimit
     found.pictures[last] = picture
     if picture.is_rotated:
         message = "rotated by its EXIF data, which is ignored: annotation has to be of the pixels as they are stored"
-        found.problems[role].warn(Problem("exif-rotation", message, name))
+        found.problems[role].warn(Problem("exif-rotation", Rule(message), name))
 
 
 def _write(target: Path, content: bytes | Path) -> None:
@@ -274,11 +270,11 @@ def _look_at(path: Path, sent: Content, problems: Problems) -> Picture:
             size = image.size
             exif = _exif_of(image) if image.format == "JPEG" else {}
     except PictureError as error:
-        problems.add(Problem("bad-picture", str(error), name))
+        problems.add(Problem("bad-picture", Rule(str(error)), name))
     except Image.DecompressionBombError:
-        problems.add(Problem("too-many-pixels", TOO_MANY_PIXELS, name))
+        problems.add(Problem("too-many-pixels", Rule(TOO_MANY_PIXELS), name))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
-        problems.add(Problem("bad-picture", "this picture cannot be read", name))
+        problems.add(Problem("bad-picture", Rule("this picture cannot be read"), name))
     else:
         if size[0] * size[1] <= MAX_PIXELS:
             return replace(
@@ -288,7 +284,7 @@ def _look_at(path: Path, sent: Content, problems: Problems) -> Picture:
                 camera=intern(" ".join(str(exif.get(tag, "")) for tag in _CAMERA).strip()[:100]),
                 taken=intern(str(exif.get(_TAKEN) or exif.get(_WRITTEN) or "")[:10]),
             )
-        problems.add(Problem("too-many-pixels", TOO_MANY_PIXELS, name))
+        problems.add(Problem("too-many-pixels", Rule(TOO_MANY_PIXELS), name))
     return known
 
 

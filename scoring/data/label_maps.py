@@ -8,6 +8,7 @@ import numpy as np
 
 from scoring.data.arrays import Bytes, Integers, Places
 from scoring.data.checking import DataError, as_array, as_list, as_names, kind_of
+from scoring.errors import Rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +37,7 @@ _OTHER_NAMES: Final = frozenset({BACKGROUND, "bg"})
 _OF_VOID: Final = frozenset({"void", "ignore", "unlabeled", "unlabelled"})
 
 
-def misnamed(classes: Sequence[str]) -> str | None:
+def misnamed(classes: Sequence[str]) -> Rule | None:
     """Why names cannot be those of the labels from 1 on; None if they can.
 
     None of them is the background, and the first is not void, as where a list of names begins with label 0.
@@ -48,10 +49,10 @@ def misnamed(classes: Sequence[str]) -> str | None:
     plain = ["".join(filter(str.isalnum, name)).casefold() for name in classes]
     wrong = [name for name, word in zip(classes, plain, strict=True) if word in _OTHER_NAMES]
     wrong += classes[:1] if _OF_VOID.intersection(plain[:1]) else []
-    return f"'{wrong[0]}' is no class: {HOW_LABELS_COUNT}; leave it out" if wrong else None
+    return Rule(f"'{{}}' is no class: {HOW_LABELS_COUNT}; leave it out", wrong[0]) if wrong else None
 
 
-def beyond_classes(labels: Bytes, classes: int) -> str | None:
+def beyond_classes(labels: Bytes, classes: int) -> Rule | None:
     """What is wrong with a label image for so many classes; None if each of its labels is one of them, the background or void.
 
     >>> beyond_classes(np.array([[0, 7]], np.uint8), 2)
@@ -60,7 +61,7 @@ def beyond_classes(labels: Bytes, classes: int) -> str | None:
     most = int(labels[labels != VOID].max(initial=0))
     if most <= classes:
         return None
-    return f"expected labels from 0 to {classes}, and {VOID}, found {most}: {HOW_LABELS_COUNT}"
+    return Rule(f"expected labels from 0 to {classes}, and {VOID}, found {{}}: {HOW_LABELS_COUNT}", most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

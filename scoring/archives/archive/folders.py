@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from scoring.archives.archive.limits import Member, Meter
 from scoring.archives.archive.names import Names
-from scoring.errors import Problem, shown
+from scoring.errors import Problem, Rule, shown
 from scoring.files import named
 
 
@@ -44,10 +44,10 @@ def _give_up(error: OSError) -> NoReturn:
 
 def _fault(path: Path, inside: str) -> Problem | None:
     if path.is_symlink():
-        return Problem("link", "a link; only files and folders are allowed", shown(inside))
+        return Problem("link", Rule("a link; only files and folders are allowed"), shown(inside))
     if not path.is_dir() and not path.is_file():
         return Problem(
-            "special-file", "a device, FIFO or other special file, not a regular one", shown(inside)
+            "special-file", Rule("a device, FIFO or other special file, not a regular one"), shown(inside)
         )
     return None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from scoring.data.limits import Limits
-from scoring.errors import Problem, SubmissionError, shown
+from scoring.errors import Problem, Rule, SubmissionError, shown
 from scoring.files import named
 
 _MIB = 1 << 20
@@ -39,7 +39,9 @@ class Meter:
             message = (
                 f"too many entries: an archive may hold at most {self.limits.max_files} files and folders"
             )
-            raise SubmissionError(Problem("too-many-members", message, expected=str(self.limits.max_files)))
+            raise SubmissionError(
+                Problem("too-many-members", Rule(message), expected=str(self.limits.max_files))
+            )
 
     def count_folder(self) -> None:
         """Note that the last entry was a folder."""
@@ -62,14 +64,14 @@ class Meter:
                 f"too large: the content may have at most {in_mib(self.limits.max_unpacked_bytes)} unpacked"
             )
             raise SubmissionError(
-                Problem("too-large", message, expected=in_mib(self.limits.max_unpacked_bytes))
+                Problem("too-large", Rule(message), expected=in_mib(self.limits.max_unpacked_bytes))
             )
         if self.packed is not None and total > max(
             self.limits.ratio_from_bytes, self.limits.max_ratio * self.packed
         ):
             message = f"too large: unpacked, a {self.kind} archive may have at most {self.limits.max_ratio} times its size"
             raise SubmissionError(
-                Problem("ratio", message, expected=f"a ratio of at most {self.limits.max_ratio}")
+                Problem("ratio", Rule(message), expected=f"a ratio of at most {self.limits.max_ratio}")
             )
 
     def allow_member(self, name: str, size: int) -> None:
@@ -78,7 +80,7 @@ class Meter:
             most = in_mib(self.limits.max_file_bytes)
             message = f"too large: its size is {size} bytes unpacked; at most {most} are read"
             raise SubmissionError(
-                Problem("file-too-large", message, shown(name), found=str(size), expected=most)
+                Problem("file-too-large", Rule(message), shown(name), found=str(size), expected=most)
             )
 
 

@@ -5,9 +5,10 @@ import unicodedata
 from dataclasses import dataclass, field
 
 from scoring.data.limits import Limits
-from scoring.errors import Problem, Problems, shown
+from scoring.errors import Problem, Problems, Rule, shown
 
 _DRIVE = re.compile(r"[A-Za-z]:")
+_BOTH = "the name '{}' is given both to a file and to a folder"
 _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that is not UTF-8
 
 
@@ -37,13 +38,11 @@ class Names:
         above = ["/".join(parts[:count]) for count in range(1, len(parts) + folder)]
         for each in above:
             if each.casefold() in self._files:
-                message = f"the name '{shown(each)}' is given both to a file and to a folder"
-                return Problem("file-and-folder", message, shown(name))
+                return Problem("file-and-folder", Rule(_BOTH, shown(each)), shown(name))
         if not folder:
             key = name.casefold()
             if key in self._folders:
-                message = f"the name '{shown(name)}' is given both to a file and to a folder"
-                return Problem("file-and-folder", message, shown(name))
+                return Problem("file-and-folder", Rule(_BOTH, shown(name)), shown(name))
             if key in self._files:
                 return _twice(name, self._files[key])
             self._files[key] = name
@@ -53,9 +52,11 @@ class Names:
 
 def _twice(name: str, other: str) -> Problem:
     if name == other:
-        return Problem("duplicate", f"a duplicate: '{shown(name)}' is in the archive twice", shown(name))
-    message = f"a duplicate: it differs from '{shown(other)}' only in upper and lower case"
-    return Problem("duplicate", message, shown(name))
+        return Problem(
+            "duplicate", Rule("a duplicate: '{}' is in the archive twice", shown(name)), shown(name)
+        )
+    rule = Rule("a duplicate: it differs from '{}' only in upper and lower case", shown(other))
+    return Problem("duplicate", rule, shown(name))
 
 
 def _parts(name: str) -> list[str]:
@@ -66,12 +67,16 @@ def _fault(name: str, limits: Limits) -> Problem | None:
     if len(name) > limits.max_path_length:
         message = f"the name is {len(name)} characters long; at most {limits.max_path_length} are allowed"
         return Problem(
-            "name-too-long", message, shown(name), found=str(len(name)), expected=str(limits.max_path_length)
+            "name-too-long",
+            Rule(message),
+            shown(name),
+            found=str(len(name)),
+            expected=str(limits.max_path_length),
         )
     problem = _fault_of_characters(name) or _fault_of_the_path(name)
     if problem is None and name.count("/") > limits.max_depth:
         message = f"the path is too deep; at most {limits.max_depth} folders are allowed"
-        return Problem("path-too-deep", message, shown(name), expected=str(limits.max_depth))
+        return Problem("path-too-deep", Rule(message), shown(name), expected=str(limits.max_depth))
     return problem
 
 
@@ -80,15 +85,15 @@ def _fault_of_characters(name: str) -> Problem | None:
         message = (
             "the name is not encoded as UTF-8, so that its letters are not known; give it a name in ASCII"
         )
-        return Problem("name-encoding", message, shown(name))
+        return Problem("name-encoding", Rule(message), shown(name))
     if not name.isprintable():
         message = "the name contains a control character or an invisible one"
-        return Problem("name-character", message, shown(name))
+        return Problem("name-character", Rule(message), shown(name))
     if unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFC", name):
         message = "the name contains a character that only looks like another one; give it a name in ASCII"
-        return Problem("name-character", message, shown(name))
+        return Problem("name-character", Rule(message), shown(name))
     if any(part != part.strip() for part in name.split("/")):
-        return Problem("name-character", "the name begins or ends with whitespace", shown(name))
+        return Problem("name-character", Rule("the name begins or ends with whitespace"), shown(name))
     return None
 
 
@@ -102,11 +107,13 @@ def _fault_of_the_path(name: str) -> Problem | None:
     else:
         return None
     return Problem(
-        "unsafe-path", f"unsafe path, {why}; expected names such as 'results/Main/file.txt'", shown(name)
+        "unsafe-path",
+        Rule(f"unsafe path, {why}; expected names such as 'results/Main/file.txt'"),
+        shown(name),
     )
 
 
 def _fault_of_a_file(name: str, *, folder: bool) -> Problem | None:
     if folder or _parts(name):
         return None
-    return Problem("unsafe-path", "unsafe path: a file without a name", shown(name) or None)
+    return Problem("unsafe-path", Rule("unsafe path: a file without a name"), shown(name) or None)

@@ -8,7 +8,7 @@ from typing import BinaryIO, Final, Protocol
 from isal import igzip_lib
 
 from scoring.archives.archive.limits import Meter
-from scoring.errors import Problem, SubmissionError
+from scoring.errors import Problem, Rule, SubmissionError
 
 _PACKED: Final = 256 << 10  # bytes read at once
 _UNPACKED: Final = 1 << 20  # bytes made of them at most at once
@@ -100,7 +100,7 @@ class Unpacked:
                 message = (
                     f"damaged: the {self.codec.name} data cannot be unpacked, or its checksum (CRC) is wrong"
                 )
-                raise SubmissionError(Problem("damaged", message)) from error
+                raise SubmissionError(Problem("damaged", Rule(message))) from error
             if self._current.eof:
                 self._current = self._next(self._current.unused_data)
             if data:
@@ -113,7 +113,7 @@ class Unpacked:
             message = (
                 f"truncated: the {self.codec.name} data ends in the middle; the upload may be incomplete"
             )
-            raise SubmissionError(Problem("truncated", message))
+            raise SubmissionError(Problem("truncated", Rule(message)))
         return packed
 
     def _next(self, rest: bytes) -> Decompressor | None:
@@ -128,7 +128,7 @@ class Unpacked:
             return None
         if not rest.startswith(self.codec.magic):
             message = f"trailing data: something that is not {self.codec.name} follows the archive"
-            raise SubmissionError(Problem("trailing-data", message))
+            raise SubmissionError(Problem("trailing-data", Rule(message)))
         self._rest = rest
         return self.codec.start()
 

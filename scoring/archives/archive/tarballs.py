@@ -27,7 +27,7 @@ from typing import Final
 from scoring.archives.archive.limits import Member, Meter
 from scoring.archives.archive.names import Names
 from scoring.archives.archive.streams import Stream
-from scoring.errors import Problem, SubmissionError, shown
+from scoring.errors import Problem, Rule, SubmissionError, shown
 
 _EXTENSIONS: Final = {GNUTYPE_LONGNAME, GNUTYPE_LONGLINK, XHDTYPE, XGLTYPE}
 _MOST_EXTENSIONS: Final = 6  # before one member; GNU tar writes two, pax two
@@ -94,11 +94,11 @@ def _has_content(entry: Entry) -> bool:
 def _fault(entry: Entry) -> Problem | None:
     name = shown(entry.name)
     if entry.kind in (LNKTYPE, SYMTYPE):
-        return Problem("link", "a link; only files and folders are allowed", name)
+        return Problem("link", Rule("a link; only files and folders are allowed"), name)
     if entry.kind == GNUTYPE_SPARSE:
-        return Problem("special-file", "a sparse file; this type is not supported", name)
+        return Problem("special-file", Rule("a sparse file; this type is not supported"), name)
     if entry.kind not in (REGTYPE, DIRTYPE):
-        return Problem("special-file", "a device, FIFO or other special file, not a regular one", name)
+        return Problem("special-file", Rule("a device, FIFO or other special file, not a regular one"), name)
     return None
 
 
@@ -178,14 +178,14 @@ def _read_to_the_end(stream: Stream) -> None:
     while block := stream.read(BLOCKSIZE << 8):
         if block.strip(b"\0"):
             raise SubmissionError(
-                Problem("trailing-data", "trailing data: something follows the end of the archive")
+                Problem("trailing-data", Rule("trailing data: something follows the end of the archive"))
             )
 
 
 def _truncated() -> SubmissionError:
     message = "truncated: the tar archive ends in the middle; the upload may be incomplete"
-    return SubmissionError(Problem("truncated", message))
+    return SubmissionError(Problem("truncated", Rule(message)))
 
 
 def _malformed(why: str) -> SubmissionError:
-    return SubmissionError(Problem("malformed", f"not a valid tar archive: {why}"))
+    return SubmissionError(Problem("malformed", Rule(f"not a valid tar archive: {why}")))

@@ -11,7 +11,7 @@ from scoring.archives.archive import folders, tarballs, zips
 from scoring.archives.archive.limits import Member, Meter
 from scoring.archives.archive.names import Names
 from scoring.archives.archive.streams import GZIP, XZ, Codec, Plain, Stream, Unpacked
-from scoring.errors import Problem, Problems, SubmissionError, shown
+from scoring.errors import Problem, Problems, Rule, SubmissionError, shown
 from scoring.files import named
 
 _CODECS: Final[Mapping[str, Codec]] = {".tar.gz": GZIP, ".tar.xz": XZ}
@@ -126,13 +126,13 @@ def _kind(file: BinaryIO, name: str, *, json: bool) -> str:
         message = (
             f"the archive's type is {kind}, its name ends as if it were {said}; give it the right extension"
         )
-        raise SubmissionError(Problem("wrong-extension", message, found=kind, expected=said))
+        raise SubmissionError(Problem("wrong-extension", Rule(message), found=kind, expected=said))
     return kind
 
 
 def _kind_by_magic(head: bytes, supported: str) -> str:
     if not head:
-        raise SubmissionError(Problem("empty", "the archive is empty: 0 bytes"))
+        raise SubmissionError(Problem("empty", Rule("the archive is empty: 0 bytes")))
     for magic, kind in _MAGIC.items():
         if head.startswith(magic):
             return kind
@@ -141,25 +141,27 @@ def _kind_by_magic(head: bytes, supported: str) -> str:
     for magic, other in _ELSEWHERE.items():
         if head.startswith(magic):
             raise SubmissionError(
-                Problem("unsupported-type", f"the archive's type is {other}; {supported}", found=other)
+                Problem("unsupported-type", Rule(f"the archive's type is {other}; {supported}"), found=other)
             )
     single = next((what for magic, what in _SINGLE.items() if head.startswith(magic)), None)
     found = (
         "not an archive of a known type" if single is None else f"{single}, not an archive of result files"
     )
     raise SubmissionError(
-        Problem("unsupported-type", f"{found}; {supported}", found=single or shown(head[:8]))
+        Problem("unsupported-type", Rule(f"{found}; {supported}"), found=single or shown(head[:8]))
     )
 
 
 def _check_that_it_is_tar(head: bytes, codec: Codec) -> None:
     if not head:
-        raise SubmissionError(Problem("empty", f"the archive is empty: no file in the {codec.name} data"))
+        raise SubmissionError(
+            Problem("empty", Rule(f"the archive is empty: no file in the {codec.name} data"))
+        )
     if any(head.startswith(magic) for magic in (*_MAGIC, *_ELSEWHERE)):
         message = (
             f"nested: the {codec.name} data holds another archive; expected one tar archive, packed once"
         )
-        raise SubmissionError(Problem("nested-archive", message))
+        raise SubmissionError(Problem("nested-archive", Rule(message)))
     if not tarballs.is_header(head):
         message = f"the {codec.name} data is not in the tar format; pack the files with tar first"
-        raise SubmissionError(Problem("not-tar", message))
+        raise SubmissionError(Problem("not-tar", Rule(message)))

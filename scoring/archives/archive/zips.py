@@ -19,7 +19,7 @@ from isal import igzip_lib
 from scoring.archives.archive.limits import Member, Meter
 from scoring.archives.archive.names import Names
 from scoring.archives.archive.streams import DAMAGED
-from scoring.errors import Problem, SubmissionError, shown
+from scoring.errors import Problem, Rule, SubmissionError, shown
 
 _END: Final = struct.Struct("<4s4H2LH")
 _END_MAGIC: Final = b"PK\x05\x06"
@@ -95,17 +95,17 @@ def _directory(file: BinaryIO, meter: Meter) -> tuple[list[ZipInfo], int]:
     place = tail.rfind(_END_MAGIC)
     if place < 0 or len(tail) - place < _END.size:
         message = "truncated or damaged: the zip archive has no end; the upload may be incomplete"
-        raise SubmissionError(Problem("truncated", message))
+        raise SubmissionError(Problem("truncated", Rule(message)))
     comment = _END.unpack_from(tail, place)[-1]
     if place + _END.size + comment < len(tail):
         message = "trailing data: something follows the end of the zip archive"
-        raise SubmissionError(Problem("trailing-data", message))
+        raise SubmissionError(Problem("trailing-data", Rule(message)))
     count, length, start = _said_at_the_end(file, tail[place:], size - len(tail) + place)
     if count > meter.limits.max_files or length > max(
         _LARGEST_DIRECTORY, _LARGEST_RECORD * meter.limits.max_files
     ):
         message = f"too many entries: an archive may hold at most {meter.limits.max_files} files and folders"
-        raise SubmissionError(Problem("too-many-members", message, found=str(count)))
+        raise SubmissionError(Problem("too-many-members", Rule(message), found=str(count)))
     infos = _infos(file)
     if len(infos) != count:
         raise _malformed(f"a mismatch: its end counts {count} entries, its directory has {len(infos)}")
@@ -217,14 +217,16 @@ def _check_gap(gap: int, allowed: tuple[int, ...]) -> None:
 def _fault(info: ZipInfo) -> Problem | None:
     name, mode = shown(info.orig_filename), info.external_attr >> 16
     if S_ISLNK(mode):
-        return Problem("link", "a link; only files and folders are allowed", name)
+        return Problem("link", Rule("a link; only files and folders are allowed"), name)
     if S_IFMT(mode) and not S_ISREG(mode) and not S_ISDIR(mode):
-        return Problem("special-file", "a device or other special file, not a regular one", name)
+        return Problem("special-file", Rule("a device or other special file, not a regular one"), name)
     if info.flag_bits & _ENCRYPTED:
-        return Problem("encrypted", "encrypted with a password; send it without", name)
+        return Problem("encrypted", Rule("encrypted with a password; send it without"), name)
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         message = f"unsupported compression method {info.compress_type}; expected 'stored' or 'deflate'"
-        return Problem("compression-method", message, name, found=str(info.compress_type), expected="0 or 8")
+        return Problem(
+            "compression-method", Rule(message), name, found=str(info.compress_type), expected="0 or 8"
+        )
     return None
 
 
@@ -255,8 +257,8 @@ def _inflate(packed: bytes, info: ZipInfo) -> bytes:
 
 def _damaged(info: ZipInfo) -> SubmissionError:
     message = "damaged: the file's size or checksum (CRC) is not what the archive says"
-    return SubmissionError(Problem("damaged", message, shown(info.orig_filename)))
+    return SubmissionError(Problem("damaged", Rule(message), shown(info.orig_filename)))
 
 
 def _malformed(why: str) -> SubmissionError:
-    return SubmissionError(Problem("malformed", f"not a valid zip archive: {why}"))
+    return SubmissionError(Problem("malformed", Rule(f"not a valid zip archive: {why}")))

@@ -7,6 +7,7 @@ import numpy as np
 
 from scoring.data.arrays import Integers
 from scoring.data.tables import Federation
+from scoring.errors import Rule
 from scoring.readers.coco_json.fields import Entries, Identifiers, numbers_of, written
 
 _NEGATIVE: Final = "neg_category_ids"
@@ -34,7 +35,7 @@ def read_federation(
     frequency = np.array([_frequency(value) for value in categories.column("frequency")], np.int8)
     for index in np.flatnonzero((frequency < 0) & categories.objects).tolist():
         value = categories.values[index].get("frequency")
-        message = f"expected 'r', 'c' or 'f' as 'frequency', found {written(value)}"
+        message = Rule("expected 'r', 'c' or 'f' as 'frequency', found {}", written(value))
         categories.say(index, "bad-frequency", message, written(value), "'r', 'c' or 'f'")
     order = np.argsort(categories.wholes("id"), kind="stable")
     place = numbers_of(images.wholes("id"), image_ids)
@@ -54,15 +55,15 @@ def _pairs(images: Entries, name: str, place: Integers, category_ids: Identifier
     pairs: list[tuple[int, int]] = []
     for index, listed in enumerate(images.column(name)):
         if name not in images.values[index]:
-            images.say(index, "missing-field", f"'{name}' is missing", expected="a list of categories")
+            images.say(index, "missing-field", Rule(f"'{name}' is missing"), expected="a list of categories")
             continue
         if not isinstance(listed, list) or not all(type(each) is int for each in listed):
-            message = f"expected a list of category ids as '{name}', found {written(listed)}"
+            message = Rule(f"expected a list of category ids as '{name}', found {{}}", written(listed))
             images.say(index, "bad-list", message, written(listed), "a list of categories")
             continue
         unknown = [number for number in listed if number not in known]
         if unknown:
-            message = f"'{name}' has {unknown[0]}, which is none of the {len(known)} categories"
+            message = Rule(f"'{name}' has {{}}, which is none of the {len(known)} categories", unknown[0])
             images.say(
                 index, "unknown-category", message, str(unknown[0]), f"one of the {len(known)} categories"
             )

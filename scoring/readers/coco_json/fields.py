@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from scoring.data.arrays import Flags, Floats
 from scoring.data.description import UNKNOWN_SIDE, Description
 from scoring.data.limits import MAX_FILE_PROBLEMS
-from scoring.errors import Problem, Problems, shown
+from scoring.errors import LONGEST_NAME, Entry, Problem, Problems, Rule, shown
 from scoring.readers.coco_json.records import Table
 
 _RANGE: Final = np.iinfo(np.int64)
 _EXACT: Final = 2**53
 """Up to which a number with a point or an exponent is exact."""
 _GREATEST: Final = 1e300
-_LONGEST_NAME: Final = 60  # characters of an image's name in a sentence
 _FURTHEST: Final = 1e9
 """How far a coordinate may be from the image's corner, in pixels."""
 
@@ -67,32 +66,30 @@ class Entries:
         self.fit = self.objects.copy()
         for index in np.flatnonzero(~self.objects)[:MAX_FILE_PROBLEMS].tolist():
             value = self.values[index]
-            message = f"expected an object, found {written(value)}"
+            message = Rule("expected an object, found {}", written(value))
             self.say(index, "bad-entry", message, written(value), "an object")
         if not self.fit.all():
             self.values = [value if fit else {} for value, fit in zip(self.values, self.fit, strict=True)]
 
-    def place(self, index: int) -> str:
+    def place(self, index: int) -> Entry:
         """How a message calls an entry: its path, and its id and image as far as it has them.
 
         >>> entry = {"id": 887, "image_id": 42}
-        >>> Entries([entry], "annotations", "instances.json", Problems()).place(0)
-        'annotations[0] (id 887, image 42)'
+        >>> print(Entries([entry], "annotations", "instances.json", Problems()).place(0))
+        annotations[0] (id 887, image 42)
         """
         image = self.value(index, "image_id")
         named = self.value(index, "file_name")
         if self.images is not None and isinstance(image, int):
             named = self._file_names().get(image)
         if isinstance(named, str):
-            image = shown(named, _LONGEST_NAME)
+            image = shown(named, LONGEST_NAME)
         elif _is_identifier(image):
-            image = f"image {shown(str(image), _LONGEST_NAME)}"
+            image = f"image {shown(str(image), LONGEST_NAME)}"
         else:
             image = None
         own = self.value(index, "id")
-        known = [f"id {shown(str(own), _LONGEST_NAME)}"] if _is_identifier(own) else []
-        known += [] if image is None else [image]
-        return f"{self.name}[{self.first + index}]" + (f" ({', '.join(known)})" if known else "")
+        return Entry(f"{self.name}[{self.first + index}]", own if _is_identifier(own) else None, image)
 
     def value(self, index: int, name: str) -> Any:
         """The field of one entry; None where it is not there."""
@@ -121,9 +118,8 @@ class Entries:
     ) -> None:
         """Add a problem about an entry, and count the entry as unfit."""
         self.fit[index] = False
-        self.problems.add(
-            Problem(code, f"{self.place(index)}: {message}", self.file, found=found, expected=expected)
-        )
+        rule = Rule.of(message).at(self.place(index))
+        self.problems.add(Problem(code, rule, self.file, found=found, expected=expected))
 
     def column(self, name: str, default: Any = None) -> list[Any]:
         """The field of every entry; the default where it is not there."""
@@ -148,7 +144,7 @@ class Entries:
         name: str,
         column: list[Any],
         is_right: Callable[[Any], bool],
-        expected: str | Callable[[Any], str],
+        expected: str | Callable[[Any], Rule],
     ) -> None:
         """Say what is wrong; expected: what a value has to be, or a function that says it of the value found."""
         if column and not is_right(column[0]) and self.all_lack(name):
@@ -157,12 +153,13 @@ class Entries:
             if not self.objects[index] or is_right(value):
                 continue
             self._wrong.add((index, name))
-            right = expected if isinstance(expected, str) else expected(value)
+            right = Rule(expected) if isinstance(expected, str) else expected(value)
             if name in self.values[index]:
-                message = f"expected {right} as '{name}', found {_found(value)}"
+                words = f"expected {right.words} as '{name}', found {{}}"
+                message = Rule(words, *right.quotes, _found(value))
                 self.say(index, f"bad-{name.replace('_', '-')}", message, written(value), right.rstrip(","))
             else:
-                self.say(index, "missing-field", f"'{name}' is missing", expected=right.rstrip(","))
+                self.say(index, "missing-field", Rule(f"'{name}' is missing"), expected=right.rstrip(","))
 
     def all_lack(self, name: str) -> bool:
         """Whether no entry from the first on has a field, which each needs; `say_what_all_lack` says so once for all of them."""
@@ -183,9 +180,10 @@ class Entries:
         message = f"{_named(self.lacking)} {'is' if len(self.lacking) == 1 else 'are'} missing"
         message += f", as in all {count:,} entries that were read" if count > 1 else ""
         form, found = _form_of(self.lacking, given), _named(given[:_MOST_FIELDS])
-        message += f"; found {found}" if found and (form or count > 1) else ""
+        quotes = [found] if found and (form or count > 1) else []
+        message += "; found {}" if quotes else ""
         message += f": this looks like {form}" if form else ""
-        self.say(first, "missing-field", message, found or None, _named(self.lacking))
+        self.say(first, "missing-field", Rule(message, *quotes), found or None, _named(self.lacking))
         return count > 1
 
     def wholes(self, name: str, default: int | None = None) -> Identifiers:
@@ -202,23 +200,20 @@ class Entries:
         self._check_field(name, column, _is_whole, self._expected_whole)
         return np.array([int(value) if _is_whole(value) else 0 for value in column], np.int64)
 
-    def _expected_whole(self, value: Any) -> str:
+    def _expected_whole(self, value: Any) -> Rule:
         if isinstance(value, int) and not isinstance(value, bool):
-            return f"a whole number from {_RANGE.min} to {_RANGE.max}"
+            return Rule(f"a whole number from {_RANGE.min} to {_RANGE.max}")
         if isinstance(value, float) and value.is_integer():
-            return "a whole number in digits (with a point or an exponent it is exact up to 2^53 only)"
+            return Rule("a whole number in digits (with a point or an exponent it is exact up to 2^53 only)")
         if not isinstance(value, str):
-            return "a whole number"
+            return Rule("a whole number")
         if self.images is not None and not self.named:
             self.named = self.images.numbers_by_name()
         number = self.named.get(value)
         if number is not None:
-            return f"{number}, the 'id' of the image with this 'file_name',"
-        return (
-            "a whole number, without quotes,"
-            if value.strip("-").isdecimal()
-            else "a whole number (texts are no ids here)"
-        )
+            return Rule("{}, the 'id' of the image with this 'file_name',", number)
+        is_number = value.strip("-").isdecimal()
+        return Rule(f"a whole number{', without quotes,' if is_number else ' (texts are no ids here)'}")
 
     def flags(self, name: str) -> Flags:
         """Of which entries a field that may be left out is 1 or true, others having 0 or false: bool (n,)."""
@@ -277,7 +272,7 @@ class Entries:
         met: set[Any] = set()
         for index, value in enumerate(values):
             if value in met and self.objects[index] and (index, name) not in self._wrong:
-                message = f"'{name}' is {value!r} like one before{why}"
+                message = Rule(f"'{name}' is {{}} like one before{why}", repr(value))
                 self.say(index, f"duplicate-{name.replace('_', '-')}", message)
             met.add(value)
 
@@ -289,7 +284,7 @@ class Entries:
         for index in np.flatnonzero((places < 0) & self.objects).tolist():
             if (index, name) in self._wrong:
                 continue
-            message = f"'{name}' is {values[index]}, which is none of the {len(ids)} {things}"
+            message = Rule(f"'{name}' is {{}}, which is none of the {len(ids)} {things}", values[index])
             expected = f"one of the {len(ids)} {things}"
             self.say(index, f"unknown-{name.removesuffix('_id')}", message, str(values[index]), expected)
         return np.maximum(places, 0)
@@ -301,7 +296,7 @@ class Entries:
             self.say(
                 first,
                 f"unknown-{name.removesuffix('_id')}",
-                f"'{name}' is {values[first]}, but there are no {things}",
+                Rule(f"'{name}' is {{}}, but there are no {things}", values[first]),
             )
         self.fit[:] = False
         return np.zeros(len(values), np.int32)
@@ -335,7 +330,7 @@ def _form_of(lacking: Sequence[str], given: Sequence[str]) -> str | None:
 
 def _named(fields: Sequence[str]) -> str:
     """Names of fields as a sentence has them."""
-    quoted = [f"'{shown(each, _LONGEST_NAME)}'" for each in fields]
+    quoted = [f"'{shown(each, LONGEST_NAME)}'" for each in fields]
     return " and ".join(filter(None, (", ".join(quoted[:-1]), *quoted[-1:])))
 
 

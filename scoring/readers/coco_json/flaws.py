@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
-from scoring.errors import shown
+from scoring.errors import Rule, shown
 
 _SHOWN: Final = 20  # characters of what was found
 DIGITS: Final = 4300
@@ -35,7 +35,7 @@ class Flaw:
     """The first thing that is wrong in a text; position: of its first character, from 0."""
 
     position: int
-    message: str
+    message: Rule
 
     @classmethod
     def at(cls, text: str, position: int, expected: str) -> Self:
@@ -46,8 +46,9 @@ class Flaw:
         """
         rest = text[position : position + _SHOWN]
         line = rest.partition("\n")[0].rstrip("\r")
-        found = f"'{shown(line)}'" if line else "the end of the line" if rest else "the end of the file"
-        return cls(position, f"{expected}, found {found}")
+        if line:
+            return cls(position, Rule(f"{expected}, found '{{}}'", shown(line)))
+        return cls(position, Rule(f"{expected}, found the end of the {'line' if rest else 'file'}"))
 
 
 def flaw_of(error: Exception, text: str, start: int) -> Flaw:
@@ -63,12 +64,12 @@ def flaw_of(error: Exception, text: str, start: int) -> Flaw:
         said = error.msg.partition(": ")[0].strip()
         return Flaw.at(text, error.pos, _WORDS.get(said, "expected JSON"))
     if isinstance(error, RecursionError):
-        return Flaw(start, "lists and objects are nested too deeply")
+        return Flaw(start, Rule("lists and objects are nested too deeply"))
     is_constant = str(error) in _CONSTANTS
     pattern, message = (
-        (_CONSTANT, f"{error} is no number")
+        (_CONSTANT, Rule("{} is no number", error))
         if is_constant
-        else (_LONG_NUMBER, f"a number has more than {DIGITS:,} digits")
+        else (_LONG_NUMBER, Rule(f"a number has more than {DIGITS:,} digits"))
     )
     found = next((each for each in pattern.finditer(text, start) if each["flaw"]), None)
     return Flaw(start if found is None else found.start(), message)

@@ -10,7 +10,7 @@ import numpy as np
 from scoring.data.arrays import Flags, Floats
 from scoring.data.masks import Masks
 from scoring.data.tables import Federation
-from scoring.errors import Problem, Problems, SubmissionError
+from scoring.errors import Problem, Problems, Rule, SubmissionError
 from scoring.metrics.coco.arrays import CocoObjects
 from scoring.readers.coco_json.federation import read_federation
 from scoring.readers.coco_json.fields import Entries, Identifiers
@@ -103,10 +103,10 @@ def _read(data: bytes, file: str) -> tuple[dict[str, Any], list[Table | Records]
     try:
         root, blocks = read_list(data, _ANNOTATIONS)
     except JsonError as error:
-        raise SubmissionError(Problem("bad-json", str(error), file, error.line)) from error
+        raise SubmissionError(Problem("bad-json", error.rule, file, error.line)) from error
     if not isinstance(root, dict):
         message = "expected an object with 'images', 'categories' and 'annotations'"
-        raise SubmissionError(Problem("bad-json", message, file))
+        raise SubmissionError(Problem("bad-json", Rule(message), file))
     return root, blocks
 
 
@@ -123,7 +123,7 @@ def _annotations(blocks: list[Table | Records] | None, file: str, problems: Prob
 def _entries(root: dict[str, Any], name: str, file: str, problems: Problems) -> Entries:
     found = root.get(name)
     if not isinstance(found, list):
-        problems.add(Problem("missing-list", f"expected a list called '{name}'", file))
+        problems.add(Problem("missing-list", Rule(f"expected a list called '{name}'"), file))
         found = []
     return Entries(found, name, file, problems)
 
@@ -136,9 +136,8 @@ def _images(images: Entries, *, masks: bool) -> tuple[Identifiers, Identifiers]:
     if masks:
         for index in np.flatnonzero(((sizes < 1) | (sizes > 1 << 16)).any(axis=1) & images.fit).tolist():
             found = sizes[index].tolist()
-            images.say(
-                index, "bad-size", f"expected width and height from 1 to {1 << 16}, found {found}", str(found)
-            )
+            rule = Rule(f"expected width and height from 1 to {1 << 16}, found {{}}", found)
+            images.say(index, "bad-size", rule, str(found))
     order = np.argsort(ids, kind="stable")
     return ids[order], sizes[order]
 

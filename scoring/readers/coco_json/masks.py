@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring.data.arrays import Places
 from scoring.data.masks import Masks, join_masks, take_masks
-from scoring.errors import shown
+from scoring.errors import Rule, shown
 from scoring.metrics.masks.encoding import DecodedMasks, masks_of_counts, masks_of_texts
 from scoring.metrics.masks.polygons import masks_of_polygons
 from scoring.readers.coco_json.fields import Entries, Identifiers, written
@@ -38,10 +38,10 @@ def read_masks(entries: Entries, sizes: Identifiers) -> Masks:
     )
     for index in wrong:
         if "segmentation" not in entries.values[index]:
-            entries.say(index, "missing-field", "'segmentation' is missing", expected=_EXPECTED)
+            entries.say(index, "missing-field", Rule("'segmentation' is missing"), expected=_EXPECTED)
         else:
             found = _what_is_wrong(column[index], sizes[index].tolist())
-            entries.say(index, _CODE, f"{_EXPECTED}, found {found}", shown(found), _EXPECTED)
+            entries.say(index, _CODE, Rule(f"{_EXPECTED}, found {{}}", found), shown(found), _EXPECTED)
     parts: list[Masks] = []
     order: list[Places] = []
     for kind in ("polygons", "text", "numbers", ""):
@@ -164,8 +164,11 @@ def _read_kind(kind: str, values: Sequence[Any], entries: Entries, rows: Places,
         if not entries.fit[row] or (same[at] and found.valid[at]):
             continue
         if not same[at]:
-            message = f"'size' is {values[at]['size']}, but the image's height and width are {height[at]}, {width[at]}"
-            entries.say(row, "bad-size", message)
+            rule = Rule(
+                f"'size' is {{}}, but the image's height and width are {height[at]}, {width[at]}",
+                values[at]["size"],
+            )
+            entries.say(row, "bad-size", rule)
         else:
-            entries.say(row, _CODE, "'counts' are no run lengths that cover the image exactly")
+            entries.say(row, _CODE, Rule("'counts' are no run lengths that cover the image exactly"))
     return found.masks

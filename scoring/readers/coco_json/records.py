@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from scoring.errors import Rule
 from scoring.parallel import parallel_map
 from scoring.readers.coco_json.flat_records import FlatRecords
 from scoring.readers.coco_json.flaws import Flaw, flaw_of
@@ -26,9 +27,9 @@ _SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")
 class JsonError(ValueError):
     """The text is no JSON, or not the list that is expected; line: of the file, from 1, None where no place is known."""
 
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
+    def __init__(self, rule: Rule, line: int | None = None) -> None:
+        super().__init__(rule)
+        self.rule, self.line = rule, line
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _whole(data: bytes) -> list[Any]:
     root = parse_json(data)
     entries = root.get(_ANNOTATIONS) if isinstance(root, dict) else root
     if not isinstance(entries, list):
-        raise JsonError("expected a list of detections, or an object with such a list as 'annotations'")
+        raise JsonError(Rule("expected a list of detections, or an object with such a list as 'annotations'"))
     return entries
 
 
@@ -158,14 +159,14 @@ def parse_json(data: bytes, end: int = 0, place: int = 0) -> Any:
     [3]
     """
     if not data.strip():
-        raise JsonError("this is not JSON: the file is empty")
+        raise JsonError(Rule("this is not JSON: the file is empty"))
     rest = data[:end] + data[place:]
     encoding = json.detect_encoding(rest)
     try:
         text = rest.decode(encoding, "surrogatepass")
     except UnicodeDecodeError as error:
         raise _error_at(
-            data, error.start + (place - end if error.start >= end else 0), "expected a text in UTF-8"
+            data, error.start + (place - end if error.start >= end else 0), Rule("expected a text in UTF-8")
         ) from error
     try:
         return _DECODER.decode(text)
@@ -175,12 +176,13 @@ def parse_json(data: bytes, end: int = 0, place: int = 0) -> Any:
     raise _error_at(data, len(before) + (place - end if len(before) >= end else 0), flaw.message)
 
 
-def _error_at(data: bytes, offset: int, message: str, entry: int | None = None) -> JsonError:
+def _error_at(data: bytes, offset: int, flaw: Rule, entry: int | None = None) -> JsonError:
     """The error at a byte of a file, or in one of its entries."""
     line = data.count(b"\n", 0, offset) + 1
     column = len(data[data.rfind(b"\n", 0, offset) + 1 : offset].decode("utf-8", "replace")) + 1
     where = "" if entry is None else f" (entry {entry})"
-    return JsonError(f"this is not JSON: column {column} of this line{where}: {message}", line)
+    words = f"this is not JSON: column {column} of this line{where}: {flaw.words}"
+    return JsonError(Rule(words, *flaw.quotes), line)
 
 
 def _refuse(constant: str) -> None:

@@ -16,7 +16,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
-from scoring.errors import shown
+from scoring.errors import Rule, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +110,22 @@ def read_xml(data: bytes) -> Annotation:
     except ParseError as error:
         what, (line, column) = ErrorString(error.code), error.position
         raise AnnotationError(
-            f"this is not plain XML: {what}, column {column + 1} of this line", line
+            Rule(f"this is not plain XML: {what}, column {column + 1} of this line"), line
         ) from error
     except DefusedXmlException as error:
-        raise AnnotationError("this is not plain XML: it has a document type or entities") from error
+        raise AnnotationError(Rule("this is not plain XML: it has a document type or entities")) from error
     except (ValueError, LookupError) as error:
-        raise AnnotationError("this is not plain XML: its encoding is not known") from error
+        raise AnnotationError(Rule("this is not plain XML: its encoding is not known")) from error
     reading = _Reading()
     objects = tuple(
         reading.object_of(element, f"object {number}")
         for number, element in enumerate(root.findall("object"), 1)
     )
     oddities = tuple(
-        f"<{flag}> of object {number} is '{shown(text)}', which is not 1 and so counts as 0, as in the development kit"
+        Rule(
+            f"<{flag}> of object {number} is '{{}}', which is not 1 and so counts as 0, as in the development kit",
+            shown(text),
+        )
         for number, element in enumerate(root.findall("object"), 1)
         for flag in _FLAGS_THAT_COUNT
         if (text := _text_of_flag(element, flag)) not in ("", "0", _TRUE)
@@ -164,7 +167,7 @@ class _Reading:
         """The text of a field; empty where it is missing."""
         text = (element.findtext(path) or "").strip()
         if not text:
-            self.say(element, "missing-field", f"{where} has no <{path.rpartition('/')[2]}>")
+            self.say(element, "missing-field", Rule(f"{where} has no <{path.rpartition('/')[2]}>"))
         return text
 
     def side_of(self, root: Element, side: str) -> int:
@@ -172,7 +175,7 @@ class _Reading:
         if _PIXELS.fullmatch(text):
             return int(text)
         if text:
-            message = f"expected the image's {side} in pixels, found '{shown(text)}'"
+            message = Rule(f"expected the image's {side} in pixels, found '{{}}'", shown(text))
             self.say(_found(root, f"size/{side}"), "image-size", message)
         return 1
 
@@ -181,7 +184,8 @@ class _Reading:
         sides = [self.number_of(element, side, where) for side in ("xmin", "ymin", "xmax", "ymax")]
         left, top, right, bottom = (side or 0.0 for side in sides)
         if None not in sides and (right < left or bottom < top):
-            message = f"the box of {where} ends before it begins: {left:g} {top:g} {right:g} {bottom:g}"
+            numbers = f"{left:g} {top:g} {right:g} {bottom:g}"
+            message = Rule(f"the box of {where} ends before it begins: {{}}", numbers)
             self.say(_found(element, "bndbox"), "inverted-box", message)
         return Box(left, top, right, bottom)
 
@@ -190,7 +194,7 @@ class _Reading:
         if _NUMBER.fullmatch(text) and math.isfinite(float(text)):
             return float(text)
         if text:
-            message = f"expected a number in <{side}> of {where}, found '{shown(text)}'"
+            message = Rule(f"expected a number in <{side}> of {where}, found '{{}}'", shown(text))
             self.say(_found(element, f"bndbox/{side}"), "bad-number", message)
         return None
 
@@ -213,7 +217,7 @@ def _error_of(found: Sequence[tuple[Element, Mistake]], root: Element, data: byt
     told = [replace(mistake, line=lines[element]) for element, mistake in found[:MOST_TOLD]]
     told.sort(key=lambda mistake: mistake.line or 0)
     if more := len(found) - len(told):
-        told.append(Mistake("annotation", f"{more:,} more mistakes in this file"))
+        told.append(Mistake("annotation", Rule(f"{more:,} more mistakes in this file")))
     return AnnotationError(told[0].message, told[0].line, mistakes=tuple(told))
 
 
@@ -245,14 +249,19 @@ def read_text_of_2006(data: bytes) -> Annotation:
     size, count = _IMAGE_SIZE.search(text), _OBJECTS.search(text)
     if size is None or count is None:
         raise AnnotationError(
-            "expected the lines 'Image size' and 'Objects with ground truth' of the 2006 format"
+            Rule("expected the lines 'Image size' and 'Objects with ground truth' of the 2006 format")
         )
     labels = {int(number): label for number, label in _ORIGINAL.findall(text)}
     corners = {int(number): tuple(map(float, pixels)) for number, *pixels in _BOUNDING.findall(text)}
     numbers = range(1, int(count[1]) + 1)
     if list(labels) != list(numbers) or list(corners) != list(numbers):
         raise AnnotationError(
-            f"expected labels and boxes of {len(numbers)} objects, found {len(labels)} and {len(corners)}"
+            Rule(
+                "expected labels and boxes of {} objects, found {} and {}",
+                len(numbers),
+                len(labels),
+                len(corners),
+            )
         )
     objects = (_object_of_2006(labels[number], corners[number]) for number in numbers)
     return Annotation(int(size[1]), int(size[2]), tuple(o for o in objects if o.name != _NO_CLASS))
@@ -261,7 +270,7 @@ def read_text_of_2006(data: bytes) -> Annotation:
 def _object_of_2006(label: str, corners: tuple[float, ...]) -> AnnotatedObject:
     match = _LABEL.fullmatch(label)
     if match is None:
-        raise AnnotationError(f"expected a label such as 'PAScarRearTruncDifficult', found '{label}'")
+        raise AnnotationError(Rule("expected a label such as 'PAScarRearTruncDifficult', found '{}'", label))
     x1, y1, x2, y2 = corners
     return AnnotatedObject(
         name=match["name"],
@@ -300,12 +309,13 @@ def read_image_set(data: bytes) -> tuple[ListedImage, ...]:
         found = _LISTED.fullmatch(line.strip())
         if found is None or set(found[1]) == {"."}:
             raise AnnotationError(
-                f"expected an image and at most two whole numbers, found '{shown(line.strip())}'", number
+                Rule("expected an image and at most two whole numbers, found '{}'", shown(line.strip())),
+                number,
             )
         row = ListedImage(found[1], tuple(map(int, found[2].split())))
         key = (row.image, row.numbers)
         if key in listed:
-            raise AnnotationError(f"'{line.strip()}' is repeated", number)
+            raise AnnotationError(Rule("'{}' is repeated", line.strip()), number)
         listed[key] = row
     return tuple(listed.values())
 

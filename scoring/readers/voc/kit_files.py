@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from scoring.competitions import CHALLENGES
 from scoring.data.label_maps import misnamed
 from scoring.data.layouts import WHOLE_IMAGE
-from scoring.errors import Problem, shown
+from scoring.errors import Problem, Rule, shown
 from scoring.readers.voc.annotations import READERS, AnnotationError, ListedImage, read_image_set
 from scoring.readers.voc.label_images import MaskError
 
@@ -78,9 +78,9 @@ class KitFiles:
             for mistake in error.mistakes:
                 self.add_problem(mistake.code, path, mistake.message, mistake.line)
         except MaskError as error:
-            self.add_problem("mask", path, str(error))
+            self.add_problem("mask", path, error.rule)
         except OSError as error:
-            self.add_problem("no-file", path, f"this file cannot be read ({error.strerror})")
+            self.add_problem("no-file", path, Rule(f"this file cannot be read ({error.strerror})"))
         return None
 
     def listed(self, path: Path, columns: tuple[int, ...]) -> tuple[ListedImage, ...]:
@@ -89,7 +89,7 @@ class KitFiles:
         good = tuple(row for row in rows if len(row.numbers) in columns)
         if len(good) < len(rows):
             self.add_problem(
-                "columns", path, f"{len(rows) - len(good)} lines have too few or too many columns"
+                "columns", path, Rule(f"{len(rows) - len(good)} lines have too few or too many columns")
             )
         return good
 
@@ -117,9 +117,9 @@ class KitFiles:
         """The lines of a label file; the last of their numbers is the label."""
         rows = self.listed(path, (columns,))
         if not {row.numbers[-1] for row in rows} <= {1, 0, -1}:
-            self.add_problem("label", path, "a label is neither 1 nor 0 nor -1")
+            self.add_problem("label", path, Rule("a label is neither 1 nor 0 nor -1"))
         if len({(row.image, row.numbers[:-1]) for row in rows}) < len(rows):
-            self.add_problem("label", path, "two lines give the same image or person different labels")
+            self.add_problem("label", path, Rule("two lines give the same image or person different labels"))
         return rows
 
     def label_files(self, folder: Path) -> Mapping[str, Path]:
@@ -145,4 +145,4 @@ class KitFiles:
     def add_missing_image_set(self) -> None:
         """Add the problem that neither the Main set nor the Segmentation set has an image."""
         message = f"no image of the set '{self.image_set}' here; expected the folder of a challenge, such as VOCdevkit/VOC2007"
-        self.add_problem("no-image-set", self.set_file("Main"), message)
+        self.add_problem("no-image-set", self.set_file("Main"), Rule(message))

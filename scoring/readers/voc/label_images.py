@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Bytes
+from scoring.errors import Rule
 
 LABELS: Final = 256
 """How many labels a palette can have."""
@@ -35,6 +36,10 @@ LABEL_COLOURS: Final = label_colours()
 class MaskError(ValueError):
     """A file is not a label image that the development kits could read."""
 
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
 
 def read_label_image(data: bytes) -> Bytes:
     """The labels of an indexed or grey PNG, uint8 (height, width): the indices, whatever the palette says.
@@ -50,11 +55,13 @@ def read_label_image(data: bytes) -> Bytes:
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
             if image.mode not in {"P", "L"}:
-                raise MaskError(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}")
+                raise MaskError(Rule(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}"))
             return np.asarray(image, dtype=np.uint8)
     except UnidentifiedImageError as error:
-        raise MaskError("this is not a PNG that can be read") from error  # its own words name an address
+        raise MaskError(
+            Rule("this is not a PNG that can be read")
+        ) from error  # its own words name an address
     except Image.DecompressionBombError as error:
-        raise MaskError("this is not a PNG that can be read: it has too many pixels") from error
+        raise MaskError(Rule("this is not a PNG that can be read: it has too many pixels")) from error
     except (OSError, SyntaxError) as error:
-        raise MaskError("this is not a PNG that can be read: it is damaged or cut off") from error
+        raise MaskError(Rule("this is not a PNG that can be read: it is damaged or cut off")) from error

@@ -13,7 +13,7 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelRuns, beyond_classes
 from scoring.data.layouts import WHOLE_IMAGE
 from scoring.data.tables import PARTS, Lists, Tables, labels_of
-from scoring.errors import Problems
+from scoring.errors import Problems, Rule
 from scoring.files import as_path
 from scoring.readers.tables import Act, action_labels_of, objects_of, parts_of, sizes_of
 from scoring.readers.voc.annotations import READERS
@@ -90,7 +90,9 @@ def _main_set(kit: KitFiles) -> tuple[tuple[str, ...], Mapping[str, tuple[int, .
         rows = kit.labels(file, columns=1)
         main = main or tuple(row.image for row in rows)  # some trees lack the plain list
         if tuple(row.image for row in rows) != main:
-            kit.add_problem("label-images", file, f"expected the images of '{kit.image_set}' in their order")
+            kit.add_problem(
+                "label-images", file, Rule(f"expected the images of '{kit.image_set}' in their order")
+            )
         labelled[name] = tuple(row.numbers[0] for row in rows)
     return main, labelled
 
@@ -121,12 +123,12 @@ def _check_names(kit: KitFiles, annotations: Mapping[str, Annotation], classes: 
     for image, annotation in annotations.items():
         for name in sorted({thing.name for thing in annotation.objects}.difference(classes)):
             kit.add_problem(
-                "class", kit.annotation_file(image), f"'{name}' is no class that has a label file"
+                "class", kit.annotation_file(image), Rule("'{}' is no class that has a label file", name)
             )
         parts = {part.name for thing in annotation.objects for part in thing.parts}
         for name in sorted(parts.difference(PARTS)):
             kit.add_problem(
-                "part", kit.annotation_file(image), f"'{name}' is neither a head nor a hand nor a foot"
+                "part", kit.annotation_file(image), Rule("'{}' is neither a head nor a hand nor a foot", name)
             )
 
 
@@ -141,7 +143,7 @@ def _check_objects(
     listed += [(folder / f"{act.action}_{kit.image_set}.txt", act.image, act.number) for act in acts]
     for file, image, number in listed:
         if image in annotations and not 1 <= number <= len(annotations[image].objects):
-            kit.add_problem("object", file, f"the annotation of '{image}' has no object {number}")
+            kit.add_problem("object", file, Rule(f"the annotation of '{image}' has no object {{}}", number))
 
 
 def _masks(kit: KitFiles, annotations: Mapping[str, Annotation], classes: int) -> Iterator[tuple[str, Bytes]]:
@@ -157,7 +159,7 @@ def _masks(kit: KitFiles, annotations: Mapping[str, Annotation], classes: int) -
             kit.add_problem(
                 "mask-size",
                 file,
-                f"expected {known.width} x {known.height} pixels, found {size[0]} x {size[1]}",
+                Rule(f"expected {known.width} x {known.height} pixels, found {size[0]} x {size[1]}"),
             )
         if (wrong := beyond_classes(mask, classes)) is not None:
             kit.add_problem("mask-label", file, wrong)
