@@ -21,7 +21,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
 from app.figures import board_figures, published
-from app.images import archives
+from app.images import archives, making
 from app.intake import annotated_pictures, intakes, keys
 from app.intake import reading as intake_reading
 from app.jobs import attempts, heartbeats, mail, outages
@@ -45,6 +45,7 @@ STEPS = (
     versions.complete,
     rescoring.activate_complete,
     rescoring.queue_outdated,
+    making.show_due,
     board_figures.queue_outdated,
     published.draw_missing,
     archives.queue_missing,

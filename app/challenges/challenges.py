@@ -371,6 +371,11 @@ def has_phases(session: Session, challenge_id: int) -> bool:
     return session.scalar(select(Phase.id).where(Phase.challenge_id == challenge_id).limit(1)) is not None
 
 
+def lock_phase(session: Session, phase_id: int) -> Phase:
+    """Lock the row of a phase until the end of the transaction and return it."""
+    return session.get_one(Phase, phase_id, with_for_update={"key_share": True})
+
+
 def stored_phase(session: Session, challenge_id: int, image_set: str) -> Phase | None:
     """Return a phase's row, locked until the end of the transaction."""
     statement = select(Phase).where(Phase.challenge_id == challenge_id, Phase.image_set == image_set)

@@ -34,6 +34,8 @@ from app.core.errors import ConflictError, NotFoundError
 from app.core.paging import RowPage, page_of
 from app.evaluation.changed_scores import record_changed_scores
 from app.evaluation.scoring import ENDED
+from app.images import making
+from app.images.making import UnusedContents
 from app.jobs import events, queue
 from app.models import (
     Board,
@@ -562,18 +564,23 @@ def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
         if rescore is None or is_waiting(session, rescore_id):
             return False
         late = queue_missing_runs(session, rescore)  # for results published since the re-scoring started
-        if not late:
-            _activate(session, rescore)
+        unused = None if late else _activate(session, rescore)
     if late:
         platform.notifier.wake_workers()
+    if unused:
+        unused.remove(platform)
     return not late
 
 
-def _activate(session: Session, rescore: Rescore) -> None:
-    """Switch the boards to the new runs and versions. Readers see either the old board or the new one."""
+def _activate(session: Session, rescore: Rescore) -> UnusedContents | None:
+    """Switch the boards to the new runs and versions. Readers see either the old board or the new one.
+
+    Returns what is left of images that came to an end with it.
+    """
+    unused = None
     if rescore.result_id is None:
         announce_new_truth(session, rescore)
-        _switch_boards(session, rescore)
+        unused = _switch_boards(session, rescore)
         move_queued_runs(session, rescore.phase_id)
     ladder.carry_over(session, rescore.id)
     told = record_changed_scores(session, rescore)
@@ -583,14 +590,15 @@ def _activate(session: Session, rescore: Rescore) -> None:
     if rescore.result_id is None:
         _record_truth_in_use(session, rescore)
     log.info("rescore activated", rescore=rescore.id, runs=count, kept=kept, teams=told)
+    return unused
 
 
-def _switch_boards(session: Session, rescore: Rescore) -> None:
-    """Switch all boards of a phase, and what is public of it, to the versions of a re-scoring.
+def _switch_boards(session: Session, rescore: Rescore) -> UnusedContents:
+    """Switch all boards of a phase, its images and what is public of it to the versions of a re-scoring.
 
     Confirmations lock the phase, too: each is decided before the switch or after it.
     """
-    phase = session.get_one(Phase, rescore.phase_id, with_for_update={"key_share": True})
+    phase = challenges.lock_phase(session, rescore.phase_id)
     truth = session.get_one(GroundTruth, rescore.ground_truth_id, populate_existing=True)
     before = versions.shown_truth(session, phase.id)
     versions.show(session, phase, truth, rescore.scorer)
@@ -599,6 +607,7 @@ def _switch_boards(session: Session, rescore: Rescore) -> None:
         before={"version": before and before.version}, after={"version": truth.version},
         details={"rescore": rescore.id, "scorer": rescore.scorer},
     )  # fmt: skip
+    return making.show_next(session, phase.id)
 
 
 def _record_truth_in_use(session: Session, rescore: Rescore) -> None:

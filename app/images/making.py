@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from io import BytesIO
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import BigInteger, column, delete, func, insert, literal, select, true, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges import challenges
+from app.challenges import challenges, versions
 from app.challenges.challenges import description_of
 from app.core.errors import NotFoundError
 from app.images import archives
@@ -24,7 +24,16 @@ from app.images.matching import FOLDERS, files_by_image, size_problem
 from app.images.packs import PACK, pack, parts_of, write_pack
 from app.images.pictures import BATCH, PICTURES, queue_job, source_of
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
-from app.models import ImageMode, JobKind, Picture, PictureBatch, PictureSource
+from app.models import (
+    GroundTruth,
+    ImageMode,
+    JobKind,
+    NextPictureBatch,
+    NextPictures,
+    Picture,
+    PictureBatch,
+    PictureSource,
+)
 from app.platform import Platform
 from app.results import artefacts
 from app.submissions.retention import removable
@@ -90,7 +99,7 @@ def import_images(
         phase = challenges.phase_of_id(session, phase_id)
         if phase is None:
             raise NotFoundError(f"there is no phase {phase_id}")
-        newest = challenges.newest_truth(session, phase_id)  # whose images are there before boards show it
+        newest = challenges.newest_truth(session, phase_id)
         key = (newest and newest.description_key) or phase.description_key
         known = known_batches(session, phase_id)
     ready = prepare(platform, description_of(platform.descriptions, key), known, root, mode)
@@ -98,6 +107,8 @@ def import_images(
         return None
     with platform.transaction() as session:
         unused = ready.write(session, phase_id)
+    if unused is None:  # others changed them meanwhile
+        return import_images(platform, phase_id, tree, mode, folder)
     unused.remove(platform)
     return ready.imported
 
@@ -122,10 +133,10 @@ def prepare(
     if not any(each.file for each in files):
         return None
     batches = list(filled_batches(files, mode, RECIPE))
-    changed = tuple(batch for batch in batches if known.get(batch.number) != batch.fingerprint)
+    changed = [batch for batch in batches if known.get(batch.number) != batch.fingerprint]
     copies = {batch.number: _copy(platform, root, batch) for batch in changed if mode is ImageMode.COPY}
     unchanged = frozenset(batch.number for batch in batches) - {batch.number for batch in changed}
-    return ReadyImages(mode, root, files, changed, copies, unchanged)
+    return ReadyImages(mode, root, files, tuple(batches), copies, unchanged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +148,7 @@ class UnusedContents:
 
     def remove(self, platform: Platform) -> None:
         """Remove them from the stores, after the transaction that no longer refers to them."""
-        for key in self.copies:
+        for key in self.copies if platform.private else ():  # otherwise workers sweep them
             platform.truths.delete(key)
         archives.remove(platform, self.archives)
 
@@ -149,20 +160,31 @@ class ReadyImages:
     mode: ImageMode
     root: Path
     files: tuple[PictureFile, ...]
-    changed: tuple[PlannedBatch, ...]
+    batches: tuple[PlannedBatch, ...]
     copies: Mapping[int, str]
     unchanged: frozenset[int]  # numbers of batches
 
-    def write(self, session: Session, phase_id: int) -> UnusedContents:
-        """Write the rows, and queue the work of making thumbnails."""
-        _lock_source(session, phase_id, self.mode, self.root)
-        removed = [each for each in _batches(session, phase_id) if each.number not in self.unchanged]
-        _remove_batches(session, phase_id, removed)
-        _insert(session, phase_id, self.changed, self.copies)
-        outdated = archives.forget(session, phase_id) if self.changed or removed else set()
-        queue_job(session, JobKind.PICTURES, phase_id)
-        queue_job(session, JobKind.OVERLAYS, phase_id)
-        return UnusedContents(frozenset(removable(session, "truth", _copies(removed))), outdated)
+    def write(self, session: Session, phase_id: int) -> UnusedContents | None:
+        """Write the rows for the newest version of the annotation; returns None if the phase got other images meanwhile.
+
+        They are the images of the phase at once if its boards show that version, and otherwise with the switch of the boards.
+        """
+        challenges.lock_phase(session, phase_id)
+        now = {each.number: each for each in _batches(session, phase_id)}
+        if not self.unchanged <= now.keys() or any(
+            now[each.number].fingerprint != each.fingerprint
+            for each in self.batches
+            if each.number in self.unchanged
+        ):
+            return None
+        newest = challenges.newest_truth(session, phase_id)
+        assert newest is not None
+        before = _drop_next(session, [newest.id])  # sent for the same version before
+        session.add(NextPictures(ground_truth_id=newest.id, mode=self.mode, folder=str(self.root)))
+        session.flush()
+        kept = {number: now[number].copy_key for number in self.unchanged}
+        _insert_next(session, newest.id, self.batches, {**kept, **self.copies})
+        return show_next(session, phase_id, before)
 
     @property
     def imported(self) -> ImportedImages:
@@ -173,10 +195,57 @@ class ReadyImages:
             self.root,
             len(self.files),
             sum(each.problem is None for each in self.files),
-            sum(len(each.files) for each in self.changed),
+            sum(len(each.files) for each in self.batches if each.number not in self.unchanged),
             tuple(problems[:SHOWN_PROBLEMS]),
             max(0, len(problems) - SHOWN_PROBLEMS),
         )
+
+
+def show_next(session: Session, phase_id: int, unused: Collection[str] = ()) -> UnusedContents:
+    """Give a locked phase the images that came with the version that its boards show, unless it has them.
+
+    A version without images keeps those of the one before. Batches that stay the same keep what was made of them; the others are
+    queued. unused: keys of further copies that are needed no longer.
+    """
+    shown = versions.shown_truth(session, phase_id)
+    statement = (
+        select(NextPictures)
+        .join(GroundTruth, GroundTruth.id == NextPictures.ground_truth_id)
+        .where(GroundTruth.phase_id == phase_id, GroundTruth.version <= shown.version if shown else true())
+        .order_by(GroundTruth.version.desc())
+    )
+    due = session.scalars(statement).all()
+    if not due:
+        return UnusedContents(frozenset(removable(session, "truth", unused)), set())
+    _lock_source(session, phase_id, due[0].mode, due[0].folder)
+    batch = NextPictureBatch.number, NextPictureBatch.fingerprint
+    of_next = NextPictureBatch.ground_truth_id == due[0].ground_truth_id
+    wanted = dict(session.execute(select(*batch).where(of_next)).all())
+    removed = [each for each in _batches(session, phase_id) if wanted.get(each.number) != each.fingerprint]
+    _remove_batches(session, phase_id, removed)
+    added = wanted.keys() - known_batches(session, phase_id).keys()
+    _take_next(session, phase_id, due[0].ground_truth_id, added)
+    dropped = _drop_next(session, [each.ground_truth_id for each in due])
+    outdated = archives.forget(session, phase_id) if added or removed else set()
+    queue_job(session, JobKind.PICTURES, phase_id)
+    queue_job(session, JobKind.OVERLAYS, phase_id)
+    return UnusedContents(
+        frozenset(removable(session, "truth", {*unused, *_copies(removed), *dropped})), outdated
+    )
+
+
+def show_due(platform: Platform) -> None:
+    """Show the images of versions that boards show since a process of the release before switched them."""
+    with platform.transaction() as session:
+        waiting = select(GroundTruth.phase_id).join(
+            NextPictures, NextPictures.ground_truth_id == GroundTruth.id
+        )
+        phases = session.scalars(waiting.distinct()).all()
+    for phase_id in phases:
+        with platform.transaction() as session:
+            challenges.lock_phase(session, phase_id)
+            unused = show_next(session, phase_id)
+        unused.remove(platform)
 
 
 def mode_of(platform: Platform, phase_id: int) -> ImageMode | None:
@@ -189,12 +258,15 @@ def mode_of(platform: Platform, phase_id: int) -> ImageMode | None:
 def remove(platform: Platform, phase_id: int) -> bool:
     """Remove the images of a phase and everything made from them. Returns whether there were any."""
     with platform.transaction() as session:
+        challenges.lock_phase(session, phase_id)
         batches = _batches(session, phase_id)
+        of_phase = select(GroundTruth.id).where(GroundTruth.phase_id == phase_id)
+        dropped = _drop_next(session, session.scalars(of_phase).all())
         _remove_batches(session, phase_id, batches)
         outdated = archives.forget(session, phase_id)
         statement = delete(PictureSource).where(PictureSource.phase_id == phase_id)
         found = session.scalar(statement.returning(PictureSource.phase_id)) is not None
-        unused = removable(session, "truth", _copies(batches))
+        unused = removable(session, "truth", {*_copies(batches), *dropped})
     for key in unused:
         platform.truths.delete(key)
     archives.remove(platform, outdated)
@@ -219,44 +291,64 @@ def _remove_batches(session: Session, phase_id: int, batches: Sequence[PictureBa
     )
 
 
-def _lock_source(session: Session, phase_id: int, mode: ImageMode, root: Path) -> None:
+def _lock_source(session: Session, phase_id: int, mode: ImageMode, folder: str) -> None:
     """Store the image source of a phase and lock it until the end of the transaction."""
-    changed = {"mode": mode, "folder": str(root), "problem": None}
+    changed = {"mode": mode, "folder": folder, "problem": None}
     statement = upsert(PictureSource).values(phase_id=phase_id, **changed)
     session.execute(statement.on_conflict_do_update(index_elements=[PictureSource.phase_id], set_=changed))
 
 
-def _insert(
-    session: Session, phase_id: int, batches: Sequence[PlannedBatch], copies: Mapping[int, str]
+def _insert_next(
+    session: Session, truth_id: int, batches: Iterable[PlannedBatch], copies: Mapping[int, str | None]
 ) -> None:
-    """Insert batches with their images. copies: the storage key of each batch by number."""
-    if not batches:
-        return
+    """Insert the batches that came with a version. copies: the storage key of each batch by number."""
     rows = [
         {
-            "phase_id": phase_id,
+            "ground_truth_id": truth_id,
             "number": batch.number,
             "fingerprint": batch.fingerprint,
             "copy_key": copies.get(batch.number),
+            "pictures": [
+                {
+                    "position": batch.number * BATCH + place,
+                    "name": each.name,
+                    "width": each.width,
+                    "height": each.height,
+                    "file": each.file,
+                    "problem": each.problem,
+                }
+                for place, each in enumerate(batch.files)
+            ],
         }
         for batch in batches
     ]
-    pictures = [
-        {
-            "phase_id": phase_id,
-            "position": batch.number * BATCH + place,
-            "batch": batch.number,
-            "name": each.name,
-            "width": each.width,
-            "height": each.height,
-            "file": each.file,
-            "problem": each.problem,
-        }
-        for batch in batches
-        for place, each in enumerate(batch.files)
-    ]
-    session.execute(insert(PictureBatch), rows)
-    session.execute(insert(Picture), pictures)
+    session.execute(insert(NextPictureBatch), rows)
+
+
+def _take_next(session: Session, phase_id: int, truth_id: int, numbers: Collection[int]) -> None:
+    """Copy batches that came with a version, with their images, to those that a phase has."""
+    phase, next_ = literal(phase_id, BigInteger), NextPictureBatch
+    taken = next_.ground_truth_id == truth_id, next_.number.in_(numbers)
+    batches = select(phase, next_.number, next_.fingerprint, next_.copy_key).where(*taken)
+    names = ["phase_id", "number", "fingerprint", "copy_key"]
+    session.execute(insert(PictureBatch).from_select(names, batches))
+    table = Picture.__table__.columns
+    fields = [table[name] for name in ("position", "name", "width", "height", "file", "problem")]
+    listed = func.jsonb_to_recordset(next_.pictures).table_valued(
+        *(column(each.name, each.type) for each in fields)
+    )
+    each = listed.render_derived(with_types=True)
+    pictures = select(phase, next_.number, *each.c).join(each, true()).where(*taken)
+    names = ["phase_id", "batch", *(each.name for each in fields)]
+    session.execute(insert(Picture).from_select(names, pictures))
+
+
+def _drop_next(session: Session, truth_ids: Collection[int]) -> list[str]:
+    """Delete the images that came with these versions and return the keys of their copies."""
+    of_versions = NextPictureBatch.ground_truth_id.in_(truth_ids), NextPictureBatch.copy_key.is_not(None)
+    keys = session.scalars(select(NextPictureBatch.copy_key).where(*of_versions)).all()
+    session.execute(delete(NextPictures).where(NextPictures.ground_truth_id.in_(truth_ids)))
+    return [key for key in keys if key]
 
 
 def _files(root: Path, description: scoring.Description) -> list[PictureFile]:

@@ -380,15 +380,16 @@ class ReadyApplication:
         if not imported.is_new:
             self._clean.append(lambda platform: platform.truths.delete(ready.truth_key))
         if ready.images is not None:
-            self._clean.append(ready.images.write(session, imported.phase_id).remove)
+            unused = ready.images.write(session, imported.phase_id)
+            if unused is None:
+                raise OutdatedError
+            self._clean.append(unused.remove)
         truth = challenges.newest_truth(session, imported.phase_id)
         if ready.found.role == IntakeRole.HIDDEN and truth is not None:
             trials.add(session, truth.id)
-        note = (
-            ""
-            if imported.is_new
-            else f"This annotation equals version {imported.version}, the newest of {ready.phase}; nothing was changed."
-        )
+        same = f"This annotation equals version {imported.version}, the newest of {ready.phase}"
+        unchanged = "nothing was changed" if ready.images is None else "only its pictures were taken"
+        note = "" if imported.is_new else f"{same}; {unchanged}."
         return {
             "state": IntakeState.APPLIED,
             "phase_id": imported.phase_id,

@@ -15,7 +15,14 @@ from app.models.challenges import (
     stored,
 )
 from app.models.files import DataDownload, DataFile, DataUpload
-from app.models.images import ChallengePicture, Picture, PictureBatch, PictureSource
+from app.models.images import (
+    ChallengePicture,
+    NextPictureBatch,
+    NextPictures,
+    Picture,
+    PictureBatch,
+    PictureSource,
+)
 from app.models.intake import Intake, IntakeFile, IntakeKey, IntakeSegment, NameSecret, Trial
 from app.models.mailing import EventKey, MailChoice, MailedNotification, NotificationMail, SigningKey
 from app.models.notifications import Event, Notification, Webhook, WebhookDelivery
@@ -174,6 +181,8 @@ __all__ = [
     "Method",
     "MethodChange",
     "NameSecret",
+    "NextPictureBatch",
+    "NextPictures",
     "Notice",
     "Notification",
     "NotificationMail",

@@ -1,9 +1,11 @@
 """Tables of the images of a phase, and of the picture of a challenge."""
 
+from typing import Any
+
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, ForeignKeyConstraint, Index, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.challenges import Challenge, Phase
+from app.models.challenges import Challenge, GroundTruth, Phase
 from app.models.table import Base, ImageMode
 
 
@@ -59,6 +61,30 @@ class Picture(Base):
     height: Mapped[int | None]
     file: Mapped[str | None]  # path within the folder; None if there is no file
     problem: Mapped[str | None]  # why it cannot be shown
+
+
+class NextPictures(Base):
+    """Images that came with a version of the annotation, and are the phase's once its boards show that version."""
+
+    __tablename__ = "next_pictures"
+    ground_truth_id: Mapped[int] = mapped_column(
+        ForeignKey(GroundTruth.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    mode: Mapped[ImageMode]
+    folder: Mapped[str]  # as in PictureSource
+
+
+class NextPictureBatch(Base):
+    """A future PictureBatch with its images."""
+
+    __tablename__ = "next_picture_batch"
+    ground_truth_id: Mapped[int] = mapped_column(
+        ForeignKey(NextPictures.ground_truth_id, ondelete="CASCADE"), primary_key=True
+    )
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    fingerprint: Mapped[str]
+    copy_key: Mapped[str | None]  # that of the same batch of the images shown now if it has the same files
+    pictures: Mapped[list[dict[str, Any]]]  # the columns of each Picture that come with its file
 
 
 class ChallengePicture(Base):

@@ -197,8 +197,9 @@ def _print_summary(imported: Imported, challenge: str, phase: str) -> None:
     if imported.shown != imported.version and imported.new_boards:
         _print(f"new boards by then: {', '.join(f'comp{number}' for number in imported.new_boards)}")
     if imported.shown != imported.version:
+        what = "the boards and pages of images show" if imported.pictures else "the boards show"
         _print(
-            f"the boards show version {imported.shown} until"
+            f"{what} version {imported.shown} until"
             f" `heldout-server rescore --challenge {challenge} --phase {phase}`"
         )
 

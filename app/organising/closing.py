@@ -14,7 +14,6 @@ from app.challenges.phase_rules import PhaseRules, PhaseState
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ForbiddenError, PhaseBroken, PhaseUnfair, Refusal, raise_if_refused
-from app.organising.phases import lock_phase
 from app.platform import Platform
 from app.submissions.quotas import organised_phase
 from app.web.zones import Moment
@@ -80,7 +79,7 @@ def close_early(platform: Platform, actor: Actor, phase_id: int, asked: EarlyClo
     actor does not organise, ForbiddenError, RefusedError with all reasons.
     """
     with platform.transaction() as session:
-        row = lock_phase(session, organised_phase(session, actor, phase_id).id)
+        row = challenges.lock_phase(session, organised_phase(session, actor, phase_id).id)
         phase = organised_phase(session, actor, phase_id)  # its state under the lock
         if not may_close(actor, phase):
             raise ForbiddenError(

@@ -17,7 +17,7 @@ from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError, RefusedError
 from app.jobs import events
 from app.models import EventKind, Extension, Outage, Phase, ServicePart
-from app.organising.phases import change_refusals, lock_phase
+from app.organising.phases import change_refusals
 from app.platform import Platform
 from app.submissions.quotas import organised_phase
 from app.web.formats import plural
@@ -138,7 +138,7 @@ def extend(platform: Platform, actor: Actor, phase_id: int, outage_id: int) -> N
     Raises NotFoundError, ConflictError if that was done already, RefusedError if the rules do not allow it any more.
     """
     with platform.transaction() as session:
-        row = lock_phase(session, organised_phase(session, actor, phase_id).id)
+        row = challenges.lock_phase(session, organised_phase(session, actor, phase_id).id)
         phase = organised_phase(session, actor, phase_id)  # its state under the lock
         if session.get(Extension, (outage_id, phase_id)) is not None:
             raise ConflictError("The deadline was extended because of this outage already")

@@ -8,7 +8,6 @@ from app.challenges import challenges
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError
-from app.organising.phases import lock_phase
 from app.platform import Platform
 from app.submissions.quotas import organised_phase
 
@@ -27,7 +26,7 @@ def pause(platform: Platform, actor: Actor, phase_id: int, pause: Pause) -> None
     Raises NotFoundError for a phase that the actor does not organise, ConflictError if scoring is paused already.
     """
     with platform.transaction() as session:
-        row = lock_phase(session, organised_phase(session, actor, phase_id).id)
+        row = challenges.lock_phase(session, organised_phase(session, actor, phase_id).id)
         if row.paused_at is not None:
             raise ConflictError("Scoring of this phase is paused already")
         row.paused_at, row.pause_reason = challenges.now(session), pause.reason
@@ -48,7 +47,7 @@ def resume(platform: Platform, actor: Actor, phase_id: int) -> None:
     Raises NotFoundError for a phase that the actor does not organise.
     """
     with platform.transaction() as session:
-        row = lock_phase(session, organised_phase(session, actor, phase_id).id)
+        row = challenges.lock_phase(session, organised_phase(session, actor, phase_id).id)
         if row.paused_at is None:
             return
         row.paused_at, row.pause_reason = None, ""

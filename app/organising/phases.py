@@ -223,11 +223,6 @@ def _minutes(grace: timedelta) -> str:
     return f"{int(grace.total_seconds() // 60)} minutes"
 
 
-def lock_phase(session: Session, phase_id: int) -> Phase:
-    """Lock the row of a phase until the end of the transaction and return it."""
-    return session.get_one(Phase, phase_id, with_for_update={"key_share": True})
-
-
 def phase_rules(
     platform: Platform, actor: Actor, phase_id: int, before: int | None = None, team: str = ""
 ) -> PhaseSheet:
@@ -276,7 +271,7 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
     with platform.transaction() as session:
         if limit_change.before != limit_change.after:
             challenges.lock_imports(session)
-        row = lock_phase(session, phase_id)
+        row = challenges.lock_phase(session, phase_id)
         phase = organised_phase(session, actor, phase_id)  # its state under the lock
         now, before = challenges.now(session), PhaseRules.of(row)
         after = rules.applied_to(before, now)

@@ -33,6 +33,7 @@ from app.models import (
     DataUpload,
     GroundTruth,
     IntakeSegment,
+    NextPictureBatch,
     Phase,
     PictureBatch,
     PictureSource,
@@ -64,6 +65,7 @@ NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
     ("truth", GroundTruth.key),
     ("truth", Run.statistics_key),
     ("truth", PictureBatch.copy_key),
+    ("truth", NextPictureBatch.copy_key),
 )
 SWEPT: Final = (
     ARCHIVES,

@@ -14,6 +14,7 @@ from app.models import (
     Intake,
     Job,
     JobKind,
+    NextPictureBatch,
     Phase,
     Picture,
     PictureBatch,
@@ -23,18 +24,12 @@ from app.models import (
 )
 from app.platform import Platform
 from tests.kills import COMMIT, MOST, assert_all_or_nothing, killed_at, work_again
-from tests.pages.data_sets import jpeg, zipped
 from tests.pages.test_intake_reading import ORGANISE
+from tests.pages.test_version_pictures import OTHERS, pictures
 from tests.pages.test_versions import IMAGES, Scene, coco, kit_state, new_scene, people
 from worker.handlers import HANDLERS
 
 __all__ = ["people"]
-OTHERS = (*IMAGES[1:], 7)  # one image is gone, and one is new
-
-
-def pictures(images: tuple[int, ...], *, shade: int) -> tuple[str, str, bytes]:
-    files = {f"{image}.jpg": jpeg(60, 40, shade=shade + image) for image in images}
-    return "images", "images.zip", zipped(files)
 
 
 def applying(platform: Platform, people: tuple[TestClient, TestClient]) -> Scene:
@@ -63,6 +58,15 @@ def state(scene: Scene) -> dict[str, Any]:
         events = select(Event.kind, Event.details).where(Event.challenge_id == phase.challenge_id)
         told = [(kind.value, details.get("version")) for kind, details in session.execute(events)]
         shown = select(Picture.name, Picture.file, Picture.problem).where(Picture.phase_id == phase.id)
+        waiting = (
+            select(
+                GroundTruth.version,
+                NextPictureBatch.number,
+                func.jsonb_array_length(NextPictureBatch.pictures),
+            )
+            .join(GroundTruth, GroundTruth.id == NextPictureBatch.ground_truth_id)
+            .where(GroundTruth.phase_id == phase.id)
+        )
         trials = select(func.count()).select_from(Trial).join(GroundTruth)
         return {
             "versions": kit_state(scene.platform, scene.code),
@@ -73,6 +77,7 @@ def state(scene: Scene) -> dict[str, Any]:
             "batches": session.scalar(
                 select(func.count()).select_from(PictureBatch).where(PictureBatch.phase_id == phase.id)
             ),
+            "waiting": [tuple(row) for row in session.execute(waiting.order_by(NextPictureBatch.number))],
             "trials": session.scalar(trials.where(GroundTruth.phase_id == phase.id)),
         }
 
@@ -85,7 +90,7 @@ def apply(platform: Platform) -> None:
 
 
 def work_again_and_look(scene: Scene) -> None:
-    """Let other workers do what is left: no job stays, annotation can be read, and all pictures are made."""
+    """Let other workers do what is left: no job stays, annotation can be read, and pictures wait for the boards."""
     platform = scene.platform
     work_again(platform)
 
@@ -99,9 +104,16 @@ def work_again_and_look(scene: Scene) -> None:
     assert (source.problem, waiting) == (None, [])
     with platform.truths.materialise(key) as path:
         assert scoring.GroundTruth.open(path).lists.images == tuple(map(str, OTHERS))
+    with platform.transaction() as session:
+        copies = session.scalars(
+            select(NextPictureBatch.copy_key)
+            .join(GroundTruth, GroundTruth.id == NextPictureBatch.ground_truth_id)
+            .where(GroundTruth.phase_id == phase.id)
+        ).all()
+    assert [platform.truths.exists(key) for key in copies if key] == [True]
     listed = scene.organiser.get(f"/api/v1/challenges/{scene.code}/test/images").json()
-    assert [(each["name"], each["problem"]) for each in listed["images"]] == [(str(n), None) for n in OTHERS]
-    assert listed["made"] == len(OTHERS)
+    assert [(each["name"], each["problem"]) for each in listed["images"]] == [(str(n), None) for n in IMAGES]
+    assert listed["made"] == len(IMAGES)
 
 
 @pytest.mark.slow  # a child process reads the data set at each of dozens of moments

@@ -15,12 +15,26 @@ from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
 import scoring
-from app.challenges import versions
+from app.challenges import challenges, versions
 from app.challenges.challenges import description_of
 from app.evaluation import rescoring
 from app.intake import importing, keys
 from app.intake.importing import TreeImport, import_tree
-from app.models import AuditRecord, Board, Challenge, GroundTruth, Phase, Queue, Rescore, Run, RunState
+from app.models import (
+    AuditRecord,
+    Board,
+    Challenge,
+    GroundTruth,
+    ImageMode,
+    NextPictureBatch,
+    NextPictures,
+    Phase,
+    Picture,
+    Queue,
+    Rescore,
+    Run,
+    RunState,
+)
 from app.platform import Platform
 from tests.kills import assert_all_or_nothing
 from tests.pages.test_accounts import registered
@@ -559,6 +573,16 @@ def test_a_kill_at_any_statement_of_a_switch_leaves_before_or_after(platform: Pl
         rescoring.rescore_phase(platform, None, rows.phase_id)
         with platform.transaction() as session:
             runs = rescoring_runs(session, rows.phase_id)
+            newest = challenges.newest_truth(session, rows.phase_id)
+            assert newest is not None
+            session.add(NextPictures(ground_truth_id=newest.id, mode=ImageMode.LINK, folder="/"))
+            session.flush()
+            picture = {"position": 0, "name": "000001", "file": "000001.jpg"}
+            session.add(
+                NextPictureBatch(
+                    ground_truth_id=newest.id, number=0, fingerprint="of one", pictures=[picture]
+                )
+            )
         for run in runs:
             rows.end(run, RunState.SCORED, 0.7)
         return rows
@@ -578,7 +602,11 @@ def test_a_kill_at_any_statement_of_a_switch_leaves_before_or_after(platform: Pl
             is_done = session.scalars(
                 select(Rescore.activated_at.is_not(None)).where(Rescore.phase_id == rows.phase_id)
             ).one()
-        return [phase.description_key, phase.not_offered, places, audited, is_done]
+            shown = session.scalars(select(Picture.name).where(Picture.phase_id == rows.phase_id)).all()
+            waiting = session.scalar(
+                select(func.count()).where(NextPictures.ground_truth_id.in_(rows.truths))
+            )
+        return [phase.description_key, phase.not_offered, places, audited, is_done, shown, waiting]
 
     assert_all_or_nothing(platform, prepare, lambda _: rescoring.activate_complete(platform), state)
 
