@@ -147,10 +147,11 @@ class CreatedCode:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The challenge that a code opens."""
+    """The challenge that a code opens. invited_by: who made the code, None if that account is deleted."""
 
     code: str
     title: str
+    invited_by: str | None
 
 
 def open_challenge(
@@ -420,8 +421,10 @@ def _usable(secret: str) -> ColumnElement[bool]:
 
 def offer(platform: Platform, secret: str) -> Offer | None:
     """Return the challenge that a code opens; None if it cannot be redeemed."""
-    statement = select(Challenge.code, Challenge.title).join(
-        ChallengeInvitation, ChallengeInvitation.challenge_id == Challenge.id
+    statement = (
+        select(Challenge.code, Challenge.title, User.name)
+        .join(ChallengeInvitation, ChallengeInvitation.challenge_id == Challenge.id)
+        .outerjoin(User, User.id == ChallengeInvitation.created_by)
     )
     with platform.reading() as session:
         row = session.execute(statement.where(_usable(secret))).one_or_none()

@@ -87,6 +87,7 @@ def test_a_code_lets_as_many_people_in_as_it_says(
 
     assert shown.status_code == 200
     assert f"/login?next={path}" in shown.text
+    assert "Ash Grove invites you to <strong>" in shown.text
     assert [each.status_code for each in responses] == [303, 303, 410, 410]
     assert responses[0].headers["location"] == "/challenges/yew"
     assert [each.get("/challenges/yew").status_code for each in (oak, fir)] == [200, 404]

@@ -129,7 +129,7 @@ def of_visibility() -> Iterator[tuple[str, dict[str, Any]]]:
     yield page, {"page": full, **empty, **wrong}
     yield page, {"page": full, **empty, "created": CreatedCode(7, EVIL, EVIL)}
     yield "visibility/invited.html", {"offer": None, "secret": EVIL}
-    yield "visibility/invited.html", {"offer": Offer("VOC2007", EVIL), "secret": EVIL}
+    yield "visibility/invited.html", {"offer": Offer("VOC2007", EVIL, EVIL), "secret": EVIL}
 
 
 def of_setup() -> Iterator[tuple[str, dict[str, Any]]]:
