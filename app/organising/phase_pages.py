@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
@@ -101,7 +102,7 @@ def _sent_quotas(sent: FormData, own: Sequence[Quota]) -> dict[str, Any]:
     """Return the fields of quotas as they were sent. own: those of the phase."""
     if "quota_total" not in sent:  # a page that was loaded before an upgrade has one field
         return _quota_rows(own)
-    rows = [*zip(sent.getlist("quota_results"), sent.getlist("quota_days"), strict=False)]
+    rows = [*zip_longest(sent.getlist("quota_results"), sent.getlist("quota_days"), fillvalue="")]
     return {"quota_rows": rows, "quota_total": sent["quota_total"], "quotas": None}
 
 

@@ -75,6 +75,12 @@ def close(place: Place, at: datetime | None) -> None:
 
 def by_page(place: Place, closes_at: datetime, _: Path) -> int:
     """Send the form as the page has it, with another deadline."""
+    moved = {"closes_at": f"{closes_at:%Y-%m-%dT%H:%M}", "reason": "There was no leak"}
+    return place.organiser.post(f"{place.page}/rules", data=form_of(place) | moved).status_code
+
+
+def form_of(place: Place) -> dict[str, Any]:
+    """The fields of the form of rules as the page has them."""
     page = place.organiser.get(place.page).text
     form = page[page.index(f'action="{place.page}/rules"') :]
     form = form[: form.index("</form>")]
@@ -85,8 +91,7 @@ def by_page(place: Place, closes_at: datetime, _: Path) -> int:
             sent[name].append(value)
         elif name and ('type="checkbox"' not in tag or "checked" in tag.split(">")[0]):
             sent[name] = value
-    moved = {"closes_at": f"{closes_at:%Y-%m-%dT%H:%M}", "reason": "There was no leak"}
-    return place.organiser.post(f"{place.page}/rules", data=sent | moved).status_code
+    return sent
 
 
 def attribute(tag: str, name: str) -> str:
@@ -197,6 +202,17 @@ def test_pages_say_that_a_phase_closes_early_and_other_rules_may_change(place: P
     assert "An upload has to be confirmed by then." in rules
     assert saved == 303
     assert rules_now(place) == closed
+
+
+def test_a_quota_without_its_days_is_refused_wherever_it_stands(place: Place) -> None:
+    before = set_up(place)
+    sent = form_of(place) | {"quota_results": ["2", "9", "30"], "quota_days": ["7", "14"], "reason": "More"}
+
+    answered = place.organiser.post(f"{place.page}/rules", data=sent)
+
+    assert answered.status_code == 422
+    assert "give both the results and the days, or leave both empty" in answered.text
+    assert rules_now(place) == before
 
 
 def test_an_earlier_deadline_of_a_phase_that_closes_early_still_has_no_grace(
