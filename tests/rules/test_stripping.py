@@ -1,11 +1,12 @@
 """Pictures keep their pixels and lose everything else."""
 
 import io
+import struct
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image, PngImagePlugin
+from PIL import Image, ImageCms, PngImagePlugin
 
 from app.images.decoding import PictureError
 from app.images.stripping import stripped
@@ -56,11 +57,55 @@ def test_the_pixels_stay_and_the_rest_goes(content: bytes) -> None:
     assert stripped(clean) == clean
 
 
-def test_a_colour_profile_stays() -> None:
-    content = picture("JPEG", icc_profile=b"profile" * 9)
+def in_lab(content: bytes) -> np.ndarray[Any, Any]:
+    """The colours of a picture by the profile in its file, which must have one."""
+    with Image.open(io.BytesIO(content)) as image:
+        profile = ImageCms.ImageCmsProfile(io.BytesIO(image.info["icc_profile"]))
+        found = ImageCms.profileToProfile(image, profile, ImageCms.createProfile("LAB"), outputMode="LAB")
+        return np.asarray(found)
 
-    with Image.open(io.BytesIO(stripped(content))) as image:
-        assert image.info["icc_profile"] == b"profile" * 9
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_a_colour_profile_gives_the_same_colours_and_says_nothing(kind: str) -> None:
+    profile = with_texts(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    content = picture(kind, icc_profile=profile)
+
+    clean = stripped(content)
+
+    assert (in_lab(clean) == in_lab(content)).all()
+    with Image.open(io.BytesIO(clean)) as image:
+        stays = image.info["icc_profile"]
+    assert CANARY in profile
+    assert CANARY not in stays
+    assert "sRGB".encode("utf-16-be") not in stays
+    assert stripped(clean) == clean
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        b"profile" * 9,
+        bytes(36) + b"acsp" + bytes(88) + b"\xff" * 40,
+        bytes(36) + b"acsp" + bytes(88) + struct.pack(">I4sII", 1, b"rXYZ", 120, 1 << 31),
+    ],
+    ids=["text", "tags", "outside"],
+)
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_what_is_no_colour_profile_goes(kind: str, profile: bytes) -> None:
+    with Image.open(io.BytesIO(stripped(picture(kind, icc_profile=profile)))) as image:
+        assert "icc_profile" not in image.info
+
+
+def with_texts(profile: bytes) -> bytes:
+    """The same profile with one more tag, a text, and something behind all values."""
+    (count,) = struct.unpack_from(">I", profile, 128)
+    tags = [struct.unpack_from(">4sII", profile, 132 + 12 * place) for place in range(count)]
+    value = b"text" + bytes(4) + CANARY + bytes(-len(CANARY) % 4)
+    table = b"".join(struct.pack(">4sII", name, start + 12, size) for name, start, size in tags)
+    table += struct.pack(">4sII", b"note", len(profile) + 12, len(value))
+    behind = profile[132 + 12 * count :] + value + CANARY * 4
+    plain = struct.pack(">I", 132 + len(table) + len(behind)) + profile[4:128]
+    return plain + struct.pack(">I", count + 1) + table + behind
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
