@@ -11,10 +11,12 @@ from app.challenges import answers
 from app.challenges.answers import NewAnswer
 from app.core.access import Action
 from app.core.errors import ConflictError, RefusedError
+from app.core.rate_limits import Limited
 from app.web.dependencies import (
     CurrentActor,
     ThePlatform,
     actor_of_request,
+    limited,
     platform_of_request,
     render,
     requires,
@@ -31,7 +33,7 @@ def answer_form(request: Request, thread_id: int) -> Response:
     return _form(request, thread_id)
 
 
-@router.post("/publish")
+@router.post("/publish", dependencies=[limited(Limited.CHANGE)])
 def publish(
     request: Request, platform: ThePlatform, actor: CurrentActor, thread_id: int, sent: SentForm
 ) -> Response:

@@ -15,14 +15,19 @@ from app.core.access import Action
 from app.core.caching import Rendered, conditional_response
 from app.core.errors import ConflictError
 from app.core.paging import Before
+from app.core.rate_limits import Limited
 from app.platform import Platform
-from app.web.dependencies import CurrentActor, ThePlatform, render, render_shared, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
 from app.web.forms import SentForm, field_errors, values_of
 from app.web.markdown import foreign_images
 
 router = APIRouter()
 reading: Final = [requires(Action.READ_PUBLIC)]
 organising: Final = [requires(Action.ORGANISE)]
+writing: Final = [
+    *organising,
+    limited(Limited.CHANGE),
+]  # and previews, as long Markdown takes most of a second
 EMPTY: Final = {"title": "", "text": "", "version": 0}
 
 
@@ -88,7 +93,7 @@ def news_form(
     return _list(request, platform, actor, challenge, EMPTY, before=before)
 
 
-@router.post("/organise/challenges/{challenge}/news", dependencies=organising)
+@router.post("/organise/challenges/{challenge}/news", dependencies=writing)
 def publish(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:
@@ -140,7 +145,7 @@ def announcement_form(
     return _edit(request, platform, actor, challenge, announcement_id, None)
 
 
-@router.post("/organise/challenges/{challenge}/news/{announcement_id}", dependencies=organising)
+@router.post("/organise/challenges/{challenge}/news/{announcement_id}", dependencies=writing)
 def edit(
     request: Request,
     platform: ThePlatform,

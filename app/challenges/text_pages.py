@@ -37,7 +37,10 @@ def texts_form(request: Request, platform: ThePlatform, actor: CurrentActor, cha
     return _form(request, platform, actor, challenge, None)
 
 
-@router.post("/organise/challenges/{challenge}/page", dependencies=[requires(Action.ORGANISE)])
+@router.post(
+    "/organise/challenges/{challenge}/page",
+    dependencies=[requires(Action.ORGANISE), limited(Limited.CHANGE)],
+)
 def set_texts(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:

@@ -43,7 +43,7 @@ SUBJECTS = {
     Limited.GUESS: "attempts to log in to this account",
     Limited.REGISTER: "registrations from your address",
     Limited.UPLOAD: "uploads, checks and submissions",
-    Limited.CHANGE: "changes of methods, teams, tokens and links",
+    Limited.CHANGE: "changes of methods, teams, tokens, links and texts",
     Limited.CODE: "codes of invitations and of the setup",
     Limited.VIEW: "pages with images, curves, figures, comparisons or selections",
 }

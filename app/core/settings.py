@@ -217,7 +217,9 @@ class LoginSettings(BaseSettings):
     )
     limit_change: Annotated[
         Rates,
-        Field(description="changes of one person: methods, teams, invitations, tokens, links"),
+        Field(
+            description="changes of one person: methods, teams, invitations, tokens, links, texts and their previews"
+        ),
     ] = "120/10 minutes;1000/day"
     limit_code: Annotated[
         Rates,

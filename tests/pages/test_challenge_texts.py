@@ -3,10 +3,12 @@
 import re
 from html import unescape
 
+import limits
 import pytest
 from sqlalchemy import delete, func, select
 from starlette.testclient import TestClient
 
+from app.core.rate_limits import Limited
 from app.intake.importing import TreeImport, import_tree
 from app.models import AuditRecord, ChallengePage
 from app.organising import roles
@@ -57,6 +59,20 @@ def test_saving_a_text_with_images_of_other_sites_says_that_they_are_not_shown(
     page = olga.get(edit).text
     assert "Images of other sites are not shown" in page
     assert f"<code>{picture}</code>" in page
+
+
+@pytest.mark.parametrize("path", ["page", "news"])
+def test_previews_are_limited_like_changes(
+    browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    olga = organiser(browser, platform, f"{path}.limited@example.org")
+    form = TEXTS | {"title": "News", "text": "*News*", "version": version(olga), "preview": "1"}
+    rates = platform.limiter.rates | {Limited.CHANGE: limits.parse_many("2/hour")}
+    monkeypatch.setattr(platform.limiter, "rates", rates)
+
+    answers = [olga.post(f"/organise/challenges/oak/{path}", data=form).status_code for _ in range(3)]
+
+    assert answers == [200, 200, 429]
 
 
 def test_what_an_organiser_writes_is_previewed_saved_and_recorded(
