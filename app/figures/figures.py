@@ -7,6 +7,8 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
+import structlog
+
 import scoring
 from app.boards import boards
 from app.boards.rows import BoardKey
@@ -14,7 +16,7 @@ from app.boards.selections import CLASSES_TOGETHER, ColumnGroup, column_groups
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
 from app.challenges.disclosure import public_visibility, withheld
-from app.core.errors import MalformedError, NotFoundError
+from app.core.errors import MalformedError, NotFoundError, StorageDamagedError
 from app.figures.board_figures import (
     FIGURE,
     FIGURES,
@@ -32,6 +34,8 @@ from app.web import tables
 from app.web.charts.shapes import Drawing, Rect, Text, shortened
 from app.web.dependencies import ROOT, render_template
 from app.web.formats import score
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +192,14 @@ def figures_page(platform: Platform, address: BoardKey, group: int = 1) -> Figur
     """
     phase, summary = _summary(platform, address)
     heads = summary.figures if summary else ()
-    drawn = [
-        _without_large_svg(_figure(platform, phase, address, head, group))
-        for head in heads
-        if not head.is_curve
-    ]
+    try:
+        drawn = [
+            _without_large_svg(_figure(platform, phase, address, head, group))
+            for head in heads
+            if not head.is_curve
+        ]
+    except NotFoundError:  # one of them is drawn again
+        summary, heads, drawn = None, (), []
     last = max((len(each.table.groups) for each in drawn), default=0) or 1
     if group > last:
         raise MalformedError(f"columns: expected 1 to {last}, found {group}")
@@ -210,7 +217,10 @@ def figures(platform: Platform, address: BoardKey) -> FiguresView:
     """Return all figures of a board with their numbers, as the public sees them. Raises NotFoundError."""
     phase, summary = _summary(platform, address)
     heads = summary.figures if summary else ()
-    views = tuple(_figure(platform, phase, address, head).figure for head in heads)
+    try:
+        views = tuple(_figure(platform, phase, address, head).figure for head in heads)
+    except NotFoundError:  # one of them is drawn again
+        summary, views = None, ()
     return _figures_view(phase, address, summary, views)
 
 
@@ -249,9 +259,10 @@ def _summary(platform: Platform, address: BoardKey) -> tuple[PhaseView, Summary 
             )
         withdrawals = boards.withdrawals_version(session, phase.id, address.competition)
         found = artefacts.find(session, FIGURES, f"{phase.id}/{address.competition}")
-    if found is None:
+    content = _content(platform, found) if found else None
+    if content is None:
         return phase, None
-    summary = _read(_content(platform, found))
+    summary = _read(content)
     return phase, summary if summary.disclosed == disclosed(phase, withdrawals) else None
 
 
@@ -264,8 +275,17 @@ def _read(stored: Mapping[str, Any]) -> Summary:
     )
 
 
-def _content(platform: Platform, artefact: Artefact) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(artefacts.content_of(platform, artefact))
+def _content(platform: Platform, artefact: Artefact) -> dict[str, Any] | None:
+    """Return what was drawn; None if its file is damaged, and then all figures of its board are drawn again from the scores."""
+    try:
+        content: dict[str, Any] = json.loads(artefacts.content_of(platform, artefact))
+    except StorageDamagedError:
+        log.warning("figures are drawn again, because a file is damaged", subject=artefact.subject)
+        board = "/".join(artefact.subject.split("/")[:2])
+        with platform.transaction() as session:
+            artefacts.remove(session, artefact.kind, artefact.subject)
+            artefacts.remove(session, FIGURES, board)  # its absence is what the sweep looks for
+        return None
     return content
 
 
@@ -274,9 +294,10 @@ def _figure(
 ) -> DrawnFigure:
     with platform.transaction() as session:
         found = artefacts.find(session, FIGURE, f"{phase.id}/{address.competition}/{head.name}")
-    if found is None:
+    content = _content(platform, found) if found else None
+    if content is None:
         raise NotFoundError(NOT_DRAWN)
-    return _drawn(address, head, _content(platform, found), group)
+    return _drawn(address, head, content, group)
 
 
 def _drawn(address: BoardKey, head: FigureHead, content: Mapping[str, Any], group: int = 1) -> DrawnFigure:

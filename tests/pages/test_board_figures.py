@@ -16,6 +16,7 @@ from app.core.access import Actor
 from app.figures import board_figures
 from app.jobs import queue
 from app.models import (
+    Artefact,
     Board,
     Challenge,
     ClassScore,
@@ -32,6 +33,7 @@ from app.organising import approvals
 from app.organising.approvals import Suspension
 from app.platform import Platform
 from app.results import withdrawing
+from tests.system.damage import overwrite
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling
 
@@ -98,6 +100,30 @@ def make(platform: Platform, browser: Callable[[], TestClient], tmp_path: Path) 
         return Drawn(rows, f"/leaderboards/{code}/test/{competition}", browser())
 
     return make_one
+
+
+@pytest.mark.parametrize("kind", [board_figures.FIGURE, board_figures.FIGURES])
+def test_figures_with_a_damaged_file_are_drawn_again_from_the_scores(make: Make, kind: str) -> None:
+    board = make()
+    board.add(0.5)
+    board.add(0.7)
+    board.deliver()
+    before, platform = board.numbers(), board.rows.platform
+    with platform.transaction() as session:
+        of_board = Artefact.kind == kind, Artefact.subject.startswith(f"{board.rows.phase_id}/")
+        key = session.scalars(select(Artefact.key).where(*of_board).order_by(Artefact.subject)).first()
+    assert key is not None
+    overwrite(platform.artefacts, key, b"{}")
+
+    broken = board.browser.get(f"{board.address}/figures")
+    listed = board.browser.get(f"/api/v1{board.address}/figures").json()
+
+    assert (broken.status_code, "being computed" in broken.text) == (200, True)
+    assert (listed["is_computed"], listed["figures"]) == (False, [])
+    board_figures.queue_outdated(platform)
+    board.deliver()
+    assert board.numbers() == before
+    assert "being computed" not in board.page()
 
 
 def test_figures_are_being_computed_until_they_are_drawn(make: Make) -> None:
