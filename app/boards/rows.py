@@ -404,7 +404,7 @@ def check_page(query: BoardQuery, board: BoardView) -> None:
         ("columns", query.columns, len(column_groups(board.classes))),
     ):
         if number > last:
-            raise MalformedError(f"{name}: expected 1 to {last}, found {number}")
+            raise MalformedError(f"expected 1 to {last}, found {number}", field=name)
 
 
 def training_of(training: Training, *, any_data: bool) -> TrainingData | None:

@@ -97,7 +97,7 @@ async def add(
             file_id = await run_in_threadpool(file_changes.add_file, platform, actor, challenge, facts)
             return RedirectResponse(f"{here}/{file_id}#bytes", status_code=303)
         if file is None:
-            raise MalformedError("file: choose one")  # noqa: TRY301 - as every other problem
+            raise MalformedError("choose one", field="file")  # noqa: TRY301 - as every other problem
         named = facts.model_copy(update={"name": facts.name or shown_name(file.filename or "")})
         await file_changes.add_with_content(
             platform, actor, challenge, named, file.size or 0, chunks_of(file)
@@ -120,8 +120,7 @@ def _problems(error: ValidationError | MalformedError | ConflictError) -> Mappin
         return field_errors(error)
     if isinstance(error, ConflictError):
         return {"name": str(error)}
-    field, separator, message = str(error).partition(": ")
-    return {field: message} if separator and field.isidentifier() else {"": str(error)}
+    return error.by_field
 
 
 def _code(error: Exception) -> int:

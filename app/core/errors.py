@@ -151,6 +151,10 @@ class MalformedError(DomainError):
     status = 422
     title = "Request not understood"
 
+    def __init__(self, reason: str, *, field: str = "") -> None:
+        super().__init__(f"{field}: {reason}" if field else reason)
+        self.by_field = {field: reason}  # as forms show it; the field of a whole form is empty
+
 
 class ChecksumError(MalformedError):
     """The received bytes do not have the expected checksum. Send the archive again as a new upload."""

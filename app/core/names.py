@@ -175,10 +175,21 @@ def check_name(name: str, what: str) -> None:
 
     >>> check_name("VOC2007", "challenge code")
     """
+    if problem := problem_of_name(name):
+        raise ValueError(f"{what} {problem}")
+
+
+def problem_of_name(name: str) -> str | None:
+    """Why a name cannot be used in URLs, after a word for what it is the name of; None if it can.
+
+    >>> problem_of_name("admin")
+    "'admin' is reserved, because URLs of other pages contain it"
+    """
     if not _NAME.fullmatch(name) or ".." in name:
         expected = "letters, digits, '_', '.' and '-', beginning with a letter or digit"
-        raise ValueError(f"{what} {name!r} cannot be used in URLs; expected {expected}")
+        return f"{name!r} cannot be used in URLs; expected {expected}"
     if len(name) > LONGEST_NAME:
-        raise ValueError(f"{what} {name!r} has {len(name)} characters; at most {LONGEST_NAME} are allowed")
-    if name.lower() in _RESERVED:
-        raise ValueError(f"{what} {name!r} is reserved, because URLs of other pages contain it")
+        return f"{name!r} has {len(name)} characters; at most {LONGEST_NAME} are allowed"
+    return (
+        f"{name!r} is reserved, because URLs of other pages contain it" if name.lower() in _RESERVED else None
+    )

@@ -578,7 +578,8 @@ def _from_files(settings: type[BaseSettings]) -> dict[str, Any]:
 
 def _message(problem: Mapping[str, Any]) -> str:
     """The message for one problem that pydantic found; it does not quote secrets."""
-    expected = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
+    of_ours = problem.get("ctx", {}).get("error")  # by a validator of this module
+    expected = str(of_ours or str(problem["msg"]).replace("Input should be", "expected"))
     if not problem["loc"]:
         return expected  # about several variables
     name = str(problem["loc"][0])

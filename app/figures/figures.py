@@ -202,7 +202,7 @@ def figures_page(platform: Platform, address: BoardKey, group: int = 1) -> Figur
         summary, heads, drawn = None, (), []
     last = max((len(each.table.groups) for each in drawn), default=0) or 1
     if group > last:
-        raise MalformedError(f"columns: expected 1 to {last}, found {group}")
+        raise MalformedError(f"expected 1 to {last}, found {group}", field="columns")
     empty = {"columns": (), "rows": (), "svg": None}
     curves = tuple(_drawn(address, head, empty) for head in heads if head.is_curve)
     view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))

@@ -123,7 +123,7 @@ def set_picture(platform: Platform, actor: Actor, code: str, new: NewPicture, da
         row = session.get(ChallengePicture, challenge.id)
         if row is None:
             if sizes is None:
-                raise MalformedError("picture: choose one")
+                raise MalformedError("choose one", field="picture")
             row = ChallengePicture(challenge_id=challenge.id)
             session.add(row)
         row.alt = new.alt
@@ -137,15 +137,15 @@ def set_picture(platform: Platform, actor: Actor, code: str, new: NewPicture, da
 def _sizes(data: bytes) -> tuple[bytes, bytes]:
     """Make both sizes of a picture in a child process. Raises MalformedError."""
     if len(data) > LARGEST_PICTURE:
-        raise MalformedError(f"picture: the file may have at most {LARGEST_PICTURE >> 20} MiB")
+        raise MalformedError(f"the file may have at most {LARGEST_PICTURE >> 20} MiB", field="picture")
     try:
         made = run_in_subprocess(LIMITS, make_cover, data)
     except ChildFileError:
         raise
     except ChildError as error:
-        raise MalformedError(f"picture: this image cannot be decoded: {error}") from error
+        raise MalformedError(f"this image cannot be decoded: {error}", field="picture") from error
     if made.startswith(b"!"):
-        raise MalformedError(f"picture: {made[1:].decode()}")
+        raise MalformedError(made[1:].decode(), field="picture")
     large, small = parts_of(BytesIO(made))
     return large, small
 

@@ -262,8 +262,7 @@ def set_cover(
     except ValidationError as error:
         return _cover_form(request, platform, actor, challenge, form, field_errors(error))
     except MalformedError as error:
-        problems = {"picture": str(error).removeprefix("picture: ")}
-        return _cover_form(request, platform, actor, challenge, form, problems)
+        return _cover_form(request, platform, actor, challenge, form, error.by_field)
     return RedirectResponse(f"/organise/challenges/{quote(challenge)}/picture", status_code=303)
 
 

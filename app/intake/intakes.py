@@ -373,7 +373,7 @@ def add_from_folder(
         raise ConflictError("This server has no import folder (HELDOUT_IMPORT_FOLDER)")
     parts = PurePosixPath(path.strip())
     if not path.strip() or parts.is_absolute() or ".." in parts.parts or "\0" in path:
-        raise MalformedError("path: expected a path below the import folder, such as birds/test.zip")
+        raise MalformedError("expected a path below the import folder, such as birds/test.zip", field="path")
     with platform.transaction() as session:
         intake = _editable(session, actor, intake_id)
         _remove_files(session, intake.id, IntakeFile.role == role, IntakeFile.name == parts.name)

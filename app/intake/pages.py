@@ -136,7 +136,7 @@ def add_from_folder(
         role = IntakeRole(form["role"])
         intakes.add_from_folder(platform, actor, intake_id, role, form["path"])
     except MalformedError as error:
-        return _page(request, platform, actor, intake_id, form, {"path": str(error).removeprefix("path: ")})
+        return _page(request, platform, actor, intake_id, form, error.by_field)
     except ValueError:
         return _page(request, platform, actor, intake_id, form, {"": "choose what the files contain"})
     return _back(request, intake_id)

@@ -80,7 +80,7 @@ def choose(platform: Platform, actor: Actor, new: NewChoices) -> None:
     """Set which kinds are mailed to the reader. Raises MalformedError for kinds that the reader is never told of."""
     assert actor.user_id is not None
     if unknown := sorted(new.by_mail.keys() - set(kinds_for(actor))):
-        raise MalformedError(f"by_mail: you are never told of {', '.join(unknown)}")
+        raise MalformedError(f"you are never told of {', '.join(unknown)}", field="by_mail")
     with platform.transaction() as session:
         for kind, by_mail in new.by_mail.items():
             _set(session, Subscription(actor.user_id, kind), by_mail=by_mail)

@@ -66,13 +66,8 @@ def write(
     except ValidationError as error:
         return _list(request, platform, actor, challenge, form, problems=field_errors(error))
     except MalformedError as error:
-        return _list(request, platform, actor, challenge, form, problems=_problem(error))
+        return _list(request, platform, actor, challenge, form, problems=error.by_field)
     return _to(message)
-
-
-def _problem(error: MalformedError) -> dict[str, str]:
-    field, _, message = str(error).partition(": ")
-    return {field: message}
 
 
 def _to(message_id: int) -> Response:
@@ -152,7 +147,7 @@ def change(
     except ValidationError as error:
         return _message(request, team_message_id, form, problems=field_errors(error), code=422)
     except MalformedError as error:
-        return _message(request, team_message_id, form, problems=_problem(error), code=422)
+        return _message(request, team_message_id, form, problems=error.by_field, code=422)
     except ConflictError as error:
         return _message(request, team_message_id, form, refused=str(error), code=409)
     return _to(team_message_id)

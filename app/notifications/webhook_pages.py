@@ -96,8 +96,7 @@ def _create(
     except ValidationError as error:
         return _page(request, page(), form, problems=field_errors(error))
     except MalformedError as error:
-        field, _, message = str(error).partition(": ")
-        return _page(request, page(), form, problems={field: message})
+        return _page(request, page(), form, problems=error.by_field)
     except ConflictError as error:
         return _page(request, page(), form, refused=str(error))
     return _page(request, page(), new=new)

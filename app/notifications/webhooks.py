@@ -254,7 +254,7 @@ def _callable(url: str, allowed: Allowed) -> str:
     try:
         return checked_url(url, allowed)
     except ValueError as error:
-        raise MalformedError(f"url: {error}") from error
+        raise MalformedError(str(error), field="url") from error
 
 
 def _record(session: Session, actor: Actor, action: str, hook: Webhook) -> None:

@@ -78,7 +78,7 @@ def publish(platform: Platform, actor: Actor, new: NewNotice) -> int:
     with platform.transaction() as session:
         starts_at = new.starts_at or challenges.now(session)
         if new.ends_at is not None and new.ends_at <= starts_at:
-            raise MalformedError("ends_at: the notice would end before it starts")
+            raise MalformedError("the notice would end before it starts", field="ends_at")
         row = Notice(
             title=new.title, text=new.text, starts_at=starts_at, ends_at=new.ends_at, created_by=actor.user_id
         )

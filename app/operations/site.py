@@ -36,7 +36,7 @@ LARGEST_LOGO: Final = 512 << 10  # bytes
 MOST_PIXELS: Final = 4_000_000
 LOGO_SIZE: Final = (480, 96)  # at most, in pixels
 LOGO_FORMATS: Final = ("PNG", "WEBP", "JPEG")
-NOT_AN_IMAGE: Final = "logo: must be a PNG, WebP or JPEG image"
+NOT_AN_IMAGE: Final = "must be a PNG, WebP or JPEG image"
 
 
 def _address_or_none(text: str) -> str:
@@ -213,14 +213,14 @@ def _expire(platform: Platform) -> None:
 def logo_png(data: bytes) -> bytes:
     """Rewrite an image as a PNG without its metadata. Raises MalformedError."""
     if len(data) > LARGEST_LOGO:
-        raise MalformedError(f"logo: must have at most {LARGEST_LOGO >> 10} KiB")
+        raise MalformedError(f"must have at most {LARGEST_LOGO >> 10} KiB", field="logo")
     try:
         with Image.open(io.BytesIO(data), formats=LOGO_FORMATS) as image:
             if image.width * image.height > MOST_PIXELS:
-                raise MalformedError(f"logo: must have at most {MOST_PIXELS:,} pixels")
+                raise MalformedError(f"must have at most {MOST_PIXELS:,} pixels", field="logo")
             picture = image.convert("RGBA")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise MalformedError(NOT_AN_IMAGE) from error
+        raise MalformedError(NOT_AN_IMAGE, field="logo") from error
     picture.thumbnail(LOGO_SIZE)
     written = io.BytesIO()
     picture.save(written, "PNG", optimize=True)

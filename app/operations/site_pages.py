@@ -130,8 +130,7 @@ def set_logo(
     try:
         site.set_logo(platform, actor, logo.file.read(site.LARGEST_LOGO + 1))
     except MalformedError as error:
-        problem = str(error).removeprefix("logo: ")
-        return _page(request, site.sheet(platform), None, problems={"logo": problem})
+        return _page(request, site.sheet(platform), None, problems=error.by_field)
     return RedirectResponse("/admin/site", status_code=303)
 
 

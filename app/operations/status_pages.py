@@ -61,8 +61,7 @@ def publish(request: Request, platform: ThePlatform, actor: CurrentActor, sent: 
     except ValidationError as error:
         problems = {**field_errors(error), **problems}
     except MalformedError as error:
-        field, _, message = str(error).partition(": ")
-        problems[field] = message
+        problems |= error.by_field
     if problems:
         return _page(request, platform, form, problems=problems)
     return RedirectResponse("/admin/notices", status_code=303)

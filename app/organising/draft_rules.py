@@ -13,7 +13,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 import scoring
 from app.challenges.phase_rules import DAY, PhaseRules, quotas_in_words
 from app.challenges.terms import SHORTEST
-from app.core.names import Visible, check_name, folded
+from app.core.names import Visible, folded, problem_of_name
 from app.intake.applying import OTHER_PROTOCOL, Application
 from app.intake.class_choices import MOST_CHOSEN
 from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet
@@ -95,10 +95,8 @@ FROZEN: Final = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=Tru
 
 
 def _usable(code: str) -> str:
-    try:
-        check_name(code, "the address")
-    except ValueError as error:
-        raise ValueError(str(error).removeprefix("the address ")) from None
+    if problem := problem_of_name(code):
+        raise ValueError(problem)
     return code
 
 

@@ -308,8 +308,7 @@ def grant(
         }
         return _page(request, phase_id, slots=shown, problems=problems)
     except MalformedError as error:
-        field, _, message = str(error).partition(": ")
-        return _page(request, phase_id, slots=shown, problems={field: message})
+        return _page(request, phase_id, slots=shown, problems=error.by_field)
     back = sent.get("back_to_team", "")
     if isinstance(back, str) and back.isascii() and back.isdecimal():
         return RedirectResponse(f"/organise/teams/{back}", status_code=303)

@@ -707,7 +707,7 @@ def hide(platform: Platform, actor: Actor, method_id: int, reason: str) -> None:
     """
     reason = reason.strip()
     if not reason:
-        raise MalformedError("reason: say why the method is hidden; its team reads it")
+        raise MalformedError("say why the method is hidden; its team reads it", field="reason")
     with platform.transaction() as session:
         method = _lock_organised(session, actor, method_id)
         if method.public_at is None:

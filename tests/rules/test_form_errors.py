@@ -5,6 +5,7 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
+from app.core.errors import MalformedError
 from app.notifications.threads import NewThread
 from app.web.forms import field_errors
 
@@ -36,3 +37,10 @@ def test_a_text_is_empty_or_short_and_a_list_lacks_something(
         )
 
     assert field_errors(error.value) == {field: said}
+
+
+def test_the_field_of_an_error_is_not_read_from_its_sentence() -> None:
+    error = MalformedError("expected team: name", field="path")
+
+    assert (error.by_field, str(error)) == ({"path": "expected team: name"}, "path: expected team: name")
+    assert MalformedError("Choose one: a file").by_field == {"": "Choose one: a file"}
