@@ -1,5 +1,6 @@
 """Score runs: claim a run, score it in a child process, record the result in one transaction."""
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -303,7 +304,7 @@ def _report(platform: Platform, assignment: Assignment, files: _Files) -> scorin
     except LimitExceededError as error:
         return _Refused(f"{STOPPED_MESSAGE}{error}")
     if output.startswith(b"!"):
-        return _Refused(f"{assignment.replaced}{output[1:].decode()}")
+        return _Refused(f"{assignment.replaced}{scoring.Problem(**json.loads(output[1:]))}")
     return scoring.Result.from_json(output.decode())
 
 

@@ -66,7 +66,9 @@ def check(
 def score(
     archive: Path, truth: Path, competition: int, protocol: str, statistics: Path, limits: Limits
 ) -> bytes:
-    """Score an archive and return the report as JSON, or `!` followed by the first problem of an invalid one.
+    """Score an archive and return the report as JSON, or `!` followed by the first problem of an invalid one as JSON.
+
+    Archives are read by the description of the annotation, which is public, so that a problem tells nothing else of it.
 
     statistics: the file to which the per-image statistics are written; limits: those under which the archive was checked.
     """
@@ -82,7 +84,7 @@ def score(
             accepted=True,
         )
     except SubmissionError as error:
-        return b"!" + str(error.problems[0]).encode()
+        return b"!" + json.dumps(asdict(error.problems[0])).encode()
     return report.to_json().encode()
 
 
