@@ -30,9 +30,9 @@ HANDLERS: Handlers = {
 }
 
 
-def do_next(platform: Platform, queue: Queue) -> bool:
-    """Do the next due job of a queue; return whether there was one."""
-    return attempts.do_next(platform, queue, HANDLERS)
+def do_next(platform: Platform, *queues: Queue) -> bool:
+    """Do the next due job of the first queue that has one, of all by default; return whether there was one."""
+    return any(attempts.do_next(platform, each, HANDLERS) for each in queues or Queue)
 
 
 def recover_lost_jobs(platform: Platform) -> None:

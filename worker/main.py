@@ -20,7 +20,6 @@ from app.core.notifier import TASK, celery_of
 from app.core.settings import Settings
 from app.evaluation import rescoring
 from app.jobs.sandbox import warm_up
-from app.models import Queue
 from app.operations.processes import sweeper_child
 from app.operations.supervisor import Supervisor
 from app.platform import Platform, platform_of
@@ -46,11 +45,11 @@ def platform() -> Platform:
 
 
 @celery.task(name=TASK)
-def work(queue: str) -> None:
-    """Do the next job of a queue, and wake a worker for the one after it."""
+def work(_queue: str) -> None:
+    """Do the next job, and wake a worker for the one after it. The argument is for workers of the release before."""
     with outages.tolerating_outages(OUTAGE_EVENT):
-        if handlers.do_next(platform(), Queue(queue)):
-            platform().notifier.wake_workers(Queue(queue))
+        if handlers.do_next(platform()):
+            platform().notifier.wake_workers()
             rescoring.activate_complete(platform())
 
 

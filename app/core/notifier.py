@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from queue import Full
 from queue import Queue as Pending
@@ -21,9 +20,10 @@ MAX_PENDING = 1000  # messages that wait for a slow broker; more are dropped, an
 MAX_AGE = 3600  # seconds after which a message that no worker has received is dropped
 
 
-# the broker delivers the lowest first: a backlog of figures delays no score, and a backlog of runs no mail
-PRIORITIES: Mapping[Queue, int] = {Queue.MAIL: 0, Queue.RUNS: 3, Queue.FOLLOW_UPS: 6}
-TASK = "work"  # the only task: do the next job of a queue
+TASK = "work"  # the only task: do the next job
+ANY = (
+    Queue.RUNS.value
+)  # the argument of the task: workers of the release before take a job of this queue only
 
 
 def celery_of(settings: Settings) -> Celery:
@@ -62,33 +62,26 @@ def worker_queue(scorer: str) -> str:
     return f"runs-{scorer}"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """The job queue to look at, and the scorer version of the workers that should do so."""
-
-    queue: Queue
-    scorer: str
-
-
 @dataclass(slots=True)
 class Notifier:
-    """Sends messages from its own thread, so that a stopped broker does not block callers."""
+    """Sends messages from its own thread, so that a stopped broker does not block callers.
+
+    A message is the scorer version of the workers that should look at the job table.
+    """
 
     celery: Celery
-    pending: Pending[Message] = field(default_factory=lambda: Pending(MAX_PENDING))
+    pending: Pending[str] = field(default_factory=lambda: Pending(MAX_PENDING))
     lock: threading.Lock = field(default_factory=threading.Lock)
     process: int | None = None
 
-    def wake_workers(
-        self, queue: Queue = Queue.RUNS, *, count: int = 1, scorer: str = scoring.SCORER
-    ) -> None:
+    def wake_workers(self, *, count: int = 1, scorer: str = scoring.SCORER) -> None:
         """Wake up to `count` workers in the background; never blocks and never raises."""
         self._start()
         try:
             for _ in range(count):
-                self.pending.put_nowait(Message(queue, scorer))
+                self.pending.put_nowait(scorer)
         except Full:
-            log.warning("notification dropped", queue=queue)
+            log.warning("notification dropped", scorer=scorer)
 
     def flush(self, timeout: float) -> None:
         """Wait at most `timeout` seconds until all messages are sent, for programs that exit right after."""
@@ -105,20 +98,19 @@ class Notifier:
                     target=self._serve, args=(self.pending,), daemon=True, name="notifier"
                 ).start()
 
-    def _serve(self, pending: Pending[Message]) -> None:
+    def _serve(self, pending: Pending[str]) -> None:
         while True:
             self._send(pending.get())
             pending.task_done()
 
-    def _send(self, message: Message) -> None:
+    def _send(self, scorer: str) -> None:
         try:
             self.celery.send_task(
                 TASK,
-                args=(message.queue.value,),
-                queue=worker_queue(message.scorer),
-                priority=PRIORITIES[message.queue],
+                args=(ANY,),
+                queue=worker_queue(scorer),
                 expires=MAX_AGE,
                 retry=False,
             )
         except Exception as error:  # noqa: BLE001 - whatever the broker's client raises, the sweeper will notify again
-            log.warning("notification failed", queue=message.queue, error=str(error))
+            log.warning("notification failed", scorer=scorer, error=str(error))

@@ -11,7 +11,7 @@ import scoring
 from app.core.errors import NotFoundError
 from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, run_in_subprocess
-from app.models import ClassScore, JobKind, Queue
+from app.models import ClassScore, JobKind
 from app.platform import Platform
 from app.results import scored_runs
 
@@ -45,5 +45,5 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
         output = run_in_subprocess(limits, sandbox.intervals, statistics, truth, run.report.to_json())
     with platform.transaction() as session:
         store(session, run_id, scoring.from_plain(scoring.IntervalTable, json.loads(output)))
-        queue.add(session, JobKind.ANALYSIS, {"run_id": run_id})
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+        queue.add(session, JobKind.ANALYSIS, {"run_id": run_id}, owner=queue.owner_of_run(session, run_id))
+    platform.notifier.wake_workers()

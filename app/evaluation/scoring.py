@@ -276,7 +276,7 @@ def _work(platform: Platform, claim: Claim) -> None:
     outcome = _score(platform, claim)
     while not _record(platform, claim, outcome, _comparison(platform, claim, outcome)):
         pass  # another result of the team was recorded meanwhile; compare with it
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.notifier.wake_workers()
 
 
 def _score(platform: Platform, claim: Claim) -> _Outcome:

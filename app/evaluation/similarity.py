@@ -359,10 +359,13 @@ def _find_similar(platform: Platform, subject: Subject) -> None:
         others = other_subjects(session, subject, MAX_SKETCHES)
         task = scoring.competition_of(subject.dataset, subject.competition).task
         values = similarity_of_sketches(sketch, [each for _, each in others], pixels=task == "segmentation")
+        team_id = session.scalars(select(Method.team_id).where(Method.id == subject.method_id)).one()
+        owner = f"team {team_id}"
         similarities = {each.result_id: values[place].item() for place, (each, _) in enumerate(others)}
         for other_id in choose_for_comparison(subject, [each for each, _ in others], similarities):
             if not has_pair(session, subject.result_id, other_id):
-                queue.add(session, JobKind.SIMILARITY, {"result_id": subject.result_id, "other_id": other_id})
+                payload = {"result_id": subject.result_id, "other_id": other_id}
+                queue.add(session, JobKind.SIMILARITY, payload, owner=owner)
 
 
 def _limits(platform: Platform) -> ChildLimits:

@@ -30,7 +30,6 @@ from app.models import (
     JobKind,
     Method,
     Phase,
-    Queue,
     Result,
     Run,
     Submission,
@@ -428,5 +427,5 @@ def queue_outdated(platform: Platform) -> int:
         for phase_id, competition in boards:
             queue.add_board(session, phase_id, competition)
     if boards:
-        platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+        platform.notifier.wake_workers()
     return len(boards)

@@ -343,7 +343,8 @@ def try_again(platform: Platform, actor: Actor, phase_id: int) -> None:
 
 def queue_job(session: Session, kind: JobKind, phase_id: int) -> None:
     """Queue a job that makes the missing images of a phase, or their overlays. It goes to the end of the queue."""
-    queue.add(session, kind, key=f"phase {phase_id}", payload={"phase_id": phase_id})
+    owner = queue.owner_of_phase(session, phase_id)
+    queue.add(session, kind, {"phase_id": phase_id}, owner=owner, key=f"phase {phase_id}")
 
 
 def change(platform: Platform, actor: Actor, phase_id: int, rules: PictureRules) -> None:

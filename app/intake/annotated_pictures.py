@@ -20,7 +20,7 @@ from app.images.packs import PACK, read_part
 from app.intake import intakes
 from app.intake.drawing import DrawnPictures
 from app.jobs import queue
-from app.models import Artefact, Intake, IntakeRole, JobKind, Queue
+from app.models import Artefact, Intake, IntakeRole, JobKind
 from app.platform import Platform
 from app.results import artefacts
 from scoring import from_plain
@@ -111,8 +111,9 @@ def request(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
             challenge_id=intake.challenge_id,
         )
         payload = {"intake": str(intake_id), "user": actor.user_id}
-        queue.add(session, JobKind.INTAKE_PICTURES, payload, key=_key(intake_id, actor))
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+        owner = f"challenge {intake.challenge_id}"
+        queue.add(session, JobKind.INTAKE_PICTURES, payload, owner=owner, key=_key(intake_id, actor))
+    platform.notifier.wake_workers()
 
 
 def store_public(platform: Platform, intake_id: uuid.UUID, pack: bytes) -> None:

@@ -36,7 +36,6 @@ from app.models import (
     IntakeRole,
     IntakeState,
     Phase,
-    Queue,
     Quota,
     stored,
 )
@@ -244,7 +243,7 @@ def request_application(platform: Platform, actor: Actor, intake_id: UUID, appli
                 "Only owners of the challenge publish annotation; hold it out, or ask an owner to apply it"
             )
         queue_applications(session, actor, intake, [application], accepted=consequences)
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.notifier.wake_workers()
 
 
 def queue_applications(
@@ -278,7 +277,7 @@ def queue_applications(
             session, actor.user_id, "data-set.apply", f"data set {intake.id}",
             challenge_id=intake.challenge_id, details=each.model_dump(mode="json"),
         )  # fmt: skip
-    intakes.add_job(session, intake.id)
+    intakes.add_job(session, intake)
 
 
 def _consequences(

@@ -37,7 +37,6 @@ from app.models import (
     IntakeState,
     JobKind,
     Phase,
-    Queue,
 )
 from app.platform import Platform
 from app.submissions.retention import INTAKE, removable
@@ -419,14 +418,14 @@ def read(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
         if waiting := [each.name for each in files if not each.is_complete]:
             raise ConflictError(f"not all of {', '.join(waiting)} has arrived; send the rest, or remove it")
         queue_reading(session, intake)
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.notifier.wake_workers()
 
 
 def queue_reading(session: Session, intake: Intake) -> None:
     """Have a worker read a locked data set; the caller wakes the workers."""
     _change(intake, IntakeState.RECEIVED)
     intake.report, intake.message, intake.progress, intake.request = None, "", {}, None
-    add_job(session, intake.id)
+    add_job(session, intake)
 
 
 def choose_classes(session: Session, actor: Actor, intake: Intake, choices: Sequence[ClassChoice]) -> None:
@@ -440,9 +439,10 @@ def choose_classes(session: Session, actor: Actor, intake: Intake, choices: Sequ
     queue_reading(session, intake)
 
 
-def add_job(session: Session, intake_id: uuid.UUID) -> None:
+def add_job(session: Session, intake: Intake) -> None:
     """Add the job that reads a data set, or applies it, as its row says."""
-    queue.add(session, JobKind.INTAKE, {"intake": str(intake_id)}, key=str(intake_id))
+    owner, key = f"challenge {intake.challenge_id}", str(intake.id)
+    queue.add(session, JobKind.INTAKE, {"intake": key}, owner=owner, key=key)
 
 
 def cancel(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:

@@ -24,7 +24,7 @@ from app.jobs import queue
 from app.jobs.attempts import Handler
 from app.jobs.queue import Claim
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
-from app.models import GroundTruth, Job, JobKind, Phase, Queue, Trial
+from app.models import GroundTruth, Job, JobKind, Phase, Trial
 from app.platform import Platform
 from app.submissions.quotas import organised_phase
 from scoring import from_plain, to_plain
@@ -77,7 +77,7 @@ def request(platform: Platform, actor: Actor, phase_id: int) -> None:
             raise ConflictError("this phase has no ground truth yet")
         if not add(session, truth.id):
             raise ConflictError("a worker scores trial results of this phase already")
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.notifier.wake_workers()
 
 
 def add(session: Session, ground_truth_id: int) -> bool:
@@ -93,9 +93,9 @@ def add(session: Session, ground_truth_id: int) -> bool:
     )
     if session.scalar(statement) is None:
         return False
-    queue.add(
-        session, JobKind.TRIALS, {"ground_truth": ground_truth_id}, key=f"ground truth {ground_truth_id}"
-    )
+    phase_id = session.scalars(select(GroundTruth.phase_id).where(GroundTruth.id == ground_truth_id)).one()
+    payload, key = {"ground_truth": ground_truth_id}, f"ground truth {ground_truth_id}"
+    queue.add(session, JobKind.TRIALS, payload, owner=queue.owner_of_phase(session, phase_id), key=key)
     return True
 
 

@@ -75,6 +75,8 @@ def do_next(platform: Platform, which: Queue, handlers: Handlers) -> bool:
     """
     scorer = scoring.SCORER if which is Queue.RUNS else ""
     with platform.transaction() as session:
+        if which is Queue.ORGANISING and not queue.may_organise(session, scoring.SCORER):
+            return False
         claim = queue.claim_next(session, which, platform.settings.lease, scorer)
         if claim is None:
             return False
@@ -217,13 +219,10 @@ def recover_lost_jobs(platform: Platform, handlers: Handlers) -> None:
             _lose(session, job, handlers[job.kind], platform.settings)
         idle = heartbeats.idle_slots(heartbeats.slots_by_scorer(session), queue.count_claimed(session))
         due = {scorer: queue.count_due(session, Queue.RUNS, most, scorer) for scorer, most in idle.items()}
-        others = {
-            which: queue.count_due(session, which, MAX_WOKEN) for which in Queue if which is not Queue.RUNS
-        }
+        others = [queue.count_due(session, each, MAX_WOKEN) for each in Queue if each is not Queue.RUNS]
     for scorer, count in due.items():
         platform.notifier.wake_workers(count=count, scorer=scorer)
-    for which, count in others.items():
-        platform.notifier.wake_workers(which, count=count)
+    platform.notifier.wake_workers(count=sum(others))
 
 
 def retry(platform: Platform, job_id: int) -> None:
@@ -231,8 +230,7 @@ def retry(platform: Platform, job_id: int) -> None:
     with platform.transaction() as session:
         if not queue.revive(session, job_id):
             raise NotFoundError(f"no job {job_id} was given up")
-    for which in Queue:
-        platform.notifier.wake_workers(which)
+    platform.notifier.wake_workers()
 
 
 def discard(platform: Platform, actor: Actor, job_id: int) -> None:

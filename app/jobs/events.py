@@ -67,4 +67,4 @@ def record_each(session: Session, kind: EventKind, rows: Select[*tuple[Any, ...]
 
 
 def _tell(session: Session) -> None:
-    queue.add(session, JobKind.NOTIFY, {}, key="events")
+    queue.add(session, JobKind.NOTIFY, {}, owner=None, key="events")

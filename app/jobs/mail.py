@@ -467,7 +467,8 @@ def request_mail(
         log.info("mail limit reached", letter=letter.value)
         return wait
     count_request(session, letter, address, asked_by)
-    queue.add(session, JobKind.MAIL, {"letter": letter.value, "user_id": user_id, "fields": {}})
+    owner = f"person {asked_by}" if asked_by else None
+    queue.add(session, JobKind.MAIL, {"letter": letter.value, "user_id": user_id, "fields": {}}, owner=owner)
     return None
 
 
@@ -476,7 +477,8 @@ def notify(session: Session, letter: MailTemplate, *, address: str, **fields: st
 
     `address` is part of the job, because the account may no longer have it.
     """
-    queue.add(session, JobKind.MAIL, {"letter": letter.value, "address": address, "fields": fields})
+    payload = {"letter": letter.value, "address": address, "fields": fields}
+    queue.add(session, JobKind.MAIL, payload, owner=None)
 
 
 def notify_owner(session: Session, letter: MailTemplate, user: User, **fields: str | int) -> None:

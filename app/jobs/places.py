@@ -83,14 +83,20 @@ class Waiting:
     retry_at: datetime | None = None  # the end of the pause after an attempt that was interrupted
 
 
-def wait_of(waiting: Waiting, place: int | None, seconds: int | None, *, has_worker: bool) -> Wait:
+def wait_of(
+    waiting: Waiting, place: int | None, seconds: int | None, *, has_worker: bool, is_held_up: bool = False
+) -> Wait:
     """Return what a queued run waits for. place: in the queue; seconds: how long it is expected to take.
+
+    is_held_up: whether every process does work of organisers.
 
     >>> wait_of(Waiting("1"), 3, 120, has_worker=True).text
     'Number 3 in the queue, where teams take turns; scored in about 2 minutes.'
     """
     known = _obstacles(waiting, place, has_worker=has_worker)
     left = f"; scored {soon(seconds)}" if seconds else ""
+    if is_held_up:
+        left = "; scoring goes on once a data set of organisers has been read or applied"
     turn = f"Number {place} in the queue, where teams take turns{left}." if place else "In the queue."
     return next((Wait(*each) for each in known), Wait(Cause.TURN, turn))
 
@@ -135,6 +141,7 @@ class Places:
     slots: Mapping[str, int]  # by scorer version, how many runs are scored at the same time
     seconds: float | None  # that a run usually takes; None if no run has been scored yet
     waiting: Mapping[int, Waiting] = field(default_factory=dict)  # by run id
+    organising: int = 0  # processes that do work of organisers
 
     def place(self, run: RunLike) -> int | None:
         """Return the place of a run, 1 for the next; None if it is unknown."""
@@ -159,8 +166,9 @@ class Places:
         waiting = self.waiting.get(run_id)
         if waiting is None:
             return None
-        place, has_worker = self.places.get(run_id), self.slots.get(waiting.scorer, 0) > 0
-        return wait_of(waiting, place, self._seconds(place, waiting.scorer), has_worker=has_worker)
+        place, slots = self.places.get(run_id), self.slots.get(waiting.scorer, 0)
+        seconds, is_held_up = self._seconds(place, waiting.scorer), 0 < slots <= self.organising
+        return wait_of(waiting, place, seconds, has_worker=slots > 0, is_held_up=is_held_up)
 
 
 def expected_wait(place: int, slots: int, seconds: float) -> int:
@@ -249,7 +257,8 @@ def places_among(platform: Platform, session: Session, waiting: Mapping[int, Wai
         order = cache.version(("queue", scorer), partial(_order, session, scorer))
         places |= {run: place for place, run in enumerate(order, 1) if run in waiting}
     seconds = cache.version("run seconds", partial(typical_run_seconds, session))
-    return Places(places, slots_of(platform, session), seconds, waiting)
+    organising = cache.version("organising", partial(_organising, session))
+    return Places(places, slots_of(platform, session), seconds, waiting, organising)
 
 
 def slots_of(platform: Platform, session: Session) -> dict[str, int]:
@@ -282,6 +291,11 @@ def _waiting(session: Session, run_ids: Collection[int]) -> dict[int, Waiting]:
         Job.run_id == func.any(list(run_ids)), is_waiting()
     )
     return {run: Waiting(*facts) for run, *facts in session.execute(statement) if run}
+
+
+def _organising(session: Session) -> int:
+    claimed = (Job.queue == Queue.ORGANISING, Job.lease_until.is_not(None))
+    return session.scalar(select(func.count()).select_from(Job).where(*claimed)) or 0
 
 
 def _order(session: Session, scorer: str) -> tuple[int, ...]:

@@ -6,13 +6,16 @@ Lock order: a job before its run, a run before its result.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Insert,
     Select,
     SQLColumnExpression,
     and_,
+    bindparam,
     case,
     delete,
     exists,
@@ -29,8 +32,31 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from app.core.paging import RowPage, page_of
-from app.models import DamagedContent, GroundTruth, Job, JobKind, Phase, Queue, Result, Run, Team
+from app.jobs import heartbeats
+from app.models import (
+    Base,
+    DamagedContent,
+    GroundTruth,
+    Heartbeat,
+    Job,
+    JobKind,
+    Phase,
+    Queue,
+    Result,
+    Run,
+    Team,
+)
 
+QUEUES = {  # of kinds of jobs; all others are follow-ups
+    JobKind.RUN: Queue.RUNS,
+    JobKind.MAIL: Queue.MAIL,
+    JobKind.NOTIFY: Queue.MAIL,
+    JobKind.NOTIFICATION_MAIL: Queue.MAIL,
+    JobKind.INTAKE: Queue.ORGANISING,
+    JobKind.INTAKE_PICTURES: Queue.ORGANISING,
+}
+
+ORGANISING_LOCK = 0x4F524741  # advisory lock while deciding whether a process does an organiser's work
 LIVE, SHADOW = 0, 10  # priorities: participants' runs before those of a re-scoring
 CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue, as in `ix_job_waiting`
 
@@ -63,24 +89,43 @@ def repair_check_interval(first: timedelta) -> timedelta:
 # adding
 
 
-def add(session: Session, kind: JobKind, payload: dict[str, Any], *, key: str | None = None) -> None:
-    """Add a job, which any worker can do once this transaction has committed.
+def add(
+    session: Session, kind: JobKind, payload: dict[str, Any], *, owner: str | None, key: str | None = None
+) -> None:
+    """Add a job, which any worker can do once this transaction has committed. owner: None if it concerns the whole site.
 
     Waiting jobs with the same kind and key are coalesced when one of them is claimed: a thousand changes to a board cause
     only one update, after the last of them. Nothing is locked, so transactions with the same key do not wait for each other.
     """
-    session.add(Job(kind=kind, queue=_queue_of(kind), key=key, payload=payload))
+    values = {"kind": kind, "whose": owner, "key": key, "payload": payload}
+    session.execute(_insertion(QUEUES.get(kind, Queue.FOLLOW_UPS)), values)
 
 
-def _queue_of(kind: JobKind) -> Queue:
-    is_mail = kind in (JobKind.MAIL, JobKind.NOTIFY, JobKind.NOTIFICATION_MAIL)
-    return Queue.MAIL if is_mail else Queue.FOLLOW_UPS
+@cache  # building it takes longer than running it
+def _insertion(queue: Queue) -> Insert:
+    """The statement that adds a job to a queue. Parameters: `whose`, and the columns that are not set here."""
+    owner = bindparam("whose", type_=Job.owner.type)
+    turn = _next_turn(owner, queue, literal(""), literal(LIVE))
+    return insert(Base.metadata.tables["job"]).values(queue=queue, owner=owner, turn=turn)
+
+
+def owner_of_phase(session: Session, phase_id: int) -> str | None:
+    """Return the owner of work for a phase: its challenge."""
+    challenge_id = session.scalar(select(Phase.challenge_id).where(Phase.id == phase_id))
+    return None if challenge_id is None else f"challenge {challenge_id}"
+
+
+def owner_of_run(session: Session, run_id: int) -> str | None:
+    """Return the owner of work that follows from a run: its team."""
+    team_id = session.scalar(select(Run.team_id).where(Run.id == run_id))
+    return None if team_id is None else f"team {team_id}"
 
 
 def add_board(session: Session, phase_id: int, competition: int) -> None:
     """Add a job to update the figures and groups of a board, because its rows have changed."""
     payload = {"phase_id": phase_id, "competition": competition}
-    add(session, JobKind.BOARD, payload, key=f"{phase_id}/{competition}")
+    owner = owner_of_phase(session, phase_id)
+    add(session, JobKind.BOARD, payload, owner=owner, key=f"{phase_id}/{competition}")
 
 
 def add_boards(session: Session, *which: ColumnElement[bool]) -> None:
@@ -93,41 +138,47 @@ def add_boards(session: Session, *which: ColumnElement[bool]) -> None:
 def add_runs(session: Session, run_ids: Collection[int]) -> None:
     """Add jobs for runs; those of one team get consecutive turns."""
     priority = case((Run.rescore_id.is_(None), LIVE), else_=SHADOW)
+    owner = func.concat("team ", Run.team_id)
     place = func.row_number().over(partition_by=(Run.team_id, Run.scorer, priority), order_by=Run.id)
     chosen = (
         select(
             literal(JobKind.RUN, Job.kind.type), literal(Queue.RUNS, Job.queue.type), Run.scorer, Run.id,
-            literal({}, Job.payload.type), priority, Run.team_id,
-            _next_turn(Run.team_id, Run.scorer, priority) + place - 1,
+            literal({}, Job.payload.type), priority, owner, Run.team_id,
+            _next_turn(owner, Queue.RUNS, Run.scorer, priority, Run.team_id) + place - 1,
         )
         .where(Run.id == func.any(list(run_ids)))
         .order_by(Run.id)
     )  # fmt: skip
-    columns = ("kind", "queue", "scorer", "run_id", "payload", "priority", "team_id", "turn")
+    columns = ("kind", "queue", "scorer", "run_id", "payload", "priority", "owner", "team_id", "turn")
     session.flush()
     session.execute(insert(Job).from_select(columns, chosen))
 
 
 def _next_turn(
-    team_id: SQLColumnExpression[int], scorer: SQLColumnExpression[str], priority: SQLColumnExpression[int]
+    owner: SQLColumnExpression[Any],
+    queue: Queue,
+    scorer: SQLColumnExpression[str],
+    priority: SQLColumnExpression[int],
+    team_id: SQLColumnExpression[int] | None = None,
 ) -> ColumnElement[int]:
-    """The turn of a team's next run: after the team's last one, and no earlier than the current turn of the queue.
+    """The turn of an owner's next job: after the owner's last one, and no earlier than the current turn of the queue.
 
-    Every team has at most one run per turn, so claiming in the order of turns is a round robin over teams (start-time fair
-    queueing with one unit per run, Goyal, Vin and Cheng 1996).
+    Every owner has at most one job per turn, so claiming in the order of turns is a round robin over owners (start-time fair
+    queueing with one unit per job, Goyal, Vin and Cheng 1996). team_id: of the owner, for rows of the release before.
     """
     job = aliased(Job)
-    same_queue = and_(job.queue == Queue.RUNS, job.scorer == scorer, job.priority == priority)
-    own = select(func.max(job.turn) + 1).where(same_queue, job.team_id == team_id)
+    same_queue = and_(job.queue == queue, job.scorer == scorer, job.priority == priority)
+    own = select(func.max(job.turn) + 1).where(same_queue, job.owner == owner)
+    before = select(func.max(job.turn) + 1).where(same_queue, job.owner.is_(None), job.team_id == team_id)
+    older = () if team_id is None else (before.scalar_subquery(),)
     running = select(func.max(job.turn)).where(same_queue, job.lease_until.is_not(None))
     waiting = select(func.min(job.turn)).where(
-        same_queue,
-        job.lease_until.is_(None),
-        job.dead_at.is_(None),
-        job.damaged_content_id.is_(None),
-        ~is_held(job),
+        same_queue, job.lease_until.is_(None), job.dead_at.is_(None), job.damaged_content_id.is_(None)
     )
-    return func.greatest(own.scalar_subquery(), running.scalar_subquery(), waiting.scalar_subquery(), 0)
+    if queue is Queue.RUNS:
+        waiting = waiting.where(~is_held(job))
+    known = (own.scalar_subquery(), running.scalar_subquery(), waiting.scalar_subquery(), *older)
+    return func.greatest(*known, 0)
 
 
 # what waits
@@ -146,7 +197,8 @@ def is_held(job: type[Job] = Job) -> ColumnElement[bool]:
 def is_suspended(job: type[Job] = Job) -> ColumnElement[bool]:
     """The condition that a run is held because its team is suspended; re-scorings are not, because boards wait for them."""
     # one index lookup per run, whereas a list of suspended teams would be built again for each claim
-    suspended = exists().where(Team.id == job.team_id, Team.suspended_at.is_not(None)).correlate(job)
+    team_id = select(Run.team_id).where(Run.id == job.run_id).correlate(job).scalar_subquery()
+    suspended = exists().where(Team.id == team_id, Team.suspended_at.is_not(None)).correlate(job)
     return and_(job.priority == LIVE, suspended)
 
 
@@ -216,6 +268,22 @@ def first_due(queue: Queue, scorer: str = "") -> Select[int]:
         .limit(1)
         .with_for_update(skip_locked=True, of=Job)
     )
+
+
+def may_organise(session: Session, scorer: str) -> bool:
+    """Whether a process may take an organiser's job instead of a run of its scorer version.
+
+    While runs wait, at most half of all processes do, or the only one; data sets of several organisers would hold up every
+    score otherwise. The lock, held until the claim is committed, lets one process at a time decide; others look for runs.
+    """
+    waits = exists().where(Job.queue == Queue.ORGANISING, is_waiting())
+    if not session.scalar(select(func.pg_try_advisory_xact_lock(ORGANISING_LOCK)).where(waits)):
+        return False
+    organising = select(func.count()).where(Job.queue == Queue.ORGANISING, Job.lease_until.is_not(None))
+    most = select(func.greatest(1, func.sum(Heartbeat.slots) // 2)).where(heartbeats.is_alive_worker())
+    run_waits = exists().where(_is_due(), Job.queue == Queue.RUNS, Job.scorer == scorer)
+    allowed = or_(organising.scalar_subquery() < most.scalar_subquery(), ~run_waits)
+    return bool(session.scalar(select(allowed)))
 
 
 def claim_next(session: Session, queue: Queue, lease: timedelta, scorer: str = "") -> Claim | None:

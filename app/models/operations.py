@@ -121,7 +121,16 @@ class Job(Base):
             postgresql_where=text(WAITING),
         ),
         Index("ix_job_claimed", "queue", "scorer", postgresql_where=text("lease_until IS NOT NULL")),
-        Index(  # the last turn of a team in a queue
+        Index(  # the last turn of an owner in a queue
+            "ix_job_owner",
+            "owner",
+            "queue",
+            "scorer",
+            "priority",
+            "turn",
+            postgresql_where=text("owner IS NOT NULL"),
+        ),
+        Index(  # the same for rows of the release before
             "ix_job_team",
             "team_id",
             "scorer",
@@ -150,7 +159,9 @@ class Job(Base):
     key: Mapped[str | None]  # waiting jobs with the same kind and key are coalesced
     payload: Mapped[dict[str, Any]] = mapped_column(default=dict)
     priority: Mapped[int] = mapped_column(default=0)  # lower numbers first
-    team_id: Mapped[int | None] = mapped_column(ForeignKey(Team.id))  # teams take turns within a priority
+    # whose work it is, such as "team 7" or "challenge 3"; owners take turns within a priority
+    owner: Mapped[str | None]
+    team_id: Mapped[int | None] = mapped_column(ForeignKey(Team.id))  # for processes of the release before
     turn: Mapped[int] = mapped_column(default=0)  # the round in which it is claimed
     queued_at: Mapped[datetime] = now_column()
     not_before: Mapped[datetime | None]  # end of the pause before a retry; None: immediately

@@ -168,9 +168,10 @@ class PhaseMoment(enum.StrEnum):
 
 
 class Queue(enum.StrEnum):
-    """Queues of jobs, in the order in which their messages are delivered to workers."""
+    """Queues of jobs, in the order in which workers look for work."""
 
     MAIL = "mail"
+    ORGANISING = "organising"  # what an organiser waits for: reading a data set, applying it
     RUNS = "runs"
     FOLLOW_UPS = "follow-ups"  # work after scoring that may come later: intervals, figures, images
 
@@ -309,7 +310,6 @@ TYPES: dict[Any, Any] = {
             ImageMode,
             FileKind,
             Audience,
-            Queue,
             AskingPlace,
             ThreadState,
             MessageAudience,
@@ -318,6 +318,7 @@ TYPES: dict[Any, Any] = {
     },
     ChallengeRole: enum_type(ChallengeRole, is_open=True),
     JobKind: enum_type(JobKind, is_open=True),
+    Queue: enum_type(Queue, is_open=True),
     ChallengeVisibility: enum_type(ChallengeVisibility, is_open=True),
     CreationRule: enum_type(CreationRule, is_open=True),
     ServicePart: enum_type(ServicePart, is_open=True),

@@ -79,7 +79,7 @@ def queue_due(platform: Platform) -> None:
         if session.scalar(select(_due(platform.settings).exists())):
             pending = select(queue.is_pending(JobKind.NOTIFICATION_MAIL, KEY))
             if not session.scalar(pending):
-                queue.add(session, JobKind.NOTIFICATION_MAIL, {}, key=KEY)
+                queue.add(session, JobKind.NOTIFICATION_MAIL, {}, owner=None, key=KEY)
 
 
 def _is_waiting() -> ColumnElement[bool]:

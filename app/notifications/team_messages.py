@@ -34,7 +34,6 @@ from app.models import (
     MessageAudience,
     Method,
     Phase,
-    Queue,
     ReceivedMessage,
     Result,
     ResultState,
@@ -419,7 +418,7 @@ def test(platform: Platform, actor: Actor, message_id: int) -> None:
             title=f"{message.title} (a test)",
             path=f"/organise/messages/{message.id}",
         )
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
 
 
 def send(platform: Platform, actor: Actor, message_id: int, version: int) -> None:
@@ -461,7 +460,7 @@ def send(platform: Platform, actor: Actor, message_id: int, version: int) -> Non
                 "people": message.people,
             },
         )
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
 
 
 def _events_of(message: TeamMessage) -> Select[*tuple[Any, ...]]:

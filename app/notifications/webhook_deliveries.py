@@ -130,7 +130,8 @@ def queue_up(session: Session, hook: Webhook) -> None:
     """Add the job that sends what waits for a locked webhook, unless it has one."""
     if not hook.is_queued:
         hook.is_queued = True
-        queue.add(session, JobKind.WEBHOOK, {"webhook": hook.id}, key=str(hook.id))
+        owner = f"team {hook.team_id}" if hook.team_id else f"challenge {hook.challenge_id}"
+        queue.add(session, JobKind.WEBHOOK, {"webhook": hook.id}, owner=owner, key=str(hook.id))
 
 
 # sending

@@ -27,7 +27,6 @@ from app.models import (
     Event,
     Job,
     JobKind,
-    Queue,
     Team,
     User,
     Webhook,
@@ -326,5 +325,5 @@ def send_test(platform: Platform, actor: Actor, webhook_id: int) -> str:
         session.add(WebhookDelivery(webhook_id=hook.id, event_key=uuid.uuid4()))
         queue_up(session, hook)
         path = path_of(session, hook)
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.notifier.wake_workers()
     return path

@@ -10,7 +10,7 @@ from app.core.access import Actor
 from app.core.settings import LOOPBACK, Settings
 from app.jobs import mail, queue
 from app.jobs.mail import MailTemplate
-from app.models import Job, JobKind, MailRequest, Queue
+from app.models import Job, JobKind, MailRequest
 from app.operations import administration
 from app.platform import Platform
 
@@ -80,6 +80,6 @@ def send(platform: Platform, actor: Actor) -> datetime | None:
         if wait is None:
             mail.count_request(session, MailTemplate.TRIAL, actor.email, actor.user_id)
             payload = {"letter": MailTemplate.TRIAL.value, "address": actor.email, "fields": {}}
-            queue.add(session, JobKind.MAIL, payload, key=_key(actor))
-    platform.notifier.wake_workers(Queue.MAIL)
+            queue.add(session, JobKind.MAIL, payload, owner=f"person {actor.user_id}", key=_key(actor))
+    platform.notifier.wake_workers()
     return wait

@@ -44,7 +44,6 @@ from app.models import (
     OneTimeLink,
     Phase,
     Question,
-    Queue,
     Team,
     TeamMessage,
     Thread,
@@ -621,7 +620,7 @@ def _rereading(platform: Platform, actor: Actor, code: str) -> Iterator[_Rereadi
             raise ConflictError("The annotation has to be read first")
         yield _Rereading(session, row, intake, report)
         row.changed_at, row.refusal = func.clock_timestamp(), ""
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.notifier.wake_workers()
 
 
 def save_names(platform: Platform, actor: Actor, code: str, *, is_neutral: bool) -> None:
@@ -769,7 +768,7 @@ def make_phases(platform: Platform, actor: Actor, code: str) -> None:
         row.refusal = ""
         applications = draft_rules.applications_of(view.answers, view.sets)
         applying.queue_applications(session, actor, intake, applications, made_of=made_of)
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.notifier.wake_workers()
 
 
 # opening and deleting

@@ -21,7 +21,7 @@ from app.core.names import folded, is_mail_address
 from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import Challenge, ChallengeOrganiser, ChallengeRole, OneTimeLink, Queue, Role, User
+from app.models import Challenge, ChallengeOrganiser, ChallengeRole, OneTimeLink, Role, User
 from app.people import sessions
 from app.people.accounts import has_admin
 from app.people.locking import lock_person
@@ -414,7 +414,7 @@ def invite(platform: Platform, actor: Actor, code: str, new: NewInvitation) -> s
             name=actor.name,
             role=WITH_ARTICLE[new.role],
         )
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return link
 
 

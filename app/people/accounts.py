@@ -19,7 +19,7 @@ from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginSettings
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import MailLink, Queue, Role, User
+from app.models import MailLink, Role, User
 from app.people import tokens
 from app.people.locking import IS_OPEN, lock_person
 from app.people.passwords import accepted_password, hash_password, is_password
@@ -69,7 +69,7 @@ def register(platform: Platform, person: Registration, browser: Browser) -> str:
             session, MailTemplate.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id
         )
         token = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return token
 
 
@@ -223,7 +223,7 @@ def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
         if was_verified and before != user.email:
             mail.notify(session, MailTemplate.ADDRESS_CHANGED, address=before)
         session_token = start_session(session, platform, user.id, browser) if browser else None
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return Used(LinkOutcome.CONFIRMED, session_token)
 
 
@@ -233,7 +233,7 @@ def resend(platform: Platform, actor: Actor) -> datetime | None:
     with platform.transaction() as session:
         user = lock_person(session, actor.user_id, *IS_OPEN)
         wait = _ask(session, user) if user else None
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return wait
 
 
@@ -257,7 +257,7 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
         mail.revoke_links(session, user.id)
         user.new_email = new.email if new.email != user.email else None
         wait = _ask(session, user)
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return wait
 
 

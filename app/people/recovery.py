@@ -16,7 +16,7 @@ from app.core.names import MailAddress
 from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import MailLink, Queue, User
+from app.models import MailLink, User
 from app.people import sessions, tokens
 from app.people.locking import IS_OPEN, lock_person
 from app.people.passwords import accepted_password, hash_password
@@ -86,7 +86,7 @@ def ask_for_link(platform: Platform, form: Forgotten) -> None:
         mail.request_mail(
             session, MailTemplate.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None
         )
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
 
 
 def is_usable(platform: Platform, token: str) -> bool:
@@ -127,7 +127,7 @@ def reset(platform: Platform, token: str, password: str) -> ResetOutcome:
         if violated_constraint(error) != "uq_user_account_email":
             raise
         return ResetOutcome.TAKEN
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return ResetOutcome.DONE
 
 
@@ -158,7 +158,7 @@ def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
         mail.request_mail(
             session, MailTemplate.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None
         )
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
 
 
 def address_of_login_link(platform: Platform, token: str) -> str | None:
@@ -187,7 +187,7 @@ def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | No
         mail.revoke_links(session, user.id, MailTemplate.LOGIN_LINK)
         audit.record(session, user.id, "session.start", f"person {user.id}", details={"by": "mailed link"})
         started = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return started
 
 
@@ -203,7 +203,7 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
     with platform.transaction() as session:
         user = lock_owner(session, actor.user_id, known, ends_access=True)
         count = _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return count
 
 

@@ -19,7 +19,7 @@ from app.core.rate_limits import Limited
 from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import Queue, RecoveryCode, SecondFactor, User
+from app.models import RecoveryCode, SecondFactor, User
 from app.people import sessions
 from app.people.locking import lock_person
 from app.people.sessions import Browser, WrongPasswordError, finish_login
@@ -191,7 +191,7 @@ def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[s
         sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
         _note(session, actor.user_id, "second-factor.on", MailTemplate.SECOND_FACTOR_ON)
         codes = _new_codes(session, actor.user_id)
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return codes
 
 
@@ -204,7 +204,7 @@ def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
             raise ConflictError("your account has no second factor")
         _note(session, actor.user_id, "second-factor.codes", MailTemplate.RECOVERY_CODES_RENEWED)
         codes = _new_codes(session, actor.user_id)
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return codes
 
 
@@ -244,7 +244,7 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
             raise WrongPasswordError("the code is wrong or has already been used; wait for the next one")
         token = finish_login(session, platform, user_id, browser)
     platform.limiter.clear(Limited.GUESS, f"person {user_id}")
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return token
 
 
@@ -277,7 +277,7 @@ def remove(platform: Platform, actor: Actor, cookie: str) -> None:
         if delete_factor(session, actor.user_id):
             sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
             _note(session, actor.user_id, "second-factor.off", MailTemplate.SECOND_FACTOR_OFF)
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
 
 
 def remove_for(platform: Platform, email: str) -> bool:

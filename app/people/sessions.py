@@ -45,7 +45,6 @@ from app.models import (
     LoginSession,
     Member,
     Notification,
-    Queue,
     SecondFactor,
     Team,
     User,
@@ -428,7 +427,7 @@ def log_in(platform: Platform, login: Login, browser: Browser) -> str:
         lock_owner(session, user.id, user.password_hash)
         audit.record(session, user.id, "session.start", f"person {user.id}")
         token = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return token
 
 

@@ -18,7 +18,7 @@ from app.core.names import Visible
 from app.core.secret_hashes import hash_of_token
 from app.jobs import mail
 from app.jobs.mail import MailTemplate
-from app.models import ApiToken, Queue, User
+from app.models import ApiToken, User
 from app.people.locking import lock_person
 from app.platform import Platform
 
@@ -177,7 +177,7 @@ def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
         mail.notify_owner(
             session, MailTemplate.TOKEN_CREATED, owner, name=new.name, scopes=scopes, days=new.days
         )
-    platform.notifier.wake_workers(Queue.MAIL)
+    platform.notifier.wake_workers()
     return token
 
 

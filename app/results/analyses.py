@@ -19,7 +19,7 @@ from app.core.access import Actor
 from app.core.errors import NotFoundError, WithheldError
 from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, run_in_subprocess
-from app.models import Phase, Queue, Result, Run, RunAnalysis, Submission, Upload
+from app.models import Phase, Result, Run, RunAnalysis, Submission, Upload
 from app.platform import Platform
 from app.results import scored_runs
 from app.storage import content_key
@@ -268,7 +268,7 @@ def _store(platform: Platform, run_id: int, made: Mapping[str, Any]) -> None:
         queue.add_boards(
             session, Result.published_run_id == run_id
         )  # the run can be compared with others now
-    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+    platform.notifier.wake_workers()
 
 
 def analysis(platform: Platform, actor: Actor, run_id: int) -> AnalysisView:

@@ -287,15 +287,15 @@ def record_result(session: Session, result_id: int, run_id: int) -> None:
     of a re-scoring are published later, when their boards switch. A score under versions that the board no longer has is not
     published; the next sweep queues another run of the result.
     """
-    run = _ended(session, run_id, result_id)
+    run, owner = _ended(session, run_id, result_id), queue.owner_of_run(session, run_id)
     if run.state is RunState.SCORED:
-        queue.add(session, JobKind.INTERVALS, {"run_id": run_id})
+        queue.add(session, JobKind.INTERVALS, {"run_id": run_id}, owner=owner)
     if run.state is RunState.FAILED:
         outcomes.record_failure(session, result_id)
     if run.is_rescore:
         return
     if run.state is RunState.SCORED:
-        queue.add(session, JobKind.SIMILARITY, {"result_id": result_id})
+        queue.add(session, JobKind.SIMILARITY, {"result_id": result_id}, owner=owner)
         publish(session, Run.id == run_id)
     else:
         end_without_result(session, result_id, ResultState(run.state.value))

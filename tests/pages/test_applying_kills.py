@@ -86,7 +86,7 @@ def apply(platform: Platform) -> None:
     """Apply the data set as the next worker does, if need be after another that was killed."""
     with platform.transaction() as session:
         session.execute(update(Job).values(lease_until=None, not_before=None))
-    attempts.do_next(platform, Queue.FOLLOW_UPS, HANDLERS)
+    attempts.do_next(platform, Queue.ORGANISING, HANDLERS)
 
 
 def work_again_and_look(scene: Scene) -> None:

@@ -197,7 +197,7 @@ def test_workers_jobs_and_uploads_are_counted_consistently_with_health(
         heartbeats.write_heartbeat(session, "here:1", Service.WORKER, scorer=OURS, slots=3)
         heartbeats.record_sweep(session)
         for _ in range(3):
-            queue.add(session, JobKind.INTERVALS, {})
+            queue.add(session, JobKind.INTERVALS, {}, owner="team 1")
         session.flush()
         first = "WHERE id = (SELECT min(id) FROM job)"
         session.execute(text(f"UPDATE job SET dead_at = now() {first}"))

@@ -111,9 +111,9 @@ class Scene(Place):
 
     def work(self) -> None:
         """Do what workers do until nothing is left."""
-        do_all(self.platform, Queue.RUNS, Queue.FOLLOW_UPS)
+        do_all(self.platform, Queue.RUNS, Queue.ORGANISING, Queue.FOLLOW_UPS)
         rescoring.activate_complete(self.platform)
-        do_all(self.platform, Queue.RUNS, Queue.FOLLOW_UPS)
+        do_all(self.platform, Queue.RUNS, Queue.ORGANISING, Queue.FOLLOW_UPS)
 
     def shown(self) -> tuple[set[int], int, int]:
         """The versions that the boards show, the newest version, and how many images are listed for the public."""

@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text, update
 
+import scoring
 from app.core.access import Actor
 from app.core.errors import StorageUnavailableError
-from app.jobs import attempts, queue
-from app.jobs.attempts import MAX_FAILURES, MAX_LOST_LEASES, Handlers, on_payload
-from app.models import JobKind, Queue
+from app.jobs import attempts, heartbeats, queue
+from app.jobs.attempts import MAX_FAILURES, MAX_LOST_LEASES, Handler, Handlers, on_payload
+from app.jobs.queue import Claim
+from app.models import Job, JobKind, Queue, Service
 from app.platform import Platform
 from tests.system.holds import in_a_pipe
 from tests.system.installations import LONGEST, Client, Installation, awaited, installation
 from tests.system.kits import results, small_kit
+from tests.system.plans import rows_read
 from tests.system.servers import OwnServers, eventually
 from tests.working import do_all
 
@@ -36,6 +40,7 @@ def alone(own_servers: OwnServers) -> Iterator[Installation]:
 @pytest.fixture
 def platform(alone: Installation) -> Platform:
     alone.ask("DELETE FROM job")
+    alone.ask("DELETE FROM heartbeat")
     return alone.platform
 
 
@@ -50,19 +55,128 @@ def doing(handle: Callable[[Platform, Mapping[str, Any]], None]) -> Handlers:
 
 def message(platform: Platform, run_id: int) -> None:
     with platform.transaction() as session:
-        queue.add(session, JobKind.INTERVALS, {"run_id": run_id})
+        queue.add(session, JobKind.INTERVALS, {"run_id": run_id}, owner="team 1")
 
 
-def test_mail_does_not_wait_for_figures(platform: Platform) -> None:
-    for run in range(3):
-        message(platform, run)
+def test_workers_look_for_mail_then_for_work_of_organisers_then_for_runs_then_for_the_rest(
+    platform: Platform,
+) -> None:
+    expected = [JobKind.MAIL, JobKind.INTAKE, JobKind.RUN, JobKind.INTERVALS]
     with platform.transaction() as session:
-        queue.add(session, JobKind.MAIL, {"run_id": 4})
-    sent: list[int] = []
+        for kind in reversed(expected):
+            queue.add(session, kind, {}, owner="challenge 1")
+        session.execute(update(Job).where(Job.kind == JobKind.RUN).values(scorer=scoring.SCORER))
+    done: list[JobKind] = []
 
-    attempts.do_next(platform, Queue.MAIL, doing(lambda _, payload: sent.append(payload["run_id"])))
+    while do_first(platform, dict.fromkeys(JobKind, Handler(lambda _, claim: done.append(claim.kind)))):
+        pass
 
-    assert sent == [4]
+    assert done == expected
+
+
+COPIES = text(
+    "INSERT INTO job (kind, queue, scorer, payload, priority, owner, turn, attempt, failures, postponements, lost_leases)"
+    " SELECT kind, queue, :scorer, payload, priority, owner, turn + each, 0, 0, 0, 0"
+    " FROM job, generate_series(1, 500) each"
+)
+
+
+def do_first(platform: Platform, handlers: Handlers) -> bool:
+    """Do the job that a worker takes next; return whether there was one."""
+    return any(attempts.do_next(platform, each, handlers) for each in Queue)
+
+
+@pytest.mark.parametrize(
+    ("processes", "expected"),
+    [
+        (1, ["intake", "run", "run"]),
+        (2, ["intake", "run", "run"]),
+        (4, ["intake", "intake", "run"]),
+        (5, ["intake", "intake", "run"]),
+    ],
+)
+def test_data_sets_are_read_at_once_by_at_most_half_of_the_processes_while_runs_wait(
+    platform: Platform, processes: int, expected: list[str]
+) -> None:
+    with platform.transaction() as session:
+        heartbeats.write_heartbeat(session, "here:1", Service.WORKER, scorer=scoring.SCORER, slots=processes)
+        queue.add(session, JobKind.RUN, {}, owner="team 1")
+        session.flush()
+        session.execute(COPIES.bindparams(scorer=scoring.SCORER))
+        for _ in range(3):
+            queue.add(session, JobKind.INTAKE, {}, owner="challenge 1")
+    taken: list[str] = []
+
+    def take(_platform: Platform, claim: Claim) -> None:
+        """Be at a job while the next process looks for one."""
+        taken.append(claim.kind.value)
+        if len(taken) < 3:
+            do_first(platform, handlers)
+
+    handlers = dict.fromkeys(JobKind, Handler(take))
+
+    do_first(platform, handlers)
+
+    assert taken == expected
+
+
+def test_without_waiting_runs_every_process_reads_data_sets(platform: Platform) -> None:
+    with platform.transaction() as session:
+        for key in "abc":
+            queue.add(session, JobKind.INTAKE, {}, owner="challenge 1", key=key)
+    started: list[int] = []
+    ended: list[int] = []
+
+    def read(_platform: Platform, claim: Claim) -> None:
+        started.append(claim.id)
+        attempts.do_next(platform, Queue.ORGANISING, handlers)  # meanwhile, another process
+        ended.append(len(started))
+
+    handlers = dict.fromkeys(JobKind, Handler(read))
+    attempts.do_next(platform, Queue.ORGANISING, handlers)
+
+    assert ended == [3, 3, 3]
+
+
+def test_while_one_process_decides_about_a_data_set_others_look_for_runs(platform: Platform) -> None:
+    with platform.transaction() as session:
+        queue.add(session, JobKind.INTAKE, {}, owner="challenge 1")
+    with platform.transaction() as deciding:
+        assert queue.may_organise(deciding, scoring.SCORER)
+
+        assert not attempts.do_next(platform, Queue.ORGANISING, doing(lambda *_: None))
+
+    assert attempts.do_next(platform, Queue.ORGANISING, doing(lambda *_: None))
+
+
+def test_owners_take_turns_in_every_queue(platform: Platform) -> None:
+    kinds = {Queue.MAIL: JobKind.MAIL, Queue.ORGANISING: JobKind.INTAKE, Queue.FOLLOW_UPS: JobKind.SIMILARITY}
+    done: list[str] = []
+    for which, kind in kinds.items():
+        with platform.transaction() as session:
+            for owner in ("team 1", "team 1", "team 1", "team 2", "team 2"):
+                queue.add(session, kind, {"owner": owner}, owner=owner)
+
+        while attempts.do_next(platform, which, doing(lambda _, payload: done.append(payload["owner"]))):
+            pass
+
+    assert done == ["team 1", "team 2", "team 1", "team 2", "team 1"] * 3
+
+
+def test_adding_a_job_costs_the_same_however_many_wait(platform: Platform) -> None:
+    with platform.transaction() as session:
+        session.execute(
+            text(
+                "INSERT INTO job (kind, queue, scorer, payload, priority, owner, turn, attempt, failures, postponements,"
+                " lost_leases) SELECT 'similarity', 'follow-ups', '', '{}', 0, 'team ' || each % 9, each, 0, 0, 0, 0"
+                " FROM generate_series(1, 5000) each"
+            )
+        )
+
+    with rows_read(platform) as found, platform.transaction() as session:
+        queue.add(session, JobKind.SIMILARITY, {}, owner="team 3")
+
+    assert found["job"] <= 5, found
 
 
 def states(alone: Installation) -> list[tuple[int, int, bool]]:
@@ -83,7 +197,7 @@ def test_a_job_is_done_once_when_nothing_goes_wrong(alone: Installation, platfor
 
 def test_a_job_of_a_rolled_back_transaction_does_not_exist(platform: Platform) -> None:
     with platform.transaction() as session:
-        queue.add(session, JobKind.INTERVALS, {"run_id": 1})
+        queue.add(session, JobKind.INTERVALS, {"run_id": 1}, owner="team 1")
         session.flush()
         session.rollback()
 
@@ -202,7 +316,7 @@ def test_intervals_follow_a_score_even_if_their_worker_is_killed(
         with running.platform.truths.materialise(key) as path, in_a_pipe(path) as pipe:
             running.ask("UPDATE class_score SET low = NULL, high = NULL")
             with running.platform.transaction() as session:
-                queue.add(session, JobKind.INTERVALS, {"run_id": run})
+                queue.add(session, JobKind.INTERVALS, {"run_id": run}, owner=None)
             [[_]] = awaited(lambda: running.ask("SELECT id FROM job WHERE attempt = 1"))
             os.kill(running.pool()[0], signal.SIGKILL)
             pipe.put_back()
@@ -213,7 +327,7 @@ def test_intervals_follow_a_score_even_if_their_worker_is_killed(
 
 def of_board(platform: Platform, key: str) -> None:
     with platform.transaction() as session:
-        queue.add(session, JobKind.BOARD, key=key, payload={"run_id": 7})
+        queue.add(session, JobKind.BOARD, {"run_id": 7}, owner="challenge 1", key=key)
 
 
 def test_jobs_with_the_same_key_are_done_together(alone: Installation, platform: Platform) -> None:
@@ -246,7 +360,7 @@ def test_a_job_added_while_its_key_is_being_done_is_done_afterwards(platform: Pl
 
 def test_transactions_adding_jobs_with_the_same_key_do_not_block_each_other(platform: Platform) -> None:
     with platform.transaction() as session:
-        queue.add(session, JobKind.BOARD, key="7/3", payload={})
+        queue.add(session, JobKind.BOARD, {}, owner="challenge 1", key="7/3")
         session.flush()
         of_board(platform, "7/3")  # a second connection while the first has not committed
 

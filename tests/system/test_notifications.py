@@ -3,10 +3,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from app.core.notifier import Notifier, celery_of
-from app.core.settings import Settings
-from app.models import Queue
-from tests.system.installations import LONGEST, Client, Installation, broker_database, good, installation
+from tests.system.installations import LONGEST, Client, Installation, good, installation
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually
 
@@ -57,20 +54,3 @@ def test_notifications_arrive_again_after_the_broker_lost_everything(scene: Scen
     for name in ("Dogwood", "Elder"):
         submission_id = good(scene.organiser.confirm(upload, name))["id"]
         assert scene.organiser.final(submission_id)["results"][0]["state"] == "scored"
-
-
-def test_mail_is_delivered_before_runs_and_runs_before_follow_ups(own_servers: OwnServers) -> None:
-    with broker_database(own_servers) as url:
-        celery = celery_of(Settings(broker_url=url))
-        notifier = Notifier(celery)
-        for job in (Queue.FOLLOW_UPS, Queue.RUNS, Queue.MAIL, Queue.FOLLOW_UPS, Queue.MAIL, Queue.RUNS):
-            notifier.wake_workers(job)
-        notifier.flush(LONGEST)
-
-        [waiting] = celery.conf.task_queues
-        with celery.connection() as connection:
-            queue = waiting.bind(connection.default_channel)
-            arrived = [queue.get(no_ack=True) for _ in range(6)]
-
-    named = [each.decode()[0][0] for each in arrived]
-    assert named == ["mail", "mail", "runs", "runs", "follow-ups", "follow-ups"]

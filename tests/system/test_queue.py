@@ -362,11 +362,41 @@ def test_other_work_goes_on_while_a_phase_is_paused(board: Rows) -> None:
     actor = Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True)
     pausing.pause(board.platform, actor, board.phase_id, Pause(reason="A class is mislabelled."))
     with board.platform.transaction() as session:
-        queue.add(session, JobKind.MAIL, {"letter": "trial"})
+        queue.add(session, JobKind.MAIL, {"letter": "trial"}, owner=None)
 
     with board.platform.transaction() as session:
         assert queue.claim_next(session, Queue.MAIL, LEASE) is not None
     pausing.resume(board.platform, actor, board.phase_id)
+
+
+def test_runs_of_the_release_before_take_turns_with_those_of_this_one(board: Rows) -> None:
+    other = board.other_team()
+    earlier = [board.run_of(board.result()) for _ in range(3)]
+    for each in earlier:
+        change_job(board, "owner = NULL", each)
+    theirs = [board.run_of(board.result(team_id=other)) for _ in range(2)]
+    later = board.run_of(board.result())
+
+    order = [each[0] for each in (claim(board) for _ in range(6)) if each]
+
+    assert order == [earlier[0], theirs[0], earlier[1], theirs[1], earlier[2], later]
+
+
+def test_a_run_that_waits_for_a_data_set_says_so(board: Rows) -> None:
+    run_id = board.run_of(board.result())
+    with board.platform.transaction() as session:
+        heartbeats.write_heartbeat(session, "one", Service.WORKER, scorer=OURS, slots=1)
+        queue.add(session, JobKind.INTAKE, {}, owner="challenge 1")
+    with board.platform.transaction() as session:
+        assert queue.may_organise(session, OURS)
+        assert queue.claim_next(session, Queue.ORGANISING, LEASE)
+
+    wait = places_of(board, run_id).wait(run_id)
+
+    assert wait is not None
+    assert wait.text == (
+        "Number 1 in the queue, where teams take turns; scoring goes on once a data set of organisers has been read or applied."
+    )
 
 
 def test_a_claim_reads_one_row_of_the_queue_index(board: Rows) -> None:

@@ -15,7 +15,6 @@ from sqlalchemy import make_url, text
 
 import scoring
 from app.core.notifier import worker_queue
-from app.models import Queue
 from app.operations.processes import worker_child
 from tests.patience import START
 from tests.system.holds import broken, in_a_pipe
@@ -189,8 +188,7 @@ def test_a_database_outage_logs_one_line_of_each_kind_and_no_traceback(scene: Sc
     awaited(lambda: scene.is_reported("lone worker"), PATIENCE)
     start = len(log_of(running, "lone worker"))
     with running.servers.database_down():
-        for job in Queue:
-            running.platform.notifier.wake_workers(job, count=10)
+        running.platform.notifier.wake_workers(count=30)
         running.platform.notifier.flush(PATIENCE)
         assert eventually(lambda: are_done(running), PATIENCE)
         assert eventually(
