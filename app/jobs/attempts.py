@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -261,19 +262,24 @@ def end_pauses(platform: Platform) -> None:
         log.info("stores available again", jobs=queue.end_pauses(session))
 
 
-def check_damaged(platform: Platform) -> None:
-    """Check every ten minutes whether damaged contents have been repaired, and release the jobs that wait for them.
+def check_damaged(platform: Platform, every: timedelta | None = None) -> int:
+    """Check whether damaged contents have been repaired, and release the jobs that wait for them; return how many were.
 
-    Every sweeper does this, even if it is another one's turn to sweep: not all of them have the store of ground truth.
+    every: leave out those that were checked within this time, by default ten minutes. Every sweeper does this, even if it is
+    another one's turn to sweep: not all of them have the store of ground truth.
     """
-    every, stores = repair_check_interval(platform.settings.first_pause), platform.stores_by_name
+    if every is None:
+        every = repair_check_interval(platform.settings.first_pause)
+    stores, repaired = platform.stores_by_name, 0
     with platform.transaction() as session:
         damaged = queue.claim_damaged(session, stores, every)
     for each in damaged:
         if _is_repaired(platform, stores[each.store], each):
             with platform.transaction() as session:
                 queue.forget_damaged(session, each.id)
+            repaired += 1
             log.info("stored content repaired", store=each.store, key=each.key)
+    return repaired
 
 
 def _is_repaired(platform: Platform, store: Storage, damaged: DamagedContent) -> bool:

@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -26,7 +27,7 @@ import scoring
 from app.core import logs
 from app.core.errors import StorageUnavailableError
 from app.core.settings import SECRETS, Settings, SettingsError, named_files, variable
-from app.jobs import heartbeats
+from app.jobs import attempts, heartbeats
 from app.jobs.mail import MailError, check_connection
 from app.models import GroundTruth
 from app.operations import backup, health
@@ -37,6 +38,7 @@ from app.operations.migrating import APPEND_ONLY, schema_problem
 from app.operations.processes import NOT_FOR_WEB, NOT_FOR_WORKERS
 from app.platform import Platform, platform_of
 from app.storage import Storage, private_store
+from app.web.formats import plural
 
 GiB = 1 << 30
 TIMEOUT = 3.0  # seconds for each response of a server
@@ -103,14 +105,25 @@ def check(
         )
     platform = platform_of(settings)
     found = list(checks(platform, part, is_embedded=is_embedded))
+    repaired = _released(platform)
     platform.engine.dispose()
     console.print(_table(part, found))
     for line in (line for each in found for line in each.listed):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if repaired:
+        console.print(f"{plural(repaired, 'damaged file')} repaired: what waited goes on")
     if failures := [each.name for each in found if each.advice]:
         console.print(f"{len(failures)} of {len(found)} checks failed: {', '.join(failures)}", soft_wrap=True)
         raise typer.Exit(1)
     console.print(f"{len(found)} checks, none failed")
+
+
+def _released(platform: Platform) -> int:
+    """Release what waits for damaged files that are whole again, as far as this process has their stores; return how many were."""
+    try:
+        return attempts.check_damaged(platform, timedelta(0))
+    except (SQLAlchemyError, StorageUnavailableError):
+        return 0  # which is a line of the table
 
 
 def _table(part: Part, found: Sequence[Check]) -> Table:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import case, func, select, true
+from sqlalchemy import case, func, select, true, update
 from sqlalchemy.orm import Session
 
 from app.models import AuditRecord, DamagedContent, Job, Upload, UploadState
@@ -42,7 +42,7 @@ class DamagedContentView:
     store: str  # "archives", "descriptions", "artefacts", "files", "intake" or "truth", as backups name them
     key: str
     found_at: datetime
-    checked_at: datetime  # when it was last found damaged
+    checked_at: datetime  # when it was last found damaged; before it was found: is checked again soon
     runs: int  # how many wait for its repair
 
 
@@ -114,6 +114,13 @@ def _lines(session: Session, retention: Retention) -> list[StorageLine]:
         StorageLine(kind, count, int(size), due, soon)
         for kind, count, size, due, soon in session.execute(statement)
     ]
+
+
+def check_soon(platform: Platform) -> None:
+    """Have the next sweep of each worker check which damaged files are repaired, and release what waits for them."""
+    before = DamagedContent.found_at - timedelta(days=1)
+    with platform.transaction() as session:
+        session.execute(update(DamagedContent).values(checked_at=before))
 
 
 def _damaged(session: Session) -> tuple[DamagedContentView, ...]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import count
 
 import httpx2
@@ -153,6 +154,26 @@ def test_a_result_with_a_damaged_archive_is_scored_once_it_is_repaired(scene: Sc
     scene.sweep()
     assert scene.mean(submission) == 0.5
     assert good(scene.admin.http.get("/api/v1/admin/storage"))["damaged"] == []
+
+
+@pytest.mark.parametrize("way", ["page", "api", "command"])
+def test_what_waits_for_a_repaired_file_goes_on_when_an_admin_asks(scene: Scene, way: str) -> None:
+    submission, key = scene.submit()
+    with damaged(scene.platform.archives, key):
+        scene.work()
+        scene.check_that_it_waits(submission, "stored archive")
+
+    assert attempts.check_damaged(scene.platform) == 0  # it was looked at just now
+    if way == "command":
+        repaired = attempts.check_damaged(scene.platform, timedelta(0))
+    else:
+        address = {"page": "/admin/storage/check", "api": "/api/v1/admin/storage/check"}[way]
+        assert scene.admin.http.post(address).status_code in (202, 303)
+        assert "is checked in a moment" in scene.admin.http.get("/admin/storage").text
+        repaired = attempts.check_damaged(scene.platform)
+
+    scene.work()
+    assert (repaired, scene.mean(submission)) == (1, 0.5)
 
 
 def test_a_valid_archive_stored_in_place_of_another_is_not_scored(scene: Scene) -> None:
