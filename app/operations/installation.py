@@ -91,6 +91,7 @@ def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
             stack.enter_context(published_settings(settings))
             counters = stack.enter_context(shared_counters_folder(settings))
             processes = stack.enter_context(supervised(report))
+            stack.callback(listener.close)  # before they stop, or new connections would wait until they have
             _start(processes, settings, listener, counters, report)
             yield platform
         except KeyboardInterrupt:

@@ -122,7 +122,10 @@ def serve(settings: Settings, console: Console) -> None:
             for number in range(1, settings.web_processes + 1):
                 child = web_child(settings, listener, f"web-{number}", counters)
                 processes.start(replace(child, log=None), lambda: True)
-            signal.pause()
+            try:
+                signal.pause()
+            finally:
+                listener.close()  # before they stop, or new connections would wait until they have
     except KeyboardInterrupt:
         return
 

@@ -1,11 +1,14 @@
 """`heldout-server serve` with several processes on one port."""
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -98,3 +101,27 @@ def test_a_port_in_use_is_reported(quiet: Installation) -> None:
     assert again.returncode == 1
     assert f"port {port} of 127.0.0.1 is used by another program" in again.stderr
     assert "Traceback" not in again.stderr
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_new_connections_are_refused_while_a_server_stops(quiet: Installation, number: int) -> None:
+    with serving(quiet, number) as (pid, address):
+        where = urlsplit(address)
+        place = (str(where.hostname), int(where.port or 0))
+        with socket.create_connection(place) as half:  # a request that holds up the end
+            half.sendall(b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nemail=")
+            assert eventually(lambda: httpx2.get(f"{address}/health", timeout=30).is_success)
+
+            os.kill(pid, signal.SIGTERM)
+
+            assert eventually(lambda: is_refused(place))
+            assert is_alive(pid)
+
+
+def is_refused(place: tuple[str, int]) -> bool:
+    """Whether a connection is refused at once, not accepted and left alone."""
+    try:
+        socket.create_connection(place, timeout=5).close()
+    except ConnectionRefusedError:
+        return True
+    return False
