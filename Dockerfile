@@ -25,7 +25,8 @@ RUN echo /opt/heldout > .venv/lib/python3.11/site-packages/heldout.pth \
     && useradd --uid 10001 --no-create-home --home-dir /data heldout \
     && useradd --uid 10002 --no-create-home --home-dir /data heldout-worker \
     && install -d -m 755 /data \
-    && install -d -m 700 -o heldout-worker -g heldout-worker /data/mail /truth
+    && install -d -m 700 -o heldout -g heldout /data/mail \
+    && install -d -m 700 -o heldout-worker -g heldout-worker /truth
 ENV PATH=/opt/heldout/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1 \
     HELDOUT_DATA=/data \

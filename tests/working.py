@@ -12,7 +12,7 @@ from worker.handlers import HANDLERS
 
 def do_all(platform: Platform, *queues: Queue, handlers: Handlers = HANDLERS) -> None:
     """Do all jobs of these queues that are due, or of all but that of runs."""
-    for queue in queues or (Queue.MAIL, Queue.ORGANISING, Queue.FOLLOW_UPS):
+    for queue in queues or (Queue.MAIL, Queue.WEBHOOKS, Queue.ORGANISING, Queue.FOLLOW_UPS):
         while attempts.do_next(platform, queue, handlers):
             pass
 

@@ -1,12 +1,15 @@
 """The handler of each kind of job."""
 
+from datetime import timedelta
+
 from app.evaluation import intervals, scoring, similarity
 from app.figures import board_figures
 from app.images import making, overlays
 from app.intake import reading as intake_reading
 from app.intake import trials
 from app.jobs import attempts, mail
-from app.jobs.attempts import Handlers, on_payload
+from app.jobs.attempts import Handler, Handlers, on_payload
+from app.jobs.queue import QUEUES, Claim, lock_claimed, postpone
 from app.models import JobKind, Queue
 from app.notifications import dispatch, mailing, webhook_deliveries
 from app.platform import Platform
@@ -30,9 +33,26 @@ HANDLERS: Handlers = {
 }
 
 
+OF_WORKERS = (Queue.ORGANISING, Queue.RUNS, Queue.FOLLOW_UPS)
+
+
 def do_next(platform: Platform, *queues: Queue) -> bool:
-    """Do the next due job of the first queue that has one, of all by default; return whether there was one."""
-    return any(attempts.do_next(platform, each, HANDLERS) for each in queues or Queue)
+    """Do the next due job of the first queue that has one, of those of workers by default; return whether there was one."""
+    return any(attempts.do_next(platform, each, handlers_of(each)) for each in queues or OF_WORKERS)
+
+
+def handlers_of(queue: Queue) -> Handlers:
+    """Return what the process that takes jobs of a queue does with them: a worker leaves what must be sent to a sender."""
+    return HANDLERS if queue not in OF_WORKERS else {**HANDLERS, JobKind.WEBHOOK: Handler(_leave_to_sender)}
+
+
+def _leave_to_sender(platform: Platform, claim: Claim) -> None:
+    """Move a job that a process of the release before has added to the queue of senders."""
+    with platform.transaction() as session:
+        job = lock_claimed(session, claim)
+        if job is not None:
+            job.queue = QUEUES[job.kind]
+            postpone(job, timedelta(0), "")
 
 
 def recover_lost_jobs(platform: Platform) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -37,7 +38,7 @@ from worker import handlers
 
 log = structlog.get_logger()
 
-HEARTBEAT = 15.0  # seconds between heartbeats of a worker
+PAUSE = 15.0  # seconds between two looks at the stores
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # every sweep calls each; what is due once an hour or a day asks `heartbeats.start_if_due` first
 STEPS = (
@@ -88,14 +89,15 @@ def main() -> None:
 
 def run(platform: Platform, worker: str | None, slots: int) -> None:
     """Send heartbeats for a worker, if there is one, and sweep when it is due, until a stop signal arrives."""
+    stop = threading.Event()
+    if worker:
+        _report(platform, worker, slots, stop)
     was_away = True  # unknown before this process started
     has_checked_keys = platform.truth_key is None  # without private storage there is nothing to check
     database = OutageLog()
     while True:
         try:
             with database.tolerating_outages("sweep failed"):
-                if worker:
-                    _report(platform, worker, slots)
                 outages.note_scoring(platform)
                 was_away = check_recovery(platform, was_away=was_away)
                 has_checked_keys = has_checked_keys or _check_keys(platform)
@@ -104,17 +106,29 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
         except SQLAlchemyError:
             log.exception("sweep failed")
         was_away |= database.is_away
-        if signal.sigtimedwait(STOP_SIGNALS, min(HEARTBEAT, platform.settings.sweep_seconds)):
+        if signal.sigtimedwait(STOP_SIGNALS, min(PAUSE, platform.settings.sweep_seconds)):
             break
+    stop.set()
     if worker:
         with suppress(SQLAlchemyError), platform.transaction() as session:
             heartbeats.delete_heartbeat(session, worker)
 
 
-def _report(platform: Platform, worker: str, slots: int) -> None:
-    """Write the heartbeat of a worker with this scorer version."""
-    with platform.transaction() as session:
-        heartbeats.write_heartbeat(session, worker, Service.WORKER, scorer=scoring.SCORER, slots=slots)
+def _report(platform: Platform, worker: str, slots: int, stop: threading.Event) -> None:
+    """Write heartbeats of a worker with this scorer version from a thread, because a sweep may take a minute."""
+
+    def write() -> None:
+        while True:
+            with suppress(SQLAlchemyError), platform.transaction() as session:
+                if stop.is_set():
+                    return
+                heartbeats.write_heartbeat(
+                    session, worker, Service.WORKER, scorer=scoring.SCORER, slots=slots
+                )
+            if stop.wait(heartbeats.EVERY.total_seconds()):
+                return
+
+    threading.Thread(target=write, name="heartbeats", daemon=True).start()
 
 
 def _check_keys(platform: Platform) -> bool:

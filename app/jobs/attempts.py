@@ -220,7 +220,8 @@ def recover_lost_jobs(platform: Platform, handlers: Handlers) -> None:
             _lose(session, job, handlers[job.kind], platform.settings)
         idle = heartbeats.idle_slots(heartbeats.slots_by_scorer(session), queue.count_claimed(session))
         due = {scorer: queue.count_due(session, Queue.RUNS, most, scorer) for scorer, most in idle.items()}
-        others = [queue.count_due(session, each, MAX_WOKEN) for each in Queue if each is not Queue.RUNS]
+        of_workers = (Queue.ORGANISING, Queue.FOLLOW_UPS)
+        others = [queue.count_due(session, each, MAX_WOKEN) for each in of_workers]
     for scorer, count in due.items():
         platform.notifier.wake_workers(count=count, scorer=scorer)
     platform.notifier.wake_workers(count=sum(others))

@@ -13,8 +13,10 @@ SWEEP_LOCK = 0x53574550  # advisory lock while deciding which process sweeps
 LAST_TURN = "turn"  # row of the heartbeat table: when the last sweep began
 LAST_SWEEP = "sweep"  # and when the last one was completed
 LAST_BACKUP = "backup"  # and when the last backup was
-ALIVE = timedelta(seconds=60)  # maximum age of the heartbeat of a live process
+EVERY = timedelta(seconds=5)  # between two heartbeats of a process
+ALIVE = timedelta(seconds=20)  # maximum age of the heartbeat of a live process
 FORGET_WORKER = timedelta(days=1)
+ENDING = (Service.WORKER, Service.SENDER)  # processes, each with a row of its own
 
 
 def idle_slots(slots: Mapping[str, int], running: Mapping[str, int]) -> dict[str, int]:
@@ -52,7 +54,7 @@ def record_sweep(session: Session) -> None:
     """Record that a sweep is complete, and delete workers that have not been seen for a day."""
     write_heartbeat(session, LAST_SWEEP, Service.SWEEPER)
     oldest = func.clock_timestamp() - FORGET_WORKER
-    session.execute(delete(Heartbeat).where(Heartbeat.service == Service.WORKER, Heartbeat.seen_at < oldest))
+    session.execute(delete(Heartbeat).where(Heartbeat.service.in_(ENDING), Heartbeat.seen_at < oldest))
 
 
 def write_heartbeat(
@@ -107,13 +109,18 @@ def alive_workers(session: Session) -> int:
     return session.scalar(select(func.count()).where(is_alive_worker())) or 0
 
 
-def has_alive_worker(session: Session, host: str) -> bool:
-    """Whether there is a live worker on this host."""
+def alive_senders(session: Session) -> int:
+    """Count live senders."""
+    return session.scalar(select(func.count()).where(is_alive_worker(Service.SENDER))) or 0
+
+
+def has_alive_worker(session: Session, host: str, service: Service = Service.WORKER) -> bool:
+    """Whether there is a live worker, or sender, on this host."""
     of_host = Heartbeat.name.startswith(f"{host}:", autoescape=True)
-    return bool(session.scalar(select(func.count()).where(is_alive_worker(), of_host)))
+    return bool(session.scalar(select(func.count()).where(is_alive_worker(service), of_host)))
 
 
-def is_alive_worker() -> ColumnElement[bool]:
-    """The condition that a heartbeat is from a worker and at most a minute old."""
+def is_alive_worker(service: Service = Service.WORKER) -> ColumnElement[bool]:
+    """The condition that a heartbeat is from a worker, or a sender, that is alive."""
     now = func.clock_timestamp()
-    return and_(Heartbeat.service == Service.WORKER, Heartbeat.seen_at.between(now - ALIVE, now + ALIVE))
+    return and_(Heartbeat.service == service, Heartbeat.seen_at.between(now - ALIVE, now + ALIVE))

@@ -52,6 +52,7 @@ QUEUES = {  # of kinds of jobs; all others are follow-ups
     JobKind.MAIL: Queue.MAIL,
     JobKind.NOTIFY: Queue.MAIL,
     JobKind.NOTIFICATION_MAIL: Queue.MAIL,
+    JobKind.WEBHOOK: Queue.WEBHOOKS,
     JobKind.INTAKE: Queue.ORGANISING,
     JobKind.INTAKE_PICTURES: Queue.ORGANISING,
 }
@@ -356,14 +357,22 @@ def lost_jobs(session: Session, lease: timedelta) -> Sequence[Job]:
     return session.scalars(statement.with_for_update(skip_locked=True)).all()
 
 
-def end_pauses(session: Session) -> int:
-    """Make jobs due that were postponed because of an outage; return how many.
+def awaits_mail_server(session: Session) -> bool:
+    """Whether mail pauses because the mail server was away."""
+    pausing = select(Job.id).where(*_pausing(), Job.queue == Queue.MAIL).limit(1)
+    return session.scalar(pausing) is not None
+
+
+def _pausing() -> tuple[ColumnElement[bool], ...]:
+    return (is_waiting(), Job.postponements > 0, Job.not_before > func.clock_timestamp())
+
+
+def end_pauses(session: Session, *which: ColumnElement[bool]) -> int:
+    """Make jobs due that were postponed because of an outage; return how many. which: of these jobs.
 
     Locked jobs are skipped: another sweeper is doing the same.
     """
-    pausing = select(Job.id).where(
-        is_waiting(), Job.postponements > 0, Job.not_before > func.clock_timestamp()
-    )
+    pausing = select(Job.id).where(*_pausing(), *which)
     locked = pausing.with_for_update(skip_locked=True).scalar_subquery()
     statement = update(Job).where(Job.id.in_(locked)).values(not_before=None).returning(Job.id)
     return len(session.execute(statement, execution_options={"synchronize_session": False}).all())

@@ -168,9 +168,10 @@ class PhaseMoment(enum.StrEnum):
 
 
 class Queue(enum.StrEnum):
-    """Queues of jobs, in the order in which workers look for work."""
+    """Queues of jobs. A sender takes the first two, workers the others in this order."""
 
     MAIL = "mail"
+    WEBHOOKS = "webhooks"
     ORGANISING = "organising"  # what an organiser waits for: reading a data set, applying it
     RUNS = "runs"
     FOLLOW_UPS = "follow-ups"  # work after scoring that may come later: intervals, figures, images
@@ -271,6 +272,7 @@ class Service(enum.StrEnum):
 
     WORKER = "worker"
     SWEEPER = "sweeper"
+    SENDER = "sender"
 
 
 def enum_type(kind: type[enum.StrEnum], name: str = "", *, length: int = 20, is_open: bool = False) -> Enum:
@@ -313,12 +315,12 @@ TYPES: dict[Any, Any] = {
             AskingPlace,
             ThreadState,
             MessageAudience,
-            Service,
         )
     },
     ChallengeRole: enum_type(ChallengeRole, is_open=True),
     JobKind: enum_type(JobKind, is_open=True),
     Queue: enum_type(Queue, is_open=True),
+    Service: enum_type(Service, is_open=True),
     ChallengeVisibility: enum_type(ChallengeVisibility, is_open=True),
     CreationRule: enum_type(CreationRule, is_open=True),
     ServicePart: enum_type(ServicePart, is_open=True),

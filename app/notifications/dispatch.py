@@ -39,7 +39,6 @@ def dispatch(platform: Platform, _payload: Mapping[str, Any]) -> None:
             events = session.scalars(waiting.with_for_update(skip_locked=True)).all()
             _notify(session, [event.id for event in events])
             webhook_deliveries.plan(session, events)
-        platform.notifier.wake_workers()  # for webhooks
         if len(events) < BATCH:
             return
 

@@ -418,7 +418,6 @@ def test(platform: Platform, actor: Actor, message_id: int) -> None:
             title=f"{message.title} (a test)",
             path=f"/organise/messages/{message.id}",
         )
-    platform.notifier.wake_workers()
 
 
 def send(platform: Platform, actor: Actor, message_id: int, version: int) -> None:
@@ -460,7 +459,6 @@ def send(platform: Platform, actor: Actor, message_id: int, version: int) -> Non
                 "people": message.people,
             },
         )
-    platform.notifier.wake_workers()
 
 
 def _events_of(message: TeamMessage) -> Select[*tuple[Any, ...]]:

@@ -435,7 +435,6 @@ def ask(platform: Platform, actor: Actor, code: str, new: NewThread) -> int:
         session.add(thread)
         session.flush()
         _add_message(session, thread, actor.user_id, new.text, is_answer=False)
-    platform.notifier.wake_workers()
     return thread.id
 
 
@@ -517,7 +516,6 @@ def _write(platform: Platform, actor: Actor, thread_id: int, new: NewMessage, *,
                 teams.lock_team(session, thread.team_id)
             raise_if_refused(_refusals(session, actor.user_id, thread.team_id, is_new=False))
         _add_message(session, thread, actor.user_id, new.text, is_answer=is_answer)
-    platform.notifier.wake_workers()
 
 
 def _locked(session: Session, actor: Actor, thread_id: int, action: Action) -> Thread:

@@ -240,6 +240,7 @@ def _record_outcome(
         log.warning("outcome of a delivery not recorded", delivery=delivery_id)
         return
     job, hook = found
+    job.turn += 1  # others come first
     row = session.get(WebhookDelivery, delivery_id)
     if row is not None:
         _note_attempt(session, hook, row, outcome)

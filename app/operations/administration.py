@@ -230,6 +230,12 @@ def alive_workers(platform: Platform) -> int:
         return heartbeats.alive_workers(session)
 
 
+def alive_senders(platform: Platform) -> int:
+    """Count the live senders."""
+    with platform.transaction() as session:
+        return heartbeats.alive_senders(session)
+
+
 def damaged_contents(platform: Platform) -> int:
     """Count the stored files that are known to be damaged."""
     with platform.transaction() as session:

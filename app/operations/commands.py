@@ -18,6 +18,7 @@ from app.core.settings import Settings
 from app.evaluation import rescoring
 from app.figures import published
 from app.intake import keys
+from app.models import Service
 from app.operations import health, processes
 from app.operations.backup_commands import backup, restore
 from app.operations.command_settings import platform_of_installation, require_servers
@@ -87,6 +88,13 @@ def worker() -> None:
 
 
 @app.command()
+def sender() -> None:
+    """Start a sender, which sends mail and calls webhooks."""
+    require_schema(require_servers(Settings.read()))
+    os.execv(sys.executable, processes.sender_command())  # noqa: S606 - becomes that process
+
+
+@app.command()
 def beat() -> None:
     """Run the sweeper, which finds lost runs, on its own; every worker also has one."""
     require_schema(require_servers(Settings.read()))
@@ -98,6 +106,7 @@ class Part(enum.StrEnum):
 
     WEB = "web"
     WORKER = "worker"
+    SENDER = "sender"
     BEAT = "beat"
 
 
@@ -109,9 +118,10 @@ def alive(part: Annotated[Part, typer.Argument(help="what runs in this container
         httpx2.get(f"{settings.local_address}/health", timeout=5).raise_for_status()
         return
     platform = platform_of(settings)
-    works = (
-        health.is_swept(platform) if part is Part.BEAT else health.is_worker_alive(platform, gethostname())
-    )
+    if part is Part.BEAT:
+        works = health.is_swept(platform)
+    else:
+        works = health.is_alive(platform, gethostname(), Service(part.value))
     if not works:
         problems.print(f"{part} is not running")
         raise typer.Exit(1)

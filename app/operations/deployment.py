@@ -35,7 +35,7 @@ from app.operations.command_settings import require_servers
 from app.operations.data_folder import EMBEDDED_DATABASE, installation_settings
 from app.operations.health import health_of
 from app.operations.migrating import APPEND_ONLY, schema_problem
-from app.operations.processes import NOT_FOR_WEB, NOT_FOR_WORKERS
+from app.operations.processes import NOT_FOR_SENDERS, NOT_FOR_WEB, NOT_FOR_WORKERS
 from app.platform import Platform, platform_of
 from app.storage import Storage, private_store
 from app.web.formats import plural
@@ -69,6 +69,10 @@ class Part(StrEnum):
 
     WEB = "web"
     WORKER = "worker"
+    SENDER = "sender"
+
+
+HIDDEN = {Part.WEB: NOT_FOR_WEB, Part.WORKER: NOT_FOR_WORKERS, Part.SENDER: NOT_FOR_SENDERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +102,7 @@ def check(
     part = part or (Part.WORKER if knows_truth else Part.WEB)
     is_embedded = own.database_url is None  # its data folder has the settings of all its processes
     if is_embedded:
-        settings = settings.model_copy(
-            update=dict.fromkeys(
-                (NOT_FOR_WEB if part is Part.WEB else NOT_FOR_WORKERS) - {"passwords", "registration"}
-            )
-        )
+        settings = settings.model_copy(update=dict.fromkeys(HIDDEN[part] - {"passwords", "registration"}))
     platform = platform_of(settings)
     found = list(checks(platform, part, is_embedded=is_embedded))
     repaired = _released(platform)
@@ -138,19 +138,22 @@ def _table(part: Part, found: Sequence[Check]) -> Table:
 
 
 def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Check]:
-    """Run and yield every check for a web process or a worker.
+    """Run and yield every check for a web process, a worker or a sender, which needs no broker and no store.
 
     is_embedded: web, workers and servers are known to be processes of one user on this machine.
     """
     settings = platform.settings
     yield from _database(platform)
+    if part is Part.SENDER:
+        yield _truth_of_web(settings, is_embedded=is_embedded)
+        yield mail(settings)
+        return
     yield broker(str(settings.broker_url))
     for name in ("archives", "descriptions", "artefacts", "files", "intake"):
         yield _store(f"store of {name}", getattr(platform, name))
     yield stored_files(platform)
     if part is Part.WORKER:
         yield _truth_of_worker(platform)
-        yield mail(settings)
     else:
         yield _truth_of_web(settings, is_embedded=is_embedded)
     yield _disks(settings)
@@ -249,8 +252,13 @@ def _workers_and_jobs(session: Session, settings: Settings) -> Iterator[Check]:
         yield Check("workers", f"alive, {slots[scoring.SCORER]} runs at the same time")
     else:
         others = f", only of {', '.join(sorted(slots))}" if slots else ""
-        finding = f"no worker of scorer version {scoring.SCORER} was alive in the last minute{others}"
+        finding = f"no worker of scorer version {scoring.SCORER} is alive{others}"
         yield Check("workers", finding, "start one with `heldout-server worker`, or read its log")
+    if heartbeats.alive_senders(session):
+        yield Check("senders", "alive")
+    else:
+        advice = "start one with `heldout-server sender`, or read its log"
+        yield Check("senders", "none is alive: mail and webhooks wait", advice)
     state = health_of(health.progress_of_jobs(session), settings.sweep_seconds)
     age = "no sweep yet" if state.sweep.value is None else f"last sweep {state.sweep.value:g} s ago"
     advice = "start a worker or `heldout-server beat`; if one is running, read its log"

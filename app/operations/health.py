@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.core.errors import StorageUnavailableError
 from app.jobs import heartbeats
 from app.jobs.queue import is_waiting
-from app.models import Job, JobKind
+from app.models import Job, JobKind, Service
 from app.operations.migrating import schema_problem
 from app.platform import Platform
 
@@ -29,6 +29,7 @@ class Progress:
     workers: int  # how many are alive
     jobs_lag: float  # seconds that the oldest due job other than a run has been waiting
     dead_jobs: int  # jobs that failed for good
+    senders: int = 1  # how many are alive
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +48,21 @@ class Health:
     database: Part
     sweep: Part  # seconds since the last one
     workers: Part  # how many are alive
+    senders: Part  # how many are alive
     jobs: Part  # seconds that the oldest due job other than a run has been waiting
     dead_jobs: Part  # jobs that failed for good
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether this process can serve, and what is missing if not."""
+    """Whether this process can serve, and what is missing if not.
+
+    waiting: what is accepted and waits because nobody does it, which does not keep this process from serving.
+    """
 
     ready: bool
     missing: tuple[str, ...]
+    waiting: tuple[str, ...] = ()
 
 
 MISSED_SWEEPS = 4  # a sweep is late after this many intervals
@@ -71,11 +77,12 @@ def health_of(progress: Progress | None, sweep_seconds: int) -> Health:
     """
     if progress is None:
         unknown = Part("unknown")
-        return Health("degraded", Part("unreachable"), unknown, unknown, unknown, unknown)
+        return Health("degraded", Part("unreachable"), unknown, unknown, unknown, unknown, unknown)
     parts = {
         "database": Part("ok"),
         "sweep": Part(_sweep_status(progress.sweep_age, sweep_seconds), _rounded(progress.sweep_age)),
         "workers": Part("ok" if progress.workers else "none", progress.workers),
+        "senders": Part("ok" if progress.senders else "none", progress.senders),
         "jobs": Part("ok" if progress.jobs_lag < LATE_MESSAGE else "late", _rounded(progress.jobs_lag)),
         "dead_jobs": Part("failed" if progress.dead_jobs else "ok", progress.dead_jobs),
     }
@@ -111,6 +118,7 @@ def progress_of_jobs(session: Session) -> Progress:
         workers=heartbeats.alive_workers(session),
         jobs_lag=max(float(session.scalar(lag) or 0), 0.0),
         dead_jobs=session.scalar(dead) or 0,
+        senders=heartbeats.alive_senders(session),
     )
 
 
@@ -148,7 +156,12 @@ async def health(platform: Platform) -> Health:
 async def readiness(platform: Platform) -> Readiness:
     """Return whether this process can serve requests, and what is missing if not."""
     missing = tuple(message for message in (await checks(platform)).values() if message)
-    return Readiness(ready=not missing, missing=missing)
+    progress = None if missing else await with_timeout(_progress, platform)
+    waiting = (
+        *(["scoring: no worker is alive"] if progress and not progress.workers else []),
+        *(["mail and webhooks: no sender is alive"] if progress and not progress.senders else []),
+    )
+    return Readiness(ready=not missing, missing=missing, waiting=waiting)
 
 
 async def checks(platform: Platform, names: Collection[str] = ("database", "storage")) -> dict[str, str]:
@@ -159,10 +172,10 @@ async def checks(platform: Platform, names: Collection[str] = ("database", "stor
     }
 
 
-def is_worker_alive(platform: Platform, host: str) -> bool:
-    """Return whether a worker on this host was alive in the last minute."""
+def is_alive(platform: Platform, host: str, service: Service) -> bool:
+    """Return whether a worker, or a sender, on this host is alive."""
     with platform.transaction() as session:
-        return heartbeats.has_alive_worker(session, host)
+        return heartbeats.has_alive_worker(session, host, service)
 
 
 def is_swept(platform: Platform) -> bool:

@@ -18,7 +18,7 @@ from app.operations.command_settings import require_servers
 from app.operations.data_folder import explaining_os_errors, lock_data_folder, published_settings
 from app.operations.embedded import embedded_servers
 from app.operations.migrating import migrate
-from app.operations.processes import shared_counters_folder, web_child, worker_child
+from app.operations.processes import sender_child, shared_counters_folder, web_child, worker_child
 from app.operations.sampling import CHALLENGE, fill_sample
 from app.operations.serving import listen
 from app.operations.startup import message_for
@@ -123,6 +123,7 @@ def _start(
     report(f"web: {settings.address}")
     worker = worker_child(settings)
     processes.launch(worker)
+    processes.launch(sender_child(settings))
     # one client for all requests: creating it costs more than a request, and the web server needs the CPU now
     with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
         processes.start(

@@ -20,11 +20,12 @@ from app.operations.supervisor import Child, interrupted_by_signals, supervised
 
 ENDING_SECONDS = 10  # for a web process to exit once it has no more requests
 NOT_FOR_ANY = {"migration_database_url", "migration_database_password"}
-NOT_FOR_WORKERS = NOT_FOR_ANY | {"login_providers", "passwords", "registration", "metrics_token"}
-NOT_FOR_WEB = NOT_FOR_ANY | {
-    "private_storage", "s3_private_bucket", "s3_private_access_key", "s3_private_secret_key",
-    "smtp_user", "smtp_password",
-}  # fmt: skip
+OF_WEB = {"login_providers", "passwords", "registration", "metrics_token"}
+OF_TRUTH = {"private_storage", "s3_private_bucket", "s3_private_access_key", "s3_private_secret_key"}
+OF_MAIL = {"smtp_user", "smtp_password"}
+NOT_FOR_WEB = NOT_FOR_ANY | OF_TRUTH | OF_MAIL
+NOT_FOR_WORKERS = NOT_FOR_ANY | OF_WEB | OF_MAIL
+NOT_FOR_SENDERS = NOT_FOR_ANY | OF_TRUTH | (OF_WEB - {"passwords"})  # mail says how to log in
 COUNTERS = "PROMETHEUS_MULTIPROC_DIR"  # of prometheus_client: a folder for counters shared by processes
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only used with unique names
 
@@ -40,6 +41,11 @@ def worker_command(settings: Settings) -> list[str]:
         sys.executable, "-m", "worker", "--app", "worker.main", "worker",
         "--concurrency", str(settings.workers), "--without-gossip", "--without-mingle",
     ]  # fmt: skip
+
+
+def sender_command() -> list[str]:
+    """Return the command of a sender; several may run."""
+    return [sys.executable, "-m", "worker.sending"]
 
 
 def sweeper_command() -> list[str]:
@@ -89,6 +95,17 @@ def worker_child(settings: Settings) -> Child:
         worker_command(settings),
         environment_of(settings, without=NOT_FOR_WORKERS),
         settings.data / "logs" / "worker.log",
+        directory=ROOT,
+    )
+
+
+def sender_child(settings: Settings) -> Child:
+    """Return a sender for a supervisor; it gets no settings of ground truth."""
+    return Child(
+        "sender",
+        sender_command(),
+        environment_of(settings, without=NOT_FOR_SENDERS),
+        settings.data / "logs" / "sender.log",
         directory=ROOT,
     )
 

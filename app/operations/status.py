@@ -60,6 +60,7 @@ class Numbers:
     last_scored_at: datetime | None
     notices: tuple[NoticeView, ...]
     outages: tuple[OutageView, ...]  # the latest first
+    senders: int = 1  # that are alive
 
     @property
     def soon(self) -> str:
@@ -246,6 +247,7 @@ def _numbers(platform: Platform) -> Numbers:
             last_scored_at=_last_scored(session),
             notices=notices.current(session),
             outages=_recent_outages(session),
+            senders=heartbeats.alive_senders(session),
         )
 
 

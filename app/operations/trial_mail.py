@@ -49,7 +49,7 @@ def view(platform: Platform, actor: Actor) -> TrialMail:
         waiting is not None,
         waiting.error if waiting else None,
         mail.mail_location(platform.settings),
-        tuple(_lacks(platform.settings, has_worker=bool(administration.alive_workers(platform)))),
+        tuple(_lacks(platform.settings, has_sender=bool(administration.alive_senders(platform)))),
     )
 
 
@@ -57,7 +57,7 @@ def _key(actor: Actor) -> str:
     return f"trial {actor.user_id}"
 
 
-def _lacks(settings: Settings, *, has_worker: bool) -> list[str]:
+def _lacks(settings: Settings, *, has_sender: bool) -> list[str]:
     found = []
     if settings.smtp_host is None:
         found.append(
@@ -67,8 +67,8 @@ def _lacks(settings: Settings, *, has_worker: bool) -> list[str]:
         found.append(
             f"Links in mail begin with {settings.address}, which works on this machine only; set HELDOUT_PUBLIC_URL."
         )
-    if not has_worker:
-        found.append("No worker is alive. Mail waits until one is.")
+    if not has_sender:
+        found.append("No sender is alive. Mail waits until one is.")
     return found
 
 
@@ -81,5 +81,4 @@ def send(platform: Platform, actor: Actor) -> datetime | None:
             mail.count_request(session, MailTemplate.TRIAL, actor.email, actor.user_id)
             payload = {"letter": MailTemplate.TRIAL.value, "address": actor.email, "fields": {}}
             queue.add(session, JobKind.MAIL, payload, owner=f"person {actor.user_id}", key=_key(actor))
-    platform.notifier.wake_workers()
     return wait

@@ -195,7 +195,6 @@ def ask(platform: Platform, actor: Actor, new: NewRequest) -> None:
             mail.notify_owner(
                 session, MailTemplate.CREATION_ASKED, admin, name=actor.name, sentence=new.sentence
             )
-    platform.notifier.wake_workers()
 
 
 def approve(platform: Platform, actor: Actor, request_id: int) -> None:
@@ -206,7 +205,6 @@ def approve(platform: Platform, actor: Actor, request_id: int) -> None:
         _name(session, user.id)
         audit.record(session, actor.user_id, "creation.approve", f"person {user.id}")
         mail.notify_owner(session, MailTemplate.CREATION_APPROVED, user)
-    platform.notifier.wake_workers()
 
 
 def refuse(platform: Platform, actor: Actor, request_id: int, refusal: RequestRefusal) -> None:
@@ -216,7 +214,6 @@ def refuse(platform: Platform, actor: Actor, request_id: int, refusal: RequestRe
         row.decided_at, row.is_approved, row.reason = func.clock_timestamp(), False, refusal.reason
         audit.record(session, actor.user_id, "creation.refuse", f"person {user.id}", reason=refusal.reason)
         mail.notify_owner(session, MailTemplate.CREATION_REFUSED, user, reason=refusal.reason)
-    platform.notifier.wake_workers()
 
 
 def _lock_open(session: Session, request_id: int) -> tuple[CreationRequest, User]:

@@ -414,7 +414,6 @@ def invite(platform: Platform, actor: Actor, code: str, new: NewInvitation) -> s
             name=actor.name,
             role=WITH_ARTICLE[new.role],
         )
-    platform.notifier.wake_workers()
     return link
 
 

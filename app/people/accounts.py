@@ -68,9 +68,7 @@ def register(platform: Platform, person: Registration, browser: Browser) -> str:
         mail.request_mail(
             session, MailTemplate.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id
         )
-        token = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers()
-    return token
+        return start_session(session, platform, user.id, browser)
 
 
 def create_person(
@@ -223,7 +221,6 @@ def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
         if was_verified and before != user.email:
             mail.notify(session, MailTemplate.ADDRESS_CHANGED, address=before)
         session_token = start_session(session, platform, user.id, browser) if browser else None
-    platform.notifier.wake_workers()
     return Used(LinkOutcome.CONFIRMED, session_token)
 
 
@@ -232,9 +229,7 @@ def resend(platform: Platform, actor: Actor) -> datetime | None:
     assert actor.user_id is not None
     with platform.transaction() as session:
         user = lock_person(session, actor.user_id, *IS_OPEN)
-        wait = _ask(session, user) if user else None
-    platform.notifier.wake_workers()
-    return wait
+        return _ask(session, user) if user else None
 
 
 def _ask(session: Session, user: User) -> datetime | None:
@@ -256,9 +251,7 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
         user = lock_owner(session, actor.user_id, known)
         mail.revoke_links(session, user.id)
         user.new_email = new.email if new.email != user.email else None
-        wait = _ask(session, user)
-    platform.notifier.wake_workers()
-    return wait
+        return _ask(session, user)
 
 
 def pending_address(platform: Platform, actor: Actor) -> str | None:

@@ -359,7 +359,6 @@ def _complete_login(platform: Platform, context: CallbackContext) -> Returned:
             returned = _apply_outcome(session, platform, context)
     except IntegrityError:  # the same person returned twice at once
         return Returned(LoginOutcome.OF_ANOTHER)
-    platform.notifier.wake_workers()
     if returned.outcome is LoginOutcome.CONFIRMED:
         token = renew(platform, context.browser.cookie or "")
         return Returned(LoginOutcome.CONFIRMED, context.started.next_page, token)
@@ -435,7 +434,6 @@ def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser)
             token = _start_session(session, platform, browser, user.id)
     except IntegrityError:  # another account has meanwhile confirmed the address or linked the login
         return Returned(LoginOutcome.HAS_ACCOUNT)
-    platform.notifier.wake_workers()
     return Returned(LoginOutcome.LOGGED_IN, found.next_page, token)
 
 
@@ -463,4 +461,3 @@ def unlink(platform: Platform, actor: Actor, id_: str) -> None:
             raise ConflictError(f"{advice}; otherwise you could no longer log in")
         if delete_link(session, actor.user_id, provider.issuer):
             _note(session, provider, actor.user_id, "provider.unlink", MailTemplate.PROVIDER_UNLINKED)
-    platform.notifier.wake_workers()

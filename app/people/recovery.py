@@ -86,7 +86,6 @@ def ask_for_link(platform: Platform, form: Forgotten) -> None:
         mail.request_mail(
             session, MailTemplate.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None
         )
-    platform.notifier.wake_workers()
 
 
 def is_usable(platform: Platform, token: str) -> bool:
@@ -127,7 +126,6 @@ def reset(platform: Platform, token: str, password: str) -> ResetOutcome:
         if violated_constraint(error) != "uq_user_account_email":
             raise
         return ResetOutcome.TAKEN
-    platform.notifier.wake_workers()
     return ResetOutcome.DONE
 
 
@@ -158,7 +156,6 @@ def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
         mail.request_mail(
             session, MailTemplate.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None
         )
-    platform.notifier.wake_workers()
 
 
 def address_of_login_link(platform: Platform, token: str) -> str | None:
@@ -186,9 +183,7 @@ def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | No
             return None
         mail.revoke_links(session, user.id, MailTemplate.LOGIN_LINK)
         audit.record(session, user.id, "session.start", f"person {user.id}", details={"by": "mailed link"})
-        started = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers()
-    return started
+        return start_session(session, platform, user.id, browser)
 
 
 def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> int:
@@ -202,9 +197,7 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
     password_hash = hash_password(accepted_password(passwords.new, actor.email, actor.name))
     with platform.transaction() as session:
         user = lock_owner(session, actor.user_id, known, ends_access=True)
-        count = _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
-    platform.notifier.wake_workers()
-    return count
+        return _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
 
 
 def _replace(

@@ -190,9 +190,7 @@ def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[s
         found.confirmed_at = now(session)
         sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
         _note(session, actor.user_id, "second-factor.on", MailTemplate.SECOND_FACTOR_ON)
-        codes = _new_codes(session, actor.user_id)
-    platform.notifier.wake_workers()
-    return codes
+        return _new_codes(session, actor.user_id)
 
 
 def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
@@ -203,9 +201,7 @@ def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
         if found is None or not found.confirmed_at:
             raise ConflictError("your account has no second factor")
         _note(session, actor.user_id, "second-factor.codes", MailTemplate.RECOVERY_CODES_RENEWED)
-        codes = _new_codes(session, actor.user_id)
-    platform.notifier.wake_workers()
-    return codes
+        return _new_codes(session, actor.user_id)
 
 
 def _note(session: Session, user_id: int, action: str, letter: MailTemplate, **details: int) -> None:
@@ -244,7 +240,6 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
             raise WrongPasswordError("the code is wrong or has already been used; wait for the next one")
         token = finish_login(session, platform, user_id, browser)
     platform.limiter.clear(Limited.GUESS, f"person {user_id}")
-    platform.notifier.wake_workers()
     return token
 
 
@@ -277,7 +272,6 @@ def remove(platform: Platform, actor: Actor, cookie: str) -> None:
         if delete_factor(session, actor.user_id):
             sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
             _note(session, actor.user_id, "second-factor.off", MailTemplate.SECOND_FACTOR_OFF)
-    platform.notifier.wake_workers()
 
 
 def remove_for(platform: Platform, email: str) -> bool:

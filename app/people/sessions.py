@@ -426,9 +426,7 @@ def log_in(platform: Platform, login: Login, browser: Browser) -> str:
     with platform.transaction() as session:
         lock_owner(session, user.id, user.password_hash)
         audit.record(session, user.id, "session.start", f"person {user.id}")
-        token = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers()
-    return token
+        return start_session(session, platform, user.id, browser)
 
 
 def _checked(platform: Platform, login: Login, user: User | None, browser: Browser) -> User:

@@ -177,7 +177,6 @@ def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
         mail.notify_owner(
             session, MailTemplate.TOKEN_CREATED, owner, name=new.name, scopes=scopes, days=new.days
         )
-    platform.notifier.wake_workers()
     return token
 
 

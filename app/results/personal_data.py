@@ -450,7 +450,6 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
                 _withdraw(session, actor, result_id)
         _delete(session, user, form.results)
     platform.cache.expire_versions()
-    platform.notifier.wake_workers()
 
 
 def _withdraw(session: Session, actor: Actor, result_id: int) -> None:

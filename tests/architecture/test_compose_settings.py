@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from app.core.settings import FILE_SUFFIX, PREFIX, SECRETS, Settings, variable
-from app.operations.processes import NOT_FOR_WEB, NOT_FOR_WORKERS
+from app.operations.processes import NOT_FOR_SENDERS, NOT_FOR_WEB, NOT_FOR_WORKERS
 from tests.compose_file import configuration
 from tests.shared import ROOT
 
 EXAMPLE = (ROOT / ".env.example").read_text()
 LINE = re.compile(rf"^#({PREFIX}\w+)=(.*)$", re.MULTILINE)
-SERVICES = {"web", "worker", "beat"}  # `migrate` needs only its database
+SERVICES = {"web", "worker", "sender", "beat"}  # `migrate` needs only its database
 OF_CADDY = {"HELDOUT_SITE", "HELDOUT_TLS", "HELDOUT_OUTER_PROXIES"}
 OF_COMPOSE = OF_CADDY | {"HELDOUT_HTTP", "HELDOUT_HTTPS", "HELDOUT_CERTIFICATES", "HELDOUT_FRONT_NETWORK"}
 FIXED = {
@@ -78,7 +78,12 @@ def test_the_example_shows_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_settings_are_passed_to_every_service_that_may_know_them() -> None:
     chosen = {variable(name): f"the {name}" for name in SET_BY_OPERATORS}
-    hidden = {"web": NOT_FOR_WEB, "worker": NOT_FOR_WORKERS, "beat": NOT_FOR_WEB | NOT_FOR_WORKERS}
+    hidden = {
+        "web": NOT_FOR_WEB,
+        "worker": NOT_FOR_WORKERS,
+        "sender": NOT_FOR_SENDERS,
+        "beat": NOT_FOR_WEB | NOT_FOR_WORKERS,
+    }
 
     for service, given in environments(
         "".join(f"{each}='{value}'\n" for each, value in chosen.items())
@@ -109,5 +114,7 @@ def test_every_secret_is_a_file_only_for_services_that_may_know_it() -> None:
     assert set().union(*known.values()) == SECRETS - FIXED.keys()
     assert not known["web"] & NOT_FOR_WEB
     assert not known["worker"] & NOT_FOR_WORKERS
+    assert not known["sender"] & NOT_FOR_SENDERS
+    assert "smtp_password" in known["sender"]
     assert known["beat"] == {"database_password", "broker_password", "s3_secret_key"}
     assert known["migrate"] == {"migration_database_password"}

@@ -16,7 +16,7 @@ from tests.compose_file import configuration
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-OURS = {"web", "worker", "beat", "migrate"}
+OURS = {"web", "worker", "sender", "beat", "migrate"}
 ONE_SHOT = {"migrate", "bucket"}
 FILLED_IN = {"login_providers", "smtp_password"}  # secrets that operators get from others
 
@@ -153,8 +153,9 @@ def test_only_the_proxy_publishes_ports(compose: dict[str, Any]) -> None:
     assert {name for name, service in services.items() if "front" in service["networks"]} == {"caddy", "web"}
     assert {name for name, service in services.items() if "outside" in service["networks"]} == {
         "web",
-        "worker",
+        "sender",
     }
+    assert set(services["sender"]["networks"]) == {"outside", "database"}
     assert {name for name, service in services.items() if "database" in service["networks"]} == OURS | {
         "postgres"
     }

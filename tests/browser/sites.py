@@ -132,6 +132,7 @@ def running_site(servers: OwnServers, *, is_empty: bool = False) -> Iterator[Sit
         published.add(place.platform, "voc2007")
         address = place.start_web()
         place.start_worker()
+        place.start_sender()
         yield _filled(place, address, tree, {} if is_empty else ROWS)
 
 

@@ -87,6 +87,7 @@ def site(servers: OwnServers, store: Store) -> Iterator[Site]:
         links, web, worker = _links(running)
         with ThreadPoolExecutor() as together:
             started = [together.submit(running.start_worker, name, **worker) for name in WORKERS]
+            started.append(together.submit(running.start_sender))
             direct = running.start_web(**web)
         for each in started:
             each.result()

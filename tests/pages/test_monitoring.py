@@ -141,6 +141,7 @@ BAD = {
     "sweep, never": replace(WELL, sweep_age=None),
     "sweep, late": replace(WELL, sweep_age=600.0),
     "workers": replace(WELL, workers=0),
+    "senders": replace(WELL, senders=0),
     "jobs": replace(WELL, jobs_lag=600.0),
     "dead_jobs": replace(WELL, dead_jobs=1),
 }

@@ -75,7 +75,7 @@ def test_an_empty_server_leads_whoever_holds_the_code_to_a_working_site(
     assert kept_out.headers["location"].startswith("/account/second-factor")
     assert 'href="/setup/server"' in codes
     assert "HELDOUT_SMTP_HOST" in server
-    assert "No worker is alive" in server
+    assert "No sender is alive" in server
     assert (as_proposed.status_code, as_proposed.headers["location"]) == (303, "/setup/done")
     assert (saved.status_code, again.status_code, again.headers["location"]) == (422, 303, "/setup/done")
     assert "Create a challenge" in ash.get("/setup/done").text

@@ -79,7 +79,7 @@ def test_everybody_sees_that_all_is_well_and_how_long_a_submission_waits(
     assert "3 submissions waiting; a new submission is scored in about 3 minutes" in page
     assert "Uploads and scoring work" in page
     assert set(numbers) == {
-        "read_at", "workers", "waiting", "wait_minutes", "last_scored_at", "notices", "outages"
+        "read_at", "workers", "waiting", "wait_minutes", "last_scored_at", "notices", "outages", "senders"
     }, "nothing of a challenge or a team"  # fmt: skip
     login = visitor.get("/login").text
     assert '<a href="/status" >Status</a>' in login.split("</header>")[0]

@@ -116,7 +116,7 @@ class Site:
             with self.platform.transaction() as session:
                 waiting = update(Job).where(Job.kind == JobKind.WEBHOOK, Job.dead_at.is_(None))
                 session.execute(waiting.values(not_before=None))
-            if not attempts.do_next(self.platform, Queue.FOLLOW_UPS, HANDLERS) or self.is_failing():
+            if not attempts.do_next(self.platform, Queue.WEBHOOKS, HANDLERS) or self.is_failing():
                 return
 
     def is_failing(self) -> bool:

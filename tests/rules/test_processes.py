@@ -4,12 +4,13 @@ import socket
 from importlib.util import find_spec
 
 from app.core.settings import Settings
-from app.operations.processes import sweeper_command, web_command, worker_command
+from app.operations.processes import sender_command, sweeper_command, web_command, worker_command
 
 
 def test_forked_children_do_not_import_the_main_program_again() -> None:
     with socket.socket() as listener:
-        commands = (web_command(listener), worker_command(Settings(workers=1)), sweeper_command())
+        workers = (worker_command(Settings(workers=1)), sender_command(), sweeper_command())
+        commands = (web_command(listener), *workers)
 
     programs = [command[command.index("-m") + 1] for command in commands]
 

@@ -36,9 +36,10 @@ def running_site(servers: OwnServers) -> Iterator[SharedSite]:
     # rarely, as in production: three sites sweeping every second took a tenth of the processors
     with installation(servers, sweep_seconds=SWEEP_SECONDS) as running:
         with ThreadPoolExecutor() as together:
-            worker = together.submit(running.start_worker)
+            others = [together.submit(each) for each in (running.start_worker, running.start_sender)]
             first, second = together.map(running.start_web, ("web 1", "web 2"))
-        worker.result()
+        for each in others:
+            each.result()
         yield SharedSite(running, (first, second), running.organiser(first), running.client(first))
 
 

@@ -20,7 +20,7 @@ from sqlalchemy import make_url
 from app.core.settings import Settings
 from app.intake.importing import Imported, TreeImport, import_tree
 from app.models import Quota
-from app.operations.processes import environment_of, web_child, worker_child
+from app.operations.processes import environment_of, sender_child, web_child, worker_child
 from app.operations.serving import listen
 from app.operations.supervisor import Child, Supervisor, supervised
 from app.platform import Platform, platform_of
@@ -163,6 +163,12 @@ class Installation:
         child = self.named(name, worker_child(settings))
         self.processes.start(child, lambda: len(self.pool(name)) == settings.workers, START)
 
+    def start_sender(self, **changed: object) -> None:
+        """Start a sender and wait until it reports alive."""
+        child = self.named("sender", sender_child(self.settings.model_copy(update=changed)))
+        alive = "SELECT FROM heartbeat WHERE service = 'sender'"
+        self.processes.start(child, lambda: bool(self.ask(alive)), START)
+
     def named(self, name: str, child: Child) -> Child:
         return replace(
             child,
@@ -183,7 +189,11 @@ class Installation:
     def children(self) -> list[Child]:
         """The children that run web servers and workers."""
         with listen(self.settings.model_copy(update={"port": 0})) as listener:
-            return [web_child(self.settings, listener), worker_child(self.settings)]
+            return [
+                web_child(self.settings, listener),
+                worker_child(self.settings),
+                sender_child(self.settings),
+            ]
 
     def pid(self, name: str) -> int:
         """The pid of the process with this name; waits while it is being restarted."""

@@ -60,6 +60,7 @@ def test_what_happened_while_worker_broker_and_mail_server_were_away_is_told_onc
             good(ada.http.post("/api/v1/challenges/absent/threads", json=question))
         let_ten_minutes_pass(running)
         running.start_worker()
+        running.start_sender()
         result = ada.final(submission)["results"][0]
         assert eventually(lambda: waiting(running, "event", "dispatched_at") == 0, LONGEST)
         let_ten_minutes_pass(running)

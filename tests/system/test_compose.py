@@ -88,7 +88,7 @@ def test_the_deployment_passes_its_own_check_as_documented(site: Site, command: 
 
 def test_without_a_mail_server_mail_is_written_to_a_volume(site: Site, person: Client) -> None:
     assert person.http.base_url
-    assert eventually(lambda: any(site.project.volume("mail").glob("*.eml")))
+    assert eventually(lambda: any(site.project.volume("sent").glob("*.eml")))
 
 
 def test_services_write_only_to_their_volumes_and_have_no_root_capability(site: Site) -> None:

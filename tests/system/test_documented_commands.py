@@ -75,6 +75,7 @@ def place(own_servers: OwnServers) -> Iterator[Place]:
         write_files(folder)
         address = running.start_web()
         running.start_worker()
+        running.start_sender()
         register_ash(running, address)
         yield Place(folder, address, variables(running, registered(running.platform, address, "Reader")))
 

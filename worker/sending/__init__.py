@@ -1,0 +1,1 @@
+"""The sender as a program: `python -m worker.sending`."""
