@@ -231,6 +231,8 @@ def _description_of(session: Session, store: str, key: str) -> str:
         return names.get(store, "artefact")
     if session.scalar(select(exists().where(GroundTruth.key == key))):
         return "ground truth"
+    if session.scalar(select(exists().where(GroundTruth.image_labels_key == key))):
+        return "fingerprints of images"
     is_matches = session.scalar(select(exists().where(Run.statistics_key == key)))
     return "matches" if is_matches else "copied images"
 

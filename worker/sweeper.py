@@ -15,7 +15,7 @@ from celery import platforms
 from sqlalchemy.exc import SQLAlchemyError
 
 import scoring
-from app.challenges import versions
+from app.challenges import same_labels, versions
 from app.core import logs
 from app.core.database import OutageLog, is_unavailable
 from app.core.errors import StorageUnavailableError
@@ -44,6 +44,7 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 STEPS = (
     handlers.recover_lost_jobs,
     versions.complete,
+    same_labels.fill_in,
     rescoring.activate_complete,
     rescoring.queue_outdated,
     making.show_due,

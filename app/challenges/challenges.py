@@ -104,21 +104,45 @@ def chosen_tasks(phase: PhaseView) -> tuple[str, ...]:
 
 ANY_PHASE = aliased(Phase)  # created once: an alias costs more than the rest of a statement
 OTHER_PHASE, ANY_SUBMISSION, OTHER_SUBMISSION = aliased(Phase), aliased(Submission), aliased(Submission)
-_OWN, _SAME, _OTHER = aliased(GroundTruth), aliased(GroundTruth), aliased(Phase)
-# held-out phases with the same annotation: a score in one of them reveals something about the others
+_OWN, _SAME, _OTHER, _ELSEWHERE = (
+    aliased(GroundTruth),
+    aliased(GroundTruth),
+    aliased(Phase),
+    aliased(Challenge),
+)
+
+
+def equal_labels(one: type[GroundTruth], other: type[GroundTruth]) -> ColumnElement[bool]:
+    """Whether two versions are the same annotation, whatever the names of their data sets and phases.
+
+    A version of an earlier release has no `labels` until a worker has filled it in.
+    """
+    return or_(one.fingerprint == other.fingerprint, one.labels == other.labels)
+
+
+# held-out phases with the same annotation: a score in one of them reveals something about the others. Drafts and other challenges
+# do not see each other: nobody may learn from a draft what others hide
 _SHARED_QUOTAS: Final = (
     select(func.jsonb_agg(_OTHER.stored_quotas))
+    .join(_ELSEWHERE, _OTHER.challenge_id == _ELSEWHERE.id)
     .where(
         _OTHER.id != Phase.id,
         _OTHER.is_held_out,
+        or_(
+            _ELSEWHERE.id == Challenge.id,
+            and_(
+                Challenge.visibility != ChallengeVisibility.DRAFT,
+                _ELSEWHERE.visibility != ChallengeVisibility.DRAFT,
+            ),
+        ),
         _OTHER.id.in_(
             select(_SAME.phase_id)
-            .join(_OWN, _OWN.fingerprint == _SAME.fingerprint)
+            .join(_OWN, equal_labels(_OWN, _SAME))
             .where(_OWN.phase_id == Phase.id)
             .correlate(Phase)
         ),
     )
-    .correlate(Phase)
+    .correlate(Phase, Challenge)
     .scalar_subquery()
 )
 PHASES: Final = (
@@ -347,23 +371,6 @@ def newest_truth(session: Session, phase_id: int) -> GroundTruth | None:
 def lock_imports(session: Session) -> None:
     """Block other imports until the end of the transaction."""
     session.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
-
-
-def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str]:
-    """Return the other phases for which this annotation, or an earlier version of this phase's, is hidden."""
-    own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)
-    statement = (
-        select(Challenge.code + " " + Phase.image_set)
-        .join(Phase, Phase.challenge_id == Challenge.id)
-        .join(GroundTruth, GroundTruth.phase_id == Phase.id)
-        .where(
-            Phase.id != phase_id,
-            Phase.is_held_out,
-            or_(GroundTruth.fingerprint == fingerprint, GroundTruth.fingerprint.in_(own)),
-        )
-        .distinct()
-    )
-    return sorted(session.scalars(statement))
 
 
 def has_phases(session: Session, challenge_id: int) -> bool:

@@ -1,5 +1,6 @@
 """Applying a data set: one of its image sets becomes a phase, or the next version of a phase's ground truth."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from app.images import making
 from app.images.making import ReadyImages
 from app.intake import importing, intakes, testing, trials
 from app.intake.importing import PublicCopyError, ReadyImport, TreeImport, new_rules
-from app.intake.inspecting import CHOSEN, TRUTHS
+from app.intake.inspecting import CHOSEN, DIGESTS, TRUTHS
 from app.intake.reports import ClassCount, FoundSet, Report
 from app.models import (
     Challenge,
@@ -42,8 +43,9 @@ from app.models import (
 from app.platform import Platform
 from app.web.forms import OrBlank
 from app.web.zones import Moment
-from scoring import to_plain
+from scoring import from_plain, to_plain
 from scoring.competitions import CHALLENGES
+from scoring.data.label_digests import LabelDigests
 
 RULES: Final = {
     "disclosure", "quotas", "opens_at", "closes_at", "embargo", "frozen_days", "details_at_close", "only_complete", "competitions",
@@ -455,7 +457,8 @@ def _ready(  # noqa: PLR0913, PLR0917 - what `prepare` has, for one set
     truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)
     importing.check_names(tree)
     key = importing.store_truth(platform, tree, truth)
-    ready = importing.prepare(platform, tree, truth, key, is_replaced=is_replaced)
+    digests = from_plain(LabelDigests, json.loads((folder / DIGESTS / found.key).read_text()))
+    ready = importing.prepare(platform, tree, truth, key, digests=digests, is_replaced=is_replaced)
     images = None
     if any(pictures.iterdir()):
         images = making.prepare(platform, ready.description, batches, pictures, ImageMode.COPY)

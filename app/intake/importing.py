@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges import challenges, news, versions
+from app.challenges import challenges, news, same_labels, versions
 from app.challenges.challenges import description_of
 from app.challenges.phase_rules import (
     PhaseRules,
@@ -41,6 +41,7 @@ from app.models import (
 from app.platform import Platform
 from app.results import ladder
 from app.storage import digest_of, owner_of
+from scoring.data.label_digests import LabelDigests, label_digests
 from scoring.errors import Problems
 
 
@@ -264,9 +265,13 @@ def prepare(
     truth: scoring.GroundTruth,
     truth_key: str,
     *,
+    digests: LabelDigests | None = None,
     is_replaced: bool = False,
 ) -> ReadyImport:
-    """Store the descriptions of an import. is_replaced: whether the phase is deleted before the rows are written.
+    """Store the descriptions of an import, and the fingerprints of its images.
+
+    digests: of the annotation with the names that its images were sent with, if they got others; is_replaced: whether the phase is
+    deleted before the rows are written.
 
     Raises ValueError for options that are not possible.
     """
@@ -281,6 +286,9 @@ def prepare(
     missing = _missing(request, truth, known)
     description = replace(truth.description, limits=limits, not_offered=tuple(missing))
     key = versions.store_description(platform, description, limited.values())
+    prints = same_labels.prints_of(platform, digests or label_digests(truth))
+    images_key = same_labels.store_images(platform, prints, truth_key)
+    stored_truth = _Stored(truth_key, key, prints.labels, images_key)
 
     def write(session: Session) -> Imported | None:
         challenges.lock_imports(session)
@@ -292,8 +300,9 @@ def prepare(
         if not stored.is_new:
             versions.use_descriptions(session, stored.phase, limited)
         changed = (*title_changes, *stored.changes, *limit_changes)
-        hiding = _phases_hiding(session, request, stored.phase, digest_of(truth_key))
-        version, is_new, boards = _store_truth(session, stored.phase, truth, (truth_key, key), missing)
+        was_public = phase is not None and phase.disclosure is Disclosure.FULL
+        hiding = _phases_hiding(session, request, stored.phase, stored_truth, was_public=was_public)
+        version, is_new, boards = _store_truth(session, stored.phase, truth, stored_truth, missing)
         shown = versions.shown_truth(session, stored.phase.id)
         shown_version = shown.version if shown else version
         if request.compared_version not in (None, shown_version):
@@ -476,30 +485,45 @@ def _change_rules(
     return before, after
 
 
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Annotation in storage. key, description_key, images_key: of its content, its description, the fingerprints of its images."""
+
+    key: str
+    description_key: str
+    labels: str
+    images_key: str
+
+    @property
+    def fingerprint(self) -> str:
+        return digest_of(self.key)
+
+
 def _store_truth(
     session: Session,
     phase: Phase,
     truth: scoring.GroundTruth,
-    keys: tuple[str, str],
+    stored: _Stored,
     missing: Mapping[int, str],
 ) -> tuple[int, bool, tuple[int, ...]]:
     """Return the version of the annotation, whether it is new, and the competitions that get a board.
 
-    keys: of the annotation and of its description. Only what equals the newest version is no new one. The boards show the first
-    version at once, and a later one after a re-scoring.
+    Only what equals the newest version is no new one. The boards show the first version at once, and a later one after a re-scoring.
     """
-    truth_key, description_key = keys
-    fingerprint = digest_of(truth_key)
     newest = challenges.newest_truth(session, phase.id)
-    if newest is not None and newest.fingerprint == fingerprint:
+    if newest is not None and newest.fingerprint == stored.fingerprint:
+        # its images may be known by the names that they were sent with only now
+        newest.labels, newest.image_labels_key = stored.labels, stored.images_key
         return newest.version, False, ()
     row = GroundTruth(
         phase_id=phase.id,
         version=newest.version + 1 if newest else 1,
-        public_id=owner_of(truth_key),
-        fingerprint=fingerprint,
+        public_id=owner_of(stored.key),
+        fingerprint=stored.fingerprint,
         statistics=asdict(scoring.count_objects(truth)),
-        description_key=description_key,
+        description_key=stored.description_key,
+        labels=stored.labels,
+        image_labels_key=stored.images_key,
         not_offered={str(number): reason for number, reason in missing.items()},
     )
     session.add(row)
@@ -512,11 +536,14 @@ def _store_truth(
     return row.version, True, tuple(number for number in offered if number not in existing)
 
 
-def _phases_hiding(session: Session, request: TreeImport, phase: Phase, fingerprint: str) -> list[str]:
+def _phases_hiding(
+    session: Session, request: TreeImport, phase: Phase, stored: _Stored, *, was_public: bool
+) -> list[str]:
     """Return the phases that hide what this import makes public. Raises PublicCopyError unless that is allowed."""
     if phase.disclosure is not Disclosure.FULL:
         return []
-    hiding = challenges.phases_hiding(session, phase.id, fingerprint)
+    new = stored.fingerprint, stored.labels
+    hiding = same_labels.phases_hiding(session, phase.id, new, was_public=was_public)
     if hiding and not request.allow_public_copy:
         raise PublicCopyError(
             f"the annotation of {request.challenge} {request.image_set} would be public, but {', '.join(hiding)} keeps the same"

@@ -48,9 +48,11 @@ from app.intake.reports import (
 )
 from app.intake.unpacking import Picture, Progress, ReadingLimits, SentFile, Unpacked, unpack
 from scoring import GroundTruth, Problem, SubmissionError, to_plain
+from scoring.data.label_digests import label_digests
 from scoring.errors import Problems, Rule
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
+DIGESTS: Final = "digests"  # folder of what each set says of each image, by the names that it was sent with
 CHOSEN: Final = "chosen"  # folder with a folder for each chosen set: its pictures, each called by its image
 DRAWN: Final = "drawn"  # pack of pictures with their annotation
 OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the challenge has already
@@ -127,12 +129,19 @@ def _inspected(
     progress.note("looking for what may not be meant", 0)
     add_findings(unpacked, sets, read_phase_pictures(folder / OF_PHASES))
     add_other_numbers(unpacked, sets, {each.image_set: dict(each.numbers) for each in wanted.phases})
+    digests = {
+        f"{role}-{number}": label_digests(each.truth)
+        for role, some in sets.items()
+        for number, each in enumerate(some)
+        if f"{role}-{number}" in wanted.chosen
+    }
     if wanted.secret is not None:
         _make_neutral(unpacked, sets, wanted.secret, progress)
     add_clues(unpacked, sets[HIDDEN])
     found: list[FoundSet] = []
     comparisons: list[Comparison] = []
-    (folder / TRUTHS).mkdir()
+    for name in (TRUTHS, DIGESTS):
+        (folder / name).mkdir()
     for role, some in sets.items():
         for number, each in enumerate(some):
             view = _view(f"{role}-{number}", role, each, pictures_of(unpacked, each))
@@ -144,6 +153,7 @@ def _inspected(
                 shown = GroundTruth.open(phase.truth)
                 comparisons.append(compare(shown, each.truth, view.key, phase.image_set, phase.version))
             if view.key in wanted.chosen:
+                (folder / DIGESTS / view.key).write_text(json.dumps(to_plain(digests[view.key])))
                 _link_pictures(folder / CHOSEN / view.key, unpacked, each)
     if sets[wanted.drawn]:
         progress.note("drawing some pictures", 0)

@@ -182,8 +182,9 @@ class GroundTruth(Base):
     """One imported version of a phase's annotation; immutable.
 
     public_id: random, shown to people and used as the name of its file. fingerprint: HMAC-SHA-256 of its content with a key
-    that only workers can read; the same annotation has the same fingerprint in every phase. Versions that were imported before
-    they had a public description get one from a worker; until then the last two columns are empty.
+    that only workers can read. labels: keyed, too, but of what is annotated in each image alone, so that a copy is recognised under
+    other names of data set and phase and in another format. Versions of earlier releases get what they lack from a worker; until
+    then the last four columns are empty.
     """
 
     __tablename__ = "ground_truth"
@@ -200,6 +201,8 @@ class GroundTruth(Base):
     imported_at: Mapped[datetime] = now_column()
     description_key: Mapped[str | None]  # its public description in storage
     not_offered: Mapped[dict[str, Any] | None]  # as `Phase.not_offered`
+    labels: Mapped[str | None] = mapped_column(index=True)
+    image_labels_key: Mapped[str | None]  # the same of each image, in private storage
 
     @hybrid_property
     def key(self) -> str:

@@ -17,6 +17,7 @@ from app.challenges.phase_rules import (
     quotas_of_new_phase,
     unfair_changes,
 )
+from app.challenges.same_labels import phases_hiding
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
@@ -148,7 +149,8 @@ def change_disclosure(
         refusal = refusal_of(rules, new_rules, now, has_results=has_results(session, phase_id))
         if refusal:
             raise ConflictError(refusal)
-        if not after.disclosure.is_held_out and challenges.phases_hiding(session, phase_id, ""):
+        was_public = not before.disclosure.is_held_out
+        if not after.disclosure.is_held_out and phases_hiding(session, phase_id, was_public=was_public):
             raise ConflictError(
                 "another phase keeps the same annotation hidden, so it cannot become public here; an admin can import it as"
                 " public with --allow-public-copy"

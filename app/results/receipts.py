@@ -11,6 +11,7 @@ import structlog
 from sqlalchemy import ColumnElement, and_, func, not_, or_, select
 from sqlalchemy.orm import Session, aliased
 
+from app.challenges.challenges import equal_labels
 from app.core.access import Actor
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.models import Challenge, GroundTruth, Phase, Result, Run, RunState
@@ -53,7 +54,7 @@ def _is_public_truth() -> ColumnElement[bool]:
     hiding = (
         select(same.id)
         .join(phase, same.phase_id == phase.id)
-        .where(same.fingerprint == GroundTruth.fingerprint, not_(discloses))
+        .where(equal_labels(same, GroundTruth), not_(discloses))
     )
     return not_(hiding.exists())
 

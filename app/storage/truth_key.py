@@ -7,6 +7,7 @@ process that needs the key creates it. The database has its name, so that a diff
 
 import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -17,6 +18,7 @@ from app import models
 from app.core.errors import StorageUnavailableError
 from app.storage import Storage
 
+IMAGE = 16  # bytes of the fingerprint of an image
 LOCK = 0x4B_4559  # advisory lock of the process that creates the key
 MISSING = "the key with which ground truth is hashed is missing from private storage: restore it from the workers' backup"
 
@@ -33,6 +35,15 @@ class TruthKey:
     def fingerprint(self) -> hmac.HMAC:
         """Return a hash object for contents of private storage, to replace `hashlib.sha256()`."""
         return hmac.new(self._derived("fingerprint"), digestmod="sha256")
+
+    def labels(self, digests: Sequence[str]) -> str:
+        """Return the fingerprint of the annotation of a set, from the digests of its images."""
+        return hmac.new(self._derived("labels"), "\n".join(digests).encode(), digestmod="sha256").hexdigest()
+
+    def image_labels(self, digests: Sequence[str]) -> list[bytes]:
+        """Return the fingerprint of the annotation of each image from its digest."""
+        key = self._derived("labels of an image")
+        return [hmac.digest(key, each.encode(), "sha256")[:IMAGE] for each in digests]
 
     def receipt(self, plain: str) -> str:
         """Return the receipt that people see instead of the plain one while the annotation is hidden."""

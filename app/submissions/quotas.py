@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select, true, union
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from app.challenges import challenges
 from app.challenges.challenges import (
@@ -324,7 +324,7 @@ def counted_results(
 ) -> list[CountedResult]:
     """Return the results of the team, and of the person in any team, that count in a phase: scored at some time, or pending.
 
-    Results in other held-out phases count if they were scored against the same ground truth. Results that were refused or
+    Results in other held-out phases count if they were scored against the same annotation. Results that were refused or
     failed without a score do not count, nor do organisers' baselines. longest: how far back they count; None: all of them.
     """
     mine = union(
@@ -333,11 +333,12 @@ def counted_results(
         .where(Method.team_id == team_id),
         select(Submission.id).where(Submission.user_id == user_id),
     ).subquery()
-    own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)
+    own, same = aliased(GroundTruth), aliased(GroundTruth)
     sharing = (
-        select(GroundTruth.phase_id)
-        .join(Phase, GroundTruth.phase_id == Phase.id)
-        .where(GroundTruth.fingerprint.in_(own), Phase.is_held_out)
+        select(same.phase_id)
+        .join(own, challenges.equal_labels(own, same))
+        .join(Phase, same.phase_id == Phase.id)
+        .where(own.phase_id == phase_id, Phase.is_held_out)
     )
     statement = (
         select(

@@ -63,6 +63,7 @@ NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
     (FILES, PictureSource.archive_key),
     (INTAKE, IntakeSegment.key),
     ("truth", GroundTruth.key),
+    ("truth", GroundTruth.image_labels_key),
     ("truth", Run.statistics_key),
     ("truth", PictureBatch.copy_key),
     ("truth", NextPictureBatch.copy_key),

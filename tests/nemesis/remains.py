@@ -73,6 +73,7 @@ def _remains(site: Site) -> Remains:
             _column(
                 ask(
                     "SELECT fingerprint || '-' || replace(public_id::text, '-', '') FROM ground_truth"
+                    " UNION SELECT image_labels_key FROM ground_truth WHERE image_labels_key IS NOT NULL"
                     " UNION SELECT statistics_key FROM run WHERE statistics_key IS NOT NULL"
                 )
             ),

@@ -38,14 +38,15 @@ def jpeg(width: int = 50, height: int = 40, *, rotated: bool = False, shade: int
 def kit(
     image_set: str = "test", classes: tuple[str, ...] = ("cat", "dog"), *, folder: str = "VOC2012/"
 ) -> Files:
-    """A development kit of three images: cat and dog, dog, nothing."""
+    """A development kit of three images: cat and dog, dog, nothing; what is public elsewhere than in `test` is other annotation."""
     cat, dog = classes
+    bottom = 10 if image_set == "test" else 9
     files = {
         f"ImageSets/Main/{image_set}.txt": "a\nb\nc\n",
         f"ImageSets/Main/{cat}_{image_set}.txt": "a 1\nb -1\nc -1\n",
         f"ImageSets/Main/{dog}_{image_set}.txt": "a 1\nb 1\nc -1\n",
         "Annotations/a.xml": annotation(thing(cat), thing(dog, (20, 5, 40, 30))),
-        "Annotations/b.xml": annotation(thing(dog)),
+        "Annotations/b.xml": annotation(thing(dog, (1, 1, 10, bottom))),
         "Annotations/c.xml": annotation(),
     }
     return {f"{folder}{name}": text.encode() for name, text in files.items()}

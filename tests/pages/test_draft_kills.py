@@ -209,7 +209,7 @@ def remade(place: Place) -> str:
 
 
 def test_phases_that_cannot_all_be_made_leave_those_that_were_there(place: Place) -> None:
-    """The annotation of val is kept hidden by another phase, so it cannot be made public; test could be made."""
+    """The annotation of val is kept hidden by a phase that is open, so it cannot be made public; test could be made."""
     code, own = place.draft(), ("emu", "owl")
     place.send(code, hidden=zipped(kit("test", own)), public=zipped(kit("val", own)))
     place.save(code, "check", sets=["hidden-0"])
@@ -225,6 +225,7 @@ def test_phases_that_cannot_all_be_made_leave_those_that_were_there(place: Place
     place.save(other, "rules", **RULES)
     place.save(other, "page", **PAGE)
     do_all(place.platform)
+    place.save(other, "open")
 
     place.save(code, "check", sets=["hidden-0", "public-0"])
     place.save(code, "phases")

@@ -206,6 +206,7 @@ def made(platform: Platform) -> Rows:
                 statistics={},
                 description_key="none",
                 not_offered=not_offered,
+                labels=f"{name} {version}",
             )
             for version in (1, 2)
         ]
