@@ -5,27 +5,47 @@ them; the web process compares those of whole sets, which are in the database.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
 from typing import Final
 
 import structlog
 from sqlalchemy import ColumnElement, and_, false, func, or_, select, true, update
 from sqlalchemy.orm import Session, aliased
 
+from app.challenges import challenges
 from app.challenges.challenges import equal_labels
-from app.core.errors import StorageUnavailableError
+from app.core import audit
+from app.core.errors import RateLimitedError, StorageDamagedError, StorageUnavailableError
 from app.jobs import sandbox
 from app.jobs.sandbox import ChildError, ChildLimits, run_in_subprocess
-from app.models import Challenge, ChallengeVisibility, Disclosure, GroundTruth, Phase
+from app.models import (
+    AuditRecord,
+    Challenge,
+    ChallengeOrganiser,
+    ChallengeVisibility,
+    Disclosure,
+    GroundTruth,
+    Phase,
+)
 from app.platform import Platform
 from app.storage import owner_of
+from app.storage.truth_key import IMAGE
 from scoring import from_plain
 from scoring.data.label_digests import LabelDigests
 
 log = structlog.get_logger()
 
 BATCH: Final = 20  # versions that a sweep fills in
+SHARE: Final = (
+    0.1  # of the annotated images of one of two sets, from which on people are told that both have them
+)
 NICE: Final = 10
+DAY: Final = timedelta(days=1)
+MOST_REFUSED: Final = 10  # copies of hidden annotation, of a person in a day
+REFUSED_ACTION: Final = "data-set.refuse-copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +139,156 @@ def phases_hiding(
         .distinct()
     )
     return sorted(session.scalars(statement))
+
+
+def hiding_elsewhere(session: Session, challenge_id: int) -> list[str]:
+    """Return the phases of opened challenges that hide what a draft would publish by opening."""
+    public = select(Phase.id).where(Phase.challenge_id == challenge_id, ~Phase.is_held_out)
+    return [
+        name
+        for phase_id in session.scalars(public).all()
+        for name in phases_hiding(session, phase_id, was_public=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Another phase that has some of the images of a set, annotated alike.
+
+    name: such as "alfa test"; common: how many images, of `annotated` in the set; is_whole: whether all annotation is the same;
+    is_listed: whether everybody can find the challenge.
+    """
+
+    phase_id: int
+    challenge_id: int
+    name: str
+    is_held_out: bool
+    is_listed: bool
+    is_whole: bool
+    common: int
+    annotated: int
+
+
+def overlaps(
+    platform: Platform, prints: LabelPrints, challenge: str, image_set: str, *, is_replaced: bool
+) -> tuple[Overlap, ...]:
+    """Compare a set, image by image, with the newest annotation of the other phases, without drafts of other challenges.
+
+    challenge, image_set: of the phase that the set becomes; is_replaced: whether all phases of the challenge are deleted then.
+    Raises StorageUnavailableError.
+    """
+    newer = aliased(GroundTruth)
+    is_newest = (
+        ~select(newer.id)
+        .where(newer.phase_id == GroundTruth.phase_id, newer.version > GroundTruth.version)
+        .exists()
+    )
+    is_here = Challenge.code == challenge
+    is_other = ~is_here if is_replaced else or_(~is_here, Phase.image_set != image_set)
+    statement = (
+        select(GroundTruth.labels, GroundTruth.image_labels_key, Phase, Challenge)
+        .join(Phase, GroundTruth.phase_id == Phase.id)
+        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .where(
+            is_newest,
+            is_other,
+            GroundTruth.image_labels_key.is_not(None),
+            or_(is_here, Challenge.visibility != ChallengeVisibility.DRAFT),
+        )
+        .order_by(Challenge.code, Phase.image_set)
+    )
+    with platform.transaction() as session:
+        rows = session.execute(statement).all()
+    own = frozenset(prints.images)
+    found = []
+    for labels, key, phase, of in rows:
+        assert key is not None
+        common, theirs = _common(platform, own, key)
+        if labels == prints.labels or common >= max(1, SHARE * min(len(own), theirs)):
+            found.append(
+                Overlap(
+                    phase_id=phase.id,
+                    challenge_id=of.id,
+                    name=f"{of.code} {phase.image_set}",
+                    is_held_out=phase.is_held_out,
+                    is_listed=of.visibility is ChallengeVisibility.LISTED,
+                    is_whole=labels == prints.labels,
+                    common=common,
+                    annotated=len(own),
+                )
+            )
+    return tuple(found)
+
+
+def _common(platform: Platform, own: frozenset[bytes], key: str) -> tuple[int, int]:
+    """How many images of a set another one has, and how many annotated images that one has; none if it is damaged."""
+    try:
+        with platform.truths.open(key) as stream:
+            content = stream.read()
+    except StorageDamagedError:
+        return 0, 0
+    theirs = {content[place : place + IMAGE] for place in range(0, len(content), IMAGE)}
+    return len(own & theirs), len(theirs)
+
+
+def warnings_of(
+    session: Session, found: Sequence[Overlap], *, is_held_out: bool, user_id: int | None
+) -> list[str]:
+    """What somebody who imports a set is told of phases that have its labels, too; user_id: None for the command line.
+
+    Of what other organisers hide nobody is told: that would answer guesses.
+    """
+    theirs = set(
+        session.scalars(select(ChallengeOrganiser.challenge_id).where(ChallengeOrganiser.user_id == user_id))
+    )
+    told = []
+    for each in found:
+        organises = user_id is None or each.challenge_id in theirs
+        if not (organises or (each.is_listed and not each.is_held_out)):
+            continue
+        if is_held_out or each.is_held_out:
+            count = f"{each.common:,} of {each.annotated:,} annotated images have the same annotation in {each.name}"
+            told.append(f"{count}, {_consequence(each, is_held_out=is_held_out)}")
+    return told
+
+
+def _consequence(found: Overlap, *, is_held_out: bool) -> str:
+    if not found.is_held_out:
+        return "which is public: participants can know what is hidden here"
+    if not is_held_out:
+        return "which hides it: everybody will see it here"
+    return "which hides it, too" + ("; results in both count together" if found.is_whole else "")
+
+
+def record_published(session: Session, found: Sequence[Overlap], user_id: int | None) -> None:
+    """Record for the organisers of phases that hide some images that their annotation was applied as public."""
+    for each in found:
+        if each.is_held_out:
+            audit.record(
+                session, user_id, "phase.copied", f"phase {each.phase_id}",
+                challenge_id=each.challenge_id, details={"images": each.common},
+            )  # fmt: skip
+
+
+def record_refusal(session: Session, user_id: int, hiding: Sequence[str]) -> None:
+    """Record for admins that somebody was refused to publish what phases hide."""
+    # what other phases hide is for admins alone
+    audit.record(session, user_id, REFUSED_ACTION, f"person {user_id}", details={"hiding": ", ".join(hiding)})
+
+
+def require_few_refusals(session: Session, user_id: int) -> None:
+    """Raise RateLimitedError if somebody was refused often today: each refusal answers a guess at what others hide."""
+    statement = (
+        select(AuditRecord.at)
+        .where(
+            AuditRecord.subject == f"person {user_id}",
+            AuditRecord.action == REFUSED_ACTION,
+            AuditRecord.at > func.clock_timestamp() - DAY,
+        )
+        .order_by(AuditRecord.at.desc())
+        .limit(MOST_REFUSED)
+    )
+    found = session.scalars(statement).all()
+    if len(found) == MOST_REFUSED:
+        wait = found[-1] + DAY - challenges.now(session)
+        raise RateLimitedError("copies of hidden annotation", max(1, ceil(wait.total_seconds())))

@@ -13,12 +13,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.challenges import challenges, versions
+from app.challenges import challenges, same_labels, versions
 from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import parse_quota
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, ForbiddenError, MalformedError
+from app.core.errors import ConflictError, ForbiddenError, MalformedError, RateLimitedError
 from app.core.names import check_name
 from app.images import making
 from app.images.making import ReadyImages
@@ -70,6 +70,17 @@ def _parsed(quotas: object) -> object:
 def _written(quotas: tuple[Quota, ...]) -> str:
     """Write quotas as text that the workers of the release before can read, too."""
     return ", ".join(f"{each['results']}/{each['days']}" for each in stored(quotas))
+
+
+class RefusedCopyError(ApplyError):
+    """A data set would publish what other phases hide. hiding: their names, for admins alone."""
+
+    def __init__(self, hiding: Sequence[str]) -> None:
+        super().__init__(
+            "This annotation would be public, but another phase of this server keeps the same annotation hidden: anyone could "
+            "see it and score against it without a quota. Only an admin may publish it."
+        )
+        self.hiding = tuple(hiding)
 
 
 class Application(BaseModel):
@@ -262,6 +273,10 @@ def queue_applications(
     accepted: the consequences of the first; made_of: of the phases of a draft, which replace all that it has.
     """
     assert actor.user_id is not None
+    report = intakes.report_of(intake)
+    roles = {each.key: each.role for each in report.sets} if report else {}
+    if any(roles.get(each.set) == IntakeRole.PUBLIC for each in applications):
+        same_labels.require_few_refusals(session, actor.user_id)
     first, *others = applications
     asked = RequestedApplication(
         **first.model_dump(),
@@ -319,11 +334,8 @@ def _said() -> Iterator[None]:
     try:
         yield
     except PublicCopyError as error:
-        raise ApplyError(
-            "This annotation would be public, but another phase of this server keeps the same annotation hidden: anyone could "
-            "see it and score against it without a quota. Only an admin may publish it."
-        ) from error
-    except (ValueError, ConflictError) as error:
+        raise RefusedCopyError(error.hiding) from error
+    except (ValueError, ConflictError, RateLimitedError) as error:
         raise ApplyError(str(error)) from error
 
 
@@ -352,12 +364,16 @@ class ReadyApplication:
         Raises ApplyError, and OutdatedError if the files have to be stored again; the transaction then has to be rolled back.
         """
         values: dict[str, Any] = {}
+        notes: list[str] = []
         with _said():
             if self.request.made_of is not None:
                 self._clear(session, intake.challenge_id)
+            if any(each.found.role == IntakeRole.PUBLIC for each in self.sets):
+                same_labels.require_few_refusals(session, self.request.user_id)
             for each in self.sets:
                 values = self._write(session, each)
-        return values
+                notes.append(values["message"])
+        return {**values, "message": " ".join(filter(None, notes))}
 
     def clean_up(self, platform: Platform) -> None:
         """Remove contents that nothing refers to any more, after the transaction."""
@@ -388,14 +404,16 @@ class ReadyApplication:
         truth = challenges.newest_truth(session, imported.phase_id)
         if ready.found.role == IntakeRole.HIDDEN and truth is not None:
             trials.add(session, truth.id)
-        same = f"This annotation equals version {imported.version}, the newest of {ready.phase}"
-        unchanged = "nothing was changed" if ready.images is None else "only its pictures were taken"
-        note = "" if imported.is_new else f"{same}; {unchanged}."
+        notes = [f"Of {ready.phase}, {warning}." for warning in imported.warnings]
+        if not imported.is_new:
+            same = f"This annotation equals version {imported.version}, the newest of {ready.phase}"
+            unchanged = "nothing was changed" if ready.images is None else "only its pictures were taken"
+            notes = [f"{same}; {unchanged}."]
         return {
             "state": IntakeState.APPLIED,
             "phase_id": imported.phase_id,
             "version": imported.version,
-            "message": note,
+            "message": " ".join(notes),
         }
 
 

@@ -1,7 +1,7 @@
 """Import development kits as phases."""
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -46,7 +46,11 @@ from scoring.errors import Problems
 
 
 class PublicCopyError(ValueError):
-    """An import would publish what another phase keeps hidden; the message names that phase."""
+    """An import would publish what other phases keep hidden; the message names them."""
+
+    def __init__(self, message: str, hiding: Sequence[str]) -> None:
+        super().__init__(message)
+        self.hiding = tuple(hiding)
 
 
 class NoLimit(Enum):
@@ -289,6 +293,9 @@ def prepare(
     prints = same_labels.prints_of(platform, digests or label_digests(truth))
     images_key = same_labels.store_images(platform, prints, truth_key)
     stored_truth = _Stored(truth_key, key, prints.labels, images_key)
+    overlaps = same_labels.overlaps(
+        platform, prints, request.challenge, request.image_set, is_replaced=is_replaced
+    )
 
     def write(session: Session) -> Imported | None:
         challenges.lock_imports(session)
@@ -310,6 +317,10 @@ def prepare(
                 f"the boards of {request.image_set} began to show version {shown_version} meanwhile; look at what changes, and apply"
                 " it again"
             )
+        is_held_out = stored.phase.is_held_out
+        told = same_labels.warnings_of(session, overlaps, is_held_out=is_held_out, user_id=request.user_id)
+        if is_new and not is_held_out:
+            same_labels.record_published(session, overlaps, request.user_id)
         if is_new:
             _record_truth(session, request, stored.phase, version, is_shown=shown_version == version)
         if changed or is_new:
@@ -321,7 +332,7 @@ def prepare(
             shown=shown_version,
             statistics=statistics,
             changes=changed,
-            warnings=stored.warnings,
+            warnings=(*stored.warnings, *told),
             new_boards=boards,
             not_offered=missing,
         )
@@ -548,7 +559,8 @@ def _phases_hiding(
         raise PublicCopyError(
             f"the annotation of {request.challenge} {request.image_set} would be public, but {', '.join(hiding)} keeps the same"
             " annotation hidden: anyone could see it and score against it without a quota; nothing was loaded."
-            " --allow-public-copy loads it anyway, and is recorded in the audit log"
+            " --allow-public-copy loads it anyway, and is recorded in the audit log",
+            hiding,
         )
     return hiding
 

@@ -22,12 +22,12 @@ from pyrage import x25519
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges, versions
+from app.challenges import challenges, same_labels, versions
 from app.images import archives
 from app.images.decoding import PictureError
 from app.images.packs import pack
 from app.intake import annotated_pictures, applying, intakes, keys
-from app.intake.applying import ApplyError, OutdatedError, RequestedApplication
+from app.intake.applying import ApplyError, OutdatedError, RefusedCopyError, RequestedApplication
 from app.intake.drawing import DrawnPictures
 from app.intake.findings import PhasePicture, written
 from app.intake.inspecting import DRAWN, OF_PHASES, KnownPhase, Wanted, inspect
@@ -271,7 +271,7 @@ def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> None:
             except ApplyError as error:
                 failed = {"state": task.application.before, "message": str(error), "request": None}
                 failed |= {"report": to_plain(report)}
-                _record(platform, claim, task, partial(_failed, failed, is_applying=True))
+                _record(platform, claim, task, partial(_not_applied, failed, task.application, error))
 
 
 def _apply(
@@ -453,6 +453,19 @@ def _failed(
     """Tell that a data set could not be read or applied, and return its columns."""
     _tell(session, intake, failed="applied" if is_applying else "read")
     return values
+
+
+def _not_applied(
+    values: Mapping[str, Any],
+    request: RequestedApplication,
+    error: ApplyError,
+    session: Session,
+    intake: Intake,
+) -> Mapping[str, Any]:
+    """Tell that a data set could not be applied, and record a refusal to publish what others hide."""
+    if isinstance(error, RefusedCopyError):
+        same_labels.record_refusal(session, request.user_id, error.hiding)
+    return _failed(values, session, intake, is_applying=True)
 
 
 def _tell(session: Session, intake: Intake, **details: Any) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges, terms, texts, visibility
+from app.challenges import challenges, same_labels, terms, texts, visibility
 from app.challenges.challenges import PhaseView
 from app.challenges.terms import NewTerms
 from app.challenges.texts import NewTexts, TextSheet
@@ -77,6 +77,7 @@ MODELS: Final[Mapping[Step, type[BaseModel]]] = {
 }  # fmt: skip
 PROPOSED: Final = "proposed"  # the key of answers that were copied from another challenge, and not saved yet
 ONLY_OWNERS: Final = "Only owners of the challenge publish annotation; ask one to make the phases"
+COPIES: Final = "its public annotation is hidden by another challenge that was opened meanwhile; only an admin may open it"
 BUSY: Final = "A worker makes the phases of this challenge. Wait until it is done."
 
 
@@ -795,6 +796,8 @@ def _open(
     reasons = [
         ChallengeNotReady(_missing(each)) for each in view.items if each.is_required and not each.is_done
     ]
+    if not actor.is_admin and same_labels.hiding_elsewhere(session, challenge.id):
+        reasons.append(ChallengeNotReady(COPIES))
     rules = view.answers.rules
     raise_if_refused(reasons)
     tests = testing.delete_all(session, actor.user_id, challenge)
@@ -845,13 +848,13 @@ def open_due(platform: Platform) -> None:
             view = view_of(platform, session, challenge)
             assert view is not None
             tests = DeletedTests()
-            if view.is_ready and not view.is_open:
+            copies = [COPIES] if same_labels.hiding_elsewhere(session, challenge.id) else []
+            if view.is_ready and not view.is_open and not copies:
                 tests = _open(platform, session, Actor(), challenge, row)
             else:
                 row.opens_at = None
-                row.refusal = "; ".join(
-                    _missing(each) for each in view.items if each.is_required and not each.is_done
-                )
+                missing = [_missing(each) for each in view.items if each.is_required and not each.is_done]
+                row.refusal = "; ".join(missing + copies)
         testing.remove_contents(platform, tests)
 
 

@@ -13,13 +13,25 @@ from starlette.testclient import TestClient
 from app.challenges import challenges, same_labels
 from app.challenges.challenges import PhaseView
 from app.intake import keys
-from app.models import Challenge, ChallengeVisibility, Disclosure, GroundTruth, Intake, Phase, Quota, stored
+from app.models import (
+    AuditRecord,
+    Challenge,
+    ChallengeVisibility,
+    Disclosure,
+    GroundTruth,
+    Intake,
+    Phase,
+    Quota,
+    User,
+    stored,
+)
 from app.platform import Platform
 from app.submissions import quotas
 from tests.pages.data_sets import jpeg, zipped
 from tests.pages.test_accounts import registered
 from tests.pages.test_intake_reading import ORGANISE, Place
 from tests.system.rows import made
+from tests.working import do_all
 
 NUMBERS: Final = count(1)
 IMAGES: Final = tuple(f"image_{number:02}" for number in range(20))
@@ -32,6 +44,15 @@ def place(app: FastAPI, platform: Platform) -> Iterator[Place]:
     registered(client, "organiser@example.org")
     keys.check(platform)
     yield Place(platform, client)
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def stranger(app: FastAPI, place: Place) -> Iterator[Place]:
+    """Somebody who organises other challenges."""
+    client = TestClient(app, headers={"Accept": "application/json"}, follow_redirects=False)
+    registered(client, "stranger@example.org")
+    yield Place(place.platform, client)
     client.close()
 
 
@@ -192,6 +213,116 @@ def test_labels_are_recognised_under_the_names_that_images_had_before_they_got_n
     description = challenges.phase_description(place.platform, code, "test")
     assert description.images[0].id.isdigit()
     assert "keeps the same annotation hidden" in public["message"]
+
+
+def test_a_draft_does_not_open_with_a_copy_of_what_was_opened_meanwhile(place: Place, lines: Lines) -> None:
+    first, second, copy = drafts = [place.challenge() for _ in range(3)]
+    for code in drafts:
+        show(place, code, ChallengeVisibility.DRAFT)
+    applied(place, "public", lines, first)
+    applied(place, "hidden", lines, second)
+    applied(place, "public", lines, copy)
+
+    def hiding(code: str) -> list[str]:
+        phase = view_of(place, code)
+        with place.platform.transaction() as session:
+            return same_labels.hiding_elsewhere(session, phase.challenge_id)
+
+    before = hiding(copy)
+    show(place, second, ChallengeVisibility.LISTED)
+
+    assert (before, hiding(copy), hiding(first)) == ([], [f"{second} test"], [])
+
+
+def test_refused_copies_are_recorded_for_admins_and_limited(place: Place, app: FastAPI, lines: Lines) -> None:
+    client = TestClient(app, headers={"Accept": "application/json"}, follow_redirects=False)
+    guesser = Place(place.platform, registered(client, "guesser@example.org"))
+    hiding, _ = applied(place, "hidden", lines)
+    mine, refused = applied(guesser, "public", lines, phase="val")
+    with place.platform.transaction() as session:
+        person = session.scalars(select(User.id).where(User.email == "guesser@example.org")).one()
+        of_person = AuditRecord.action == "data-set.refuse-copy", AuditRecord.user_id == person
+        recorded = session.execute(
+            select(AuditRecord.challenge_id, AuditRecord.details).where(*of_person)
+        ).all()
+        for _ in range(same_labels.MOST_REFUSED - 2):
+            same_labels.record_refusal(session, person, ["other test"])
+    address = f"{ORGANISE}/data-sets/{refused['id']}/apply"
+    asked = {"set": "public-0", "phase": "val", "without_picture": 100}
+
+    queued = guesser.organiser.post(address, json=asked)
+    with place.platform.transaction() as session:
+        same_labels.record_refusal(session, person, ["other test"])
+    do_all(place.platform)
+    late = guesser.view(refused["id"])
+    again = guesser.organiser.post(address, json=asked)
+    _, hidden = applied(guesser, "hidden", lines, mine)
+
+    assert recorded == [(None, {"hiding": f"{hiding} test"})]
+    assert (queued.status_code, late["state"]) == (202, "read")
+    assert "Too many copies of hidden annotation" in late["message"]
+    assert (again.status_code, again.json()["code"]) == (429, "rate-limit")
+    assert hidden["state"] == "applied"
+
+
+def sharing(lines: Lines, number: int) -> Lines:
+    """Annotation of the same images, of which so many have the same."""
+    return (*lines[:number], *(f"{line}9" for line in lines[number:]))
+
+
+def copies_recorded(place: Place, code: str) -> list[int]:
+    """Of how many hidden images the organisers of a challenge were told that they are public elsewhere."""
+    with place.platform.transaction() as session:
+        here = select(Challenge.id).where(Challenge.code == code).scalar_subquery()
+        statement = select(AuditRecord.details).where(
+            AuditRecord.action == "phase.copied", AuditRecord.challenge_id == here
+        )
+        return [each["images"] for each in session.scalars(statement)]
+
+
+def test_organisers_are_warned_of_a_tenth_of_the_images_in_another_phase_of_theirs(
+    place: Place, lines: Lines
+) -> None:
+    code, _ = applied(place, "hidden", lines)
+
+    _, few = applied(place, "hidden", sharing(lines, 1))
+    _, hidden = applied(place, "hidden", sharing(lines, 2), code, "final")
+    _, public = applied(place, "public", (*lines[:2], "other.jpg,cat,1,1,5,5"), phase="val")
+
+    assert [each["state"] for each in (few, hidden, public)] == ["applied"] * 3
+    assert code not in few["message"]
+    told = f"2 of 20 annotated images have the same annotation in {code} test, which hides it, too"
+    assert told in hidden["message"]
+    told = f"Of val, 2 of 3 annotated images have the same annotation in {code} test, which hides it: everybody will see it here."
+    assert told in public["message"]
+
+
+def test_somebody_else_is_told_nothing_of_what_a_challenge_hides_but_its_organisers_are(
+    place: Place, stranger: Place, lines: Lines
+) -> None:
+    code, _ = applied(place, "hidden", lines)
+
+    _, hidden = applied(stranger, "hidden", sharing(lines, 10))
+    none = copies_recorded(place, code)
+    _, public = applied(stranger, "public", sharing(lines[::-1], 9), phase="val")
+
+    assert [(each["state"], each["message"]) for each in (hidden, public)] == [("applied", "")] * 2
+    assert (none, copies_recorded(place, code)) == ([], [9])
+    audit = place.organiser.get(f"/organise/challenges/{code}/audit", headers={"Accept": "text/html"})
+    assert "applied as public what is annotated in 9 images" in audit.text
+
+
+def test_whoever_hides_what_is_public_is_told_so(place: Place, stranger: Place, lines: Lines) -> None:
+    code, _ = applied(place, "public", lines, phase="val")
+    secret, _ = applied(place, "public", lines, phase="val")
+    show(place, secret, ChallengeVisibility.LINK)
+
+    _, hidden = applied(stranger, "hidden", lines)
+
+    assert hidden["message"] == (
+        f"Of test, 20 of 20 annotated images have the same annotation in {code} val, which is public: "
+        "participants can know what is hidden here."
+    )
 
 
 def test_a_worker_fills_in_what_versions_of_earlier_releases_lack(place: Place, lines: Lines) -> None:
