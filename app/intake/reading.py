@@ -371,7 +371,8 @@ def _decrypted(platform: Platform, task: Task, folder: Path, watch: Watch) -> It
             continue
         target = folder / f"received-{number}"
         with target.open("xb") as stream:
-            for content in in_order(_segments(platform, file.id, identities), task.intake_id, file.id):
+            segments = _segments(platform, file.id, identities)
+            for content in in_order(segments, task.intake_id, file.id, file.role.value):
                 stream.write(content)
                 done += len(content)
                 watch.note({"step": "decrypting", "done": done, "total": total})

@@ -65,7 +65,7 @@ def _store(
         key = keys.newest(session)
         session.expunge(key)
     end = offset + len(content)
-    place = Place(file.intake_id, file.id, offset, is_last=end == file.size)
+    place = Place(file.intake_id, file.id, offset, is_last=end == file.size, role=file.role.value)
     name = platform.intake.put(seal(content, place, key.public_key), file.id)
     with platform.transaction() as session:
         row = _receiving(session, file)

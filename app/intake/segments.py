@@ -1,7 +1,8 @@
 """Segments: parts of a file, each encrypted in memory for the workers' key and bound to its place in the file.
 
-A segment is one complete age file. Its plaintext begins with the data set, the file, the offset and whether it is the last,
-so that whoever stores segments can neither drop, swap, repeat nor exchange any unnoticed.
+A segment is one complete age file. Its plaintext begins with the data set, the file, the role of the file, the offset and whether it is
+the last, so that whoever stores segments can neither drop, swap, repeat nor exchange any unnoticed, nor take what was sent as hidden
+for public.
 """
 
 import struct
@@ -13,10 +14,14 @@ from typing import Final
 import pyrage
 from pyrage import x25519
 
+from app.intake.reports import HIDDEN, PUBLIC
+
 MiB: Final = 1 << 20
 SEGMENT: Final = 8 * MiB  # bytes of plaintext at most
-_HEADER: Final = struct.Struct(">8s16s16sQ?")
-_MAGIC: Final = b"heldout1"
+_MAGIC: Final = b"heldout2"
+_HEADER: Final = struct.Struct(">8s16s16sQ?8s")
+_EARLIER_MAGIC: Final = b"heldout1"  # of releases before this one, without a role
+_EARLIER_HEADER: Final = struct.Struct(">8s16s16sQ?")
 
 
 class SegmentError(Exception):
@@ -25,17 +30,24 @@ class SegmentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a segment belongs. is_last: whether the file ends with it."""
+    """Where a segment belongs.
+
+    is_last: whether the file ends with it; role: of the file as it was sent, None if an earlier release sealed it.
+    """
 
     intake_id: uuid.UUID
     file_id: uuid.UUID
     offset: int
     is_last: bool
+    role: str | None
 
 
 def seal(content: bytes | bytearray, place: Place, public_key: str) -> bytes:
     """Encrypt a part of a file for the owner of a key."""
-    header = _HEADER.pack(_MAGIC, place.intake_id.bytes, place.file_id.bytes, place.offset, place.is_last)
+    assert place.role is not None
+    header = _HEADER.pack(
+        _MAGIC, place.intake_id.bytes, place.file_id.bytes, place.offset, place.is_last, place.role.encode()
+    )
     return pyrage.encrypt(header + content, [x25519.Recipient.from_str(public_key)])
 
 
@@ -45,24 +57,38 @@ def unseal(sealed: bytes, identity: x25519.Identity) -> tuple[Place, bytes]:
         plain = pyrage.decrypt(sealed, [identity])
     except pyrage.DecryptError:
         raise SegmentError("A part of the file was changed in storage, or is for another key") from None
-    if len(plain) < _HEADER.size or not plain.startswith(_MAGIC):
-        raise SegmentError("A part of the file is not one of ours")
-    _, intake_id, file_id, offset, is_last = _HEADER.unpack_from(plain)
-    place = Place(uuid.UUID(bytes=intake_id), uuid.UUID(bytes=file_id), offset, is_last)
-    return place, plain[_HEADER.size :]
+    for magic, header in ((_MAGIC, _HEADER), (_EARLIER_MAGIC, _EARLIER_HEADER)):
+        if plain.startswith(magic) and len(plain) >= header.size:
+            _, intake_id, file_id, offset, is_last, *role = header.unpack_from(plain)
+            sent_as = role[0].rstrip(b"\0").decode("ascii", "replace") if role else None
+            place = Place(uuid.UUID(bytes=intake_id), uuid.UUID(bytes=file_id), offset, is_last, sent_as)
+            return place, plain[header.size :]
+    raise SegmentError("A part of the file is not one of ours")
+
+
+def may_become(sent_as: str | None, role: str) -> bool:
+    """Whether a file that was sent in one role may be read in another: what was sent as public may be hidden, and nothing else.
+
+    >>> may_become("public", "hidden"), may_become("hidden", "public"), may_become("images", "hidden")
+    (True, False, False)
+    """
+    return sent_as in (None, role) or (sent_as, role) == (PUBLIC, HIDDEN)
 
 
 def in_order(
-    segments: Iterator[tuple[Place, bytes]], intake_id: uuid.UUID, file_id: uuid.UUID
+    segments: Iterator[tuple[Place, bytes]], intake_id: uuid.UUID, file_id: uuid.UUID, role: str
 ) -> Iterator[bytes]:
-    """Yield the content of a file from all its segments.
+    """Yield the content of a file from all its segments. role: in which it is read.
 
-    Raises SegmentError for a segment of another file, a gap, an overlap, a wrong order, a missing end, or one behind the end.
+    Raises SegmentError for a segment of another file, one that was sent in another role, a gap, an overlap, a wrong order, a missing end,
+    or one behind the end.
     """
     end, is_complete = 0, False
     for place, content in segments:
         if (place.intake_id, place.file_id) != (intake_id, file_id):
             raise SegmentError("A part of the file belongs to another file")
+        if not may_become(place.role, role):
+            raise SegmentError(f"The file was not sent as {role}")
         if is_complete:
             raise SegmentError("A part of the file stands behind its end")
         if place.offset != end:

@@ -80,7 +80,7 @@ class Place:
                     )
                     for row, key in rows
                 )
-                found[file.name] = b"".join(in_order(segments, file.intake_id, file.id))
+                found[file.name] = b"".join(in_order(segments, file.intake_id, file.id, file.role.value))
         return found
 
 

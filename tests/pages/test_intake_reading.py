@@ -780,6 +780,21 @@ def test_an_application_that_is_not_possible_is_refused(
     assert words in refused.text
 
 
+def test_what_was_sent_as_hidden_is_not_read_as_public_whatever_the_database_says(place: Place) -> None:
+    code = place.challenge()
+    hidden, public = (place.send(code, (role, "test.csv", TABLE)) for role in ("hidden", "public"))
+    with place.platform.transaction() as session:
+        for intake, role in ((hidden, IntakeRole.PUBLIC), (public, IntakeRole.HIDDEN)):
+            changed = update(IntakeFile).where(IntakeFile.intake_id == uuid.UUID(intake))
+            session.execute(changed.values(role=role))
+
+    refused, stricter = place.read(hidden), place.read(public)
+
+    assert (refused["state"], refused["report"]) == ("failed", None)
+    assert "The file was not sent as public. Nothing of it was used" in refused["message"]
+    assert [each["role"] for each in stricter["report"]["sets"]] == ["hidden"]
+
+
 def test_lost_segments_and_keys_are_told_with_what_to_do(place: Place) -> None:
     code = place.challenge()
     lost, swapped = (place.send(code, ("hidden", "test.csv", TABLE)) for _ in range(2))
