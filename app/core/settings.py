@@ -445,7 +445,8 @@ class Settings(LoginSettings):
     requests_at_once: Annotated[
         int,
         Field(
-            description="requests from one address, or of one account, that a web process handles at the same time; others wait",
+            description="requests of one address, or of one account, that a web process handles at the same time, and twice as many of "
+            "all visitors together; others wait",
             ge=1,
         ),
     ] = 2

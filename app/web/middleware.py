@@ -1,6 +1,7 @@
 """Request middleware: identifies the caller, applies limits and checks, adds headers, answers errors."""
 
 import asyncio
+import math
 import re
 import time
 import uuid
@@ -41,17 +42,22 @@ from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupte
 from app.web.transfers import LARGEST_PICTURE
 
 MOST_WAITING = 25  # requests of one client or account that may wait for each one being handled
+# all visitors together get the turns of this many clients, half of the threads, so that people who are logged in find one free,
+# however many addresses somebody has; none is refused, because each address has few requests that wait, and connections are limited
+VISITORS = 2
 
 
 class ConcurrencyLimiter:
     """Limits the concurrent requests of each client; others wait in order. Use it in one event loop only.
 
-    whose: the end of the error message about too many requests, such as "from your address".
+    whose: the end of the error message about too many requests, such as "from your address"; most_waiting: for each one being
+    handled, by default without a limit.
     """
 
-    def __init__(self, at_once: int, whose: str) -> None:
+    def __init__(self, at_once: int, whose: str, most_waiting: float = math.inf) -> None:
         self.at_once = at_once
         self.whose = whose
+        self.most_waiting = most_waiting
         self._semaphores: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
@@ -60,7 +66,7 @@ class ConcurrencyLimiter:
         semaphore = self._semaphores.get(client)
         if semaphore is None:
             semaphore = self._semaphores[client] = anyio.Semaphore(self.at_once)
-        if semaphore.statistics().tasks_waiting >= MOST_WAITING * self.at_once:
+        if semaphore.statistics().tasks_waiting >= self.most_waiting * self.at_once:
             counters.count_refusal("turns")
             raise RateLimitedError(f"requests at the same time {self.whose}", 1)
         async with semaphore:
@@ -127,8 +133,10 @@ class RequestMiddleware:
         self.platform = platform
         self.find_caller = find_caller
         self.check_view = check_view
-        self.turns_of_clients = ConcurrencyLimiter(platform.settings.requests_at_once, "from your address")
-        self.turns_of_accounts = ConcurrencyLimiter(platform.settings.requests_at_once, "of your account")
+        at_once = platform.settings.requests_at_once
+        self.turns_of_clients = ConcurrencyLimiter(at_once, "from your address", MOST_WAITING)
+        self.turns_of_accounts = ConcurrencyLimiter(at_once, "of your account", MOST_WAITING)
+        self.turns_of_visitors = ConcurrencyLimiter(VISITORS * at_once, "of visitors")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -203,6 +211,8 @@ class RequestMiddleware:
             person = caller.organiser or caller.actor
             if person.is_logged_in:  # possibly from many addresses
                 await turn.enter_async_context(self.turns_of_accounts.of(str(person.user_id)))
+            elif not request.url.path.startswith(ANONYMOUS_PATHS):
+                await turn.enter_async_context(self.turns_of_visitors.of("everybody"))
             state.actor = caller.actor
             state.awaits_code = caller.awaits_code
             state.view, state.organiser = caller.view, caller.organiser

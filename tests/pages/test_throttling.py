@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app.core.caching import Cache
@@ -200,38 +201,72 @@ def test_costly_pages_share_one_limit_per_account_at_every_address(
     assert home.get("/find?q=x").status_code == 200
 
 
-def test_concurrent_requests_of_an_account_are_limited_across_addresses(platform: Platform) -> None:
-    app = create_app(replace(platform, settings=platform.settings.model_copy(update={"requests_at_once": 1})))
-    here, inside, most = threading.Lock(), 0, 0
+class Slow:
+    """A route that takes a moment, added to an application, and how many requests are in it, now and at most."""
 
-    @app.get("/slow")
-    def slow() -> None:
-        nonlocal inside, most
-        with here:
-            inside += 1
-            most = max(most, inside)
+    def __init__(self, app: FastAPI) -> None:
+        self.app = app
+        self.inside = self.most = 0
+        self._here = threading.Lock()
+        app.add_api_route("/slow", self.answer)
+
+    def answer(self) -> None:
+        with self._here:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
         time.sleep(0.1)
-        with here:
-            inside -= 1
+        with self._here:
+            self.inside -= 1
 
-    person = TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False)
-    registered(person, "hawthorn@example.org")
-    cookie = {"heldout_session": person.cookies["heldout_session"]}
+    def asked_from_addresses(self, cookies: Sequence[dict[str, str]]) -> list[int]:
+        """Ask at the same time, each with its cookies from an address of its own; return what was answered, in order of arrival."""
+        order: list[int] = []
 
-    async def ask_from_many_addresses() -> list[int]:
-        codes: list[int] = []
-
-        async def ask(number: int) -> None:
-            transport = httpx2.ASGITransport(app, client=(f"192.0.2.{number}", 50_000))
+        async def ask(number: int, cookie: dict[str, str]) -> None:
+            transport = httpx2.ASGITransport(self.app, client=(f"192.0.2.{number}", 50_000))
             async with httpx2.AsyncClient(
                 transport=transport, base_url="http://testserver", cookies=cookie
             ) as client:
-                codes.append((await client.get("/slow")).status_code)
+                assert (await client.get("/slow")).status_code == 200
+                order.append(number)
 
-        async with anyio.create_task_group() as tasks:
-            for number in range(1, 7):
-                tasks.start_soon(ask, number)
-        return codes
+        async def ask_all() -> None:
+            async with anyio.create_task_group() as tasks:
+                for number, cookie in enumerate(cookies):
+                    tasks.start_soon(ask, number, cookie)
 
-    assert anyio.run(ask_from_many_addresses) == [200] * 6
-    assert most == 1
+        anyio.run(ask_all)
+        return order
+
+
+@pytest.fixture
+def slow(platform: Platform) -> Slow:
+    """A route of a server that handles one request of an account at a time."""
+    settings = platform.settings.model_copy(update={"requests_at_once": 1})
+    return Slow(create_app(replace(platform, settings=settings)))
+
+
+def cookie_of(slow: Slow, email: str) -> dict[str, str]:
+    person = TestClient(slow.app, headers={"Accept": "text/html"}, follow_redirects=False)
+    registered(person, email)
+    return {"heldout_session": person.cookies["heldout_session"]}
+
+
+def test_concurrent_requests_of_an_account_are_limited_across_addresses(slow: Slow) -> None:
+    cookie = cookie_of(slow, "hawthorn@example.org")
+
+    slow.asked_from_addresses([cookie] * 6)
+
+    assert slow.most == 1
+
+
+@pytest.mark.parametrize("cookie", [{}, {"heldout_session": "x" * 43}], ids=["none", "invented"])
+def test_visitors_with_many_addresses_hold_up_nobody_who_is_logged_in(
+    slow: Slow, cookie: dict[str, str]
+) -> None:
+    mine = cookie_of(slow, f"rowan{len(cookie)}@example.org")
+
+    order = slow.asked_from_addresses([*[cookie] * 10, mine])
+
+    assert slow.most == 3  # two visitors and I
+    assert order.index(10) < 5

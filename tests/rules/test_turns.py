@@ -33,7 +33,7 @@ def test_a_clients_concurrent_requests_are_limited_without_delaying_others() -> 
 
 def test_a_client_with_too_many_waiting_requests_is_refused() -> None:
     async def hammer() -> None:
-        turns = ConcurrencyLimiter(1, "of yours")
+        turns = ConcurrencyLimiter(1, "of yours", MOST_WAITING)
 
         async def wait() -> None:
             async with turns.of("hammer"):
@@ -55,7 +55,7 @@ def test_a_client_with_too_many_waiting_requests_is_refused() -> None:
 
 def test_a_client_without_requests_takes_no_memory() -> None:
     async def visit() -> int:
-        turns = ConcurrencyLimiter(1, "of yours")
+        turns = ConcurrencyLimiter(1, "of yours", MOST_WAITING)
         async with turns.of("person"):
             pass
         return len(turns._semaphores)
