@@ -109,8 +109,8 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     >>> result = evaluate(found, truth, protocol="voc2012")
     >>> result.measure, result.headline
     ('Average precision', 0.5)
-    >>> result.classes
-    (ClassResult(name='cat', value=0.5, reason=None, positives=1, predictions=2),)
+    >>> [(each.name, each.value, each.positives, each.predictions) for each in result.classes]
+    [('cat', 0.5, 1, 2)]
     """
     row = protocol_of(protocol)
     if isinstance(predictions, GroundTruth):

@@ -349,17 +349,21 @@ def _facts(session: Session, challenge: Challenge, new: NewTeamMessage) -> dict[
     if new.image_set is not None:
         phase = challenges.phase_of(session, challenge.code, new.image_set)
         if phase is None:
-            raise MalformedError(f"{challenge.code} has no phase {new.image_set!r}", field="image_set")
+            raise MalformedError(
+                f"there is no phase {new.image_set!r} in {challenge.code}", field="image_set"
+            )
         numbers = [each.number for each in offered_competitions(phase)]
         if new.competition is not None and new.competition not in numbers:
-            raise MalformedError(f"{new.image_set} has no competition {new.competition}", field="competition")
+            raise MalformedError(
+                f"there is no competition {new.competition} in {new.image_set}", field="competition"
+            )
     if new.team is not None:
         of_name = select(Team.id).where(
             Team.challenge_id == challenge.id, Team.name_key == lookalike_key(new.team), Team.name == new.team
         )
         team_id = session.scalar(of_name)
         if team_id is None:
-            raise MalformedError(f"{challenge.code} has no team {new.team!r}", field="team")
+            raise MalformedError(f"there is no team {new.team!r} in {challenge.code}", field="team")
     return {
         "title": new.title, "text": new.text, "audience": new.audience, "phase_id": phase.id if phase else None,
         "competition": new.competition, "team_id": team_id,

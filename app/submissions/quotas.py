@@ -481,11 +481,11 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
         phase = organised_phase(session, actor, phase_id)
         team_id = team_called(session, phase.challenge_id, lookalike_key(wanted.team))
         if team_id is None:
-            raise MalformedError(f"{phase.challenge} has no team {wanted.team!r}", field="team")
+            raise MalformedError(f"there is no team {wanted.team!r} in {phase.challenge}", field="team")
         if wanted.expires_at is not None and wanted.expires_at <= challenges.now(session):
             raise MalformedError("this is in the past", field="expires_at")
         if wanted.task not in chosen_tasks(phase):
-            raise MalformedError(f"{phase.image_set} has no task {wanted.task!r}", field="task")
+            raise MalformedError(f"there is no task {wanted.task!r} in {phase.image_set}", field="task")
         for _ in range(wanted.number):
             slot = ExtraSlot(phase_id=phase.id, team_id=team_id, granted_by=actor.user_id)
             slot.task, slot.reason, slot.expires_at = wanted.task, wanted.reason, wanted.expires_at

@@ -159,7 +159,7 @@ def test_problems_of_a_message_are_named_together_and_what_was_typed_stays(audie
     assert "Fix 3 problems" in missing.text
     assert "Typed</textarea>" in missing.text
     assert [page.status_code for page in unknown] == [422] * 3
-    assert "has no team &#39;Yew&#39;" in unknown[0].text
+    assert "no team &#39;Yew&#39;" in unknown[0].text
 
 
 def test_a_draft_is_sent_as_it_was_read_or_discarded(platform: Platform, people: Iterator[Person]) -> None:

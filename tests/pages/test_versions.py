@@ -523,7 +523,8 @@ def test_an_import_warns_of_what_results_suffer_from_and_of_odd_annotation(
     imported = import_tree(platform, TreeImport(tree, code, "test"))
     again = import_tree(platform, TreeImport(tree, code, "test"))
 
-    odd, gone = imported.warnings
+    # other tests of this file have phases with the same kit
+    odd, gone = (each for each in imported.warnings if "the same annotation in" not in each)
     assert file.name in odd
     assert "difficult" in odd
     assert gone == "1 image is gone: results that have it will be refused"

@@ -29,6 +29,12 @@ def running(own_servers: OwnServers) -> Iterator[Installation]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def _nothing_waits(running: Installation) -> None:
+    running.ask("DELETE FROM job")
+    running.ask("DELETE FROM heartbeat")
+
+
 def add_mail(platform: Platform) -> None:
     payload = {"letter": MailTemplate.TRIAL.value, "address": ADDRESS, "fields": {}}
     with platform.transaction() as session:
@@ -63,7 +69,6 @@ def test_mail_is_sent_as_soon_as_the_mail_server_is_back(running: Installation) 
 
 
 def test_pauses_of_other_work_go_on_when_the_mail_server_is_back(running: Installation) -> None:
-    running.ask("DELETE FROM job")
     add_mail(running.platform)
     with running.platform.transaction() as session:
         queue.add(session, JobKind.INTERVALS, {"run_id": 1}, owner=None)
@@ -77,7 +82,6 @@ def test_pauses_of_other_work_go_on_when_the_mail_server_is_back(running: Instal
 
 
 def test_a_worker_leaves_a_webhook_of_the_release_before_to_a_sender(running: Installation) -> None:
-    running.ask("DELETE FROM job")
     with running.platform.transaction() as session:
         session.add(Job(kind=JobKind.WEBHOOK, queue=Queue.FOLLOW_UPS, payload={"webhook": 1}, key="1"))
 
@@ -91,7 +95,6 @@ def test_a_worker_leaves_a_webhook_of_the_release_before_to_a_sender(running: In
 
 def test_ready_says_after_twenty_seconds_that_nobody_scores_or_sends(running: Installation) -> None:
     http = running.client(running.start_web()).http
-    running.ask("DELETE FROM heartbeat")
     beat = "INSERT INTO heartbeat (name, service, slots, seen_at) VALUES (%s, %s, 1, now() - interval '5 s')"
     for service in ("worker", "sender"):
         running.ask(beat, f"here:{service}", service)
