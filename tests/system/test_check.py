@@ -118,12 +118,12 @@ def test_every_damaged_and_missing_file_is_named(own_servers: OwnServers, tmp_pa
 
     assert (intact.advice, intact.finding) == (
         "",
-        "all 6 that the database refers to are intact",
+        "all 7 that the database refers to are intact",
     )
     archives, missing = (f"archives/{key[:2]}/{key}" for key in keys[:2])
     lines = (f"damaged: {archives}", f"missing: {missing}", f"damaged: truth/{truth[:2]}/{truth}")
     assert found.listed == lines
-    assert "3 of 6 that the database refers to are damaged or missing" in found.finding
+    assert "3 of 7 that the database refers to are damaged or missing" in found.finding
     assert "copy them back" in found.advice
     assert of_web.listed == lines[:2]
     assert set(lines) <= set(done.stdout.splitlines())
