@@ -37,6 +37,7 @@ def place(own_servers: OwnServers) -> Iterator[Installation]:
         pytest.skip(f"the real data is not at {DATA}")
     with installation(own_servers, workers=2, lease_seconds=30, sweep_seconds=5) as running:
         running.start_worker()
+        running.start_sender()
         yield running
 
 

@@ -23,7 +23,7 @@ from tests.system.networks import Network, outside
 from tests.system.process_trees import tree_of
 from tests.system.servers import OwnServers
 
-OURS = ("web", "worker", "beat", "migrate")
+OURS = ("web", "worker", "sender", "beat", "migrate")
 ADDRESSES = {"postgres": "127.0.0.2", "valkey": "127.0.0.3", "objects": "127.0.0.4"}
 PORTS = {"postgres": 5432, "valkey": 6379, "objects": 8333}
 FASTER = {"HELDOUT_LEASE_SECONDS": "2", "HELDOUT_SWEEP_SECONDS": "1", "HELDOUT_RETRY_SECONDS": "0.05"}

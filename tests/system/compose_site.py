@@ -63,10 +63,11 @@ class Site:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def start(self, workers: Sequence[str] = WORKERS) -> None:
-        """Start the services that serve and score."""
+        """Start the services that serve, score and send."""
         for name in workers:
             self.project.up("worker", name)
         self.project.up("beat")
+        self.project.up("sender")
         self.project.up("web", ready=partial(answers, self.address))
 
     @contextmanager

@@ -38,13 +38,13 @@ def person(site: Site) -> Iterator[Client]:
 
 def truth_of(site: Site) -> Path:
     """The ground truth file, next to the statistics of scored runs."""
-    [(key,)] = site.ask("SELECT public_id FROM ground_truth")
-    [found] = site.project.volume("truth").rglob(f"*{key.hex}*")
+    [(key,)] = site.ask("SELECT fingerprint || '-' || replace(public_id::text, '-', '') FROM ground_truth")
+    [found] = site.project.volume("truth").rglob(key)
     return found
 
 
 def test_every_service_passes_its_own_health_check(site: Site) -> None:
-    for name in ("web", "worker-1", "beat"):
+    for name in ("web", "worker-1", "sender", "beat"):
         assert eventually(partial(site.project.is_healthy, name)), site.project.healthcheck(name)
 
 
