@@ -39,7 +39,7 @@ class Outage(Base):
 
 
 class Extension(Base):
-    """A phase whose deadline was moved because of an outage."""
+    """A phase whose deadline was moved because of an outage, by a process of the release before."""
 
     __tablename__ = "extension"
     outage_id: Mapped[int] = mapped_column(ForeignKey(Outage.id, ondelete="CASCADE"), primary_key=True)

@@ -227,7 +227,7 @@ class EventKind(enum.StrEnum):
     DATA_SET_READ = "data set read"
     TRUTH_READY = "ground truth ready"  # imported, or on the boards
     DATA_SET_EXPIRES = "data set expires"
-    OUTAGE = "outage near a deadline"
+    OUTAGE = "outage near a deadline"  # of the release before
     STORAGE_LOW = "storage low"  # from here on for admins
     BACKUP_OLD = "backup old"
     WORKER_AWAY = "no worker"

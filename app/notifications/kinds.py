@@ -20,11 +20,15 @@ class Recipients(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of event. title: on the settings page; by_mail: whether it is mailed unless a person chooses otherwise."""
+    """A kind of event. title: on the settings page; by_mail: whether it is mailed unless a person chooses otherwise.
+
+    is_former: only processes of the release before record such events.
+    """
 
     title: str
     recipients: Recipients
     by_mail: bool = True
+    is_former: bool = False
 
 
 KINDS: Final[Mapping[EventKind, Kind]] = {
@@ -62,7 +66,9 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
         "Ground truth was imported, or is on the leaderboards", Recipients.ORGANISERS
     ),
     EventKind.DATA_SET_EXPIRES: Kind("A data set will be removed soon", Recipients.ORGANISERS),
-    EventKind.OUTAGE: Kind("The service was unavailable near a deadline", Recipients.ORGANISERS),
+    EventKind.OUTAGE: Kind(
+        "The service was unavailable near a deadline", Recipients.ORGANISERS, is_former=True
+    ),
     EventKind.STORAGE_LOW: Kind("Storage is low", Recipients.ADMINS),
     EventKind.BACKUP_OLD: Kind("The last backup is old", Recipients.ADMINS),
     EventKind.WORKER_AWAY: Kind("A worker was or is away", Recipients.ADMINS),
@@ -113,4 +119,4 @@ def kinds_for(actor: Actor) -> tuple[EventKind, ...]:
         Recipients.ORGANISERS: bool(actor.organises) or actor.is_admin,
         Recipients.ADMINS: actor.is_admin,
     }
-    return tuple(kind for kind, row in KINDS.items() if told.get(row.recipients, True))
+    return tuple(kind for kind, row in KINDS.items() if told.get(row.recipients, True) and not row.is_former)

@@ -5,6 +5,7 @@ and say how old they are.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,6 @@ from app.jobs.queue import is_held, is_waiting
 from app.models import Job, Outage, Queue, Run, RunState, ServicePart
 from app.operations import health, notices
 from app.operations.notices import NoticeView
-from app.organising import extending
 from app.platform import Platform
 from app.web.formats import plural
 
@@ -45,8 +45,8 @@ class OutageView:
 
     @property
     def minutes(self) -> int:
-        """How long it took."""
-        return extending.in_minutes(self.ended_at - self.started_at)
+        """How long it took, rounded up."""
+        return math.ceil((self.ended_at - self.started_at) / timedelta(minutes=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +224,9 @@ async def _look(platform: Platform) -> Looked:
 
 
 def _note_uploads(platform: Platform) -> None:
-    """Record that uploads work, and an outage that this ends; tell the organisers of phases whose deadlines it was near."""
+    """Record that uploads work, and an outage that this ends."""
     with platform.transaction() as session:
-        outage = outages.note_available(session, ServicePart.UPLOADS)
-        if outage is not None:
-            extending.tell_organisers(session, outage)
+        outages.note_available(session, ServicePart.UPLOADS)
 
 
 def _numbers(platform: Platform) -> Numbers:

@@ -130,7 +130,6 @@ SENTENCES: Final[Mapping[str, str]] = {
     "phase.copied": "applied as public what is annotated in {images} images of {subject}, which hides it",
     "phase.create": "created {subject} with its ground truth",
     "phase.disclose": "changed what {subject} discloses: {changes}",
-    "phase.extend": "extended the deadline of {subject} by what an outage took, to {closes_at}",
     "phase.import": "{imported}",
     "phase.pause": "paused scoring of {subject}",
     "phase.resume": "resumed scoring of {subject}",
@@ -190,6 +189,11 @@ SENTENCES: Final[Mapping[str, str]] = {
     "webhook.delete": "deleted the webhook {name}",
     "webhook.rotate": "replaced the secret of the webhook {name}",
     "webhook.turn-on": "turned the webhook {name} on again",
+}
+
+# records outlast the features that made them
+FORMER_SENTENCES: Final[Mapping[str, str]] = {
+    "phase.extend": "extended the deadline of {subject} by what an outage took, to {closes_at}",
 }
 
 # a change of these reads better as a sentence of its own
@@ -274,7 +278,8 @@ def sentence(record: Record, names: Mapping[str, str]) -> str:
         "slots": _slots(after),
         "number_of_runs": plural(record.details.get("runs", 0), "run"),
     }
-    template = SENTENCES.get(record.action, "did {action} to {subject}")
+    former = FORMER_SENTENCES.get(record.action, "did {action} to {subject}")
+    template = SENTENCES.get(record.action, former)
     return f"{who} {template.format_map(defaultdict(lambda: 'something', words, action=record.action))}"
 
 

@@ -33,7 +33,6 @@ from app.models import (
     Upload,
 )
 from app.notifications import mailing, threads
-from app.organising import extending
 from app.organising.applied_versions import AppliedVersion, versions_of
 from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
 from app.platform import Platform
@@ -64,7 +63,6 @@ class OrganiserPhase:
     more_failed: bool = False  # failed is a lower bound: older runs were not counted
     damaged: tuple[WaitingForRepair, ...] = ()  # damaged files whose repair runs are waiting for
     alike: int = 0  # pairs of similar results that were not dismissed
-    had_outage: bool = False  # near the deadline, by which it was not extended
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,6 @@ def load_overview(
     newest, shown = challenges.truth_versions(session)
     not_offered = challenges.reasons_not_offered(session)
     alike = similarity.count_open(session)
-    had_outage = extending.undecided(session, [phase.id for phase in phases])
     may_wait = RunState.QUEUED in beyond or any(queues.get(phase.id, EMPTY_QUEUE).queued for phase in phases)
     lacks_worker = may_wait and not heartbeats.alive_workers(session)
     found = tuple(
@@ -234,7 +231,6 @@ def load_overview(
             more_failed=RunState.FAILED in beyond,
             damaged=damaged.get(phase.id, ()),
             alike=alike.get(phase.id, 0),
-            had_outage=phase.id in had_outage,
         )
         for phase in phases
     )
@@ -289,9 +285,6 @@ def _needs_of_phase(here: str, row: OrganiserPhase) -> Iterator[Need]:
             yield Need(
                 f"Nobody can submit to {title}", text, truth, "Look at the annotation", is_blocking=True
             )
-    if row.had_outage:
-        title = f"Uploads to {phase.image_set} were unavailable in its last 48 hours"
-        yield Need(title, "The deadline can be extended.", f"/organise/phases/{phase.id}#outages", "Decide")
     if phase.paused_at:
         where = f"/organise/phases/{phase.id}#scoring"
         yield Need(f"Scoring of {phase.image_set} is paused", phase.pause_reason, where, "Resume")

@@ -4,10 +4,9 @@ from fastapi import APIRouter
 
 from app.core.access import Action
 from app.core.paging import Before
-from app.organising import applied_versions, closing, extending, pausing, phases
+from app.organising import applied_versions, closing, pausing, phases
 from app.organising.applied_versions import AppliedVersion
 from app.organising.closing import EarlyClose
-from app.organising.extending import OutageNotice
 from app.organising.pausing import Pause
 from app.organising.phases import NewRules, PhaseSheet
 from app.submissions import quotas
@@ -47,18 +46,6 @@ def grant(platform: ThePlatform, actor: CurrentActor, phase_id: int, slots: NewS
     """Grant a team extra slots, to have results of a task scored beyond its quotas."""
     quotas.grant(platform, actor, phase_id, slots)
     return phases.phase_rules(platform, actor, phase_id)
-
-
-@router.get("/phases/{phase_id}/outages")
-def outages(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> tuple[OutageNotice, ...]:
-    """List outages of uploads in the last 48 hours before the deadline of a phase, and by how much they can extend it."""
-    return extending.notices(platform, actor, phase_id)
-
-
-@router.post("/phases/{phase_id}/outages/{outage_id}/extend", status_code=204)
-def extend(platform: ThePlatform, actor: CurrentActor, phase_id: int, outage_id: int) -> None:
-    """Extend the deadline of a phase for everybody by what an outage took, once; the news say so."""
-    extending.extend(platform, actor, phase_id, outage_id)
 
 
 @router.post("/phases/{phase_id}/pause", status_code=204)

@@ -16,7 +16,7 @@ from app.core.access import Action
 from app.core.errors import MalformedError, RefusedError
 from app.core.paging import Before
 from app.models import Quota
-from app.organising import closing, extending, pausing, phases
+from app.organising import closing, pausing, phases
 from app.organising.closing import EarlyClose
 from app.organising.pausing import Pause
 from app.organising.phases import NewQuota, NewRules, PhaseSheet
@@ -184,7 +184,6 @@ def _page(
         form={**(form or _form_of(sheet)), **slots, **early, "pause_reason": pause_reason},
         problems=problems,
         refused=refused,
-        outages=extending.notices(platform, actor, phase_id),
         consequences=closing.consequences(sheet.phase),
         may_close=closing.may_close(actor, sheet.phase),
         saved=saved,
@@ -247,18 +246,6 @@ def close(
         closing.close_early(platform, actor, phase_id, asked)
     except RefusedError as error:
         return _page(request, phase_id, early=form, refused=tuple(one.message for one in error.refusals))
-    return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
-
-
-@router.post("/phases/{phase_id}/outages/{outage_id}/extend")
-def extend(
-    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, outage_id: int
-) -> Response:
-    """Extend the deadline of a phase by what an outage took."""
-    try:
-        extending.extend(platform, actor, phase_id, outage_id)
-    except RefusedError as error:
-        return _page(request, phase_id, refused=tuple(one.message for one in error.refusals))
     return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
 
 

@@ -34,7 +34,6 @@ from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.audit import TOPICS, AuditPage, Told
 from app.organising.disclosing import DisclosureTerms, DisclosureView
-from app.organising.extending import OutageNotice
 from app.organising.phases import PhaseSheet, SizeBounds
 from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser, RoleInvitation
@@ -159,9 +158,7 @@ def of_phases() -> Iterator[Sample]:
     )
     quotas = {"quota_rows": [(EVIL, EVIL), ("", "")], "quota_total": EVIL}
     form = {"task": "detection", "team": EVIL, "reason": EVIL, **quotas}
-    outage = OutageNotice(1, NOW, NOW, 37, NOW, None)
     context: dict[str, Any] = {
-        "outages": (),
         "saved": False,
         "problems": {},
         "refused": (),
@@ -189,17 +186,12 @@ def of_phases() -> Iterator[Sample]:
         "phases/phase.html",
         {**context, "sheet": bare, "form": zones, "problems": wrong, "refused": (EVIL,), "saved": True},
     )
-    outages = (
-        outage,
-        replace(outage, outage=2, refusals=(EVIL,)),
-        replace(outage, outage=3, extended_at=NOW),
-    )
     draft = replace(sheet, phase=replace(PHASE, is_draft=True))
     yield "phases/phase.html", {**context, "sheet": draft, "form": form}
     paused = replace(sheet, phase=replace(PHASE, paused_at=NOW, pause_reason=EVIL))
     yield (
         "phases/phase.html",
-        {**context, "sheet": paused, "form": form, "outages": outages, "saved": True, "may_close": False},
+        {**context, "sheet": paused, "form": form, "saved": True, "may_close": False},
     )
 
 

@@ -218,3 +218,27 @@ def test_organisers_read_what_becomes_visible(changes: dict[str, Any], shown: st
     assert shown in told
     assert ("at that time" in told) is bool(shown)
     assert ("cannot reopen" in told) is is_final
+
+
+def test_dates_are_entered_anywhere_on_earth_and_shown_in_utc(place: Place) -> None:
+    place.change(disclosure=Disclosure.FULL)
+    form = {
+        "opens_at": "2026-01-01T00:00", "opens_zone": "UTC", "closes_at": "2037-03-31T23:59", "closes_zone": "AoE",
+        "grace_minutes": "60", "quotas": "", "max_boxes": "", "max_total_lines": "", "reason": "A date",
+    }  # fmt: skip
+
+    saved = place.organiser.post(f"{place.page}/rules", data=form)
+    page = place.organiser.get(saved.headers["location"]).text
+    wrong = place.organiser.post(
+        f"{place.page}/rules",
+        data=form | {"closes_at": "2037-03-29T02:30", "closes_zone": "Europe/Berlin", "reason": ""},
+    )
+
+    assert place.phase().closes_at == datetime(2037, 4, 1, 11, 59, tzinfo=UTC)
+    assert "<strong>Saved.</strong>" in page
+    assert "Wed 01 Apr 2037 11:59 UTC" in page
+    assert "Tue 31 Mar 2037 23:59 AoE" in page
+    assert 'value="2037-04-01T11:59"' in page
+    assert (wrong.status_code, "Fix 2 problems" in wrong.text) == (422, True)
+    assert "does not exist in Europe/Berlin" in wrong.text
+    assert "<option selected>Europe/Berlin</option>" in wrong.text

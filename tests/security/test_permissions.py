@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +27,7 @@ from app.models import (
     DataDownload,
     Disclosure,
     Notice,
-    Outage,
     Phase,
-    ServicePart,
     Site,
     Terms,
     User,
@@ -91,7 +88,6 @@ FIXED = {
     "invitation_id": "1",
     "announcement_id": "1000000",
     "notice_id": "1000000",
-    "outage_id": "1000000",
 }
 NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", "thread_id", "team_message_id", "mail_id", "webhook_id", "notification_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
@@ -133,8 +129,6 @@ class Row:
         parts = f"{self.path} {self.said}"
         if any(f"{{{name}}}" in parts for name in OF_A_RESULT):
             return CASES
-        if "{outage_id}" in parts:
-            return (("public", False),)
         return (("public", True), ("public", False)) if "{image_set}" in parts else (("public", True),)
 
     def rule(self, state: str) -> Mapping[str, str]:
@@ -214,11 +208,6 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         session.add(ChallengePicture(challenge_id=here.id, alt="A scene", digest="x", large=b"x", small=b"x"))
         session.add(Announcement(id=1_000_000, challenge_id=here.id, title="News", text="Some"))
         session.add(Notice(id=1_000_000, title="Maintenance", starts_at=LONG_AGO))
-        # near the deadline of the phases that are closed
-        end = LONG_AGO + timedelta(days=9)
-        session.add(
-            Outage(id=1_000_000, part=ServicePart.UPLOADS, started_at=end - timedelta(hours=1), ended_at=end)
-        )
         template = session.query(Phase).filter_by(challenge_id=here.id).one()
         people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]
         session.add_all(people)
