@@ -167,7 +167,7 @@ def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, afte
     mine = teams.member(session, team.id, actor.user_id)
     is_owner = mine is not None and mine.is_owner
     is_viewed = actor.views_challenge(challenge.id)
-    is_member = mine is not None or actor.viewed_team == team.id
+    is_member = mine is not None
     is_ours = is_member or is_viewed or actor.organises_challenge(challenge.id)
     refusals = scoring_refusals(teams.team_status(session, team.id), is_held_out=True) if is_ours else ()
     people = teams.members_of(session, team.id, only_named=not is_ours, after=after)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, Member, Role, Team
+from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, Member, Role
 
 
 class Action(enum.StrEnum):
@@ -104,10 +104,8 @@ class Actor:
     has_password: bool = True  # otherwise they log in through a provider only
     has_second_factor: bool = False
     is_recent: bool = False  # authenticated within the last minutes
-    viewed_team: int | None = (
-        None  # an organiser sees this team's challenge with its eyes; the actor is no person then
-    )
-    viewed_challenge: int | None = None  # the one that an organiser sees with other eyes
+    # the one that an organiser sees with other eyes; the actor is no person then
+    viewed_challenge: int | None = None
     unread: int = 0  # notifications, at most 100; not counted for a token
 
     @property
@@ -347,19 +345,15 @@ class View:
     challenge_id: int
     code: str
     title: str
-    team_id: int | None
-    team: str
     is_visitor: bool
 
     @property
     def eyes(self) -> str:
         """Whose eyes, in words.
 
-        >>> View(1, "sample", "Sample", None, "", is_visitor=False).eyes
+        >>> View(1, "sample", "Sample", is_visitor=False).eyes
         'a new participant'
         """
-        if self.team_id is not None:
-            return f"the team {self.team}"
         return "a visitor" if self.is_visitor else "a new participant"
 
     @property
@@ -367,14 +361,10 @@ class View:
         """Who makes requests during the view: nobody who exists, with the rights of whom they stand for."""
         if self.is_visitor:
             return Actor(viewed_challenge=self.challenge_id)
-        teams = frozenset() if self.team_id is None else frozenset({self.team_id})
-        name = self.team or "A new participant"
         return Actor(
             user_id=NO_PERSON,
-            teams=teams,
-            name=name,
+            name="A new participant",
             is_verified=True,
-            viewed_team=self.team_id or NO_PERSON,
             viewed_challenge=self.challenge_id,
         )
 
@@ -431,9 +421,7 @@ def _relates(
         or (relations & {Relation.ADMIN, Relation.ORGANISER, Relation.OWNER} and actor.is_admin)
     ):
         return true()
-    if Relation.MEMBER in relations and team is not None and actor.viewed_team is not None:
-        found.append(team == actor.viewed_team)
-    elif Relation.MEMBER in relations and team is not None and actor.is_logged_in:
+    if Relation.MEMBER in relations and team is not None and actor.is_logged_in:
         found.append(team.in_(select(Member.team_id).where(Member.user_id == actor.user_id)))
     if challenge is not None:
         theirs = {
@@ -467,8 +455,6 @@ def _visible_challenges(actor: Actor, *, in_lists: bool) -> Select[int]:
         found.append(and_(is_draft, Challenge.id == actor.viewed_challenge))
     if actor.is_logged_in:
         own = select(Member.challenge_id).where(Member.user_id == actor.user_id)
-        if actor.viewed_team is not None:
-            own = select(Team.challenge_id).where(Team.id == actor.viewed_team)
         redeemed = select(InvitedPerson.challenge_id).where(InvitedPerson.user_id == actor.user_id)
         invited = and_(
             Challenge.visibility == ChallengeVisibility.INVITED,

@@ -155,7 +155,9 @@ class Viewing(Base):
         ForeignKey(LoginSession.token_hash, ondelete="CASCADE", onupdate="CASCADE"), primary_key=True
     )
     challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), index=True)
-    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
+    team_id: Mapped[int | None] = mapped_column(  # of the release before; its team is a new participant now
+        ForeignKey("team.id", ondelete="CASCADE"), index=True
+    )
     is_visitor: Mapped[bool] = mapped_column(default=False)  # otherwise somebody who is logged in
     until: Mapped[datetime]
 

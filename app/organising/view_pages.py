@@ -22,7 +22,7 @@ def start(
     challenge: str,
     wanted: Annotated[NewView, Form()],
 ) -> Response:
-    """See a challenge as a visitor, a new participant or a team, for half an hour."""
+    """See a challenge as a visitor or a new participant, for half an hour."""
     viewing.start(platform, actor, challenge, request.cookies.get(SESSION_COOKIE, ""), wanted)
     return RedirectResponse(viewing.page_of(challenge), status_code=303)
 

@@ -1,24 +1,22 @@
-"""Viewing a challenge as a visitor, a new participant or a team: for organisers, read-only, for half an hour."""
+"""Viewing a challenge as a visitor or a new participant: for organisers, read-only, for half an hour."""
 
 import re
-import uuid
 from datetime import timedelta
-from typing import Annotated, Final
+from typing import Final
 from urllib.parse import quote, unquote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.core import audit
 from app.core.access import Action, Actor, View
-from app.core.errors import ForbiddenError, NotFoundError
+from app.core.errors import ForbiddenError
 from app.core.secret_hashes import hash_of_token
-from app.models import Method, Phase, Result, Run, Submission, Team, Upload, Viewing
+from app.models import Method, Phase, Result, Run, Submission, Team, Viewing
 from app.organising.submissions import read_challenge
 from app.platform import Platform
-from app.web.forms import OrBlank
 
 LASTS: Final = timedelta(minutes=30)
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
@@ -29,39 +27,34 @@ OWN_LISTS: Final = ("/submissions", "/uploads")
 OF_CHALLENGE: Final = re.compile(r"/(challenges|leaderboards|compare|pictures|select)/([^/]+)(/.*)?")
 # files are recorded as downloads of a person
 DOWNLOAD: Final = re.compile(r"/challenges/[^/]+/data/\d+")
-OF_OBJECT: Final = re.compile(r"/(submissions|uploads|teams|methods|results|runs)/([^/]+)(/status|/images)?")
+OF_OBJECT: Final = re.compile(r"/(submissions|teams|methods|results|runs)/([^/]+)(/status|/images)?")
 
 
 class NewView(BaseModel):
-    """Whose eyes: those of a team, of a visitor, or of somebody who is logged in and in no team."""
+    """Whose eyes: those of a visitor, or of somebody who is logged in and in no team."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    team: Annotated[OrBlank[int], Field(ge=1, le=2**63 - 1)] = None
     is_visitor: bool = False
 
 
 def start(platform: Platform, actor: Actor, code: str, cookie: str, wanted: NewView) -> None:
     """See a challenge with other eyes from the next request of this session on.
 
-    Raises NotFoundError for a challenge that the actor does not organise, and for a team that is not in it.
+    Raises NotFoundError for a challenge that the actor does not organise.
     """
     with platform.transaction() as session:
         challenge = read_challenge(session, actor, code, Action.VIEW_AS)
-        team = session.get(Team, wanted.team) if wanted.team is not None else None
-        if wanted.team is not None and (team is None or team.challenge_id != challenge.id):
-            raise NotFoundError(f"there is no team {wanted.team} in this challenge")
         values = {
             "challenge_id": challenge.id,
-            "team_id": team.id if team else None,
-            "is_visitor": wanted.is_visitor and team is None,
+            "team_id": None,  # a process of the release before may have left one
+            "is_visitor": wanted.is_visitor,
             "until": func.now() + LASTS,
         }
         row = insert(Viewing).values(token_hash=hash_of_token(cookie), **values)
         session.execute(row.on_conflict_do_update(index_elements=[Viewing.token_hash], set_=values))
-        eyes = View(challenge.id, challenge.code, challenge.title, team.id if team else None,
-                    team.name if team else "", is_visitor=bool(values["is_visitor"])).eyes  # fmt: skip
-        _record(session, actor, "view.start", challenge.id, eyes)
+        view = View(challenge.id, challenge.code, challenge.title, is_visitor=wanted.is_visitor)
+        _record(session, actor, "view.start", challenge.id, view.eyes)
 
 
 def end(platform: Platform, view: View, organiser: Actor, cookie: str) -> None:
@@ -113,17 +106,10 @@ CHALLENGE_OF: Final = {
 
 def _challenge_of(platform: Platform, kind: str, number: str) -> int | None:
     """Return the challenge of an object that a page is about; None if there is no such object."""
+    if not (number.isascii() and number.isdecimal() and len(number) < 19):
+        return None
+    statement, column = CHALLENGE_OF[kind]
     with platform.reading() as session:
-        if kind == "uploads":
-            try:
-                upload = uuid.UUID(number)
-            except ValueError:
-                return None
-            of_upload = select(Phase.challenge_id).join(Upload, Upload.phase_id == Phase.id)
-            return session.scalar(of_upload.where(Upload.id == upload))
-        if not (number.isascii() and number.isdecimal() and len(number) < 19):
-            return None
-        statement, column = CHALLENGE_OF[kind]
         return session.scalar(statement.where(column == int(number)))
 
 

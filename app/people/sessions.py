@@ -46,7 +46,6 @@ from app.models import (
     Member,
     Notification,
     SecondFactor,
-    Team,
     User,
     Viewing,
 )
@@ -159,8 +158,6 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
         challenge_id,
         code,
         title,
-        team_id,
-        team,
         is_visitor,
         unread,
         *person,
@@ -168,7 +165,7 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
     if is_unseen:
         is_this = LoginSession.token_hash == token_hash
         session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
-    view = View(challenge_id, code, title, team_id, team, is_visitor=is_visitor) if challenge_id else None
+    view = View(challenge_id, code, title, is_visitor=is_visitor) if challenge_id else None
     return OpenSession(_actor(person, is_recent=is_recent, unread=unread), awaits_code, view)
 
 
@@ -311,8 +308,6 @@ OF_COOKIE: Final = (
         Challenge.id,
         Challenge.code,
         Challenge.title,
-        Viewing.team_id,
-        func.coalesce(Team.name, ""),
         Viewing.is_visitor,
         unread(),
         *_PERSON,
@@ -322,7 +317,6 @@ OF_COOKIE: Final = (
         Viewing, and_(Viewing.token_hash == LoginSession.token_hash, Viewing.until > func.clock_timestamp())
     )
     .outerjoin(Challenge, Challenge.id == Viewing.challenge_id)
-    .outerjoin(Team, Team.id == Viewing.team_id)
     .where(LoginSession.token_hash == bindparam("token_hash"), *_is_live(bindparam("idle", type_=Interval)))
 )
 OF_TOKEN: Final = (

@@ -241,11 +241,8 @@ PAGE = 200  # members
 
 
 def team_of(session: Session, actor: Actor, challenge_id: int) -> int | None:
-    """Return the actor's team in a challenge, if any; for an organiser's view, the one it shows."""
-    if actor.viewed_team is None:
-        return team_in(session, actor.user_id, challenge_id)
-    viewed = (Team.id == actor.viewed_team, Team.challenge_id == challenge_id)
-    return session.scalar(select(Team.id).where(*viewed))
+    """Return the reader's team in a challenge, if any."""
+    return team_in(session, actor.user_id, challenge_id)
 
 
 def team_in(session: Session, user_id: int | None, challenge_id: int) -> int | None:

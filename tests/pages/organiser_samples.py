@@ -134,7 +134,7 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
     yield "organisers/bulk.html", {**done, "plan": plan}
     yield "organisers/bulk.html", {**done, "plan": replace(plan, rows=(), skipped=())}
     yield from _of_teams()
-    yield "view.html", {"view": View(1, "VOC2007", EVIL, 7, EVIL, is_visitor=False)}
+    yield "view.html", {"view": View(1, "VOC2007", EVIL, is_visitor=False)}
 
 
 def _of_teams() -> Iterator[Sample]:

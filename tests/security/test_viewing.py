@@ -18,7 +18,6 @@ from app.models import (
     Member,
     Phase,
     Submission,
-    Team,
     Upload,
     User,
     Viewing,
@@ -102,14 +101,9 @@ def test_a_view_shows_what_those_eyes_see_and_says_so(scene: Scene) -> None:
     assert "as <strong>a new participant</strong>" in scene.organiser.get(page).text
     assert scene.status(private) == 404
 
-    scene.organiser.post("/organise/view-as/end")
-    scene.view(team=scene.rows.team_id)
-    assert "as <strong>the team" in scene.organiser.get(page).text
-    own = scene.organiser.get(private)
-    assert own.status_code == 200
-    assert "For organisers" not in own.text
-    assert "as <strong>the team" in scene.organiser.get(f"/leaderboards/{scene.code}/test/3").text
-    assert scene.status(f"/teams/{scene.rows.team_id}") == scene.status("/submissions") == 200
+    assert "as <strong>a new participant" in scene.organiser.get(f"/leaderboards/{scene.code}/test/3").text
+    assert scene.status(f"/teams/{scene.rows.team_id}") == 404
+    assert scene.status("/submissions") == 200
 
     assert (
         scene.organiser.post("/organise/view-as/end").headers["location"]
@@ -119,15 +113,12 @@ def test_a_view_shows_what_those_eyes_see_and_says_so(scene: Scene) -> None:
     assert "For organisers" in scene.organiser.get(private).text
 
 
-def test_a_team_is_shown_a_challenge_that_only_invited_people_see(scene: Scene) -> None:
+def test_a_challenge_that_only_invited_people_see_is_hidden_from_others_eyes(scene: Scene) -> None:
     page = f"/challenges/{scene.code}"
     with scene.rows.platform.transaction() as session:
         challenge = session.scalars(select(Challenge).where(Challenge.code == scene.code)).one()
         challenge.visibility = ChallengeVisibility.INVITED
 
-    scene.view(team=scene.rows.team_id)
-    assert scene.status(page) == 200
-    scene.organiser.post("/organise/view-as/end")
     for eyes in ({}, {"is_visitor": "true"}):
         scene.view(**eyes)
         assert scene.status(page) == 404
@@ -147,12 +138,12 @@ def test_others_never_get_the_page_of_a_view(scene: Scene, browser: Browser) -> 
         assert "You see" not in browser().get(address).text
 
 
-@pytest.mark.parametrize("eyes", [{"is_visitor": "true"}, {}, {"team": "own"}])
+@pytest.mark.parametrize("eyes", [{"is_visitor": "true"}, {}])
 def test_nothing_can_be_changed_and_no_other_page_read_during_a_view(
     scene: Scene, eyes: dict[str, str]
 ) -> None:
     rows, other = scene.rows, scene.other
-    scene.view(**{name: str(rows.team_id) if value == "own" else value for name, value in eyes.items()})
+    scene.view(**eyes)
     here = f"/organise/challenges/{scene.code}"
     with rows.platform.transaction() as session:
         upload = session.get_one(Submission, scene.submission).upload_id
@@ -209,10 +200,21 @@ def test_a_view_ends_by_itself_at_logout_and_with_the_role(scene: Scene) -> None
     assert scene.status("/organise") in (303, 401)
 
 
-def test_a_team_of_another_challenge_cannot_be_viewed(scene: Scene) -> None:
-    assert scene.view(team=scene.other.team_id).status_code == 404
-    assert scene.view(team=999_999).status_code == 404
+def test_a_challenge_of_others_cannot_be_viewed(scene: Scene) -> None:
     assert scene.organiser.post(f"/organise/challenges/{code_of(scene.other)}/view-as").status_code == 404
+    assert "You see" not in scene.organiser.get(f"/challenges/{scene.code}").text
+
+
+def test_a_view_as_a_team_that_the_release_before_began_is_one_of_a_new_participant(scene: Scene) -> None:
+    scene.view()
+    with scene.rows.platform.transaction() as session:
+        session.execute(update(Viewing).values(team_id=scene.rows.team_id))
+
+    assert "as <strong>a new participant" in scene.organiser.get(f"/challenges/{scene.code}").text
+    assert scene.status(f"/submissions/{scene.submission}") == 404
+
+    scene.organiser.post("/organise/view-as/end")
+    scene.view(team=str(scene.rows.team_id))
     assert "You see" not in scene.organiser.get(f"/challenges/{scene.code}").text
 
 
@@ -222,10 +224,9 @@ def test_tokens_have_no_views_and_views_are_recorded(scene: Scene, browser: Brow
     program.headers["Authorization"] = f"Bearer {token_of_admin(platform, 'watch@localhost', 'Watch')}"
 
     assert program.post(f"/organise/challenges/{scene.code}/view-as").status_code == 403
-    scene.view(team=scene.rows.team_id)
+    scene.view()
     scene.organiser.post("/organise/view-as/end")
     with platform.transaction() as session:
-        name = session.get_one(Team, scene.rows.team_id).name
         actions = select(AuditRecord.action, AuditRecord.details).where(
             AuditRecord.user_id == scene.organiser_id
         )
@@ -233,6 +234,6 @@ def test_tokens_have_no_views_and_views_are_recorded(scene: Scene, browser: Brow
             actions.where(AuditRecord.action.startswith("view.")).order_by(AuditRecord.id)
         ).all()
     assert [tuple(each) for each in found] == [
-        ("view.start", {"eyes": f"the team {name}"}),
-        ("view.end", {"eyes": f"the team {name}"}),
+        ("view.start", {"eyes": "a new participant"}),
+        ("view.end", {"eyes": "a new participant"}),
     ]
