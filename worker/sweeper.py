@@ -27,7 +27,7 @@ from app.intake import annotated_pictures, intakes, keys
 from app.intake import reading as intake_reading
 from app.jobs import attempts, heartbeats, mail, outages
 from app.models import Service
-from app.notifications import dates, mailing, reading
+from app.notifications import dates, mailing, reading, webhook_deliveries
 from app.operations import alarms
 from app.organising import drafts
 from app.people import sessions
@@ -67,6 +67,7 @@ STEPS = (
     mailing.queue_due,
     reading.delete_old,
     drafts.open_due,
+    webhook_deliveries.turn_off_those_of_teams,
 )
 
 

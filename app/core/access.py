@@ -201,7 +201,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.READ_THREAD: _always(*_TEAM),
     Action.REPLY: _always(Relation.MEMBER),
     Action.READ_ORGANISING: _always(Relation.VIEWER, Relation.ORGANISER),
-    Action.CHANGE_WEBHOOK: _always(*_TEAM),
+    Action.CHANGE_WEBHOOK: _always(Relation.ORGANISER),
     Action.CREATE: _always(Relation.PERSON),
     Action.ORGANISE: _always(Relation.ORGANISER),
     Action.READ_PEOPLE: _always(Relation.VIEWER, Relation.ORGANISER),

@@ -73,7 +73,7 @@ PAGES: Final[Mapping[str, About]] = {
         EventKind.INVITATION, EventKind.TEAM_APPROVED, EventKind.TEAM_REFUSED, EventKind.TEAM_SUSPENDED
     ),
     "/teams/{team_id}/messages": _of_team(EventKind.MESSAGE),
-    "/teams/{team_id}/webhooks": _of_team(EventKind.HOOK_OFF),
+    "/teams/{team_id}": _of_team(EventKind.HOOK_OFF),
     "/challenges/{challenge}": _of_challenge(EventKind.OPENED, EventKind.CLOSED, EventKind.EXTENDED),
     "/challenges/{challenge}/news": _of_challenge(EventKind.ANNOUNCEMENT),
     "/challenges/{challenge}/terms": _of_challenge(EventKind.TERMS_CHANGED),

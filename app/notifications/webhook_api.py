@@ -10,12 +10,6 @@ from app.web.dependencies import CurrentActor, ThePlatform, requires
 router = APIRouter(prefix="/api/v1")
 
 
-@router.get("/teams/{team_id}/webhooks", tags=["teams"], dependencies=[requires(Action.READ_OWN)])
-def of_team(platform: ThePlatform, actor: CurrentActor, team_id: int) -> WebhookPage:
-    """List the webhooks of your team with their last deliveries."""
-    return webhooks.team_page(platform, actor, team_id)
-
-
 @router.get(
     "/organise/challenges/{challenge}/webhooks",
     tags=["organisers"],

@@ -12,14 +12,13 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
 import structlog
-from sqlalchemy import ColumnElement, delete, func, or_, select, true, update
+from sqlalchemy import ColumnElement, delete, func, select, true, update
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
-from app.core.access import Actor
 from app.jobs import attempts, events, queue
 from app.jobs.attempts import Handler
 from app.jobs.queue import Claim, pause_before_retry
@@ -52,6 +51,7 @@ QUICK: Final = 0.25  # seconds in which a receiver answers that gets the next de
 PACE: Final = timedelta(seconds=2)  # between two deliveries to others
 KEPT: Final = 100  # deliveries of a webhook that ended
 PREFIX_OF_SECRETS: Final = "whsec_"
+NO_TEAMS: Final = "this server has webhooks of challenges only, and none of teams any more"
 
 
 def signed_headers(secret: str, delivery: uuid.UUID, timestamp: int, body: bytes) -> dict[str, str]:
@@ -72,9 +72,9 @@ def signed_headers(secret: str, delivery: uuid.UUID, timestamp: int, body: bytes
 
 
 def path_of(session: Session, hook: Webhook) -> str:
-    """Return the address of the page of a webhook."""
+    """Return the address of the page of a webhook; of one that a team had, of the team."""
     if hook.team_id is not None:
-        return f"/teams/{hook.team_id}/webhooks"
+        return f"/teams/{hook.team_id}"
     return f"/organise/challenges/{session.get_one(Challenge, hook.challenge_id).code}/webhooks"
 
 
@@ -85,52 +85,32 @@ def waits() -> ColumnElement[bool]:
 
 def plan(session: Session, told: Sequence[Event]) -> None:
     """Add a delivery for each webhook that is told of an event, in the transaction that dispatches these."""
-    challenge_id = func.coalesce(Webhook.challenge_id, Team.challenge_id)
-    concerned = or_(
-        challenge_id.in_({event.challenge_id for event in told}),
-        Webhook.team_id.in_({event.team_id for event in told}),
-    )
-    statement = (
-        select(Webhook, challenge_id)
-        .outerjoin(Team, Webhook.team_id == Team.id)
-        .where(Webhook.off_at.is_(None), concerned)
-        .order_by(Webhook.id)
-        .with_for_update(of=Webhook)
-    )
-    hooks = session.execute(statement).all()
+    concerned = Webhook.challenge_id.in_({event.challenge_id for event in told})
+    statement = select(Webhook).where(Webhook.off_at.is_(None), concerned).order_by(Webhook.id)
+    hooks = session.scalars(statement.with_for_update()).all()
     for event in told:
         key = uuid.uuid4()
-        for hook, challenge in hooks:
-            if is_told(event, hook, challenge):
+        for hook in hooks:
+            if is_told(event, hook):
                 session.add(WebhookDelivery(webhook_id=hook.id, event_id=event.id, event_key=key))
                 queue_up(session, hook)
 
 
-def is_told(event: Event, hook: Webhook, challenge_id: int) -> bool:
-    """Return whether a webhook is told of an event: of none that is for one person or for admins.
-
-    challenge_id: of the webhook or its team.
-    """
-    if event.user_id is not None:
-        return False
-    match KINDS[event.kind].recipients:
-        case Recipients.TEAM:
-            return hook.team_id is not None and hook.team_id == event.team_id
-        case Recipients.TEAMS:
-            return challenge_id == event.challenge_id
-        case Recipients.ORGANISERS:
-            return hook.challenge_id is not None and hook.challenge_id == event.challenge_id
-        case Recipients.ADMINS:
-            return False
-        case other:
-            assert_never(other)
+def is_told(event: Event, hook: Webhook) -> bool:
+    """Return whether a webhook is told of an event: of those of its challenge that everybody in it or its organisers are told of."""
+    recipients = KINDS[event.kind].recipients
+    return (
+        event.user_id is None
+        and event.challenge_id == hook.challenge_id
+        and recipients in {Recipients.TEAMS, Recipients.ORGANISERS}
+    )
 
 
 def queue_up(session: Session, hook: Webhook) -> None:
     """Add the job that sends what waits for a locked webhook, unless it has one."""
     if not hook.is_queued:
         hook.is_queued = True
-        owner = f"team {hook.team_id}" if hook.team_id else f"challenge {hook.challenge_id}"
+        owner = f"challenge {hook.challenge_id}"
         queue.add(session, JobKind.WEBHOOK, {"webhook": hook.id}, owner=owner, key=str(hook.id))
 
 
@@ -139,11 +119,10 @@ def queue_up(session: Session, hook: Webhook) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Sending:
-    """A delivery that is about to be sent. actor: who made the webhook, None for a test."""
+    """A delivery that is about to be sent. event: None for a test."""
 
     row: WebhookDelivery
     event: Event | None
-    actor: Actor | None
     hook: Webhook
     path: str
 
@@ -198,37 +177,32 @@ def _next(session: Session, claim: Claim) -> _Sending | None:
         return None
     job, hook = found
     row = _first_waiting(session, hook)
-    actor = _author(session, hook)
-    if row is not None and row.event_id is not None and actor is None:
-        _turn_off(session, hook, "the person who made it is no longer a member or an organiser")
+    if row is not None and row.event_id is not None and (reason := _reason_to_end(session, hook)):
+        _turn_off(session, hook, reason)
         row = _first_waiting(session, hook)
     if row is None:
         _finish(session, job, hook)
         return None
     event = session.get(Event, row.event_id) if row.event_id else None
-    return _Sending(row, event, actor if event else None, hook, path_of(session, hook))
+    return _Sending(row, event, hook, path_of(session, hook))
 
 
-def _author(session: Session, hook: Webhook) -> Actor | None:
-    """Return the person who made a webhook; None if they are no longer in its team, or organise its challenge no longer."""
-    actor = sessions.person_as_actor(session, hook.created_by)
-    if actor is None:
-        return None
-    if hook.team_id is not None:
-        return webhook_messages.of_team(actor, hook.team_id) if actor.is_member(hook.team_id) else None
-    return actor if hook.challenge_id and actor.organises_challenge(hook.challenge_id) else None
+def _reason_to_end(session: Session, hook: Webhook) -> str:
+    """Return why nothing is sent to a webhook any more, although it is on; empty if there is no reason."""
+    if hook.challenge_id is None:
+        return NO_TEAMS
+    author = sessions.person_as_actor(session, hook.created_by)
+    is_organiser = author is not None and author.organises_challenge(hook.challenge_id)
+    return "" if is_organiser else "the person who made it is no longer an organiser"
 
 
 def _message(platform: Platform, sending: _Sending) -> Message:
     row = sending.row
-    if sending.event is None or sending.actor is None:
+    if sending.event is None:
         return webhook_messages.of_test(
             row.public_id, row.event_key, platform.settings.address + sending.path
         )
-    is_teams = sending.hook.team_id is not None
-    return webhook_messages.of_event(
-        platform, sending.actor, sending.event, row.public_id, row.event_key, scores=is_teams
-    )
+    return webhook_messages.of_event(platform, sending.event, row.public_id, row.event_key)
 
 
 def _record_outcome(
@@ -295,6 +269,14 @@ def _turn_off(session: Session, hook: Webhook, reason: str) -> None:
         return
     for user_id in _organisers(session, hook.challenge_id):
         events.record(session, EventKind.HOOK_OFF, challenge_id=hook.challenge_id, user_id=user_id, **details)
+
+
+def turn_off_those_of_teams(platform: Platform) -> None:
+    """Turn off the webhooks of teams, which processes of the release before can still turn on, and tell these teams."""
+    of_teams = select(Webhook).where(Webhook.challenge_id.is_(None), Webhook.off_at.is_(None))
+    with platform.transaction() as session:
+        for hook in session.scalars(of_teams.order_by(Webhook.id).with_for_update()):
+            _turn_off(session, hook, NO_TEAMS)
 
 
 def _organisers(session: Session, challenge_id: int | None) -> Sequence[int]:

@@ -1,26 +1,18 @@
-"""What a webhook is told: what the person who made it may see at that time, and of scores never more than their team does."""
+"""What a webhook is told: what concerns the organisers of its challenge, or everybody in it, and never a score."""
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from pydantic import TypeAdapter
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
-from app.core.access import Actor
-from app.core.errors import NotFoundError
-from app.models import Challenge, Event, Role, Team
+from app.models import Challenge, Event, Team
 from app.notifications import reading, sentences
-from app.notifications.kinds import KINDS
-from app.notifications.reading import OF_SUBMISSIONS
-from app.notifications.sentences import Facts
 from app.platform import Platform
-from app.results import submissions
-from app.results.submissions import SubmissionView
 
 TEST: Final = "test"
 
@@ -67,24 +59,6 @@ class TeamFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultFacts:
-    """A result in one competition. mean: in [0, 1] as its team sees it; None if there is none, or it is hidden."""
-
-    competition: int
-    state: str
-    mean: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionFacts:
-    """The submission of an event."""
-
-    id: int
-    method: str
-    results: tuple[ResultFacts, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Message:
     """The body of a delivery. text: all of it in a sentence, which chat programs show."""
 
@@ -94,7 +68,6 @@ class Message:
     challenge: ChallengeFacts | None = None
     phase: PhaseFacts | None = None
     team: TeamFacts | None = None
-    submission: SubmissionFacts | None = None
 
     def to_json(self) -> bytes:
         """Write it as JSON."""
@@ -104,11 +77,6 @@ class Message:
 MESSAGES: Final = TypeAdapter(Message)
 
 
-def of_team(actor: Actor, team_id: int) -> Actor:
-    """Return the same person as a member of one team alone, whatever else they may do."""
-    return Actor(user_id=actor.user_id, teams=frozenset({team_id}), role=Role.PARTICIPANT)
-
-
 def of_test(delivery: uuid.UUID, key: uuid.UUID, address: str) -> Message:
     """Return the message of a test. address: of the page of the webhook."""
     title = "A test of this webhook"
@@ -116,28 +84,23 @@ def of_test(delivery: uuid.UUID, key: uuid.UUID, address: str) -> Message:
     return Message(delivery, f"{title}: {address}", facts)
 
 
-def of_event(
-    platform: Platform, actor: Actor, event: Event, delivery: uuid.UUID, key: uuid.UUID, *, scores: bool
-) -> Message:
-    """Return the message of an event as this person may see it. scores: whether it has those of a submission."""
+def of_event(platform: Platform, event: Event, delivery: uuid.UUID, key: uuid.UUID) -> Message:
+    """Return the message of an event."""
     with platform.snapshot() as session:
         team = session.get(Team, event.team_id) if event.team_id else None
         challenge = _challenge(session, event, team)
         phase = challenges.phase_of_id(session, event.phase_id) if event.phase_id else None
         facts = reading.facts_of_event(session, event.id)
     line = sentences.line_of(facts)
-    submission = _submission(platform, actor, event.details) if event.kind in OF_SUBMISSIONS else None
     minute = event.at.replace(second=0, microsecond=0)  # seconds tell how long something was scored
-    title = f"{KINDS[event.kind].title}: {submission.method.name}" if submission else line.sentence
     address = platform.settings.address + (line.path or "/")
     return Message(
         delivery,
-        f"{title}: {address}",
-        EventFacts(key, event.kind.value, minute, title, address, line.text),
+        f"{line.sentence}: {address}",
+        EventFacts(key, event.kind.value, minute, line.sentence, address, line.text),
         challenge=ChallengeFacts(challenge.code, challenge.title) if challenge else None,
         phase=_phase_facts(phase),
         team=TeamFacts(team.id, team.name) if team else None,
-        submission=_submission_facts(submission, facts, scores=scores) if submission else None,
     )
 
 
@@ -146,22 +109,5 @@ def _challenge(session: Session, event: Event, team: Team | None) -> Challenge |
     return session.get(Challenge, challenge_id) if challenge_id else None
 
 
-def _submission(platform: Platform, actor: Actor, details: Mapping[str, Any]) -> SubmissionView | None:
-    """Return the submission that an event is about, if the actor may see it now."""
-    try:
-        return submissions.submission_page(platform, actor, details["submission"])
-    except NotFoundError:
-        return None
-
-
 def _phase_facts(phase: PhaseView | None) -> PhaseFacts | None:
     return PhaseFacts(phase.image_set, phase.state, phase.opens_at, phase.closes_at) if phase else None
-
-
-def _submission_facts(view: SubmissionView, facts: Facts, *, scores: bool) -> SubmissionFacts:
-    """Return a submission with the results as the event tells of them, whatever became of them since."""
-    results = (
-        ResultFacts(each.competition, each.state.value, each.mean if scores else None)
-        for each in facts.results
-    )
-    return SubmissionFacts(view.id, view.method.name, tuple(results))

@@ -1,6 +1,6 @@
-"""HTML pages: webhooks of teams and of challenges."""
+"""HTML pages: webhooks of challenges."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from fastapi import APIRouter, Request
@@ -21,12 +21,6 @@ CHANGE: Final = [requires(Action.CHANGE_WEBHOOK), limited(Limited.CHANGE)]
 # who may do this can have everything that happens sent elsewhere from then on, as with a token
 CREATE: Final = [requires(Action.CHANGE_WEBHOOK), recently_logged_in(), limited(Limited.CHANGE)]
 EMPTY: Final[Mapping[str, str]] = {"name": "", "url": ""}
-
-
-@router.get("/teams/{team_id}/webhooks", dependencies=[requires(Action.READ_OWN)])
-def of_team(request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
-    """List the webhooks of a team, with a form for a new one."""
-    return _page(request, webhooks.team_page(platform, actor, team_id))
 
 
 @router.get("/organise/challenges/{challenge}/webhooks", dependencies=[requires(Action.ORGANISE)])
@@ -58,41 +52,18 @@ def _page(
     return response
 
 
-@router.post("/teams/{team_id}/webhooks", dependencies=CREATE)
-def create_for_team(
-    request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, sent: SentForm
-) -> Response:
-    """Create a webhook of a team and show its secret once."""
-    return _create(
-        request,
-        sent,
-        lambda new: webhooks.create_for_team(platform, actor, team_id, new),
-        lambda: webhooks.team_page(platform, actor, team_id),
-    )
-
-
 @router.post("/organise/challenges/{challenge}/webhooks", dependencies=CREATE)
-def create_for_challenge(
+def create(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:
     """Create a webhook of a challenge and show its secret once."""
-    return _create(
-        request,
-        sent,
-        lambda new: webhooks.create_for_challenge(platform, actor, challenge, new),
-        lambda: webhooks.challenge_page(platform, actor, challenge),
-    )
 
+    def page() -> WebhookPage:
+        return webhooks.challenge_page(platform, actor, challenge)
 
-def _create(
-    request: Request,
-    sent: SentForm,
-    create: Callable[[NewWebhook], NewSecret],
-    page: Callable[[], WebhookPage],
-) -> Response:
     form = values_of(sent, NewWebhook)
     try:
-        new = create(NewWebhook.model_validate(form))
+        new = webhooks.create(platform, actor, challenge, NewWebhook.model_validate(form))
     except ValidationError as error:
         return _page(request, page(), form, problems=field_errors(error))
     except MalformedError as error:

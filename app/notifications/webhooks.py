@@ -1,7 +1,4 @@
-"""Webhooks: addresses that are told of the events of a team, or of a challenge.
-
-A webhook sees what the person who made it may see, and is off once they leave.
-"""
+"""Webhooks: addresses that are told of the events of a challenge, until the person who made it organises it no longer."""
 
 import base64
 import secrets
@@ -12,14 +9,14 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.challenges.terms import require_organiser
 from app.core import audit
-from app.core.access import Actor, visible_to
-from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError
+from app.core.access import Actor
+from app.core.errors import ConflictError, MalformedError, NotFoundError
 from app.core.names import Visible
 from app.jobs import queue
 from app.models import (
@@ -27,7 +24,6 @@ from app.models import (
     Event,
     Job,
     JobKind,
-    Team,
     User,
     Webhook,
     WebhookDelivery,
@@ -36,10 +32,9 @@ from app.notifications import calling
 from app.notifications.calling import Allowed, checked_url
 from app.notifications.kinds import KINDS
 from app.notifications.webhook_deliveries import PREFIX_OF_SECRETS, path_of, queue_up, waits
-from app.people import teams
 from app.platform import Platform
 
-MOST: Final = 5  # webhooks of a team, or of a challenge
+MOST: Final = 5  # webhooks of a challenge
 SHOWN: Final = 10  # deliveries of a webhook on its page
 
 
@@ -92,14 +87,10 @@ class WebhookView:
 
 @dataclass(frozen=True, slots=True)
 class WebhookPage:
-    """The webhooks of a team, or of a challenge. path: of this page; title: whose they are."""
+    """The webhooks of a challenge."""
 
-    path: str
-    title: str
     challenge: str
     challenge_title: str
-    team_id: int | None
-    can_change: bool
     webhooks: tuple[WebhookView, ...]
 
 
@@ -120,64 +111,29 @@ def new_secret() -> str:
     return PREFIX_OF_SECRETS + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
-# whose they are
-
-
-def _of(hook: Webhook) -> tuple[ColumnElement[bool], ...]:
-    """The conditions for webhooks of the same owner."""
-    return Webhook.team_id.is_not_distinct_from(hook.team_id), Webhook.challenge_id.is_not_distinct_from(
-        hook.challenge_id
-    )
-
-
-def _challenge_id(session: Session, hook: Webhook) -> int:
-    """Return the challenge whose organisers can read the audit records of a webhook."""
-    return hook.challenge_id or session.get_one(Team, hook.team_id).challenge_id
-
-
-def team_page(platform: Platform, actor: Actor, team_id: int) -> WebhookPage:
-    """Return the webhooks of a team of the reader's. Raises NotFoundError."""
-    with platform.snapshot() as session:
-        mine = teams.member(session, team_id, actor.user_id)
-        is_this = (Team.id == team_id, visible_to(actor, Team.challenge_id))
-        team = session.scalar(select(Team).where(*is_this))
-        if mine is None or team is None:
-            raise NotFoundError(f"you are not in team {team_id}")
-        challenge = session.get_one(Challenge, team.challenge_id)
-        return WebhookPage(
-            f"/teams/{team_id}/webhooks", team.name, challenge.code, challenge.title, team_id, mine.is_owner,
-            _views(session, Webhook.team_id == team_id),
-        )  # fmt: skip
-
-
 def challenge_page(platform: Platform, actor: Actor, code: str) -> WebhookPage:
     """Return the webhooks of a challenge that the reader organises. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
         challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
-        return WebhookPage(
-            f"/organise/challenges/{code}/webhooks", challenge.title, code, challenge.title, None, True,
-            _views(session, Webhook.challenge_id == challenge.id),
-        )  # fmt: skip
+        return WebhookPage(code, challenge.title, _views(session, challenge.id))
 
 
 def page_of(platform: Platform, actor: Actor, webhook_id: int) -> WebhookPage:
-    """Return the page of a webhook that the reader may change. Raises NotFoundError, ForbiddenError."""
+    """Return the page of a webhook that the reader may change. Raises NotFoundError."""
     with platform.transaction() as session:
-        hook = _managed(session, actor, webhook_id)
-        challenge = session.get(Challenge, hook.challenge_id) if hook.challenge_id else None
-    if challenge is not None:
-        return challenge_page(platform, actor, challenge.code)
-    return team_page(platform, actor, hook.team_id or 0)
+        challenge = session.get_one(Challenge, _managed(session, actor, webhook_id).challenge_id)
+    return challenge_page(platform, actor, challenge.code)
 
 
-def _views(session: Session, which: ColumnElement[bool]) -> tuple[WebhookView, ...]:
-    statement = select(Webhook, User.name).outerjoin(User, Webhook.created_by == User.id).where(which)
+def _views(session: Session, challenge_id: int) -> tuple[WebhookView, ...]:
+    statement = select(Webhook, User.name).outerjoin(User, Webhook.created_by == User.id)
+    of_challenge = statement.where(Webhook.challenge_id == challenge_id).order_by(Webhook.id)
     return tuple(
         WebhookView(
             hook.id, hook.name, calling.host_of(hook.url), name or "", hook.created_at, hook.failing_since, hook.off_at,
             hook.off_reason, _deliveries(session, hook.id),
         )
-        for hook, name in session.execute(statement.order_by(Webhook.id))
+        for hook, name in session.execute(of_challenge)
     )  # fmt: skip
 
 
@@ -208,45 +164,31 @@ def _state(row: WebhookDelivery) -> DeliveryState:
 # changing them
 
 
-def create_for_team(platform: Platform, actor: Actor, team_id: int, new: NewWebhook) -> NewSecret:
-    """Create a webhook of a team that the reader owns.
+def create(platform: Platform, actor: Actor, code: str, new: NewWebhook) -> NewSecret:
+    """Create a webhook of a challenge that the reader organises.
 
     Raises NotFoundError, ForbiddenError, ConflictError if it has too many, MalformedError.
     """
-    with platform.transaction() as session:
-        teams.lock_team(session, team_id)
-        _require_owner(session, actor, team_id)
-        return _create(platform, session, actor, Webhook(team_id=team_id), new)
-
-
-def create_for_challenge(platform: Platform, actor: Actor, code: str, new: NewWebhook) -> NewSecret:
-    """Create a webhook of a challenge that the reader organises. Raises the same."""
     with platform.transaction() as session:
         challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
         session.execute(
             select(Challenge.id).where(Challenge.id == challenge.id).with_for_update(key_share=True)
         )
-        return _create(platform, session, actor, Webhook(challenge_id=challenge.id), new)
-
-
-def _require_owner(session: Session, actor: Actor, team_id: int) -> None:
-    """Raise NotFoundError unless the reader is in this team, ForbiddenError unless they own it."""
-    mine = teams.member(session, team_id, actor.user_id)
-    if mine is None:
-        raise NotFoundError(f"you are not in team {team_id}")
-    if not mine.is_owner:
-        raise ForbiddenError("Only an owner of the team may do this")
-
-
-def _create(platform: Platform, session: Session, actor: Actor, hook: Webhook, new: NewWebhook) -> NewSecret:
-    hook.name, hook.url = new.name, _callable(new.url, Allowed.by(platform.settings))
-    hook.secret, hook.created_by = new_secret(), actor.user_id
-    if (session.scalar(select(func.count()).select_from(Webhook).where(*_of(hook))) or 0) >= MOST:
-        raise ConflictError(f"There can be at most {MOST} webhooks; delete one first")
-    session.add(hook)
-    session.flush()
-    _record(session, actor, "webhook.create", hook)
-    return NewSecret(hook.name, hook.secret)
+        url = _callable(new.url, Allowed.by(platform.settings))
+        count = select(func.count()).where(Webhook.challenge_id == challenge.id)
+        if (session.scalar(count) or 0) >= MOST:
+            raise ConflictError(f"There can be at most {MOST} webhooks; delete one first")
+        hook = Webhook(
+            challenge_id=challenge.id,
+            name=new.name,
+            url=url,
+            secret=new_secret(),
+            created_by=actor.user_id,
+        )
+        session.add(hook)
+        session.flush()
+        _record(session, actor, "webhook.create", hook)
+        return NewSecret(hook.name, hook.secret)
 
 
 def _callable(url: str, allowed: Allowed) -> str:
@@ -257,26 +199,22 @@ def _callable(url: str, allowed: Allowed) -> str:
 
 
 def _record(session: Session, actor: Actor, action: str, hook: Webhook) -> None:
-    details = {"name": hook.name, "host": calling.host_of(hook.url), "team": hook.team_id}
-    challenge_id = _challenge_id(session, hook)
+    details = {"name": hook.name, "host": calling.host_of(hook.url)}
     audit.record(
-        session, actor.user_id, action, f"webhook {hook.id}", challenge_id=challenge_id, details=details
+        session, actor.user_id, action, f"webhook {hook.id}", challenge_id=hook.challenge_id, details=details
     )
 
 
 def _managed(session: Session, actor: Actor, webhook_id: int) -> Webhook:
-    """Return a webhook that the reader may change, locked. Raises NotFoundError, ForbiddenError."""
+    """Return a webhook that the reader may change, locked. Raises NotFoundError."""
     hook = session.get(Webhook, webhook_id, with_for_update=True)
-    if hook is not None and hook.team_id is not None and teams.member(session, hook.team_id, actor.user_id):
-        _require_owner(session, actor, hook.team_id)
-        return hook
     if hook is not None and hook.challenge_id is not None and actor.organises_challenge(hook.challenge_id):
         return hook
     raise NotFoundError(f"there is no webhook {webhook_id}")
 
 
 def delete_webhook(platform: Platform, actor: Actor, webhook_id: int) -> str:
-    """Delete a webhook with what waits for it, and return the address of the page. Raises NotFoundError, ForbiddenError."""
+    """Delete a webhook with what waits for it, and return the address of the page. Raises NotFoundError."""
     with platform.transaction() as session:
         hook = _managed(session, actor, webhook_id)
         path = path_of(session, hook)
@@ -286,7 +224,7 @@ def delete_webhook(platform: Platform, actor: Actor, webhook_id: int) -> str:
 
 
 def rotate_secret(platform: Platform, actor: Actor, webhook_id: int) -> NewSecret:
-    """Replace the secret of a webhook at once. Raises NotFoundError, ForbiddenError."""
+    """Replace the secret of a webhook at once. Raises NotFoundError."""
     with platform.transaction() as session:
         hook = _managed(session, actor, webhook_id)
         hook.secret = new_secret()
@@ -295,10 +233,7 @@ def rotate_secret(platform: Platform, actor: Actor, webhook_id: int) -> NewSecre
 
 
 def turn_on(platform: Platform, actor: Actor, webhook_id: int) -> str:
-    """Turn a webhook on again, from now on as the reader's, and return the address of the page.
-
-    Raises NotFoundError, ForbiddenError.
-    """
+    """Turn a webhook on again, from now on as the reader's, and return the address of the page. Raises NotFoundError."""
     with platform.transaction() as session:
         hook = _managed(session, actor, webhook_id)
         if hook.off_at is not None:
@@ -311,7 +246,7 @@ def turn_on(platform: Platform, actor: Actor, webhook_id: int) -> str:
 def send_test(platform: Platform, actor: Actor, webhook_id: int) -> str:
     """Send a test to a webhook, ahead of what waits for it, and return the address of the page.
 
-    Raises NotFoundError, ForbiddenError, ConflictError while an earlier test waits.
+    Raises NotFoundError, ConflictError while an earlier test waits.
     """
     its_job = (Job.kind == JobKind.WEBHOOK, Job.key == str(webhook_id), queue.is_waiting())
     with platform.transaction() as session:

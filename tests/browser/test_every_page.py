@@ -28,7 +28,7 @@ PUBLIC = (
     "/docs/library", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
 )  # fmt: skip
 PARTICIPANTS = (
-    "/teams", "/teams/{team}", "/teams/{team}/webhooks", "/notifications", "/account/notifications", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
+    "/teams", "/teams/{team}", "/notifications", "/account/notifications", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
     "/account/address", "/account/creating", "/account/password", "/account/profile", "/account/delete",
     "/uploads", "/threads", "/challenges/sample/ask?upload={spoilt}", "/teams/{team}/messages",
     "/uploads/{spoilt}", "/organise", "/role-links/used",

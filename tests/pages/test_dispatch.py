@@ -127,7 +127,7 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
         "The organisers granted 2 extra slots for detection in {title}, test, until Mon 30 Nov 2026 12:00 UTC: an outage",
     ),
     EventKind.HOOK_OFF: (
-        {"title": "chat", "path": "/teams/{team_id}/webhooks"},
+        {"title": "chat", "path": "/teams/{team_id}"},
         "A webhook of {title} was turned off: chat",
     ),
     EventKind.QUESTION: (

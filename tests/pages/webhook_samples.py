@@ -38,12 +38,8 @@ DELIVERIES = (
 )
 HOOK = WebhookView(1, EVIL, "hooks.example.org", EVIL, NOW, None, None, "", DELIVERIES)
 PAGE = WebhookPage(
-    "/teams/7/webhooks",
-    EVIL,
     "VOC2007",
     EVIL,
-    7,
-    can_change=True,
     webhooks=(
         HOOK,
         replace(HOOK, id=2, failing_since=NOW, deliveries=(), made_by=""),
@@ -57,9 +53,7 @@ def of_webhooks() -> Iterator[Sample]:
     page, form = "webhooks/webhooks.html", {"name": EVIL, "url": EVIL}
     empty: dict[str, Any] = {"form": {}, "problems": {}, "new": None, "refused": ()}
     yield page, {**empty, "page": PAGE}
-    yield page, {**empty, "page": replace(PAGE, can_change=False, webhooks=(HOOK,))}
-    yield page, {**empty, "page": replace(PAGE, can_change=False, webhooks=())}
     new = NewSecret(EVIL, "whsec_x")
-    of_challenge = replace(PAGE, team_id=None, path="/organise/challenges/VOC2007/webhooks", webhooks=())
-    yield page, {**empty, "page": of_challenge, "new": new}
-    yield page, {**empty, "page": of_challenge, "form": form, "problems": form, "refused": (EVIL,)}
+    without = replace(PAGE, webhooks=())
+    yield page, {**empty, "page": without, "new": new}
+    yield page, {**empty, "page": without, "form": form, "problems": form, "refused": (EVIL,)}

@@ -44,7 +44,7 @@ WHO_MAY = {
     Action.READ_TEAM: ("PVOWA", "everybody"),
     Action.JOIN_TEAM: ("PSVOWEA", "PSVOWEA"),
     Action.CHANGE_TEAM: ("POWA", "POWA"),
-    Action.CHANGE_WEBHOOK: ("POWA", "POWA"),
+    Action.CHANGE_WEBHOOK: ("OWA", "OWA"),
     Action.ASK: ("PSVOWEA", "PSVOWEA"),
     Action.CREATE: ("PSVOWEA", "PSVOWEA"),
     Action.READ_THREAD: ("POWA", "POWA"),

@@ -226,7 +226,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         expires_at=func.now() + timedelta(days=7),
     )
     hook = Webhook(
-        team_id=world.team_id,
+        challenge_id=phase.challenge_id,
         name="Chat",
         url="https://hooks.example.org/",
         secret="whsec_AAAA",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Connection, Table, func, insert, select
 
-from app.models import Base, Result, Team
+from app.models import Base, Challenge, Result
 
 OF_TYPE: Final[dict[type, Any]] = {
     str: "x",
@@ -25,7 +25,7 @@ OF_TYPE: Final[dict[type, Any]] = {
 SAID: Final[dict[str, tuple[dict[str, Any], ...]]] = {  # rows of tables with constraints over several columns
     "result": ({"competition": 1}, {"competition": 2}),
     "challenge_invitation": ({"domain": "example.org"},),
-    "webhook": ({"team_id": select(func.min(Team.id)).scalar_subquery()},),
+    "webhook": ({"challenge_id": select(func.min(Challenge.id)).scalar_subquery()},),
     "outage": ({"ended_at": datetime(2026, 11, 24, tzinfo=UTC)},),
     "alike_pair": (
         {
