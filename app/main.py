@@ -34,7 +34,6 @@ from app.core.problems import problem_responses
 from app.core.settings import Settings
 from app.figures import api as figures_api
 from app.figures import pages as figures_pages
-from app.figures import published_api, published_pages
 from app.home import api as home_api
 from app.home import pages as home_pages
 from app.images import api as image_api
@@ -139,7 +138,6 @@ API = (
     boards_api.router,
     comparison_api.router,
     figures_api.router,
-    published_api.router,
     home_api.router,
     challenges_api.router,
     text_api.router,
@@ -204,7 +202,6 @@ PAGES = (
     image_pages.router,
     comparison_pages.router,
     figures_pages.router,
-    published_pages.router,
     organising_pages.reading,
     view_pages.router,
     organising_submission_pages.router,

@@ -21,7 +21,7 @@ from app.core.database import OutageLog, is_unavailable
 from app.core.errors import StorageUnavailableError
 from app.core.settings import Settings
 from app.evaluation import rescoring, similarity
-from app.figures import board_figures, published
+from app.figures import board_figures
 from app.images import archives, making
 from app.intake import annotated_pictures, intakes, keys
 from app.intake import reading as intake_reading
@@ -49,7 +49,6 @@ STEPS = (
     rescoring.queue_outdated,
     making.show_due,
     board_figures.queue_outdated,
-    published.draw_missing,
     archives.queue_missing,
     retention.sweep_uploads,
     sessions.delete_expired_sessions,

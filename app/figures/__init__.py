@@ -1,1 +1,1 @@
-"""Figures of boards and of published tables, with their numbers, for pages and downloads."""
+"""Figures of boards, with their numbers, for pages and downloads."""

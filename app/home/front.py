@@ -12,8 +12,6 @@ from app.challenges.news import AnnouncementView
 from app.challenges.phase_rules import PhaseState
 from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
-from app.figures import published
-from app.figures.published import PublishedLine
 from app.home.home import ChallengeSummary, shown_phase, summaries
 from app.images import covers
 from app.images.covers import Cover
@@ -84,7 +82,6 @@ class HomeView:
     upcoming: tuple[PhaseView, ...]
     deadline: PhaseView | None  # the open phase that closes first
     newest: tuple[RecentSubmission, ...]
-    published: tuple[PublishedLine, ...] = ()  # historical challenges, not scored here
     main_board: BoardSummary | None = None  # of the challenges that are open, the one with most methods
     news: tuple[AnnouncementView, ...] = ()  # the newest of all challenges
     is_set_up: bool = True  # there is an admin
@@ -187,7 +184,6 @@ def home(platform: Platform) -> HomeView:
         newest=loaded.newest,
         news=loaded.announced,
         is_set_up=loaded.is_set_up,
-        published=published.lines(platform),
         main_board=max(
             (each.main_board for each in cards if each.main_board),
             key=lambda board: (board.challenge in {phase.challenge for phase in open_}, board.methods),

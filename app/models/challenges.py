@@ -242,7 +242,7 @@ class Board(Base):
 
 
 class PublishedChallenge(Base):
-    """A past challenge whose published results this server shows; the numbers are part of the program."""
+    """A past challenge whose published results a server of the release before shows."""
 
     __tablename__ = "published_challenge"
     code: Mapped[str] = mapped_column(primary_key=True)  # in URLs: voc2007

@@ -16,7 +16,6 @@ from app.challenges import challenges
 from app.core.errors import ConflictError, NotFoundError
 from app.core.settings import Settings
 from app.evaluation import rescoring
-from app.figures import published
 from app.intake import keys
 from app.models import Service
 from app.operations import health, processes
@@ -145,24 +144,6 @@ app.command("import")(import_tree)
 app.command()(check)
 app.command()(backup)
 app.command()(restore)
-
-
-@app.command()
-def import_published(
-    code: Annotated[str, typer.Argument(help="code of a historical challenge")] = "voc2007",
-    *,
-    remove: Annotated[bool, typer.Option(help="remove it")] = False,
-) -> None:
-    """Show the published results of a historical challenge, read-only and not scored here; or remove them."""
-    platform = platform_of_installation()
-    with _short_errors():
-        if remove:
-            published.remove(platform, code)
-            console.print(f"{code} is no longer shown")
-            return
-        is_new = published.add(platform, code)
-    state = "is shown" if is_new else "was shown already"
-    console.print(f"{code} {state}: {platform.settings.address}/published/{code}", soft_wrap=True)
 
 
 @app.command()

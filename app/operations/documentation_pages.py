@@ -26,8 +26,11 @@ MOVED: Final = {
     "/help/rules": "/docs/take-part#rules",
     "/help/scoring": "/docs/protocols",
     "/help/api": "/docs/api",
+    "/published/voc2007": "/docs/voc2007",
+    "/published/voc2007/1": "/docs/voc2007#classification",
+    "/published/voc2007/3": "/docs/voc2007#detection",
 }
-"""The current addresses of the former help pages, for redirects."""
+"""The current addresses of former pages, for redirects."""
 
 
 @router.get("/api/docs")
@@ -119,7 +122,7 @@ for address in site.FILES:
 
 
 def moved(request: Request) -> Response:
-    """Redirect from a former help page."""
+    """Redirect from a former page."""
     return RedirectResponse(MOVED[request.url.path], HTTPStatus.PERMANENT_REDIRECT)
 
 

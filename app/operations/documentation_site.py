@@ -22,6 +22,7 @@ from app.boards.rows import BoardKey
 from app.web.dependencies import ROOT
 
 IMAGES: Final = ROOT / "docs" / "images"
+IMAGE_SUFFIXES: Final = (".png", ".svg")
 SETTINGS_OF_EXAMPLES: Final = "export HELDOUT_URL=http://127.0.0.1:8000 PHASE=sample/val COMPETITION=3"
 """The line of docs/api.md that sets the server; the examples after it use its variables."""
 
@@ -69,6 +70,7 @@ NAVIGATION: Final = (
             Entry("/docs/formats", "Formats"),
             Entry("/docs/protocols", "Protocols"),
             Entry("/docs/statistics", "Statistics", "docs/statistics.md"),
+            Entry("/docs/voc2007", "VOC2007 as published", "docs/voc2007.md"),
             Entry("/docs/organise", "Organise", "docs/organise.md"),
             Entry("/docs/notifications", "Notifications", "docs/notifications.md"),
             Entry("/docs/security", "Security", "SECURITY.md"),
@@ -134,7 +136,7 @@ def page_at(address: str) -> Page:
 @cache
 def image_names() -> frozenset[str]:
     """Return the file names of the images in the documentation."""
-    return frozenset(file.name for file in IMAGES.glob("*.png"))
+    return frozenset(file.name for file in IMAGES.iterdir() if file.suffix in IMAGE_SUFFIXES)
 
 
 def with_examples_of(page: Page, server: str, board: BoardKey | None) -> Page:
@@ -170,7 +172,9 @@ def address_of_link(link: str, file: str) -> str:
     if not path or path.startswith("/") or "://" in path:
         return link
     target = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
-    return ADDRESSES.get(target, f"/{target}" if target.endswith(".png") else link) + hash_sign + anchor
+    return (
+        ADDRESSES.get(target, f"/{target}" if target.endswith(IMAGE_SUFFIXES) else link) + hash_sign + anchor
+    )
 
 
 def anchor_of(title: str) -> str:
@@ -215,8 +219,14 @@ def _translate_links(tokens: Sequence[Token], file: str) -> None:
 
 def _reserve_space(image: Token, file: Path) -> None:
     """Give an image its width and height, so that the page does not move when it arrives."""
-    with file.open("rb") as png:
-        width, height = struct.unpack(">II", png.read(24)[16:])  # of the header that every PNG begins with
+    if file.suffix == ".svg":
+        sizes = re.findall(r'(?:width|height)="([\d.]+)"', file.read_text(encoding="utf-8"))
+        width, height = (round(float(size)) for size in sizes[:2])
+    else:
+        with file.open("rb") as png:
+            width, height = struct.unpack(
+                ">II", png.read(24)[16:]
+            )  # of the header that every PNG begins with
     image.attrSet("width", str(width))
     image.attrSet("height", str(height))
 

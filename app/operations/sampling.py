@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.progress import Progress, track
 
 import sample
-from app.figures import published
 from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure
 from app.organising import roles
@@ -22,7 +21,6 @@ CHALLENGE = sample.NAME
 BASELINES = "baselines@localhost"  # account of the program that submits them
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 PROTOCOL = "voc2012"
-HISTORICAL = "voc2007"  # shown next to the sample; `import-published --remove` removes it for good
 
 POLL_SECONDS = 0.2
 TIMEOUT = 300  # seconds until all baselines are scored
@@ -48,7 +46,6 @@ def fill_sample(platform: Platform, console: Console) -> None:
             tree, CHALLENGE, image_set, title="Sample challenge", protocol=PROTOCOL, disclosure=disclosure
         )
         import_tree(platform, request)
-    published.add(platform, HISTORICAL)
     token = accounts.create_program_token(platform, BASELINES, "Baselines")
     roles.grant(platform, BASELINES, Grant.ORGANISER, CHALLENGE)  # only organisers may submit baselines
     address = platform.settings.local_address

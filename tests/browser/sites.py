@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sample
-from app.figures import published
 from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure, Quota
 from app.organising import roles
@@ -129,7 +128,6 @@ def running_site(servers: OwnServers, *, is_empty: bool = False) -> Iterator[Sit
                     quotas=(Quota(1000, 7),),
                 ),
             )
-        published.add(place.platform, "voc2007")
         address = place.start_web()
         place.start_worker()
         place.start_sender()

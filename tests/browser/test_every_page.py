@@ -22,9 +22,9 @@ PUBLIC = (
     "/forgot-password", "/reset-password/used", "/login-link", "/login-link/used", "/confirm-address/used",
     "/leaderboards/sample/test/3?sort=nothing",
     "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
-    "/challenges/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",
+    "/challenges/sample/test/competitions/3", "/find?q=sample",
     "/methods/1", "/runs/{run}/images", "/problems", "/setup", "/status", "/invited/used",
-    "/docs", "/docs/take-part", "/docs/organise", "/docs/notifications", "/docs/webhooks", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/api",
+    "/docs", "/docs/take-part", "/docs/organise", "/docs/notifications", "/docs/webhooks", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/voc2007", "/docs/api",
     "/docs/library", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
 )  # fmt: skip
 PARTICIPANTS = (

@@ -9,7 +9,6 @@ from app.challenges.asking import Asking
 from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import PhaseState
 from app.challenges.texts import ChallengeTexts
-from app.figures.published import PublishedLine
 from app.home.front import (
     ChallengeBoards,
     ChallengeCard,
@@ -46,7 +45,6 @@ UPCOMING = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING, open
 
 OWN_COVER = Cover("/challenges/a/picture.jpg?v=1", "/challenges/a/picture-small.jpg?v=1", EVIL)
 MOSAIC = Cover(images=("/pictures/a/b/c/thumbnail.jpg", "/pictures/a/b/d/thumbnail.jpg"))
-HISTORICAL = PublishedLine("voc2007", EVIL, EVIL)
 
 
 def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -111,7 +109,6 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
         (UPCOMING,),
         PHASE,
         newest,
-        (HISTORICAL,),
         board,
         (WRITTEN,),
     )

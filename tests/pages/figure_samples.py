@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from app.figures.figures import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView, table_part
-from app.figures.published import CHALLENGES, PublishedPage, board_of
 from app.web.charts.shapes import Drawing, Text
 from app.web.dependencies import render_template
 from tests.pages.drawn import EVIL
@@ -42,7 +41,3 @@ def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
     waiting = replace(view, is_computed=False, as_of=None, withheld=None)
     for each in (page, empty, replace(empty, view=waiting)):
         yield "figure_pages/figures.html", {"page": each, "board": each.view}
-    challenge, boards = CHALLENGES["voc2007"]
-    yield "published/challenge.html", {"challenge": challenge}
-    yield "published/board.html", {"page": PublishedPage(board_of(challenge, boards[1]), (drawn("three"),))}
-    yield "published/board.html", {"page": PublishedPage(board_of(challenge, boards[0]), ())}

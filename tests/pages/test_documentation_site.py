@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from statistics import mean, median
 from urllib.parse import urldefrag
 
 import pytest
@@ -10,7 +11,10 @@ from starlette.routing import Match
 
 from app.challenges.examples import protocols
 from app.operations.documentation_pages import MOVED
-from app.operations.documentation_site import FILES, NAVIGATION, anchor_of, page_at, render
+from app.operations.documentation_site import FILES, IMAGES, NAVIGATION, anchor_of, page_at, render
+from app.web.formats import score
+from scoring import Scoreboard, rank_methods
+from scoring.published import classification_of_2007, detection_of_2007
 from tests.documents import DOCUMENTS
 from tests.pages.conftest import Browser
 from tests.shared import ROOT
@@ -85,6 +89,7 @@ def test_only_pictures_are_served_from_their_folder(browser: Browser) -> None:
     visitor = browser()
 
     assert visitor.get("/docs/images/leaderboard.png").headers["content-type"] == "image/png"
+    assert visitor.get("/docs/images/voc2007-ranks.svg").headers["content-type"] == "image/svg+xml"
     for absent in ("nothing.png", "..%2findex.md", "%2e%2e/index.md"):
         assert visitor.get(f"/docs/images/{absent}").status_code == 404
 
@@ -92,6 +97,37 @@ def test_only_pictures_are_served_from_their_folder(browser: Browser) -> None:
 def test_documents_outside_the_site_are_not_served(browser: Browser) -> None:
     for absent in ("decisions/docs-site", "index", "nothing", "administer"):
         assert browser().get(f"/docs/{absent}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("section", "table"), [("Classification", classification_of_2007()), ("Detection", detection_of_2007())]
+)
+def test_the_tables_of_voc2007_are_those_of_the_library(section: str, table: Scoreboard) -> None:
+    text = (ROOT / "docs" / "voc2007.md").read_text().split(f"## {section}\n")[1].split("\n## ")[0]
+    head, _, *rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|"))
+    printed = {row[-23].replace("\\", ""): [cell.strip("*") for cell in row[-22:]] for row in rows}
+    expected: dict[str, list[float | None]] = {}
+    for name, values in zip(table.methods, table.values, strict=True):
+        known = [value for value in values if value is not None]
+        summary = [mean(known), median(known)] if None not in values else [None, None]
+        expected[name] = [*summary, *values]
+
+    assert tuple(head[-20:]) == table.classes
+    assert printed == {
+        name: ["–" if each is None else score(each) for each in row] for name, row in expected.items()
+    }
+    means = [value for name in printed if (value := expected[name][0]) is not None]
+    assert means == sorted(means, reverse=True)
+
+
+def test_the_rank_diagram_of_voc2007_is_that_of_the_table() -> None:
+    table = classification_of_2007()
+    ranks = rank_methods(table)
+
+    diagram = (IMAGES / "voc2007-ranks.svg").read_text()
+
+    assert f"CD = {ranks.critical_difference:.2f}" in diagram
+    assert [name for name in table.methods if f">{name}" not in diagram] == []
 
 
 @pytest.mark.parametrize(
