@@ -120,21 +120,25 @@ def equal_labels(one: type[GroundTruth], other: type[GroundTruth]) -> ColumnElem
     return or_(one.fingerprint == other.fingerprint, one.labels == other.labels)
 
 
-# held-out phases with the same annotation: a score in one of them reveals something about the others. Drafts and other challenges
-# do not see each other: nobody may learn from a draft what others hide
+def share_quotas(one: type[Challenge], other: type[Challenge]) -> ColumnElement[bool]:
+    """Whether phases of two challenges that have the same annotation share their quotas.
+
+    Drafts and other challenges do not see each other: nobody may learn from a draft what others hide.
+    """
+    are_opened = and_(
+        one.visibility != ChallengeVisibility.DRAFT, other.visibility != ChallengeVisibility.DRAFT
+    )
+    return or_(one.id == other.id, are_opened)
+
+
+# held-out phases with the same annotation: a score in one of them reveals something about the others
 _SHARED_QUOTAS: Final = (
     select(func.jsonb_agg(_OTHER.stored_quotas))
     .join(_ELSEWHERE, _OTHER.challenge_id == _ELSEWHERE.id)
     .where(
         _OTHER.id != Phase.id,
         _OTHER.is_held_out,
-        or_(
-            _ELSEWHERE.id == Challenge.id,
-            and_(
-                Challenge.visibility != ChallengeVisibility.DRAFT,
-                _ELSEWHERE.visibility != ChallengeVisibility.DRAFT,
-            ),
-        ),
+        share_quotas(Challenge, _ELSEWHERE),
         _OTHER.id.in_(
             select(_SAME.phase_id)
             .join(_OWN, equal_labels(_OWN, _SAME))

@@ -39,9 +39,8 @@ from scoring.data.label_digests import LabelDigests
 log = structlog.get_logger()
 
 BATCH: Final = 20  # versions that a sweep fills in
-SHARE: Final = (
-    0.1  # of the annotated images of one of two sets, from which on people are told that both have them
-)
+# of the annotated images of one of two sets, from which on people are told that both have them
+SHARE: Final = 0.1
 NICE: Final = 10
 DAY: Final = timedelta(days=1)
 MOST_REFUSED: Final = 10  # copies of hidden annotation, of a person in a day
@@ -143,12 +142,17 @@ def phases_hiding(
 
 def hiding_elsewhere(session: Session, challenge_id: int) -> list[str]:
     """Return the phases of opened challenges that hide what a draft would publish by opening."""
-    public = select(Phase.id).where(Phase.challenge_id == challenge_id, ~Phase.is_held_out)
     return [
         name
-        for phase_id in session.scalars(public).all()
+        for phase_id in _public_phases(session, challenge_id)
         for name in phases_hiding(session, phase_id, was_public=True)
     ]
+
+
+def _public_phases(session: Session, challenge_id: int) -> Sequence[int]:
+    return session.scalars(
+        select(Phase.id).where(Phase.challenge_id == challenge_id, ~Phase.is_held_out)
+    ).all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +278,25 @@ def record_refusal(session: Session, user_id: int, hiding: Sequence[str]) -> Non
     """Record for admins that somebody was refused to publish what phases hide."""
     # what other phases hide is for admins alone
     audit.record(session, user_id, REFUSED_ACTION, f"person {user_id}", details={"hiding": ", ".join(hiding)})
+
+
+def note_disclosing(session: Session, user_id: int, phase_id: int) -> None:
+    """Record that somebody is going to be refused to make a held-out phase public, if so; the caller then refuses it.
+
+    It is a transaction of its own, before that of the change. Raises RateLimitedError as `require_few_refusals` does.
+    """
+    require_few_refusals(session, user_id)
+    if hiding := phases_hiding(session, phase_id, was_public=False):
+        record_refusal(session, user_id, hiding)
+
+
+def note_opening(session: Session, user_id: int, challenge_id: int) -> None:
+    """Record that somebody is going to be refused to open a draft with public phases, as `note_disclosing` does."""
+    if not _public_phases(session, challenge_id):
+        return
+    require_few_refusals(session, user_id)
+    if hiding := hiding_elsewhere(session, challenge_id):
+        record_refusal(session, user_id, hiding)
 
 
 def require_few_refusals(session: Session, user_id: int) -> None:

@@ -35,6 +35,8 @@ def without_texts(profile: bytes) -> bytes | None:
             return None
         if value[:4] in _OF_COLOURS:
             values[name] = value
+    if sum(map(len, set(values.values()))) > len(profile):
+        return None  # values that overlap, so that the new profile would be longer
     return _profile(profile[:_HEADER], values | dict.fromkeys(_TEXTS, _NO_TEXT))
 
 

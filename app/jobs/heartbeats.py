@@ -87,7 +87,7 @@ def lost_workers(session: Session, age: timedelta) -> dict[str, datetime]:
     workers = select(Heartbeat.name, Heartbeat.seen_at).where(Heartbeat.service == Service.WORKER)
     silent = session.execute(workers.where(Heartbeat.seen_at < func.clock_timestamp() - age)).all()
     seen = {name.rpartition(":")[0]: at for name, at in sorted(silent, key=lambda row: row.seen_at)}
-    return {host: at for host, at in seen.items() if not has_alive_worker(session, host)}
+    return {host: at for host, at in seen.items() if not has_alive_process(session, host)}
 
 
 def _age(session: Session, name: str) -> timedelta | None:
@@ -98,7 +98,7 @@ def slots_by_scorer(session: Session) -> dict[str, int]:
     """Return how many runs live workers can score at the same time, by scorer version."""
     statement = (
         select(Heartbeat.scorer, func.sum(Heartbeat.slots))
-        .where(is_alive_worker(), Heartbeat.scorer.is_not(None))
+        .where(is_alive(), Heartbeat.scorer.is_not(None))
         .group_by(Heartbeat.scorer)
     )
     return {scorer or "": slots for scorer, slots in session.execute(statement)}
@@ -106,21 +106,21 @@ def slots_by_scorer(session: Session) -> dict[str, int]:
 
 def alive_workers(session: Session) -> int:
     """Count live workers of any version."""
-    return session.scalar(select(func.count()).where(is_alive_worker())) or 0
+    return session.scalar(select(func.count()).where(is_alive())) or 0
 
 
 def alive_senders(session: Session) -> int:
     """Count live senders."""
-    return session.scalar(select(func.count()).where(is_alive_worker(Service.SENDER))) or 0
+    return session.scalar(select(func.count()).where(is_alive(Service.SENDER))) or 0
 
 
-def has_alive_worker(session: Session, host: str, service: Service = Service.WORKER) -> bool:
+def has_alive_process(session: Session, host: str, service: Service = Service.WORKER) -> bool:
     """Whether there is a live worker, or sender, on this host."""
     of_host = Heartbeat.name.startswith(f"{host}:", autoescape=True)
-    return bool(session.scalar(select(func.count()).where(is_alive_worker(service), of_host)))
+    return bool(session.scalar(select(func.count()).where(is_alive(service), of_host)))
 
 
-def is_alive_worker(service: Service = Service.WORKER) -> ColumnElement[bool]:
+def is_alive(service: Service = Service.WORKER) -> ColumnElement[bool]:
     """The condition that a heartbeat is from a worker, or a sender, that is alive."""
     now = func.clock_timestamp()
     return and_(Heartbeat.service == service, Heartbeat.seen_at.between(now - ALIVE, now + ALIVE))

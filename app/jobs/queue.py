@@ -281,7 +281,7 @@ def may_organise(session: Session, scorer: str) -> bool:
     if not session.scalar(select(func.pg_try_advisory_xact_lock(ORGANISING_LOCK)).where(waits)):
         return False
     organising = select(func.count()).where(Job.queue == Queue.ORGANISING, Job.lease_until.is_not(None))
-    most = select(func.greatest(1, func.sum(Heartbeat.slots) // 2)).where(heartbeats.is_alive_worker())
+    most = select(func.greatest(1, func.sum(Heartbeat.slots) // 2)).where(heartbeats.is_alive())
     run_waits = exists().where(_is_due(), Job.queue == Queue.RUNS, Job.scorer == scorer)
     allowed = or_(organising.scalar_subquery() < most.scalar_subquery(), ~run_waits)
     return bool(session.scalar(select(allowed)))

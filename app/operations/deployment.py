@@ -105,7 +105,7 @@ def check(
         settings = settings.model_copy(update=dict.fromkeys(HIDDEN[part] - {"passwords", "registration"}))
     platform = platform_of(settings)
     found = list(checks(platform, part, is_embedded=is_embedded))
-    repaired = _released(platform)
+    repaired = 0 if part is Part.SENDER else _released(platform)
     platform.engine.dispose()
     console.print(_table(part, found))
     for line in (line for each in found for line in each.listed):

@@ -175,7 +175,7 @@ async def checks(platform: Platform, names: Collection[str] = ("database", "stor
 def is_alive(platform: Platform, host: str, service: Service) -> bool:
     """Return whether a worker, or a sender, on this host is alive."""
     with platform.transaction() as session:
-        return heartbeats.has_alive_worker(session, host, service)
+        return heartbeats.has_alive_process(session, host, service)
 
 
 def is_swept(platform: Platform) -> bool:

@@ -24,7 +24,7 @@ from app.core import counters
 from app.core.access import Action
 from app.core.errors import NotFoundError
 from app.evaluation.scoring import ENDED, LOST_MESSAGE, STOPPED_MESSAGE
-from app.jobs.heartbeats import is_alive_worker
+from app.jobs.heartbeats import is_alive
 from app.jobs.queue import LIVE, is_held, is_waiting
 from app.models import Heartbeat, Job, JobKind, Queue, Run, RunState, Upload, UploadState
 from app.operations import health
@@ -195,7 +195,7 @@ def _of_workers(session: Session) -> Iterator[Metric]:
     )
     claims = session.execute(claimed.group_by(Job.scorer)).all()
     alive = select(func.coalesce(Heartbeat.scorer, ""), func.count(), func.sum(Heartbeat.slots))
-    workers = session.execute(alive.where(is_alive_worker()).group_by(Heartbeat.scorer)).all()
+    workers = session.execute(alive.where(is_alive()).group_by(Heartbeat.scorer)).all()
     for name, meaning, samples in (
         ("heldout_claims", "Runs that workers have claimed.", [([each[0]], each[1]) for each in claims]),
         (

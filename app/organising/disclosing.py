@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.challenges import challenges, news
+from app.challenges import challenges, news, same_labels
 from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import Exposure, bits_so_far, disclosures_so_far
 from app.challenges.phase_rules import (
@@ -17,7 +17,6 @@ from app.challenges.phase_rules import (
     quotas_of_new_phase,
     unfair_changes,
 )
-from app.challenges.same_labels import phases_hiding
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError
@@ -126,10 +125,15 @@ def change_disclosure(
     """Change what a phase discloses, with a reason.
 
     Raises NotFoundError as `disclosure_page` does, ConflictError for an unsafe change, MalformedError for full disclosure
-    without the confirmation that the annotation is public.
+    without the confirmation that the annotation is public, RateLimitedError after many refusals because another phase hides it.
     """
-    if not (wanted.disclosure.is_held_out or wanted.annotation_is_public):
-        raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
+    if not wanted.disclosure.is_held_out:
+        if not wanted.annotation_is_public:
+            raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
+        with platform.transaction() as session:
+            phase = organised_phase(session, actor, phase_id)
+            if phase.is_held_out and actor.owns_challenge(phase.challenge_id) and actor.user_id is not None:
+                same_labels.note_disclosing(session, actor.user_id, phase_id)
     with platform.transaction() as session:
         phase = organised_phase(session, actor, phase_id)
         stored = session.get_one(Phase, phase_id, with_for_update=True)
@@ -150,7 +154,9 @@ def change_disclosure(
         if refusal:
             raise ConflictError(refusal)
         was_public = not before.disclosure.is_held_out
-        if not after.disclosure.is_held_out and phases_hiding(session, phase_id, was_public=was_public):
+        if not after.disclosure.is_held_out and same_labels.phases_hiding(
+            session, phase_id, was_public=was_public
+        ):
             raise ConflictError(
                 "another phase keeps the same annotation hidden, so it cannot become public here; an admin can import it as"
                 " public with --allow-public-copy"

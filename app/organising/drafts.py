@@ -778,13 +778,24 @@ def make_phases(platform: Platform, actor: Actor, code: str) -> None:
 def open_now(platform: Platform, actor: Actor, code: str) -> None:
     """Open a draft for the people whom its rules name; its test runs are deleted.
 
-    Raises NotFoundError, ForbiddenError, ConflictError, and RefusedError with everything that is missing.
+    Raises NotFoundError, ForbiddenError, ConflictError, RateLimitedError after many refusals because another challenge hides what
+    would be public, and RefusedError with everything that is missing.
     """
+    _note_copies(platform, actor, code)
     with platform.transaction() as session:
         challenge, row = _locked(session, actor, code)
         tests = _open(platform, session, actor, challenge, row)
     testing.remove_contents(platform, tests)
     platform.cache.expire_versions()
+
+
+def _note_copies(platform: Platform, actor: Actor, code: str) -> None:
+    """Record a refusal to open what would publish what others hide; admins are not refused."""
+    if actor.is_admin or actor.user_id is None:
+        return
+    with platform.transaction() as session:
+        challenge, _ = _locked(session, actor, code)
+        same_labels.note_opening(session, actor.user_id, challenge.id)
 
 
 def _open(
@@ -815,12 +826,16 @@ def _missing(item: Item) -> str:
 
 def open_on(platform: Platform, actor: Actor, code: str, at: datetime | None) -> None:
     """Have a draft open by itself at a time, or no longer. Raises what `open_now` raises, and StepError for a past time."""
+    if at is not None:
+        _note_copies(platform, actor, code)
     with platform.transaction() as session:
         challenge, row = _locked(session, actor, code)
         view = view_of(platform, session, challenge)
         assert view is not None
         if at is not None:
             reasons = [_missing(each) for each in view.items if each.is_required and not each.is_done]
+            if not actor.is_admin and same_labels.hiding_elsewhere(session, challenge.id):
+                reasons.append(COPIES)
             if at <= challenges.now(session):
                 raise StepError({"opens_at": "must be in the future; or open the challenge now"})
             if reasons:

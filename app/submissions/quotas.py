@@ -334,11 +334,15 @@ def counted_results(
         select(Submission.id).where(Submission.user_id == user_id),
     ).subquery()
     own, same = aliased(GroundTruth), aliased(GroundTruth)
+    here, this = aliased(Phase), aliased(Challenge)
     sharing = (
         select(same.phase_id)
         .join(own, challenges.equal_labels(own, same))
+        .join(here, own.phase_id == here.id)
+        .join(this, here.challenge_id == this.id)
         .join(Phase, same.phase_id == Phase.id)
-        .where(own.phase_id == phase_id, Phase.is_held_out)
+        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .where(here.id == phase_id, Phase.is_held_out, challenges.share_quotas(this, Challenge))
     )
     statement = (
         select(

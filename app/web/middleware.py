@@ -42,8 +42,9 @@ from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupte
 from app.web.transfers import LARGEST_PICTURE
 
 MOST_WAITING = 25  # requests of one client or account that may wait for each one being handled
-# all visitors together get the turns of this many clients, half of the threads, so that people who are logged in find one free,
-# however many addresses somebody has; none is refused, because each address has few requests that wait, and connections are limited
+# while their pages are made, all visitors together have the turns of this many clients, half of the threads, so that people who are
+# logged in find one free, however many addresses somebody has; none is refused, because each address has few requests that wait,
+# and connections are limited. What they send and how slowly they read takes no thread, and so no such turn
 VISITORS = 2
 
 
@@ -204,15 +205,16 @@ class RequestMiddleware:
     async def _respond(self, request: Request, receive: Receive, send: Send) -> None:
         """Identify the caller, wait for a slot, and call the route."""
         settings, state = self.platform.settings, request.state
-        async with AsyncExitStack() as turn:
+        async with AsyncExitStack() as turn, AsyncExitStack() as turn_of_visitors:
             if not request.url.path.startswith(HEALTH_PATHS):
                 await turn.enter_async_context(self.turns_of_clients.of(client_of_request(request)))
             caller = await self._identify(request)
             person = caller.organiser or caller.actor
             if person.is_logged_in:  # possibly from many addresses
                 await turn.enter_async_context(self.turns_of_accounts.of(str(person.user_id)))
-            elif not request.url.path.startswith(ANONYMOUS_PATHS):
-                await turn.enter_async_context(self.turns_of_visitors.of("everybody"))
+            elif request.method in SAFE_METHODS and not request.url.path.startswith(ANONYMOUS_PATHS):
+                await turn_of_visitors.enter_async_context(self.turns_of_visitors.of("everybody"))
+                send = _ending(turn_of_visitors, send)
             state.actor = caller.actor
             state.awaits_code = caller.awaits_code
             state.view, state.organiser = caller.view, caller.organiser
@@ -260,6 +262,16 @@ def _check_second_factor(request: Request, actor: Actor) -> None:
     """
     if actor.must_enrol and not actor.by_token and not request.url.path.startswith(ENROLMENT_PATHS):
         raise SecondFactorRequiredError("Admins need a second factor; set it up first")
+
+
+def _ending(turn: AsyncExitStack, send: Send) -> Send:
+    """Give a turn back when the response begins: its page has been made, and may take long to be read."""
+
+    async def send_after_turn(message: Message) -> None:
+        await turn.aclose()
+        await send(message)
+
+    return send_after_turn
 
 
 def _count_request(scope: Scope, state: MutableMapping[str, Any], status: int | None = None) -> None:

@@ -1,7 +1,9 @@
 """The same annotation is recognised in other phases and challenges: quotas are shared, and what one hides no other publishes."""
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
@@ -12,10 +14,12 @@ from starlette.testclient import TestClient
 
 from app.challenges import challenges, same_labels
 from app.challenges.challenges import PhaseView
+from app.core.errors import ConflictError, RateLimitedError, RefusedError
 from app.intake import keys
 from app.models import (
     AuditRecord,
     Challenge,
+    ChallengeDraft,
     ChallengeVisibility,
     Disclosure,
     GroundTruth,
@@ -25,11 +29,14 @@ from app.models import (
     User,
     stored,
 )
+from app.organising import drafts
+from app.organising.disclosing import NewDisclosure, change_disclosure
+from app.organising.drafts import StepError
 from app.platform import Platform
 from app.submissions import quotas
 from tests.pages.data_sets import jpeg, zipped
 from tests.pages.test_accounts import registered
-from tests.pages.test_intake_reading import ORGANISE, Place
+from tests.pages.test_intake_reading import ORGANISE, Place, actor_of
 from tests.system.rows import made
 from tests.working import do_all
 
@@ -43,6 +50,7 @@ def place(app: FastAPI, platform: Platform) -> Iterator[Place]:
     client = TestClient(app, headers={"Accept": "application/json"}, follow_redirects=False)
     registered(client, "organiser@example.org")
     keys.check(platform)
+    platform.secret.labels(())  # the key is created before there is any annotation
     yield Place(platform, client)
     client.close()
 
@@ -113,7 +121,7 @@ def test_a_renamed_data_set_shares_its_quotas_and_other_labels_do_not(place: Pla
 
 
 def test_results_in_a_phase_with_the_same_labels_count(place: Place) -> None:
-    one, same, other = rows = [made(place.platform) for _ in range(3)]
+    one, same, _ = rows = [made(place.platform) for _ in range(3)]
     with place.platform.transaction() as session:
         for each, labels in zip(rows, ("same", "same", "other"), strict=True):
             of_phase = update(GroundTruth).where(GroundTruth.phase_id == each.phase_id)
@@ -122,13 +130,23 @@ def test_results_in_a_phase_with_the_same_labels_count(place: Place) -> None:
             session.execute(hidden.values(disclosure=Disclosure.CLASSES, stored_quotas=stored([Quota(3, 7)])))
     one.result()
 
-    with place.platform.transaction() as session:
-        found = [
-            quotas.counted_results(session, each.phase_id, {3: "detection"}, one.team_id, one.user_id, None)
-            for each in (one, same, other)
-        ]
+    def counted() -> list[int]:
+        with place.platform.transaction() as session:
+            found = [
+                quotas.counted_results(
+                    session, each.phase_id, {3: "detection"}, one.team_id, one.user_id, None
+                )
+                for each in rows
+            ]
+        return [len(each) for each in found]
 
-    assert [len(each) for each in found] == [1, 1, 0]
+    assert counted() == [1, 1, 0]
+    in_draft = select(Phase.challenge_id).where(Phase.id == same.phase_id).scalar_subquery()
+    with place.platform.transaction() as session:
+        session.execute(
+            update(Challenge).where(Challenge.id == in_draft).values(visibility=ChallengeVisibility.DRAFT)
+        )
+    assert counted() == [1, 0, 0]
 
 
 def test_a_copied_draft_shares_quotas_only_once_it_is_open(place: Place, lines: Lines) -> None:
@@ -263,6 +281,46 @@ def test_refused_copies_are_recorded_for_admins_and_limited(place: Place, app: F
     assert "Too many copies of hidden annotation" in late["message"]
     assert (again.status_code, again.json()["code"]) == (429, "rate-limit")
     assert hidden["state"] == "applied"
+
+
+@pytest.mark.parametrize("way", ["disclose", "open", "schedule"])
+def test_other_refusals_to_publish_what_is_hidden_elsewhere_are_recorded_and_limited_too(
+    place: Place, app: FastAPI, lines: Lines, way: str
+) -> None:
+    client = TestClient(app, headers={"Accept": "application/json"}, follow_redirects=False)
+    guesser = Place(place.platform, registered(client, f"{way}@example.org"))
+    mine = guesser.challenge()
+    if way != "disclose":
+        show(guesser, mine, ChallengeVisibility.DRAFT)
+        with place.platform.transaction() as session:
+            of_draft = select(Challenge.id).where(Challenge.code == mine)
+            session.add(ChallengeDraft(challenge_id=session.scalars(of_draft).one()))
+    hiding = place.challenge()
+    show(place, hiding, ChallengeVisibility.DRAFT)
+    applied(place, "hidden", lines, hiding)
+    applied(guesser, "hidden" if way == "disclose" else "public", lines, mine)
+    show(place, hiding, ChallengeVisibility.LISTED)
+
+    with place.platform.transaction() as session:
+        person = session.scalars(select(User.id).where(User.email == f"{way}@example.org")).one()
+    actor, later = replace(actor_of(guesser, mine), user_id=person), datetime.now(UTC) + timedelta(days=900)
+    disclosure = NewDisclosure(disclosure=Disclosure.FULL, annotation_is_public=True, reason="it is public")
+    ask: Callable[[], object] = {
+        "disclose": lambda: change_disclosure(place.platform, actor, guesser.phase_id(mine), disclosure),
+        "open": lambda: drafts.open_now(place.platform, actor, mine),
+        "schedule": lambda: drafts.open_on(place.platform, actor, mine, later),
+    }[way]
+
+    for _ in range(same_labels.MOST_REFUSED):
+        with pytest.raises((ConflictError, RefusedError, StepError), match=r"hidden"):
+            ask()
+    with pytest.raises(RateLimitedError, match="copies of hidden annotation"):
+        ask()
+
+    with place.platform.transaction() as session:
+        of_person = AuditRecord.action == same_labels.REFUSED_ACTION, AuditRecord.user_id == actor.user_id
+        recorded = session.scalars(select(AuditRecord.details).where(*of_person)).all()
+    assert recorded == [{"hiding": f"{hiding} test"}] * same_labels.MOST_REFUSED
 
 
 def sharing(lines: Lines, number: int) -> Lines:

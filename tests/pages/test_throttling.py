@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from app.core.caching import Cache
 from app.core.rate_limits import limiter_of
@@ -270,3 +271,42 @@ def test_visitors_with_many_addresses_hold_up_nobody_who_is_logged_in(
 
     assert slow.most == 3  # two visitors and I
     assert order.index(10) < 5
+
+
+async def left_open(app: FastAPI, number: int, method: str, path: str) -> None:
+    """A request from an address of its own whose body never arrives, or whose answer is never read."""
+
+    async def receive() -> Message:
+        if method == "POST":
+            await anyio.sleep_forever()
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await anyio.sleep_forever()
+
+    headers = [(b"host", b"testserver"), (b"content-type", b"application/x-www-form-urlencoded")]
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
+        "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "headers": headers,
+        "client": (f"198.51.100.{number}", 50_000), "server": ("testserver", 80),
+    }  # fmt: skip
+    await app(scope, receive, send)
+
+
+def test_visitors_who_read_or_send_slowly_hold_up_no_other(slow: Slow) -> None:
+    async def ask() -> int:
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                way = ("GET", "/slow") if number % 2 else ("POST", "/login")
+                tasks.start_soon(left_open, slow.app, number, *way)
+            transport = httpx2.ASGITransport(slow.app, client=(OFFICE, 50_000))
+            async with httpx2.AsyncClient(transport=transport, base_url="http://testserver") as client:
+                with anyio.move_on_after(60):
+                    found = (await client.get("/slow")).status_code
+                    tasks.cancel_scope.cancel()
+                    return found
+            tasks.cancel_scope.cancel()
+        return 0
+
+    assert anyio.run(ask) == 200

@@ -81,14 +81,22 @@ def test_a_colour_profile_gives_the_same_colours_and_says_nothing(kind: str) -> 
     assert stripped(clean) == clean
 
 
+def overlapping() -> bytes:
+    """A profile whose fifty curves lie upon each other, each a little shorter, so that a copy of each would be far longer."""
+    curves, table = b"curv" + bytes(6000), 132 + 50 * 12
+    tags = [struct.pack(">4sII", b"%4d" % place, table, len(curves) - place) for place in range(50)]
+    return bytes(36) + b"acsp" + bytes(88) + struct.pack(">I", 50) + b"".join(tags) + curves
+
+
 @pytest.mark.parametrize(
     "profile",
     [
         b"profile" * 9,
         bytes(36) + b"acsp" + bytes(88) + b"\xff" * 40,
         bytes(36) + b"acsp" + bytes(88) + struct.pack(">I4sII", 1, b"rXYZ", 120, 1 << 31),
+        overlapping(),
     ],
-    ids=["text", "tags", "outside"],
+    ids=["text", "tags", "outside", "overlapping"],
 )
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
 def test_what_is_no_colour_profile_goes(kind: str, profile: bytes) -> None:

@@ -291,7 +291,9 @@ def test_only_organisers_see_values_that_confirm_a_guessed_annotation(crawled: C
         if (found := {token for token in re.findall(r"[\w/+-]{12,}", text) if token[:12] in begin})
     }
 
-    assert len(oracles) == 5  # of a ground truth, and the matches and receipts of two competitions
+    assert (
+        len(oracles) == 6
+    )  # of a ground truth, the fingerprints of its images, and the matches and receipts of two competitions
     assert met == {}
 
 
