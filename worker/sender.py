@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 # a mail server that hangs holds up no notification but for a moment, and receivers that hang no other receiver
 THREADS: Final[Mapping[Queue, int]] = {Queue.MAIL: 2, Queue.WEBHOOKS: 4}
-PAUSE: Final = 1.0  # seconds until a thread without work looks again
+PAUSE: Final = 1.0  # seconds after which a thread of a queue without work looks again, each in its turn
 ENDING: Final = 10.0  # seconds for what is being sent when the process is stopped
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -45,7 +45,9 @@ def run(platform: Platform) -> None:
     stop, database = threading.Event(), OutageLog()
     name = f"{gethostname()}:{os.getpid()}"
     threads = [
-        threading.Thread(target=_send, args=(platform, each, stop), name=f"{each} {number}", daemon=True)
+        threading.Thread(
+            target=_send, args=(platform, each, number, stop), name=f"{each} {number}", daemon=True
+        )
         for each, count in THREADS.items()
         for number in range(count)
     ]
@@ -64,9 +66,10 @@ def run(platform: Platform) -> None:
         heartbeats.delete_heartbeat(session, name)
 
 
-def _send(platform: Platform, which: Queue, stop: threading.Event) -> None:
-    """Do the jobs of a queue, one after another."""
+def _send(platform: Platform, which: Queue, number: int, stop: threading.Event) -> None:
+    """Do the jobs of a queue, one after another. number: of this thread among those of the queue."""
     database = OutageLog()
+    stop.wait(PAUSE * number)
     while not stop.is_set():
         did_something = False
         try:
@@ -75,7 +78,7 @@ def _send(platform: Platform, which: Queue, stop: threading.Event) -> None:
         except Exception:  # the thread goes on
             log.exception("sending failed")
         if not did_something:
-            stop.wait(PAUSE)
+            stop.wait(PAUSE * THREADS[which])
 
 
 def _watch(platform: Platform, stop: threading.Event) -> None:

@@ -24,7 +24,13 @@ class DataPage:
 
 
 def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
-    """Return the data page of a challenge. Raises NotFoundError."""
+    """Return the data page of a challenge; for visitors it is read at most once a second. Raises NotFoundError."""
+    if actor.is_logged_in:
+        return _read(platform, actor, code)
+    return platform.cache.version(("data", code), lambda: _read(platform, actor, code))
+
+
+def _read(platform: Platform, actor: Actor, code: str) -> DataPage:
     with platform.snapshot() as session:
         challenge = files.find_challenge(session, code)
         reader = files.reader_of(session, actor, challenge)

@@ -19,7 +19,7 @@ from app.core.names import shown_name
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.models import Audience, FileKind
-from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
 from app.web.forms import FormWithFile, SentForm, field_errors, file_of, values_of
 from app.web.transfers import ByteRange, IfRange, chunks_of, content_response
 
@@ -33,8 +33,14 @@ UTC_INPUT: Final = "%Y-%m-%dT%H:%M"
 @router.get("/challenges/{challenge}/data", dependencies=[READ])
 def data(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Show the files of a challenge, and what the server makes for every phase."""
-    page = data_page.data_page(platform, actor, challenge)
-    return render(request, "data/data.html", page=page, phases=data_page.phases_of(platform, challenge))
+
+    def read() -> dict[str, Any]:
+        page = data_page.data_page(platform, actor, challenge)
+        return {"page": page, "phases": data_page.phases_of(platform, challenge)}
+
+    if actor.is_logged_in:
+        return render(request, "data/data.html", **read())
+    return render_shared(request, "data/data.html", challenge, read)
 
 
 @router.get("/challenges/{challenge}/data/SHA256SUMS", dependencies=[READ])

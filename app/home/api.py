@@ -28,8 +28,11 @@ def find(platform: ThePlatform, actor: CurrentActor, q: Words = "") -> SearchRes
 
 @router.get("/challenges")
 def challenges(platform: ThePlatform, task: Task = None, state: State = None) -> tuple[ChallengeCard, ...]:
-    """List all challenges with their phases, the newest first; those with a task or in a state."""
-    return front.all_challenges(platform, task, state).challenges
+    """List all challenges with their phases, the newest first; those with a task or in a state. At most a second old."""
+    listed = platform.cache.version(
+        ("listed challenges", task, state), lambda: front.all_challenges(platform, task, state)
+    )
+    return listed.challenges
 
 
 @router.get("/leaderboards")
