@@ -16,7 +16,7 @@ from logging import makeLogRecord
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, ClassVar
 
 POLL_SECONDS = 0.02  # between two checks of the children
 INITIAL_BACKOFF = 0.5  # seconds before a dead child is restarted; doubled each time it dies early
@@ -68,9 +68,11 @@ class _Life:
 
 
 @contextmanager
-def supervised(report: Callable[[str], None]) -> Iterator["Supervisor"]:
+def supervised(
+    report: Callable[[str], None], kind: type["Supervisor"] | None = None
+) -> Iterator["Supervisor"]:
     """Yield a supervisor, and stop its children when the block ends for any reason."""
-    supervisor = Supervisor(report)
+    supervisor = (kind or Supervisor)(report)
     try:
         yield supervisor
     finally:
@@ -84,6 +86,8 @@ class Supervisor:
     orphaned once the thread that started it ends. Each child leads its own process group, so that Ctrl-C reaches only the
     supervisor.
     """
+
+    popen: ClassVar[type[subprocess.Popen[bytes]]] = subprocess.Popen
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
@@ -172,7 +176,7 @@ class Supervisor:
         now = time.monotonic()
         if life.process is None:
             if now >= life.start_at and (life.was_ready or not life.ending):
-                _start(life)
+                _start(life, self.popen)
         elif _reap(life) and life.was_ready:
             life.backoff = INITIAL_BACKOFF if now - life.began > STABLE_SECONDS else life.backoff
             where = f" ({life.child.log})" if life.child.log else ""
@@ -180,11 +184,11 @@ class Supervisor:
             life.start_at, life.backoff = now + life.backoff, min(2 * life.backoff, MAX_BACKOFF)
 
 
-def _start(life: _Life) -> None:
+def _start(life: _Life, popen: type[subprocess.Popen[bytes]]) -> None:
     child = life.child
     output = subprocess.PIPE if child.log else None
     try:
-        life.process = subprocess.Popen(
+        life.process = popen(
             die_with_parent(child.command, child.parent_death_signal),
             env=dict(child.environment),
             cwd=child.directory,

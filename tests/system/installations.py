@@ -30,6 +30,7 @@ from app.web.tus import format_metadata
 from tests.patience import LIMIT, START
 from tests.people import confirm_address
 from tests.second_factors import token_of_admin
+from tests.system.forking import Forked, ForkingSupervisor
 from tests.system.process_trees import pool_of
 from tests.system.servers import OwnServers, eventually, plain
 from tests.unlimited import UNLIMITED
@@ -169,6 +170,15 @@ class Installation:
         alive = "SELECT FROM heartbeat WHERE service = 'sender'"
         self.processes.start(child, lambda: bool(self.ask(alive)), START)
 
+    @contextmanager
+    def started_as_installed(self) -> Iterator["Installation"]:
+        """The same installation with a web server and a worker of its own that are started as outside of tests, not forked."""
+        with supervised(print) as processes:
+            started = replace(self, processes=processes)
+            started.start_web()
+            started.start_worker()
+            yield started
+
     def named(self, name: str, child: Child) -> Child:
         return replace(
             child,
@@ -221,16 +231,20 @@ class Installation:
 
     def command(self, *words: str, **changed: str | None) -> subprocess.CompletedProcess[str]:
         """Run `heldout-server` with this installation's settings as variables, some of them `changed`."""
-        program = Path(sys.executable).with_name("heldout-server")
         variables = {**environment_of(self.settings, without=set()), **self._bytecode(), **changed}
-        return subprocess.run(
-            [str(program), *words],
+        with Forked(
+            [sys.executable, "-m", "app", *words],
             env={name: value for name, value in variables.items() if value is not None},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=LONGEST,
-            check=False,
-        )
+        ) as process:
+            try:
+                output, problems = process.communicate(timeout=LONGEST)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(words, process.returncode, output, problems)
 
     def load(self, tree: Path, challenge: str, **rules: Any) -> Imported:
         """Import a tree as the test set of a challenge, with a quota large enough for tests."""
@@ -296,7 +310,7 @@ def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]
                 store.check()  # creates its folder, which is not created once there are rows
         stack.callback(servers.drop_database, database_url)
         stack.callback(platform.engine.dispose)
-        processes = stack.enter_context(supervised(print))
+        processes = stack.enter_context(supervised(print, ForkingSupervisor))
         yield Installation(complete, platform, processes, servers, stack)
 
 

@@ -49,16 +49,17 @@ def private_folder(site: SharedSite) -> str:
     return str(site.installation.settings.private_storage)
 
 
-def test_no_web_process_has_the_private_storage_in_its_environment(site: SharedSite, submission: int) -> None:
+def test_no_web_process_has_the_private_storage_in_its_environment(site: SharedSite) -> None:
     running = site.installation
     private = private_folder(site).encode()
 
-    for pid in tree_of(running.pid("web 1")):
-        variables = Path(f"/proc/{pid}/environ").read_bytes()
-        assert private not in variables
-        assert b"HELDOUT_PRIVATE_STORAGE" not in variables
-        assert private not in Path(f"/proc/{pid}/cmdline").read_bytes()
-    assert private in Path(f"/proc/{running.pid('worker')}/environ").read_bytes()
+    with running.started_as_installed() as processes:
+        for pid in tree_of(processes.pid("web")):
+            variables = Path(f"/proc/{pid}/environ").read_bytes()
+            assert private not in variables
+            assert b"HELDOUT_PRIVATE_STORAGE" not in variables
+            assert private not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        assert private in Path(f"/proc/{processes.pid('worker')}/environ").read_bytes()
 
 
 def test_no_web_process_has_a_file_of_the_private_storage_open(site: SharedSite, submission: int) -> None:

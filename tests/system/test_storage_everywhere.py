@@ -52,12 +52,13 @@ def test_an_upload_becomes_a_result(scene: Scene) -> None:
 
 
 def test_the_web_server_does_not_know_the_ground_truth_bucket(scene: Scene) -> None:
-    for pid in tree_of(scene.running.pid("web")):
-        variables = Path(f"/proc/{pid}/environ").read_bytes()
-        assert b"HELDOUT_S3_BUCKET" in variables
-        assert b"S3_PRIVATE" not in variables
-        assert b"secret of admin" not in variables
-    assert b"secret of admin" in Path(f"/proc/{scene.running.pid('worker')}/environ").read_bytes()
+    with scene.running.started_as_installed() as processes:
+        for pid in tree_of(processes.pid("web")):
+            variables = Path(f"/proc/{pid}/environ").read_bytes()
+            assert b"HELDOUT_S3_BUCKET" in variables
+            assert b"S3_PRIVATE" not in variables
+            assert b"secret of admin" not in variables
+        assert b"secret of admin" in Path(f"/proc/{processes.pid('worker')}/environ").read_bytes()
 
 
 def test_a_backup_of_buckets_has_all_contents_the_database_names(scene: Scene, tmp_path: Path) -> None:
