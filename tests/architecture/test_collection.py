@@ -17,6 +17,15 @@ import pytest
 @pytest.mark.parametrize("place", [1, 2, 3], ids=["plain", __file__, "\\x1f"])
 def test_a_place(place): ...
 """
+SIMILAR = """
+import pytest
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("number", range(100))
+def test_similar(number): ...
+
+def test_alone(): ...
+"""
 
 
 def pytest_says(*arguments: str | Path, **variables: str) -> str:
@@ -57,6 +66,20 @@ def test_ids_of_parameters_that_differ_between_checkouts_or_cannot_be_typed_are_
     said = pytest_says("-p", "tests.conftest", tmp_path / "test_odd.py", "--rootdir", tmp_path)
 
     assert "expected short words as the ids of parameters" in said
+
+
+@pytest.mark.slow
+def test_a_short_run_takes_a_part_of_similar_cases_and_others_with_another_seed(tmp_path: Path) -> None:
+    (tmp_path / "test_similar.py").write_text(SIMILAR)
+    chosen = ("-p", "tests.conftest", tmp_path / "test_similar.py", "--rootdir", tmp_path, "--collect-only")
+
+    def taken(seed: int) -> set[str]:
+        said = pytest_says(*chosen, "--randomly-seed", str(seed), HELDOUT_SHORT="1")
+        return set(re.findall(r"::(\S+)", said))
+
+    first, second = taken(1), taken(2)
+    assert all(10 <= len(part) <= 40 and "test_alone" in part for part in (first, second))
+    assert first != second
 
 
 @pytest.mark.slow

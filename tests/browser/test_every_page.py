@@ -94,7 +94,7 @@ FIRST = {
     "/challenges/sample/test/submit",
 }
 PAGES = [
-    pytest.param(who, path, marks=() if path in FIRST else pytest.mark.slow)
+    pytest.param(who, path, marks=() if path in FIRST else (pytest.mark.slow, pytest.mark.sampled))
     for who, paths in ((None, PUBLIC), ("participant", PARTICIPANTS), ("organiser", ORGANISERS))
     for path in paths
 ]

@@ -30,6 +30,7 @@ SHORT = Size(images=300, classes=4, seeds=2)
 HIDDEN = [row for row in ROWS if row != "full"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("attack_name", list(ATTACKS))
 @pytest.mark.parametrize("row", HIDDEN)
 def test_no_attacker_recovers_more_than_its_bound(row: str, attack_name: str) -> None:
