@@ -14,9 +14,7 @@ from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import PhaseState
 from app.core.access import Action, Actor, rows_for
 from app.evaluation import rescoring, similarity
-from app.evaluation import scoring as scoring_runs
 from app.evaluation.rescoring import RescoreView, UndecidedCursor
-from app.evaluation.scoring import EMPTY_QUEUE, WaitingForRepair
 from app.jobs import heartbeats
 from app.models import (
     Approval,
@@ -34,6 +32,13 @@ from app.models import (
 )
 from app.notifications import mailing, threads
 from app.organising.applied_versions import AppliedVersion, versions_of
+from app.organising.run_counts import (
+    EMPTY_QUEUE,
+    MAX_COUNT,
+    WaitingForRepair,
+    queues_of_phases,
+    waiting_for_repair,
+)
 from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
 from app.platform import Platform
 from app.web.formats import plural
@@ -207,8 +212,8 @@ def load_overview(
     session: Session, phases: Collection[PhaseView], following: UndecidedCursor | None = None
 ) -> Overview:
     """Return these phases with what an organiser sees of them."""
-    queues, beyond = scoring_runs.queues(session)
-    damaged = scoring_runs.waiting_for_repair(session)
+    queues, beyond = queues_of_phases(session)
+    damaged = waiting_for_repair(session)
     rescores = rescoring.open_rescores(session, [phase.id for phase in phases], following)
     newest, shown = challenges.truth_versions(session)
     not_offered = challenges.reasons_not_offered(session)
@@ -226,7 +231,7 @@ def load_overview(
             shown_ground_truth=shown.get(phase.id, 0),
             rescore=rescores.get(phase.id),
             not_offered=not_offered.get(phase.id, {}),
-            stopped_counting=queue.results == scoring_runs.MAX_COUNT,
+            stopped_counting=queue.results == MAX_COUNT,
             more_queued=RunState.QUEUED in beyond,
             more_failed=RunState.FAILED in beyond,
             damaged=damaged.get(phase.id, ()),

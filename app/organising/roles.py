@@ -551,12 +551,6 @@ def _roles(session: Session, user: User) -> dict[str, object]:
     return {"role": user.role.value, "organises": organised_by(session, user.id)}
 
 
-def admin_exists(platform: Platform) -> bool:
-    """Return whether there is an admin who can log in."""
-    with platform.transaction() as session:
-        return has_admin(session, platform.settings)
-
-
 def organiser_exists(platform: Platform, code: str) -> bool:
     """Return whether the challenge has an owner who can log in. Raises NotFoundError."""
     with platform.transaction() as session:

@@ -164,11 +164,6 @@ def invite(platform: Platform, actor: Actor, team_id: int, new: NewInvitation) -
     return NewLink(invitation.id, token, url, new.uses, invitation.expires_at)
 
 
-def open_invitations(session: Session, team_id: int) -> tuple[InvitationView, ...]:
-    """Return a team's usable invitations."""
-    return invitations_of(session, team_id)
-
-
 def revoke(platform: Platform, actor: Actor, team_id: int, invitation_id: int) -> None:
     """Revoke an invitation. People who have joined with it stay members.
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, DomainError, NotFoundError
+from app.core.errors import ConflictError, NotFoundError
 from app.core.names import Visible, is_visible
 from app.core.secret_hashes import hash_of_token
 from app.core.settings import LoginProvider, Registration
@@ -25,24 +25,9 @@ from app.jobs.mail import MailTemplate
 from app.models import Identity, ProviderLogin, User
 from app.people.accounts import create_person
 from app.people.locking import lock_person
+from app.people.provider_claims import Claims, Purpose, StaleError
 from app.people.sessions import Browser, renew, start_session
 from app.platform import Platform
-
-
-class ProviderError(DomainError):
-    """The provider is unavailable or its response cannot be trusted. The message is for the log."""
-
-
-class StaleError(DomainError):
-    """A login at the provider that has ended, was already used, or was started in another browser."""
-
-
-class Purpose(StrEnum):
-    """Why a browser was sent to the provider."""
-
-    LOG_IN = "log-in"
-    LINK = "link"
-    CONFIRM = "confirm"  # confirm one's identity before an action that needs a recent login
 
 
 class LoginOutcome(StrEnum):
@@ -80,17 +65,6 @@ class LoginRedirect:
 
     address: str
     cookie: str
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """What the provider says about a person."""
-
-    subject: str  # the provider's identifier of the person
-    email: str = ""  # case folded
-    is_verified: bool = False  # the provider has verified the address
-    name: str = ""
-    authenticated_at: int | None = None  # seconds since 1970
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from app.core.names import folded, is_mail_address
 from app.core.settings import LoginProvider, is_safe_url
-from app.people.openid import Claims, ProviderError, Purpose, StaleError
+from app.people.provider_claims import Claims, ProviderError, Purpose, StaleError
 
 TOTAL_TIMEOUT = 15  # seconds for all responses of one step
 TIMEOUT = httpx2.Timeout(5)  # seconds to connect, and for each response

@@ -22,12 +22,10 @@ from app.people.openid import (
     LoginOutcome,
     NewAccount,
     Newcomer,
-    ProviderError,
-    Purpose,
     Returned,
-    StaleError,
     suggested_name,
 )
+from app.people.provider_claims import ProviderError, Purpose, StaleError
 from app.people.sessions import awaits_code
 from app.platform import rolls_back
 from app.web.addresses import local_path

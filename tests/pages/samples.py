@@ -14,7 +14,6 @@ from app.challenges.terms import RequiredStep
 from app.core.problems import PROBLEMS
 from app.core.site import ServiceLine
 from app.evaluation import similarity
-from app.evaluation.scoring import WaitingForRepair
 from app.evaluation.similarity import Pair, PairList, PairSide
 from app.jobs.places import Cause, Outlook, Wait
 from app.jobs.queue import DeadJob
@@ -37,6 +36,7 @@ from app.organising.disclosing import DisclosureTerms, DisclosureView
 from app.organising.phases import PhaseSheet, SizeBounds
 from app.organising.questions import OrganisedQuestion, QuestionsView
 from app.organising.roles import LinkView, OrganisedChallenge, Organiser, RoleInvitation
+from app.organising.run_counts import WaitingForRepair
 from app.people.team_choice import TeamChoice
 from app.results.analyses import AnalysisView
 from app.results.submissions import QuotaEffect, SubmissionRow

@@ -5,14 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.people.openid import (
-    Claims,
     ExistingAccount,
     LoginOutcome,
-    Purpose,
     is_fresh,
     outcome,
     suggested_name,
 )
+from app.people.provider_claims import Claims, Purpose
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ASH = Claims("ash", "ash@example.org", is_verified=True, authenticated_at=int(NOW.timestamp()))

@@ -11,10 +11,10 @@ from app.challenges import challenges
 from app.challenges.disclosure import PUBLIC, Use
 from app.core.access import Actor
 from app.evaluation import scoring
-from app.evaluation.scoring import PhaseQueue
 from app.main import create_app
 from app.models import Disclosure, Phase, Result, Role, RunState
 from app.organising import overview
+from app.organising.run_counts import PhaseQueue, queues_of_phases
 from app.platform import platform_of
 from app.results import details, exposure
 from app.results.details import Rank
@@ -58,7 +58,7 @@ def test_overview_counts_use_indexes_of_unscored_runs(
     rows.end(rows.run_of(rows.result()), RunState.FAILED)
 
     with plans(history.platform) as found, history.platform.transaction() as session:
-        counts, _ = scoring.queues(session)
+        counts, _ = queues_of_phases(session)
 
     assert counts[rows.phase_id] == PhaseQueue(results=3, queued=1, running=1, failed=1)
     assert "Seq Scan" not in "\n".join(found).replace("Seq Scan on phase", "")
@@ -98,7 +98,7 @@ def test_failed_runs_are_counted_among_the_most_recent_failures(
         rows.end(rows.run_of(rows.result()), RunState.FAILED)
 
     with rows_read(history.platform) as found, history.platform.transaction() as session:
-        counts, there_may_be_more = scoring.queues(session)
+        counts, there_may_be_more = queues_of_phases(session)
 
     assert (counts[rows.phase_id].failed, RunState.FAILED in there_may_be_more) == (2, True)
     assert found["run"] <= 10, found
@@ -113,7 +113,7 @@ def test_queued_runs_are_counted_up_to_the_overviews_limit(
         rows.result()
 
     with rows_read(history.platform) as found, history.platform.transaction() as session:
-        counts, there_may_be_more = scoring.queues(session)
+        counts, there_may_be_more = queues_of_phases(session)
 
     assert (sum(each.queued for each in counts.values()), RunState.QUEUED in there_may_be_more) == (3, True)
     assert found["run"] <= 10, found
