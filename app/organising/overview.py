@@ -31,13 +31,11 @@ from app.models import (
     Upload,
 )
 from app.notifications import mailing, threads
+from app.organising import run_counts
 from app.organising.applied_versions import AppliedVersion, versions_of
 from app.organising.run_counts import (
     EMPTY_QUEUE,
-    MAX_COUNT,
     WaitingForRepair,
-    queues_of_phases,
-    waiting_for_repair,
 )
 from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
 from app.platform import Platform
@@ -212,8 +210,8 @@ def load_overview(
     session: Session, phases: Collection[PhaseView], following: UndecidedCursor | None = None
 ) -> Overview:
     """Return these phases with what an organiser sees of them."""
-    queues, beyond = queues_of_phases(session)
-    damaged = waiting_for_repair(session)
+    queues, beyond = run_counts.queues_of_phases(session)
+    damaged = run_counts.waiting_for_repair(session)
     rescores = rescoring.open_rescores(session, [phase.id for phase in phases], following)
     newest, shown = challenges.truth_versions(session)
     not_offered = challenges.reasons_not_offered(session)
@@ -231,7 +229,7 @@ def load_overview(
             shown_ground_truth=shown.get(phase.id, 0),
             rescore=rescores.get(phase.id),
             not_offered=not_offered.get(phase.id, {}),
-            stopped_counting=queue.results == MAX_COUNT,
+            stopped_counting=queue.results == run_counts.MAX_COUNT,
             more_queued=RunState.QUEUED in beyond,
             more_failed=RunState.FAILED in beyond,
             damaged=damaged.get(phase.id, ()),

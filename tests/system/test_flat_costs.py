@@ -10,10 +10,9 @@ from starlette.routing import Match
 from app.challenges import challenges
 from app.challenges.disclosure import PUBLIC, Use
 from app.core.access import Actor
-from app.evaluation import scoring
 from app.main import create_app
 from app.models import Disclosure, Phase, Result, Role, RunState
-from app.organising import overview
+from app.organising import overview, run_counts
 from app.organising.run_counts import PhaseQueue, queues_of_phases
 from app.platform import platform_of
 from app.results import details, exposure
@@ -73,7 +72,7 @@ def test_overview_counts_use_indexes_of_unscored_runs(
 def test_the_organisers_overview_stops_counting_at_its_limit(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring, "MAX_COUNT", 10)
+    monkeypatch.setattr(run_counts, "MAX_COUNT", 10)
     organiser = Actor(user_id=history.user_id, role=Role.ADMIN, has_second_factor=True)
 
     with rows_read(history.platform) as found, asked(history.platform) as statements:
@@ -92,7 +91,7 @@ def test_the_organisers_overview_stops_counting_at_its_limit(
 def test_failed_runs_are_counted_among_the_most_recent_failures(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring, "MAX_COUNT", 2)
+    monkeypatch.setattr(run_counts, "MAX_COUNT", 2)
     rows = made(history.platform)
     for _ in range(4):
         rows.end(rows.run_of(rows.result()), RunState.FAILED)
@@ -107,7 +106,7 @@ def test_failed_runs_are_counted_among_the_most_recent_failures(
 def test_queued_runs_are_counted_up_to_the_overviews_limit(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring, "MAX_COUNT", 3)
+    monkeypatch.setattr(run_counts, "MAX_COUNT", 3)
     rows = made(history.platform)
     for _ in range(20):
         rows.result()
