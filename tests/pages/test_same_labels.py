@@ -381,6 +381,8 @@ def test_whoever_hides_what_is_public_is_told_so(place: Place, stranger: Place, 
         f"Of test, 20 of 20 annotated images have the same annotation in {code} val, which is public: "
         "participants can know what is hidden here."
     )
+    page = stranger.organiser.get(f"/organise/data-sets/{hidden['id']}", headers={"Accept": "text/html"})
+    assert f'<div class="notice"><p>{hidden["message"]}' in page.text
 
 
 def test_a_worker_fills_in_what_versions_of_earlier_releases_lack(place: Place, lines: Lines) -> None:
