@@ -24,6 +24,7 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 SHORT, LONG = 40, 90  # characters of one value, and of the id of all parameters of a test
+PARTS = 3  # of the cases of a test that is marked so, each in a process of its own
 SAMPLED = 4  # of so many similar cases, a short run takes one
 
 __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
@@ -89,6 +90,8 @@ def group_of(item: pytest.Item) -> str:
     module = item.nodeid.partition("::")[0]
     if module.startswith("tests/browser/"):
         return "browser"
+    if item.get_closest_marker("divided"):
+        return f"{module} {crc32(item.name.encode()) % PARTS}"
     if module.startswith("tests/system/") and "site" in getattr(item, "fixturenames", ()):
         return "site"
     return module
@@ -99,7 +102,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Report each test without its group, so that `--last-failed` finds it again."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         return  # the process that collects the reports does it
-    for group in ("browser", "site", report.nodeid.partition("::")[0]):
+    module = report.nodeid.partition("::")[0]
+    for group in ("browser", "site", module, *(f"{module} {part}" for part in range(PARTS))):
         report.nodeid = report.nodeid.removesuffix(f"@{group}")
 
 

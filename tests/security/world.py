@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.core.access import Scope
+from app.core.access import Actor, Scope
 from app.images.packs import PACK, pack
 from app.intake.annotated_pictures import PUBLIC_PICTURES
 from app.models import (
@@ -64,7 +64,7 @@ from app.models import (
     User,
     Webhook,
 )
-from app.people.sessions import Browser, start_session
+from app.people.sessions import Browser, find_caller, start_session
 from app.people.tokens import NewToken, create_token
 from app.storage import digest_of
 from app.submissions.methods import name_key
@@ -136,6 +136,14 @@ class World:
             return {"Cookie": f"{SESSION_COOKIE}={cookie}"}
         token = create_token(self.platform, user.id, NewToken(name="test", scope=frozenset({scope}), days=1))
         return {"Authorization": f"Bearer {token}"}
+
+    def actor(self, role: str) -> Actor:
+        """Who makes the requests of this role, as the application sees it."""
+        headers = self.headers(role)
+        cookie = headers.get("Cookie", "").removeprefix(f"{SESSION_COOKIE}=")
+        return find_caller(
+            self.platform, cookie, headers.get("Authorization", "").removeprefix("Bearer ")
+        ).actor
 
     def result(self, state: str, *, is_open: bool) -> Ids:
         """The path parameters of a result in this state, in its own phase."""
