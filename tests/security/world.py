@@ -112,6 +112,7 @@ class World:
     other_team_id: int
     numbers: "count[int]" = field(default_factory=count)
     credentials: dict[str, dict[str, str]] = field(default_factory=dict)
+    actors: dict[str, Actor] = field(default_factory=dict)
     results: dict[tuple[str, bool], Ids] = field(default_factory=dict)
 
     def headers(self, role: str) -> dict[str, str]:
@@ -139,11 +140,12 @@ class World:
 
     def actor(self, role: str) -> Actor:
         """Who makes the requests of this role, as the application sees it."""
-        headers = self.headers(role)
-        cookie = headers.get("Cookie", "").removeprefix(f"{SESSION_COOKIE}=")
-        return find_caller(
-            self.platform, cookie, headers.get("Authorization", "").removeprefix("Bearer ")
-        ).actor
+        if role not in self.actors:
+            headers = self.headers(role)
+            cookie = headers.get("Cookie", "").removeprefix(f"{SESSION_COOKIE}=")
+            bearer = headers.get("Authorization", "").removeprefix("Bearer ")
+            self.actors[role] = find_caller(self.platform, cookie, bearer).actor
+        return self.actors[role]
 
     def result(self, state: str, *, is_open: bool) -> Ids:
         """The path parameters of a result in this state, in its own phase."""
