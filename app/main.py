@@ -44,8 +44,6 @@ from app.jobs.sandbox import warm_up
 from app.notifications import api as notifications_api
 from app.notifications import (
     opening,
-    team_message_api,
-    team_message_pages,
     thread_api,
     thread_pages,
     webhook_api,
@@ -145,7 +143,6 @@ API = (
     data_api.router,
     intake_api.router,
     thread_api.router,
-    team_message_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,
@@ -179,7 +176,6 @@ PAGES = (
     visibility_pages.router,
     answer_pages.router,
     thread_pages.router,
-    team_message_pages.router,
     login_pages.router,
     second_factor_pages.router,
     openid_pages.router,

@@ -68,11 +68,23 @@ class AnnouncementView:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceivedView:
+    """An announcement as a team reads it. received: its number in the lists of teams."""
+
+    id: int
+    received: int
+    title: str
+    text: str
+    sent_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class NewsView:
     """A page of a challenge's news, newest first; `next` is the `before` of the following page.
 
     answers: questions that were published with their answers, on the first page and on pages of their own; `next_answers` is
-    the `answers_before` of the following one.
+    the `answers_before` of the following one. received: what the organisers announced to the reader's team and not to everybody,
+    likewise.
     """
 
     challenge: str
@@ -82,6 +94,8 @@ class NewsView:
     phases: tuple[PhaseView, ...] = ()
     answers: tuple[AnswerView, ...] = ()
     next_answers: int | None = None
+    received: tuple[ReceivedView, ...] = ()
+    next_received: int | None = None
 
 
 class NewAnnouncement(BaseModel):
@@ -238,14 +252,6 @@ def news_page(
     return NewsView(
         challenge.code, challenge.title, rows.rows, rows.next, phases, answered.rows, answered.next
     )
-
-
-def editable_news(platform: Platform, actor: Actor, code: str, before: int | None = None) -> NewsView:
-    """Load a page of the news of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
-    with platform.snapshot() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
-        rows = newest(session, code, PAGE, before)
-    return NewsView(challenge.code, challenge.title, rows.rows, rows.next)
 
 
 def editable_announcement(

@@ -1,23 +1,34 @@
 """HTML pages: news and rules of a challenge, news feeds, and the forms in which organisers write announcements."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
+from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
-from app.challenges import atom, news
+from app.challenges import announcing, atom, news
 from app.challenges import rules as challenge_rules
+from app.challenges.announcing import AddressedAnnouncement, ReceivedBefore, Receivers, ToTeamsBefore, Written
 from app.challenges.news import AnswersBefore, NewAnnouncement
 from app.challenges.tabs import organise_tab
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.core.caching import Rendered, conditional_response
-from app.core.errors import ConflictError
-from app.core.paging import Before
+from app.core.errors import ConflictError, MalformedError, RefusedError
+from app.core.paging import Before, RowPage
 from app.core.rate_limits import Limited
+from app.models import MessageAudience
 from app.platform import Platform
-from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
+from app.web.dependencies import (
+    CurrentActor,
+    ThePlatform,
+    limited,
+    render,
+    render_shared,
+    render_template,
+    requires,
+)
 from app.web.forms import SentForm, field_errors, values_of
 from app.web.markdown import foreign_images
 
@@ -28,7 +39,14 @@ writing: Final = [
     *organising,
     limited(Limited.CHANGE),
 ]  # and previews, as long Markdown takes most of a second
-EMPTY: Final = {"title": "", "text": "", "version": 0}
+EMPTY: Final[Mapping[str, Any]] = {
+    "title": "", "text": "", "version": 0, "audience": "", "image_set": "", "competition": "", "team": "",
+}  # fmt: skip
+RECEIVED: Final = (
+    "<!-- received -->"  # marks where news that all readers share say what the reader's team received
+)
+
+ToTeam = Annotated[str, Query(max_length=40, description="the name of the only team to write to")]
 
 
 @router.get("/challenges/{challenge}/rules", dependencies=reading)
@@ -50,15 +68,30 @@ def challenge_news(
     challenge: str,
     before: Before = None,
     answers_before: AnswersBefore = None,
+    received_before: ReceivedBefore = None,
 ) -> Response:
-    """Show the news of a challenge."""
+    """Show the news of a challenge, and on the first page what the reader's team received."""
+
+    def own(actor: Actor) -> dict[str, str]:
+        is_first = before is None and answers_before is None
+        received = announcing.received(platform, actor, challenge, received_before) if is_first else RowPage()
+        words = render_template("texts/received.html", challenge=challenge, page=received)
+        return {**organise_tab(platform, actor, challenge), RECEIVED: words}
+
     return render_shared(
         request,
         "texts/news.html",
         (challenge, before, answers_before),
         lambda: {"news": news.news_page(platform, challenge, before, answers_before)},
-        lambda actor: organise_tab(platform, actor, challenge),
+        own,
     )
+
+
+@router.get("/teams/{team_id}/messages", dependencies=[requires(Action.READ_OWN)])
+def moved(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
+    """Redirect from the former page of what a team received, to which mails and notifications lead."""
+    challenge = announcing.challenge_of_team(platform, actor, team_id)
+    return RedirectResponse(f"/challenges/{quote(challenge)}/news", status_code=303)
 
 
 @router.get("/news.atom", dependencies=reading)
@@ -87,26 +120,47 @@ def _feed(request: Request, platform: Platform, challenge: str | None) -> Respon
 
 @router.get("/organise/challenges/{challenge}/news", dependencies=organising)
 def news_form(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, before: Before = None
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    before: Before = None,
+    to_teams_before: ToTeamsBefore = None,
+    team: ToTeam = "",
+    *,
+    sent: Annotated[bool, Query(description="the newest was just sent to teams")] = False,
 ) -> Response:
     """List the announcements of a challenge, with a form for a new one."""
-    return _list(request, platform, actor, challenge, EMPTY, before=before)
+    form = {**EMPTY, **({"audience": MessageAudience.TEAM, "team": team} if team else {})}
+    page = announcing.written(platform, actor, challenge, before, to_teams_before, team)
+    return _list(request, page, form, sent=sent)
 
 
 @router.post("/organise/challenges/{challenge}/news", dependencies=writing)
 def publish(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:
-    """Publish an announcement, or show a preview of it."""
-    form = values_of(sent, NewAnnouncement) | {"version": 0}
+    """Publish an announcement or send it to teams, or show a preview of it with who would receive it."""
+    form = values_of(sent, AddressedAnnouncement) | {"version": 0}
+
+    def page() -> Written:
+        return announcing.written(platform, actor, challenge, team=str(form["team"] or ""))
+
     try:
-        new = NewAnnouncement.model_validate(form)
+        new = AddressedAnnouncement.model_validate(form)
         if sent.get("preview"):
-            return _list(request, platform, actor, challenge, form, preview=new)
-        announcement_id = news.publish(platform, actor, challenge, new)
+            receivers = announcing.preview(platform, actor, challenge, new)
+            return _list(request, page(), form, preview=new, receivers=receivers)
+        announced = announcing.publish(platform, actor, challenge, new)
     except ValidationError as error:
-        return _list(request, platform, actor, challenge, form, problems=field_errors(error))
-    return _saved(challenge, announcement_id, new, f"/challenges/{challenge}/news")
+        return _list(request, page(), form, problems=field_errors(error))
+    except MalformedError as error:
+        return _list(request, page(), form, problems=error.by_field)
+    except RefusedError as error:
+        return _list(request, page(), form, refused=tuple(each.message for each in error.refusals))
+    if not announced.is_public:
+        return RedirectResponse(f"/organise/challenges/{quote(challenge)}/news?sent=true", status_code=303)
+    return _saved(challenge, announced.id, new, f"/challenges/{challenge}/news")
 
 
 def _saved(challenge: str, announcement_id: int, new: NewAnnouncement, page: str) -> Response:
@@ -117,23 +171,26 @@ def _saved(challenge: str, announcement_id: int, new: NewAnnouncement, page: str
 
 def _list(
     request: Request,
-    platform: Platform,
-    actor: CurrentActor,
-    challenge: str,
+    page: Written,
     form: Mapping[str, Any],
     *,
     problems: Mapping[str, str] | None = None,
+    refused: tuple[str, ...] = (),
     preview: NewAnnouncement | None = None,
-    before: int | None = None,
+    receivers: Receivers | None = None,
+    sent: bool = False,
 ) -> Response:
     return render(
         request,
         "texts/write_news.html",
-        code=422 if problems else 200,
-        news=news.editable_news(platform, actor, challenge, before),
-        form=form,
+        code=422 if problems else 409 if refused else 200,
+        page=page,
+        form={name: "" if value is None else value for name, value in form.items()},
         problems=problems or {},
+        refused=refused,
         preview=preview,
+        receivers=receivers,
+        sent=sent,
     )
 
 

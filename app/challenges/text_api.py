@@ -1,16 +1,26 @@
 """JSON API: rules and news of challenges, and what organisers write about them."""
 
+from dataclasses import replace
+
 from fastapi import APIRouter
 
-from app.challenges import answers, news, texts
+from app.challenges import announcing, answers, news, texts
 from app.challenges import rules as challenge_rules
+from app.challenges.announcing import (
+    AddressedAnnouncement,
+    ReceivedBefore,
+    ToTeamsBefore,
+    Written,
+    WrittenView,
+)
 from app.challenges.answers import AnswerSheet, NewAnswer
 from app.challenges.news import AnnouncementView, AnswersBefore, NewAnnouncement, NewsView
 from app.challenges.rules import RulesView
 from app.challenges.texts import NewTexts, TextSheet
 from app.core.access import Action
 from app.core.paging import Before
-from app.web.dependencies import CurrentActor, ThePlatform, requires
+from app.core.rate_limits import Limited
+from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1")
 
@@ -23,24 +33,52 @@ def rules(platform: ThePlatform, challenge: str) -> RulesView:
 
 @router.get("/challenges/{challenge}/news", tags=["challenges"], dependencies=[requires(Action.READ_PUBLIC)])
 def challenge_news(
-    platform: ThePlatform, challenge: str, before: Before = None, answers_before: AnswersBefore = None
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    before: Before = None,
+    answers_before: AnswersBefore = None,
+    received_before: ReceivedBefore = None,
 ) -> NewsView:
-    """Return the announcements of a challenge and the answers that its organisers have published, newest first."""
-    return news.news_page(platform, challenge, before, answers_before)
+    """Return the announcements of a challenge and the answers that its organisers have published, newest first.
+
+    `received` is what they announced to your team and not to everybody.
+    """
+    page = news.news_page(platform, challenge, before, answers_before)
+    received = announcing.received(platform, actor, challenge, received_before)
+    return replace(page, received=received.rows, next_received=received.next)
+
+
+@router.get(
+    "/organise/challenges/{challenge}/news",
+    tags=["organisers"],
+    dependencies=[requires(Action.ORGANISE)],
+)
+def written(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    before: Before = None,
+    to_teams_before: ToTeamsBefore = None,
+) -> Written:
+    """List the announcements of a challenge, to everybody and to teams, newest first."""
+    return announcing.written(platform, actor, challenge, before, to_teams_before)
 
 
 @router.post(
     "/organise/challenges/{challenge}/news",
     status_code=201,
     tags=["organisers"],
-    dependencies=[requires(Action.ORGANISE)],
+    dependencies=[requires(Action.ORGANISE), limited(Limited.CHANGE)],
 )
 def publish(
-    platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewAnnouncement
-) -> AnnouncementView:
-    """Publish an announcement."""
-    number = news.publish(platform, actor, challenge, new)
-    return news.editable_announcement(platform, actor, challenge, number)
+    platform: ThePlatform, actor: CurrentActor, challenge: str, new: AddressedAnnouncement
+) -> AnnouncementView | WrittenView:
+    """Publish an announcement, or send it to the teams that match its audience now: at most ten of these within 24 hours."""
+    announced = announcing.publish(platform, actor, challenge, new)
+    if not announced.is_public:
+        return announced
+    return news.editable_announcement(platform, actor, challenge, announced.id)
 
 
 @router.put(

@@ -1,4 +1,4 @@
-"""Tables of questions to organisers, of answers that they publish, and of their messages to teams."""
+"""Tables of questions to organisers, of answers that they publish, and of what they announce to teams."""
 
 import uuid
 from datetime import datetime
@@ -94,7 +94,7 @@ class PublishedAnswer(Base):
 
 
 class TeamMessage(Base):
-    """A message of organisers to teams; a draft until it is sent."""
+    """An announcement of organisers to teams. In the release before it was a draft until it was sent."""
 
     __tablename__ = "team_message"
     __table_args__ = (
@@ -121,7 +121,7 @@ class TeamMessage(Base):
 
 
 class ReceivedMessage(Base):
-    """A message of organisers in the list of a team."""
+    """A team that received an announcement."""
 
     __tablename__ = "received_message"
     __table_args__ = (

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
 from app.models import EventKind, MailChoice, SigningKey, User
-from app.notifications.kinds import KINDS, kinds_for
+from app.notifications.kinds import KINDS, MAILED_AS, kinds_for
 from app.platform import Platform
 
 KEY: Final = "unsubscribing"
@@ -89,6 +89,10 @@ def choose(platform: Platform, actor: Actor, new: NewChoices) -> None:
 def _set(session: Session, subscription: Subscription, *, by_mail: bool) -> None:
     """Store a choice if it is not the default, which may change in a later release."""
     user_id, kind = subscription.user_id, subscription.kind
+    alike = [
+        each for each, shared in MAILED_AS.items() if shared is kind
+    ]  # chosen apart in the release before
+    session.execute(delete(MailChoice).where(MailChoice.user_id == user_id, MailChoice.kind.in_(alike)))
     if by_mail == KINDS[kind].by_mail:
         session.execute(delete(MailChoice).where(MailChoice.user_id == user_id, MailChoice.kind == kind))
         return

@@ -4,9 +4,21 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, ColumnElement, Select, cast, exists, func, select, text, union_all, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    case,
+    cast,
+    exists,
+    func,
+    select,
+    text,
+    union_all,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from app.models import (
     ChallengeOrganiser,
@@ -21,7 +33,7 @@ from app.models import (
     User,
 )
 from app.notifications import webhook_deliveries
-from app.notifications.kinds import BY_MAIL, KINDS, Recipients
+from app.notifications.kinds import BY_MAIL, KINDS, MAILED_AS, Recipients
 from app.people.sessions import is_person
 from app.platform import Platform
 
@@ -106,23 +118,31 @@ def _did_not_do_it() -> ColumnElement[bool]:
     return User.id.is_distinct_from(cast(Event.details["by"].astext, BigInteger))
 
 
+def _was_refused() -> tuple[ColumnElement[bool], ...]:
+    """The condition that a person chose no mail of a kind while it had a choice of its own, in the release before."""
+    chosen = aliased(MailChoice)
+    return chosen.user_id == User.id, chosen.kind == Event.kind, ~chosen.by_mail
+
+
 def _add_to_mails(session: Session, events: Sequence[int]) -> None:
     """Add the notifications of events to the next mail of their kind to each person who wants it and has a confirmed address.
 
     Programs, whose accounts nobody logs in to, get none.
     """
+    kind = case(MAILED_AS, value=Event.kind, else_=Event.kind).label("kind")
     wanted = (
-        select(Notification.id, Notification.user_id, Event.kind)
+        select(Notification.id, Notification.user_id, kind)
         .join(Event, Notification.event_id == Event.id)
         .join(User, Notification.user_id == User.id)
-        .outerjoin(MailChoice, (MailChoice.user_id == User.id) & (MailChoice.kind == Event.kind))
+        .outerjoin(MailChoice, (MailChoice.user_id == User.id) & (MailChoice.kind == kind))
         .where(
             Event.id.in_(events),
             Notification.read_at.is_(None),
             User.verified_at.is_not(None),
             User.suspended_at.is_(None),
             is_person(),
-            func.coalesce(MailChoice.by_mail, Event.kind.in_(BY_MAIL)),
+            func.coalesce(MailChoice.by_mail, kind.in_(BY_MAIL)),
+            ~exists().where(*_was_refused()),
         )
         .subquery()
     )

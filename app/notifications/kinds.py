@@ -22,13 +22,19 @@ class Recipients(StrEnum):
 class Kind:
     """A kind of event. title: on the settings page; by_mail: whether it is mailed unless a person chooses otherwise.
 
-    is_former: only processes of the release before record such events.
+    is_former: only processes of the release before record such events. mailed_as: the kind whose choice and whose mails it shares.
     """
 
     title: str
     recipients: Recipients
     by_mail: bool = True
     is_former: bool = False
+    mailed_as: EventKind | None = None
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether people choose for themselves if it is mailed."""
+        return not self.is_former and self.mailed_as is None
 
 
 KINDS: Final[Mapping[EventKind, Kind]] = {
@@ -45,7 +51,7 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
     EventKind.EXTENDED: Kind("A deadline was moved", Recipients.TEAMS),
     EventKind.ANNOUNCEMENT: Kind("An announcement", Recipients.TEAMS),
     EventKind.ANSWER: Kind("An answer to a question of the team", Recipients.TEAM),
-    EventKind.MESSAGE: Kind("A message of the organisers", Recipients.TEAM),
+    EventKind.MESSAGE: Kind("An announcement to the team", Recipients.TEAM, mailed_as=EventKind.ANNOUNCEMENT),
     EventKind.INVITATION: Kind("An invitation to the team was made or used", Recipients.TEAM),
     EventKind.TEAM_APPROVED: Kind("The team was approved", Recipients.TEAM),
     EventKind.TEAM_REFUSED: Kind("The team was not approved", Recipients.TEAM),
@@ -76,6 +82,9 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
     EventKind.MAIL_FAILS: Kind("Mail cannot be sent", Recipients.ADMINS, by_mail=False),
 }
 BY_MAIL: Final = frozenset(kind for kind, row in KINDS.items() if row.by_mail)
+MAILED_AS: Final[Mapping[EventKind, EventKind]] = {
+    kind: row.mailed_as for kind, row in KINDS.items() if row.mailed_as is not None
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +128,4 @@ def kinds_for(actor: Actor) -> tuple[EventKind, ...]:
         Recipients.ORGANISERS: bool(actor.organises) or actor.is_admin,
         Recipients.ADMINS: actor.is_admin,
     }
-    return tuple(kind for kind, row in KINDS.items() if told.get(row.recipients, True) and not row.is_former)
+    return tuple(kind for kind, row in KINDS.items() if told.get(row.recipients, True) and row.is_chosen)

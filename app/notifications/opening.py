@@ -72,10 +72,9 @@ PAGES: Final[Mapping[str, About]] = {
     "/teams": _of_kinds(
         EventKind.INVITATION, EventKind.TEAM_APPROVED, EventKind.TEAM_REFUSED, EventKind.TEAM_SUSPENDED
     ),
-    "/teams/{team_id}/messages": _of_team(EventKind.MESSAGE),
     "/teams/{team_id}": _of_team(EventKind.HOOK_OFF),
     "/challenges/{challenge}": _of_challenge(EventKind.OPENED, EventKind.CLOSED, EventKind.EXTENDED),
-    "/challenges/{challenge}/news": _of_challenge(EventKind.ANNOUNCEMENT),
+    "/challenges/{challenge}/news": _of_challenge(EventKind.ANNOUNCEMENT, EventKind.MESSAGE),
     "/challenges/{challenge}/terms": _of_challenge(EventKind.TERMS_CHANGED),
     "/organise/data-sets/{intake_id}": _DATA_SET,
     "/organise/data-sets/{intake_id}/status": _DATA_SET,
@@ -83,7 +82,6 @@ PAGES: Final[Mapping[str, About]] = {
     "/organise/new/{challenge}/check": _DRAFT,
     "/organise/new/{challenge}/scoring": _DRAFT,
     "/organise/phases/{phase_id}": _of_phase(EventKind.OUTAGE),
-    "/organise/messages/{team_message_id}": _by_number("message"),
     "/organise/challenges/{challenge}/ground-truth": _of_challenge(EventKind.TRUTH_READY),
     "/organise/challenges/{challenge}/submissions": _of_challenge(EventKind.RUNS_FAILED),
     "/organise/challenges/{challenge}/teams": _of_challenge(EventKind.TEAM_WAITS),

@@ -65,7 +65,7 @@ TOPICS: Final[Mapping[str, str]] = {
     "thread": "Questions of teams",
     "answer": "Published answers",
     "asking": "Where teams can ask",
-    "message": "Messages to teams",
+    "message": "Announcements to teams",
 }
 
 # what somebody did; {subject} is its object by name, the others are fields of before, after and details

@@ -30,7 +30,7 @@ PUBLIC = (
 PARTICIPANTS = (
     "/teams", "/teams/{team}", "/notifications", "/account/notifications", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
     "/account/address", "/account/creating", "/account/password", "/account/profile", "/account/delete",
-    "/uploads", "/threads", "/challenges/sample/ask?upload={spoilt}", "/teams/{team}/messages",
+    "/uploads", "/threads", "/challenges/sample/ask?upload={spoilt}",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
 ORGANISERS = (
@@ -52,7 +52,6 @@ ORGANISERS = (
     "/organise/challenges/sample/news",
     "/organise/challenges/sample/teams",
     "/organise/challenges/sample/threads",
-    "/organise/challenges/sample/messages",
     "/organise/challenges/sample/organisers",
     "/organise/challenges/sample/visibility",
     "/organise/challenges/sample/webhooks",

@@ -63,7 +63,7 @@ from tests.pages.result_views import HISTORY, RANK, context, detail
 from tests.pages.status_samples import of_status
 from tests.pages.team_samples import of_teams
 from tests.pages.text_samples import of_creating, of_settings, of_setup, of_texts, of_visibility
-from tests.pages.thread_samples import of_team_messages, of_threads
+from tests.pages.thread_samples import of_threads
 from tests.pages.views import (
     METHOD,
     NOW,
@@ -118,7 +118,6 @@ def samples() -> Iterator[Sample]:
     yield from of_webhooks()
     yield from of_status()
     yield from of_threads()
-    yield from of_team_messages()
     yield from of_the_rest()
 
 

@@ -109,7 +109,7 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
         "{method_name} of the team {team} is public now in {title}",
     ),
     EventKind.MESSAGE: (
-        {"title": "Hello", "path": "/teams/{team_id}/messages"},
+        {"title": "Hello", "path": "/challenges/{title}/news"},
         "The organisers of {title} wrote: Hello",
     ),
     EventKind.DECISION: (
@@ -334,6 +334,6 @@ def test_the_documentation_lists_every_kind() -> None:
     assert rows == [
         (row.title, row.recipients.value, "yes" if row.by_mail else "no")
         for row in KINDS.values()
-        if not row.is_former
+        if row.is_chosen
     ]
     assert set(KINDS) == set(EventKind) == set(TOLD)

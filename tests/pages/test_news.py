@@ -41,6 +41,7 @@ CORRECTED = (
 )
 FOREIGN = "https://pictures.example.org/cat.png"
 WRITE = "/organise/challenges/oak/news"
+EVERYBODY = {"audience": "everybody"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -86,9 +87,9 @@ def test_an_announcement_is_previewed_published_edited_and_deleted(
     )
     form = {"title": "Workshop & more", "text": "Come to **Oak**. <script>x</script>"}
 
-    preview = olga.post(WRITE, data=form | {"preview": "1"})
+    preview = olga.post(WRITE, data=EVERYBODY | form | {"preview": "1"})
     nothing = visitor.get("/challenges/oak/news").text
-    published = olga.post(WRITE, data=form)
+    published = olga.post(WRITE, data=EVERYBODY | form)
 
     assert "<strong>Oak</strong>" in preview.text
     assert "Announcements of the organisers" in nothing
@@ -123,8 +124,8 @@ def test_images_of_other_sites_in_an_announcement_are_said_to_be_not_shown(
     olga = organiser(browser, platform, "olga.pictures@example.org")
     form = {"title": "Pictures", "text": f"![a cat]({FOREIGN}) ![ours](/pictures/oak/test/x/picture.jpg)"}
 
-    preview = olga.post(WRITE, data=form | {"preview": "1"})
-    published = olga.post(WRITE, data=form)
+    preview = olga.post(WRITE, data=EVERYBODY | form | {"preview": "1"})
+    published = olga.post(WRITE, data=EVERYBODY | form)
     edit = published.headers["location"]
     page = olga.get(edit)
     [version] = re.findall('name="version" value="([0-9]+)"', page.text)
@@ -145,10 +146,10 @@ def test_images_of_other_sites_in_an_announcement_are_said_to_be_not_shown(
 def test_problems_of_an_announcement_are_named_together(browser: Browser, platform: Platform) -> None:
     olga = organiser(browser, platform, "ola@example.org")
 
-    page = olga.post(WRITE, data={"title": "\u202e", "text": " "})
+    page = olga.post(WRITE, data={"title": "\u202e", "text": " ", "audience": ""})
 
     assert page.status_code == 422
-    assert "Fix 2 problems" in page.text
+    assert "Fix 3 problems" in page.text
 
 
 def test_organisers_write_the_news_of_their_own_challenges_alone(
@@ -156,16 +157,18 @@ def test_organisers_write_the_news_of_their_own_challenges_alone(
 ) -> None:
     olga = organiser(browser, platform, "olive@example.org")
     erik = organiser(browser, platform, "erik@example.org", "elm")
-    olga.post(WRITE, data={"title": "Oak news", "text": "Some"})
+    olga.post(WRITE, data=EVERYBODY | {"title": "Oak news", "text": "Some"})
     with platform.transaction() as session:
         number = session.scalars(select(Announcement.id)).one()
 
     answers = [
-        erik.post(WRITE, data={"title": "Elm news", "text": "Some"}),
+        erik.post(WRITE, data=EVERYBODY | {"title": "Elm news", "text": "Some"}),
         erik.post(f"{WRITE}/{number}", data={"title": "Mine", "text": "Some", "version": "1"}),
         erik.post(f"{WRITE}/{number}/delete"),
         erik.post(f"/organise/challenges/elm/news/{number}/delete"),  # of another challenge than it says
-        registered(browser(), "ash@example.org").post(WRITE, data={"title": "My news", "text": "Some"}),
+        registered(browser(), "ash@example.org").post(
+            WRITE, data=EVERYBODY | {"title": "My news", "text": "Some"}
+        ),
     ]
 
     assert [each.status_code for each in answers] == [403, 403, 403, 404, 403]

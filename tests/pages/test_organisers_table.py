@@ -397,7 +397,7 @@ e AS (
 SELECT count(*) FROM r
 """
 PAGES = ("", "/submissions", "/submissions?columns=person&text=m", "/teams", "/phases", "/ground-truth", "/organisers", "/news",
-         "/questions", "/data", "/audit", "/data-sets", "/threads", "/messages", "/visibility")  # fmt: skip
+         "/questions", "/data", "/audit", "/data-sets", "/threads", "/visibility")  # fmt: skip
 OF_ADMINS = ("/admin", "/admin/people", "/admin/creators", "/audit", "/organise", "/organise/new")
 
 

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView
+import scoring
+from app.challenges.announcing import AddressedAnnouncement, AudienceChoices, Receivers, Written, WrittenView
+from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView, ReceivedView
+from app.challenges.news_pages import EMPTY
 from app.challenges.rules import RulesOfPhase, RulesView, rules_of
 from app.challenges.texts import FIELDS, NewTexts, TextSheet
 from app.challenges.visibility import (
@@ -16,6 +19,7 @@ from app.challenges.visibility import (
     TeamOfPerson,
     VisibilityView,
 )
+from app.core.paging import RowPage
 from app.core.settings import Registration
 from app.core.site import FooterLink
 from app.jobs.mail import MailLocation
@@ -25,6 +29,7 @@ from app.operations.site import FIELDS as SITE_FIELDS
 from app.operations.site import NewSite, SiteSheet, as_plain
 from app.operations.trial_mail import TrialMail
 from app.organising.creating import Creator, CreatorsView, OwnRequest, RequestView
+from app.people.team_choice import TeamChoice
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
 from scoring import Limits
 from tests.pages.drawn import EVIL
@@ -73,12 +78,8 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
         NewsView("VOC2007", EVIL, (), None),
     ):
         yield "texts/news.html", {"news": news}
-        empty = {"title": "", "text": "", "version": 0}
-        yield "texts/write_news.html", {"news": news, "form": empty, "problems": {}, "preview": None}
-        typed = {"title": EVIL, "text": EVIL, "version": 1}
-        wrong = {"title": EVIL, "text": EVIL}
-        yield "texts/write_news.html", {"news": news, "form": typed, "problems": wrong, "preview": None}
-        yield "texts/write_news.html", {"news": news, "form": typed, "problems": {}, "preview": announced}
+    yield from _of_announcing()
+    typed, wrong = {"title": EVIL, "text": EVIL, "version": 1}, {"title": EVIL, "text": EVIL}
     edit = {
         "announcement": WRITTEN,
         "form": typed,
@@ -91,6 +92,39 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "texts/edit_news.html", edit | {"problems": wrong, "refused": EVIL, "theirs": wrong}
     yield "texts/edit_news.html", edit | {"preview": announced}
     yield from of_the_site()
+
+
+def _of_announcing() -> Iterator[tuple[str, dict[str, Any]]]:
+    announced = AddressedAnnouncement(title=EVIL, text=EVIL)
+    choices = AudienceChoices((PHASE, VAL), scoring.competitions("VOC2007"), TeamChoice((EVIL,)))
+    public = WrittenView(1, True, EVIL, EVIL, "Everybody", NOW, NOW)
+    to_teams = WrittenView(
+        2, False, EVIL, f"# {EVIL}", EVIL, NOW, NOW, created_by=EVIL, teams=1200, people=3000
+    )
+    rows = (public, replace(public, id=3, is_automatic=True), to_teams, replace(to_teams, id=4, sent_at=None))
+    written = Written("VOC2007", EVIL, choices, rows, has_more=True, next=1, next_to_teams=2)
+    nothing = replace(
+        written,
+        announcements=(),
+        has_more=False,
+        next=None,
+        next_to_teams=None,
+        choices=AudienceChoices((), (), TeamChoice()),
+    )
+    usual: dict[str, Any] = {"problems": {}, "refused": (), "preview": None, "receivers": None, "sent": False}
+    typed = {**EMPTY, "title": EVIL, "text": EVIL, "audience": "one team", "team": EVIL}
+    wrong = dict.fromkeys(("audience", "image_set", "competition", "team", "title", "text"), EVIL)
+    for page in (written, nothing, replace(written, next=None)):
+        yield "texts/write_news.html", {**usual, "page": page, "form": EMPTY, "sent": True}
+        yield "texts/write_news.html", {**usual, "page": page, "form": typed, "problems": wrong}
+        yield "texts/write_news.html", {**usual, "page": page, "form": typed, "refused": (EVIL,)}
+        shown = {**usual, "page": page, "form": typed, "preview": announced}
+        yield "texts/write_news.html", shown
+        for receivers in (Receivers(EVIL, 12, 30, (EVIL, "Fern"), ""), Receivers(EVIL, 0, 0, (), EVIL)):
+            yield "texts/write_news.html", {**shown, "receivers": receivers}
+    received = tuple(ReceivedView(number, number, EVIL, f"# {EVIL}", NOW) for number in (7, 8))
+    for rows_of_team in (RowPage(received, 7), RowPage(received)):
+        yield "texts/received.html", {"challenge": "VOC2007", "page": rows_of_team}
 
 
 def of_the_site() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,24 +1,14 @@
-"""Questions to organisers and messages to teams, with what the pages are rendered with."""
+"""Questions to organisers, with what the pages are rendered with."""
 
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import scoring
 from app.challenges.answers import AnswerSheet, AnswerView, NewAnswer
 from app.challenges.asking import Asking
 from app.core.paging import RowPage
-from app.models import AskingPlace, MessageAudience, ThreadState
-from app.notifications.team_message_pages import EMPTY
-from app.notifications.team_messages import (
-    AudienceChoices,
-    ReceivedMessages,
-    ReceivedView,
-    TeamMessages,
-    TeamMessageSheet,
-    TeamMessageView,
-)
+from app.models import AskingPlace, ThreadState
 from app.notifications.threads import (
     AskPage,
     MessageView,
@@ -27,9 +17,8 @@ from app.notifications.threads import (
     ThreadRow,
     ThreadView,
 )
-from app.people.team_choice import TeamChoice
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW, PHASE, VAL
+from tests.pages.views import NOW
 
 FORUM = Asking(AskingPlace.FORUM, "https://forum.example/voc?a=1&b=2")
 ABOUT_UPLOAD = ThreadObject("test", upload=uuid.UUID(int=5), filename=EVIL)
@@ -55,25 +44,6 @@ MESSAGES = (
 )
 ANSWER = AnswerView(5, uuid.UUID(int=9), "VOC2007", EVIL, 2, EVIL, f"# {EVIL}", EVIL, NOW, NOW)
 SHEET = AnswerSheet(7, EVIL, "VOC2007", EVIL, EVIL, EVIL, EVIL, ANSWER)
-DRAFT = TeamMessageView(
-    4,
-    "VOC2007",
-    EVIL,
-    2,
-    EVIL,
-    f"# {EVIL}",
-    MessageAudience.RESULT,
-    "test",
-    3,
-    None,
-    EVIL,
-    NOW,
-    EVIL,
-    None,
-    0,
-    0,
-)
-SENT = replace(DRAFT, id=5, sent_at=NOW, teams=1200, people=3000)
 
 
 def of_threads() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -118,29 +88,3 @@ def of_threads() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "threads/publish.html", publish | wrong | {"sheet": sheet}
         preview = NewAnswer(title=EVIL, question=EVIL, answer=EVIL)
         yield "threads/publish.html", publish | {"sheet": sheet, "preview": preview}
-
-
-def of_team_messages() -> Iterator[tuple[str, dict[str, Any]]]:
-    choices = AudienceChoices(
-        "VOC2007", EVIL, (PHASE, VAL), scoring.competitions("VOC2007"), TeamChoice((EVIL,))
-    )
-    wrong = dict.fromkeys(("audience", "image_set", "competition", "team", "title", "text"), EVIL)
-    for messages, following in (((DRAFT, SENT), 7), ((), None)):
-        page = TeamMessages(choices, messages, following)
-        yield "team_messages/organise.html", {"page": page, "form": EMPTY, "problems": {}}
-        yield "team_messages/organise.html", {"page": page, "form": EMPTY | {"team": EVIL}, "problems": wrong}
-    for sheet in (
-        TeamMessageSheet(DRAFT, 12, 30, (EVIL, "Fern"), ""),
-        TeamMessageSheet(DRAFT, 0, 0, (), EVIL),
-        TeamMessageSheet(SENT, 12, 30, (EVIL,), ""),
-    ):
-        shown = {"sheet": sheet, "choices": choices, "form": EMPTY, "is_edited": False, "problems": {}}
-        yield "team_messages/message.html", shown | {"refused": "", "tested": True}
-        yield (
-            "team_messages/message.html",
-            shown | {"refused": EVIL, "tested": False, "problems": wrong, "is_edited": True},
-        )
-    received = tuple(ReceivedView(number, number, EVIL, f"# {EVIL}", NOW) for number in (7, 8))
-    for messages_of_team, following in ((received, 7), ((), None)):
-        page_of_team = ReceivedMessages(3, EVIL, "VOC2007", EVIL, messages_of_team, following)
-        yield "team_messages/received.html", {"page": page_of_team}

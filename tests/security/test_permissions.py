@@ -91,7 +91,7 @@ FIXED = {
     "announcement_id": "1000000",
     "notice_id": "1000000",
 }
-NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", "thread_id", "team_message_id", "mail_id", "webhook_id", "notification_id", *OF_A_RESULT), "999999999") | {
+NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", "thread_id", "mail_id", "webhook_id", "notification_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
     "data_upload_id": str(uuid.UUID(int=7)),

@@ -37,7 +37,6 @@ from app.models import (
     Job,
     JobKind,
     Member,
-    MessageAudience,
     Method,
     Notification,
     NotificationMail,
@@ -56,7 +55,6 @@ from app.models import (
     SecondFactor,
     SimilarPair,
     Submission,
-    TeamMessage,
     Thread,
     ThreadMessage,
     Upload,
@@ -257,7 +255,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.flush()
     file, data_upload = _data_file(session, world, phase, author)
     intake_file = _intake_file(session, world, phase, author)
-    thread, message = _thread(session, world, upload, author)
+    thread = _thread(session, world, upload, author)
     result.state, result.published_run_id, result.published_generation = ResultState.SCORED, scored.id, 1
     if state == "withdrawn":
         result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.now()
@@ -272,13 +270,12 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "challenge_invitation_id": str(invitation.id), "request_id": str(creation.id),
         "file_id": str(file.id), "data_upload_id": str(data_upload.id), "thread_id": str(thread.id),
         "intake_id": str(intake_file.intake_id), "intake_file_id": str(intake_file.id),
-        "team_message_id": str(message.id),
         "truth_id": str(rescore.ground_truth_id), "mail_id": str(mail.id), "notification_id": str(notification.id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
 
 
-def _thread(session: Session, world: World, upload: Upload, author: int) -> tuple[Thread, TeamMessage]:
+def _thread(session: Session, world: World, upload: Upload, author: int) -> Thread:
     """An answered and published question of the team, and a draft of a message to all teams."""
     here = session.get_one(Phase, upload.phase_id).challenge_id
     thread = Thread(
@@ -289,10 +286,7 @@ def _thread(session: Session, world: World, upload: Upload, author: int) -> tupl
         upload_id=upload.id,
         title="Why",
     )
-    message = TeamMessage(
-        challenge_id=here, title="Late", text="One day", audience=MessageAudience.ALL, created_by=author
-    )
-    session.add_all((thread, message))
+    session.add(thread)
     session.flush()
     asked = ThreadMessage(thread_id=thread.id, author_id=author, is_answer=False, text="Why?")
     published = PublishedAnswer(
@@ -301,7 +295,7 @@ def _thread(session: Session, world: World, upload: Upload, author: int) -> tupl
     session.add_all((asked, published))
     session.flush()
     thread.last_message_id = asked.id
-    return thread, message
+    return thread
 
 
 IMAGES = b"images"
