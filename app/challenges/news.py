@@ -242,12 +242,13 @@ def news_page(
         challenge = challenges.challenge_of(session, code)
         if challenge is None:
             raise NotFoundError(f"there is no challenge {code!r}")
-        rows = newest(session, code, PAGE, before) if answers_before is None else RowPage[AnnouncementView]()
-        answered = (
-            answers.newest(session, _of_challenge(code), PAGE, answers_before)
-            if before is None
-            else RowPage[AnswerView]()
-        )
+        # not `RowPage[AnswerView]()`, which Python 3.11 cannot do with a frozen class that has slots
+        rows: RowPage[AnnouncementView] = RowPage()
+        answered: RowPage[AnswerView] = RowPage()
+        if answers_before is None:
+            rows = newest(session, code, PAGE, before)
+        if before is None:
+            answered = answers.newest(session, _of_challenge(code), PAGE, answers_before)
         phases = tuple(challenges.phases_of(session, code))
     return NewsView(
         challenge.code, challenge.title, rows.rows, rows.next, phases, answered.rows, answered.next

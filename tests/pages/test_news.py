@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from app.challenges import news
 from app.core.access import Actor
 from app.evaluation import rescoring
 from app.intake.importing import TreeImport, import_tree
@@ -150,6 +151,26 @@ def test_problems_of_an_announcement_are_named_together(browser: Browser, platfo
 
     assert page.status_code == 422
     assert "Fix 3 problems" in page.text
+
+
+def test_older_news_and_older_answers_are_pages_of_their_own(
+    browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(news, "PAGE", 1)
+    with platform.transaction() as session:
+        oak = session.scalars(select(Challenge.id).where(Challenge.code == "oak")).one()
+        session.add_all(
+            Announcement(challenge_id=oak, title=f"Number {number}", text="Some") for number in range(2)
+        )
+    visitor = browser()
+
+    first = visitor.get("/challenges/oak/news").text
+    [older] = re.findall(r'href="(/challenges/oak/news\?before=\d+)"', first)
+    second = visitor.get(older)
+
+    assert ("Number 1" in first, "Number 0" in first) == (True, False)
+    assert (second.status_code, "Number 0" in second.text) == (200, True)
+    assert visitor.get("/challenges/oak/news?answers_before=7").status_code == 200
 
 
 def test_organisers_write_the_news_of_their_own_challenges_alone(
