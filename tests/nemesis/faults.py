@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.nemesis.schedule import Kind
 from tests.nemesis.site import WORKERS, Site
 from tests.system.object_proxy import SHARE
-from tests.system.process_trees import command_of, tree_of, working_children
+from tests.system.process_trees import command_of, sweepers_of, tree_of, working_children
 from tests.system.servers import eventually
 
 FULL = 4096  # largest size of a file while the disk is full
@@ -71,7 +71,7 @@ def fork_server(site: Site, choice: float) -> list[int]:
 
 
 def sweeper(site: Site, choice: float) -> list[int]:
-    return one_of([pid for pid in site.trees(*WORKERS) if "worker.sweeping" in command_of(pid)], choice)
+    return one_of([each for name in WORKERS for each in sweepers_of(site.running.pid(name))], choice)
 
 
 def database(site: Site, _choice: float) -> list[int]:

@@ -36,7 +36,7 @@ IMPORTED = (
     "celery.bin.celery", "celery.concurrency.prefork", "celery.worker", "kombu.transport.redis",
     "uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 FIRST_KEPT = 500  # descriptors from here on are those that were received
 LENGTH = struct.Struct("!I")
 
@@ -106,19 +106,11 @@ def death_signal_of(command: Sequence[Any]) -> int:
 
 
 class Template:
-    """The process that has imported everything; it ends with this one."""
+    """A process that has imported everything; it ends with the other end of its connection."""
 
-    def __init__(self) -> None:
-        ours, its = socket.socketpair()
-        with its:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(its.fileno())],
-                cwd=ROOT,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
-                pass_fds=[its.fileno()],
-                start_new_session=True,
-            )
-        self._connection = ours
+    def __init__(self, connection: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
+        self._connection = connection
+        self._process = process  # whose object warns if it is dropped before its end
         self._lock = threading.Lock()
 
     def fork(self, order: Order, descriptors: Sequence[int]) -> int:
@@ -137,8 +129,17 @@ class Template:
 
 @cache
 def template() -> Template:
-    """The only one of this process."""
-    return Template()
+    """The only one of this process, which starts it."""
+    ours, its = socket.socketpair()
+    with its:
+        process = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(its.fileno())],
+            cwd=ROOT,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+            pass_fds=[its.fileno()],
+            start_new_session=True,
+        )
+    return Template(ours, process)
 
 
 def _control(option: int, value: int) -> None:
@@ -201,6 +202,19 @@ def _become(order: Order, descriptors: Sequence[int], between: int) -> None:
     os.environ.update(order.environment)
 
 
+def with_own_template(order: Order) -> Order:
+    """Let a worker fork its sweeper, which has to be its child, from a copy of the template that is its child, too."""
+    ours, its = socket.socketpair()
+    if os.fork() == 0:
+        ours.close()
+        return serve(its)
+    its.close()
+    own = Template(ours)
+    globals()["template"] = lambda: own
+    Supervisor.popen = Forked
+    return order
+
+
 def main(descriptor: int) -> None:
     """Import everything, and become a program of ours in each process that is forked."""
     for module in IMPORTED:
@@ -208,6 +222,10 @@ def main(descriptor: int) -> None:
     gc.collect()
     gc.freeze()  # or the first collection of each process would copy all pages
     order = serve(socket.socket(fileno=descriptor))
+    if order.program == "worker":
+        order = with_own_template(order)
+    name = ctypes.create_string_buffer(order.program.encode())
+    ctypes.CDLL(None).prctl(PR_SET_NAME, name, 0, 0, 0)
     sys.argv[1:] = order.arguments
     runpy.run_module(order.program, run_name="__main__", alter_sys=True)
 

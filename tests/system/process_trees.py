@@ -43,6 +43,22 @@ def command_of(pid: int) -> str:
     return ""
 
 
+def sweepers_of(pid: int) -> list[int]:
+    """The sweepers of a worker, whether they were forked or started."""
+    return [
+        each
+        for each in tree_of(pid)
+        if "worker.sweeping" in command_of(each) or "worker.sweeping" in name_of(each)
+    ]
+
+
+def name_of(pid: int) -> str:
+    """What a process calls itself, up to 15 characters; empty if it has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text()
+    return ""
+
+
 def has_open(pid: int, file: Path) -> bool:
     """Whether a process has a file open."""
     with suppress(OSError):

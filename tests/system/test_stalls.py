@@ -20,7 +20,7 @@ from tests.patience import START
 from tests.system.holds import broken, in_a_pipe
 from tests.system.installations import Client, Installation, awaited, good, installation
 from tests.system.kits import results, small_kit
-from tests.system.process_trees import command_of, is_alive, kill_all, stopped, tree_of
+from tests.system.process_trees import is_alive, kill_all, stopped, sweepers_of, tree_of
 from tests.system.proxies import proxy
 from tests.system.servers import OwnServers, eventually, plain
 
@@ -58,7 +58,7 @@ class Scene:
 
     def sweeper(self, worker: str = "worker") -> int | None:
         """The pid of a worker's sweeper, if it is running."""
-        found = [pid for pid in tree_of(self.running.pid(worker)) if "worker.sweeping" in command_of(pid)]
+        found = sweepers_of(self.running.pid(worker))
         return found[0] if found else None
 
     def is_reported(self, worker: str) -> bool:
