@@ -310,7 +310,9 @@ def test_intervals_follow_a_score_even_if_their_worker_is_killed(
         run = first["results"][0]["shown"]["id"]
         expected = awaited(lambda: bounds(running, run))
         # other follow-up jobs read the statistics, too, and would occupy the only process of the worker
-        assert eventually(lambda: not running.ask("SELECT FROM job"), LONGEST)
+        assert eventually(
+            lambda: not running.ask("SELECT FROM job WHERE queue NOT IN ('mail', 'webhooks')"), LONGEST
+        )
 
         [[key]] = running.ask("SELECT statistics_key FROM run WHERE id = %s", run)
         with running.platform.truths.materialise(key) as path, in_a_pipe(path) as pipe:
