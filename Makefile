@@ -77,6 +77,9 @@ migration: $(development) ## write a migration from the models (m="what changes"
 migrate: $(server) ## bring the database of HELDOUT_DATABASE_URL to the newest schema
 	$(python) -m app migrate
 
+illustrations: $(development) ## take the pictures of the documents again from what `make run` serves (needs Chromium)
+	$(python) -m tests.browser.illustrations
+
 attackers: $(development) ## what programs recover of hidden labels under each disclosure (an hour), written into SECURITY.md
 	@$(python) -m tests.security.attackers
 
@@ -120,4 +123,4 @@ define install
 	&& printf %s "$(CURDIR)" > $(2)
 endef
 
-.PHONY: help install run serve worker test test-slow nemesis coverage coverage-report check fix migration migrate golden docs lock clean
+.PHONY: help install run serve worker test test-slow nemesis coverage coverage-report check fix migration migrate golden docs illustrations lock clean

@@ -165,8 +165,8 @@ def address_of_link(link: str, file: str) -> str:
 
     >>> address_of_link("../organise.md#terms", "docs/administer/install.md")
     '/docs/organise#terms'
-    >>> address_of_link("images/leaderboard.png", "docs/index.md"), address_of_link("/docs/formats", "docs/index.md")
-    ('/docs/images/leaderboard.png', '/docs/formats')
+    >>> address_of_link("images/leaderboard-light.png", "docs/index.md"), address_of_link("/docs/formats", "docs/index.md")
+    ('/docs/images/leaderboard-light.png', '/docs/formats')
     """
     path, hash_sign, anchor = link.partition("#")
     if not path or path.startswith("/") or "://" in path:

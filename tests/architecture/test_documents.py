@@ -16,6 +16,7 @@ from app.models import JobKind
 from app.operations.commands import app as heldout_server
 from app.operations.documentation_site import FILES
 from app.submissions.methods import SHORTEST_DESCRIPTION
+from tests.browser.illustrations import FOLDER, look, names, shown_looks
 from tests.compose_file import configuration
 from tests.documents import DOCUMENTS, NOT_RUN, Block, blocks
 from tests.shared import ROOT
@@ -153,3 +154,12 @@ def test_every_kind_of_job_is_listed_with_the_modules_that_add_it() -> None:
                 kind,
                 module,
             )
+
+
+def test_the_pictures_of_the_documents_show_the_header_and_the_colours_of_today() -> None:
+    assert {name for name in names() if (FOLDER / name).exists()} == {
+        file.name for file in FOLDER.glob("*.png")
+    }
+    assert shown_looks() == dict.fromkeys(names(), look()), (
+        "take them again: make run, then make illustrations"
+    )

@@ -88,7 +88,7 @@ def test_the_navigation_marks_the_current_page(browser: Browser) -> None:
 def test_only_pictures_are_served_from_their_folder(browser: Browser) -> None:
     visitor = browser()
 
-    assert visitor.get("/docs/images/leaderboard.png").headers["content-type"] == "image/png"
+    assert visitor.get("/docs/images/leaderboard-light.png").headers["content-type"] == "image/png"
     assert visitor.get("/docs/images/voc2007-ranks.svg").headers["content-type"] == "image/svg+xml"
     for absent in ("nothing.png", "..%2findex.md", "%2e%2e/index.md"):
         assert visitor.get(f"/docs/images/{absent}").status_code == 404
