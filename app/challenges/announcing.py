@@ -20,7 +20,7 @@ from app.challenges.challenges import PhaseView, offered_competitions
 from app.challenges.news import AnnouncementView, NewAnnouncement, ReceivedView
 from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, visible_to
 from app.core.errors import MalformedError, MessageLimit, NoReceiver, NotFoundError, RefusedError
 from app.core.names import lookalike_key
 from app.core.paging import RowPage, page_of
@@ -450,9 +450,10 @@ def received(platform: Platform, actor: Actor, code: str, before: int | None = N
 
 def challenge_of_team(platform: Platform, actor: Actor, team_id: int) -> str:
     """Return the code of the challenge of a team of the reader's. Raises NotFoundError."""
-    statement = select(Challenge.code).join(Team, Team.challenge_id == Challenge.id)
+    is_own = Team.id == team_id, Team.id.in_(teams.teams_now(actor)), visible_to(actor, Challenge.id)
+    statement = select(Challenge.code).join(Team, Team.challenge_id == Challenge.id).where(*is_own)
     with platform.reading() as session:
-        code = session.scalar(statement.where(Team.id == team_id, Team.id.in_(teams.teams_now(actor))))
+        code = session.scalar(statement)
     if code is None:
         raise NotFoundError(f"you are not in a team {team_id}")
     return code

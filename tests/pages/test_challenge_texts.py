@@ -66,7 +66,13 @@ def test_previews_are_limited_like_changes(
     browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     olga = organiser(browser, platform, f"{path}.limited@example.org")
-    form = TEXTS | {"title": "News", "text": "*News*", "version": version(olga), "preview": "1"}
+    form = TEXTS | {
+        "title": "News",
+        "text": "*News*",
+        "audience": "everybody",
+        "version": version(olga),
+        "preview": "1",
+    }
     rates = platform.limiter.rates | {Limited.CHANGE: limits.parse_many("2/hour")}
     monkeypatch.setattr(platform.limiter, "rates", rates)
 
