@@ -78,7 +78,7 @@ def missing_truth(truth: GroundTruth) -> Mapping[int, str]:
     return {number: reason for number, reason in reasons.items() if reason is not None}
 
 
-def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a name
+def evaluate(
     predictions: Predictions | Path | str,
     truth: GroundTruth,
     *,

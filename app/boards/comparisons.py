@@ -390,7 +390,7 @@ def runs_on_board(
     return sorted(rows, key=lambda row: methods.index(row.method))
 
 
-def candidates(  # noqa: PLR0913 - board, reader, selection
+def candidates(
     session: Session,
     actor: Actor,
     phase_id: int,

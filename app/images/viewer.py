@@ -353,7 +353,7 @@ def _mark(kind: str, box: Box, label: str, score: float | None = None, *, is_sho
     return Mark(kind, left, top, round(width, 1), round(height, 1), label, score, is_shown)
 
 
-def label_image(  # noqa: PLR0913 - image, reader, source
+def label_image(
     platform: Platform,
     actor: Actor,
     challenge: str,

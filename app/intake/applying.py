@@ -439,7 +439,7 @@ def prepare(
     return ReadyApplication(request, ready)
 
 
-def _ready(  # noqa: PLR0913, PLR0917 - what `prepare` has, for one set
+def _ready(
     platform: Platform,
     intake_id: UUID,
     challenge: str,

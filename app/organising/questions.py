@@ -194,7 +194,7 @@ def _facts(question: NewQuestion | QuestionView) -> dict[str, object]:
     return {field: list(known[field]) if field == "choices" else known[field] for field in FIELDS}
 
 
-def _changed(  # noqa: PLR0913 - what is recorded
+def _changed(
     session: Session,
     actor: Actor,
     challenge: Challenge,

@@ -32,7 +32,7 @@ def remove(session: Session, kind: str, subject: str) -> None:
     session.execute(delete(Artefact).where(Artefact.kind == kind, Artefact.subject == subject))
 
 
-def store(  # noqa: PLR0913 - the properties of an artefact
+def store(
     platform: Platform,
     kind: str,
     subject: str,

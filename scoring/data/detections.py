@@ -86,7 +86,7 @@ class Detections:
         return len(self.image)
 
     @classmethod
-    def from_arrays(  # noqa: PLR0913 - four columns, and how to read them
+    def from_arrays(
         cls,
         image: Any,
         label: Any,

@@ -100,7 +100,7 @@ class GroundTruth(StoredTruth):
         return cls.of(*tables_of_objects(rows, as_choice("convention", convention, BoxConvention), sizes))
 
     @classmethod
-    def from_masks(  # noqa: PLR0913 - three columns, and what else is known of the objects
+    def from_masks(
         cls,
         image: Any,
         label: Any,
@@ -127,7 +127,7 @@ class GroundTruth(StoredTruth):
         return cls.of(*tables_of_masks(rows, crowd, area, sizes))
 
     @classmethod
-    def from_frame(  # noqa: PLR0913 - the columns of a frame
+    def from_frame(
         cls,
         frame: Any,
         *,

@@ -130,7 +130,7 @@ class Layouts:
         return len(self.image)
 
     @classmethod
-    def from_arrays(  # noqa: PLR0913 - the columns of two tables
+    def from_arrays(
         cls,
         image: Any,
         person: Any,

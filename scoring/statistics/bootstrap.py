@@ -85,7 +85,7 @@ def sample_of(result: Result, truth: GroundTruth, *, statistics: Path | str | No
     return TASKS[result.task].resample(matches, truth, rules_of(result))
 
 
-def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
+def intervals_of(
     result: Result,
     truth: GroundTruth,
     *,
