@@ -9,6 +9,8 @@ from starlette.testclient import TestClient
 import scoring
 from app.jobs import attempts
 from app.models import (
+    Challenge,
+    ChallengeVisibility,
     Event,
     GroundTruth,
     Intake,
@@ -35,6 +37,10 @@ __all__ = ["people"]
 def applying(platform: Platform, people: tuple[TestClient, TestClient]) -> Scene:
     """A phase with pictures, and annotation and pictures that a worker was asked to replace its own by."""
     work_again(platform)  # what earlier kills have left
+    with (
+        platform.transaction() as session
+    ):  # their challenges have the same annotation, of which organisers would be warned
+        session.execute(update(Challenge).values(visibility=ChallengeVisibility.DRAFT))
     scene = new_scene(platform, people, pictures(IMAGES, shade=10))
     intake = scene.send(
         scene.code, pictures(OTHERS, shade=20), ("hidden", "test.json", coco(OTHERS, shift=1.0))

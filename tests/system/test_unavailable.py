@@ -45,6 +45,7 @@ def test_a_submission_during_a_broker_outage_is_accepted_and_scored_later(
         assert time.monotonic() - before < 5
         assert httpx2.get(f"{address}/ready", timeout=LONGEST).status_code == 200
     running.start_worker()
+    running.start_sender()
 
     assert organiser.final(response.json()["id"])["results"][0]["state"] == "scored"
     assert eventually(lambda: health(address)["status"] == "ok", LONGEST), health(address)
