@@ -19,7 +19,10 @@ def description(platform: ThePlatform, challenge: str, image_set: str) -> Respon
     """Everything public about a phase: its images with their sizes, its classes, the persons to predict for, and the counts of
     objects in an image set of the challenge whose annotation is public.
     """
-    content = phase_files.public_description(platform, challenge, image_set)
+    content = platform.cache.version(
+        ("description", challenge, image_set),
+        lambda: phase_files.public_description(platform, challenge, image_set),
+    )
     return Response(content, media_type="application/json")
 
 

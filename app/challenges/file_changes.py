@@ -251,7 +251,8 @@ def add_file(platform: Platform, actor: Actor, code: str, facts: FileFacts) -> i
         file = DataFile(challenge_id=challenge.id, **_columns(session, challenge.id, facts))
         session.add(file)
         session.flush()
-        return file.id
+    platform.cache.expire_versions()
+    return file.id
 
 
 def change_file(platform: Platform, actor: Actor, code: str, file_id: int, facts: FileFacts) -> None:
@@ -275,6 +276,7 @@ def change_file(platform: Platform, actor: Actor, code: str, file_id: int, facts
                 session, actor, file, "file.change",
                 before={key: old[key] for key in sorted(changed)}, after={key: new[key] for key in sorted(changed)},
             )  # fmt: skip
+    platform.cache.expire_versions()
 
 
 def delete_file(platform: Platform, actor: Actor, code: str, file_id: int, reason: str) -> None:
@@ -293,6 +295,7 @@ def delete_file(platform: Platform, actor: Actor, code: str, file_id: int, reaso
         before = {"name": file.name, "sha256": file.sha256, "size": file.size, "version": file.version}
         _audit(session, actor, file, "file.delete", reason=reason.strip(), before=before)
         unused = _removable(session, old)
+    platform.cache.expire_versions()
     _remove(platform, unused)
     for each in uploads:
         platform.files.discard(each)
@@ -491,6 +494,7 @@ def _finish(platform: Platform, actor: Actor, upload: DataUploadView) -> None:
             after={"name": file.name, "version": file.version, "sha256": file.sha256, "size": file.size},
         )  # fmt: skip
         unused = _removable(session, old)
+    platform.cache.expire_versions()
     _remove(platform, unused)
     platform.files.discard(upload.id)
 

@@ -79,6 +79,7 @@ class Place:
         """Set the dates of the phase."""
         with self.platform.transaction() as session:
             session.execute(update(Phase).values(**dates))
+        self.platform.cache.expire_versions()
 
     def row(self, file_id: int) -> DataFile:
         with self.platform.transaction() as session:
