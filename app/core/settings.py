@@ -445,7 +445,7 @@ class Settings(LoginSettings):
     requests_at_once: Annotated[
         int,
         Field(
-            description="requests of one address, or of one account, that a web process handles at the same time, and twice as many of "
+            description="requests of one address, or of one account, that a web process handles at the same time, and as many of "
             "all visitors together; others wait",
             ge=1,
         ),

@@ -42,10 +42,6 @@ from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupte
 from app.web.transfers import LARGEST_PICTURE
 
 MOST_WAITING = 25  # requests of one client or account that may wait for each one being handled
-# while their pages are made, all visitors together have the turns of this many clients, half of the threads, so that people who are
-# logged in find one free, however many addresses somebody has; none is refused, because each address has few requests that wait,
-# and connections are limited. What they send and how slowly they read takes no thread, and so no such turn
-VISITORS = 2
 
 
 class ConcurrencyLimiter:
@@ -137,7 +133,10 @@ class RequestMiddleware:
         at_once = platform.settings.requests_at_once
         self.turns_of_clients = ConcurrencyLimiter(at_once, "from your address", MOST_WAITING)
         self.turns_of_accounts = ConcurrencyLimiter(at_once, "of your account", MOST_WAITING)
-        self.turns_of_visitors = ConcurrencyLimiter(VISITORS * at_once, "of visitors")
+        # While their pages are made, all visitors together have the turns of one client, so that people who are logged in find a
+        # thread free, however many addresses somebody has. None is refused, because each address has few requests that wait, and
+        # connections are limited. What they send and how slowly they read takes no thread, and so no such turn.
+        self.turns_of_visitors = ConcurrencyLimiter(at_once, "of visitors")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
