@@ -36,6 +36,8 @@ def test_a_submission_during_a_broker_outage_is_accepted_and_scored_later(
     running: Installation, address: str
 ) -> None:
     organiser = running.organiser(address)
+    # other tests stop the database: connections of the pool may be broken, one after another
+    assert eventually(lambda: all(organiser.http.get("/api/v1/teams").is_success for _ in range(10)), LONGEST)
     upload = organiser.upload("away/test", results(cat=5, dog=5))
 
     with running.servers.broker_down():
