@@ -64,9 +64,8 @@ def is_short_word(text: str, longest: int) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give tests that share a running site to one process of pytest-xdist, and each other module to one."""
     if os.environ.get("HELDOUT_SHORT"):
-        left_out = [item for item in items if not is_in_short_run(item)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=[item for item in items if not is_in_short_run(item)])
+        items[:] = [item for item in items if is_in_short_run(item)]
     for item in items:
         if item.config.pluginmanager.hasplugin("xdist"):
             item.add_marker(pytest.mark.xdist_group(group_of(item)))

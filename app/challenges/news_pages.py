@@ -35,16 +35,13 @@ from app.web.markdown import foreign_images
 router = APIRouter()
 reading: Final = [requires(Action.READ_PUBLIC)]
 organising: Final = [requires(Action.ORGANISE)]
-writing: Final = [
-    *organising,
-    limited(Limited.CHANGE),
-]  # and previews, as long Markdown takes most of a second
+# limits previews, too, because long Markdown takes most of a second to render
+writing: Final = [*organising, limited(Limited.CHANGE)]
 EMPTY: Final[Mapping[str, Any]] = {
     "title": "", "text": "", "version": 0, "audience": "", "image_set": "", "competition": "", "team": "",
 }  # fmt: skip
-RECEIVED: Final = (
-    "<!-- received -->"  # marks where news that all readers share say what the reader's team received
-)
+# marks where the shared news page shows what the reader's team received
+RECEIVED: Final = "<!-- received -->"
 
 ToTeam = Annotated[str, Query(max_length=40, description="the name of the only team to write to")]
 

@@ -281,9 +281,9 @@ def record_refusal(session: Session, user_id: int, hiding: Sequence[str]) -> Non
 
 
 def note_disclosing(session: Session, user_id: int, phase_id: int) -> None:
-    """Record that somebody is going to be refused to make a held-out phase public, if so; the caller then refuses it.
+    """Record the refusal if another phase hides what this held-out phase would disclose in full; the caller then refuses it.
 
-    It is a transaction of its own, before that of the change. Raises RateLimitedError as `require_few_refusals` does.
+    Call it in a transaction of its own before the change, whose transaction is rolled back. Raises RateLimitedError after too many.
     """
     require_few_refusals(session, user_id)
     if hiding := phases_hiding(session, phase_id, was_public=False):
@@ -291,7 +291,7 @@ def note_disclosing(session: Session, user_id: int, phase_id: int) -> None:
 
 
 def note_opening(session: Session, user_id: int, challenge_id: int) -> None:
-    """Record that somebody is going to be refused to open a draft with public phases, as `note_disclosing` does."""
+    """Record the refusal if another challenge hides what this draft would publish by opening. Works as `note_disclosing` does."""
     if not _public_phases(session, challenge_id):
         return
     require_few_refusals(session, user_id)

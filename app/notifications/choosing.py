@@ -89,9 +89,8 @@ def choose(platform: Platform, actor: Actor, new: NewChoices) -> None:
 def _set(session: Session, subscription: Subscription, *, by_mail: bool) -> None:
     """Store a choice if it is not the default, which may change in a later release."""
     user_id, kind = subscription.user_id, subscription.kind
-    alike = [
-        each for each, shared in MAILED_AS.items() if shared is kind
-    ]  # chosen apart in the release before
+    # kinds that share the choice of this one had choices of their own in the previous release
+    alike = [each for each, shared in MAILED_AS.items() if shared is kind]
     session.execute(delete(MailChoice).where(MailChoice.user_id == user_id, MailChoice.kind.in_(alike)))
     if by_mail == KINDS[kind].by_mail:
         session.execute(delete(MailChoice).where(MailChoice.user_id == user_id, MailChoice.kind == kind))

@@ -224,9 +224,8 @@ def _reserve_space(image: Token, file: Path) -> None:
         width, height = (round(float(size)) for size in sizes[:2])
     else:
         with file.open("rb") as png:
-            width, height = struct.unpack(
-                ">II", png.read(24)[16:]
-            )  # of the header that every PNG begins with
+            # every PNG begins with a header that has its size
+            width, height = struct.unpack(">II", png.read(24)[16:])
     image.attrSet("width", str(width))
     image.attrSet("height", str(height))
 

@@ -790,7 +790,7 @@ def open_now(platform: Platform, actor: Actor, code: str) -> None:
 
 
 def _note_copies(platform: Platform, actor: Actor, code: str) -> None:
-    """Record a refusal to open what would publish what others hide; admins are not refused."""
+    """Record the refusal if opening a draft would publish what another challenge hides; admins are not refused."""
     if actor.is_admin or actor.user_id is None:
         return
     with platform.transaction() as session:

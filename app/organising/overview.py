@@ -33,10 +33,7 @@ from app.models import (
 from app.notifications import mailing, threads
 from app.organising import run_counts
 from app.organising.applied_versions import AppliedVersion, versions_of
-from app.organising.run_counts import (
-    EMPTY_QUEUE,
-    WaitingForRepair,
-)
+from app.organising.run_counts import EMPTY_QUEUE, WaitingForRepair
 from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
 from app.platform import Platform
 from app.web.formats import plural

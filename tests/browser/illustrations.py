@@ -1,6 +1,6 @@
-"""Pictures for the documents: `make illustrations` takes them of the sample that `make run` serves, into `docs/images`.
+"""Screenshots for the documentation: `make illustrations` takes them from the sample that `make run` serves, into `docs/images`.
 
-Beside them stands what the header and the colours were; a test fails once these have changed and the pictures have not.
+`look.txt` beside them has a fingerprint of the header and the colours; a test fails when these change and the screenshots do not.
 """
 
 import sys
@@ -18,11 +18,11 @@ FOLDER: Final = ROOT / "docs" / "images"
 LOOK: Final = FOLDER / "look.txt"  # for each picture, the fingerprint of the look that it shows
 ADDRESS: Final = "http://127.0.0.1:8000"
 BOARD: Final = "sample/val/3"
-# each with the pixels of its page that are left out above and shown
+# each with its address and height in pixels
 PAGES: Final = {
-    "leaderboard": (f"/leaderboards/{BOARD}", 0, 780),
-    "figures": (f"/leaderboards/{BOARD}/figures", 0, 1000),
-    "comparison": (f"/compare/{BOARD}?{{methods}}", 0, 1000),
+    "leaderboard": (f"/leaderboards/{BOARD}", 780),
+    "figures": (f"/leaderboards/{BOARD}/figures", 1000),
+    "comparison": (f"/compare/{BOARD}?{{methods}}", 1000),
 }
 SCHEMES: Final = ("light", "dark")
 SIZE: Final = ViewportSize(width=1200, height=900)
@@ -53,9 +53,9 @@ def main() -> None:
         if browser is None:
             sys.exit("pictures are taken with Chromium: apt-get install chromium")
         page = browser.new_page(base_url=ADDRESS, viewport=SIZE)
-        for name, (path, above, height) in PAGES.items():
+        for name, (path, height) in PAGES.items():
             page.goto(path.format(methods=methods), wait_until="networkidle")
-            clip = FloatRect(x=0, y=above, width=SIZE["width"], height=height)
+            clip = FloatRect(x=0, y=0, width=SIZE["width"], height=height)
             for scheme in SCHEMES:
                 page.emulate_media(color_scheme=scheme)
                 page.screenshot(path=FOLDER / f"{name}-{scheme}.png", full_page=True, clip=clip)
