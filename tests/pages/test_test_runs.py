@@ -110,7 +110,7 @@ class Draft:
             Method: Method.challenge_id == self.id,
             Team: Team.challenge_id == self.id,
             Event: and_(Event.challenge_id == self.id, Event.team_id.is_not(None)),
-            Job: Job.run_id.is_not(None),
+            Job: Job.run_id.in_(select(Run.id).where(Run.result_id.in_(results))),
             Artefact: or_(
                 func.split_part(Artefact.subject, "/", 1).in_(
                     select(cast(Phase.id, Text)).where(Phase.id.in_(phases))
