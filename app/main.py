@@ -65,7 +65,7 @@ from app.operations import (
     storage_api,
     storage_pages,
 )
-from app.operations.status import Watch
+from app.operations.status import ServiceWatch
 from app.organising import api as organising_api
 from app.organising import (
     approval_api,
@@ -257,7 +257,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
         lifespan=_watching if platform is None else None,
     )
     app.state.platform = platform or platform_of(Settings.read(), INTERACTIVE)
-    app.state.watch = Watch(app.state.platform)
+    app.state.watch = ServiceWatch(app.state.platform)
     app.state.service_line = app.state.watch.line
     settings: Settings = app.state.platform.settings
     app.add_middleware(

@@ -22,7 +22,7 @@ from app.boards.rows import (
     BoardRow,
     BoardTeam,
     BoardView,
-    Cell,
+    ScoreCell,
     are_compared,
     arrange,
     check_page,
@@ -69,7 +69,7 @@ from app.submissions.questions import QuestionView, answers_of, questions_of
 from scoring.competitions import is_numbered, name_of
 
 
-class Audience(enum.StrEnum):
+class BoardReaders(enum.StrEnum):
     """The groups of readers of a board. All readers of a group see the same."""
 
     PUBLIC = "public"  # public methods, values as they are disclosed
@@ -120,9 +120,9 @@ class StoredRow:
     versions: Versions
 
 
-def is_shown_to(audience: Audience) -> ColumnElement[bool]:
+def is_shown_to(audience: BoardReaders) -> ColumnElement[bool]:
     """The condition for methods that a board shows. The statement must join Method and Result."""
-    if audience is Audience.ORGANISERS:
+    if audience is BoardReaders.ORGANISERS:
         return true()
     return and_(is_public(), is_open_to_others(Result.phase_id, Result.submission_id))
 
@@ -192,7 +192,7 @@ def _open_rescores(phase_id: int) -> Select[int]:
 
 
 def stored_board(
-    session: Session, phase_id: int, competition: int, audience: Audience, before: datetime | None = None
+    session: Session, phase_id: int, competition: int, audience: BoardReaders, before: datetime | None = None
 ) -> StoredBoard | None:
     """Load the versions of a board, or None if there is no board.
 
@@ -229,7 +229,7 @@ def _is_before(moment: datetime | None) -> ColumnElement[bool]:
     return true() if moment is None else Publication.published_at < moment
 
 
-def select_rows(session: Session, on_board: Subquery, audience: Audience) -> list[StoredRow]:
+def select_rows(session: Session, on_board: Subquery, audience: BoardReaders) -> list[StoredRow]:
     """Load the methods on a board. on_board: `current_results` for now, or `former_results` for an earlier date."""
     statement = (
         select(
@@ -302,8 +302,8 @@ def rendered_board(
     )
 
 
-def _audience(actor: Actor, challenge_id: int) -> Audience:
-    return Audience.ORGANISERS if actor.organises_challenge(challenge_id) else Audience.PUBLIC
+def _audience(actor: Actor, challenge_id: int) -> BoardReaders:
+    return BoardReaders.ORGANISERS if actor.organises_challenge(challenge_id) else BoardReaders.PUBLIC
 
 
 def _version(platform: Platform, address: BoardKey) -> tuple[PhaseView, int, Hashable]:
@@ -551,11 +551,11 @@ def _row(
         low=low,
         high=high,
         group=group,
-        further=tuple(map(Cell, further)),
+        further=tuple(map(ScoreCell, further)),
         answers=tuple(stored.answers.get(row.method.id, {}).get(each.id) for each in stored.questions),
     )
 
 
-def _cell(value: float | None, interval: tuple[float | None, float | None] | None) -> Cell:
+def _cell(value: float | None, interval: tuple[float | None, float | None] | None) -> ScoreCell:
     low, high = interval or (None, None)
-    return Cell(value, low=low, high=high)
+    return ScoreCell(value, low=low, high=high)

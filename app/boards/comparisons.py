@@ -16,7 +16,7 @@ from app.boards.rows import BoardKey
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
-from app.core.access import Action, Actor, State, rows_for
+from app.core.access import Action, Actor, ResultVisibility, rows_for
 from app.core.errors import MalformedError, NotFoundError
 from app.models import Board, ClassScore, Method, Phase, Result, Run, Team
 from app.people.teams import is_public
@@ -81,7 +81,7 @@ class ImageDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class PairedBootstrap:
     """The results of a paired bootstrap. The first method is the reference.
 
     pairs: the means of all pairs of methods; classes: each class against the reference; images: those whose numbers of errors
@@ -148,7 +148,7 @@ class ComparisonView:
     measure: str
     methods: tuple[ComparedMethod, ...]
     classes: tuple[str, ...]
-    statistics: Statistics | None
+    statistics: PairedBootstrap | None
     is_computed: bool  # False while the statistics are still to be computed
     obstacle: str | None  # why these results cannot be compared statistically
     withheld: str | None  # what is hidden from the reader, and until when
@@ -196,7 +196,7 @@ def obstacle_of(setups: Sequence[tuple[int, str, str]]) -> str | None:
     return None
 
 
-def statistics_of(compared: Sequence[Compared], family: HolmFamily | None = None) -> Statistics:
+def statistics_of(compared: Sequence[Compared], family: HolmFamily | None = None) -> PairedBootstrap:
     """Compute the paired differences of at least two methods.
 
     family: the tests of all pairs of the board's methods, whose correction the means get, so that a p-value does not depend on
@@ -214,7 +214,7 @@ def statistics_of(compared: Sequence[Compared], family: HolmFamily | None = None
     flat = _corrected([each for column in against_first for each in column])
     names = replicates[0].names
     columns = [flat[start : start + len(names)] for start in range(0, len(flat), len(names) or 1)]
-    return Statistics(
+    return PairedBootstrap(
         replicates=replicates[0].draws.replicates,
         tests=len(pairs) if family is None else family.tests,
         is_of_board=family is not None,
@@ -360,8 +360,10 @@ def _select_from_board(actor: Actor, phase_id: int, competition: int, *columns: 
         team=Method.team_id,
         challenge=Phase.challenge_id,
         states={
-            State.PRIVATE: true(),
-            State.PUBLIC: and_(is_public(), is_open_to_others(Result.phase_id, Result.submission_id)),
+            ResultVisibility.PRIVATE: true(),
+            ResultVisibility.PUBLIC: and_(
+                is_public(), is_open_to_others(Result.phase_id, Result.submission_id)
+            ),
         },
     )
     return (
@@ -533,7 +535,7 @@ def _candidates(
     return tuple(shown), len(everyone) > MAX_CANDIDATES
 
 
-def _statistics(platform: Platform, run_ids: Sequence[int], family: BoardFamily | None) -> Statistics:
+def _statistics(platform: Platform, run_ids: Sequence[int], family: BoardFamily | None) -> PairedBootstrap:
     """Compute the statistics of runs, or take them from the cache; they depend on these and on the runs of the board."""
 
     def make() -> bytes:
@@ -548,7 +550,7 @@ def _statistics(platform: Platform, run_ids: Sequence[int], family: BoardFamily 
         ).encode()
 
     rendered = platform.cache.rendered(("comparison", family.version if family else "", *run_ids), make)
-    return scoring.from_plain(Statistics, json.loads(gzip.decompress(rendered.compressed)))
+    return scoring.from_plain(PairedBootstrap, json.loads(gzip.decompress(rendered.compressed)))
 
 
 def drawings(platform: Platform, view: ComparisonView, class_name: str | None) -> Drawings:

@@ -2,8 +2,8 @@
 
 from urllib.parse import quote
 
-from app.boards.ranking import FIGURES, Figure
-from app.boards.rows import BoardPage, BoardRow, BoardView, Cell, one_page
+from app.boards.ranking import FIGURES, SummaryOfClasses
+from app.boards.rows import BoardPage, BoardRow, BoardView, ScoreCell, one_page
 from app.models import QuestionKind
 from app.web import tables
 from app.web.formats import score
@@ -53,8 +53,8 @@ def _origin(board: BoardView) -> dict[str, str]:
     }
 
 
-def _mean(row: BoardRow) -> Cell:
-    return Cell(row.mean, row.mean_best, row.low, row.high, row.mean_second)
+def _mean(row: BoardRow) -> ScoreCell:
+    return ScoreCell(row.mean, row.mean_best, row.low, row.high, row.mean_second)
 
 
 def tex_of(page: BoardPage, site: str) -> bytes:
@@ -88,13 +88,13 @@ def tex_of(page: BoardPage, site: str) -> bytes:
     return tables.tex_table(_notes(page, board, site), alignment, header, rows).encode()
 
 
-def _tex_figure(value: float | None, figure: Figure) -> str:
+def _tex_figure(value: float | None, figure: SummaryOfClasses) -> str:
     if value is None:
         return ""
     return score(value) if figure.is_score else f"{value:.{figure.decimals}f}"
 
 
-def _tex_cell(cell: Cell, *, with_intervals: bool) -> str:
+def _tex_cell(cell: ScoreCell, *, with_intervals: bool) -> str:
     text = score(cell.value)
     if cell.best or cell.second:
         text = f"\\{'textbf' if cell.best else 'underline'}{{{text}}}"

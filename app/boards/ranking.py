@@ -90,7 +90,7 @@ def _shared_rank(ascending: Sequence[float], value: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class SummaryOfClasses:
     """A summary over the classes that rows can be sorted by. decimals: on pages; is_score: in [0, 1], as scores are."""
 
     title: str
@@ -99,8 +99,8 @@ class Figure:
     is_score: bool = False
 
 
-FIGURES: Final[Mapping[str, Figure]] = {
-    "median": Figure("median over the classes", medians, decimals=1, is_score=True),
-    "won": Figure("classes won", classes_won),
-    "mean-rank": Figure("mean rank over the classes", mean_ranks, decimals=2),
+FIGURES: Final[Mapping[str, SummaryOfClasses]] = {
+    "median": SummaryOfClasses("median over the classes", medians, decimals=1, is_score=True),
+    "won": SummaryOfClasses("classes won", classes_won),
+    "mean-rank": SummaryOfClasses("mean rank over the classes", mean_ranks, decimals=2),
 }

@@ -30,7 +30,7 @@ from app.submissions.questions import QuestionView
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ScoreCell:
     """The score of a method in a class.
 
     value: None if the method has no predictions for the class or the score is hidden; low, high: the bounds of the 95 %
@@ -69,7 +69,7 @@ class BoardRow:
     submission: int
     team: BoardTeam
     mean: float | None
-    cells: tuple[Cell, ...]
+    cells: tuple[ScoreCell, ...]
     date: datetime
     method_id: int
     paper_url: str
@@ -86,7 +86,7 @@ class BoardRow:
     is_alike: bool = False  # does not differ significantly from the marked method
     mean_second: bool = False
     further: tuple[
-        Cell, ...
+        ScoreCell, ...
     ] = ()  # the protocol's figures beside the mean, in the order of the board's `further`
     answers: tuple[str | None, ...] = ()  # to the board's `questions`
     figure: float | None = None  # the value that the rows are sorted by, if it is one of `FIGURES`
@@ -159,7 +159,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class IntervalScale:
     """The ends of the axis on which the intervals of a board are drawn, in [0, 1]."""
 
     low: float
@@ -197,7 +197,7 @@ class BoardControls:
     has_classes: bool
     has_details: bool
     has_groups: bool  # methods have been or will be compared
-    scale: Scale | None = None
+    scale: IntervalScale | None = None
     intervals_at: datetime | None = None
     has_images: bool = False  # there are lists of easy and hard images
 
@@ -275,7 +275,7 @@ def arrange(
         if _is_listed(row, query) and _answers_pass(row, query, questions)
     ]
     marked = _with_best(
-        [(Cell(row.mean, low=row.low, high=row.high), *row.further, *row.cells) for row in listed]
+        [(ScoreCell(row.mean, low=row.low, high=row.high), *row.further, *row.cells) for row in listed]
     )
     compared = [
         replace(
@@ -318,7 +318,7 @@ def _sorted_by_answer(
     return (*sorted(present, key=key, reverse=query.descending), *missing)
 
 
-def _with_best(table: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+def _with_best(table: Sequence[Sequence[ScoreCell]]) -> list[list[ScoreCell]]:
     """Mark the best and second best cells of every column."""
     values = [[cell.value for cell in row] for row in table]
     ends = list(zip(best_of(values), second_of(values), strict=True))
@@ -447,7 +447,7 @@ def shows_classes(classes: Sequence[str], query: BoardQuery) -> bool:
     return len(classes) <= FEW_CLASSES or bool(query.classes) or query.sort in classes
 
 
-def scale_of(rows: Sequence[BoardRow]) -> Scale | None:
+def scale_of(rows: Sequence[BoardRow]) -> IntervalScale | None:
     """Return the axis for the intervals of the means, its ends being multiples of 5 %; None without intervals.
 
     >>> scale_of([])
@@ -456,7 +456,7 @@ def scale_of(rows: Sequence[BoardRow]) -> Scale | None:
     if not any(row.low is not None for row in rows):
         return None
     low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
-    return Scale(low, max(high, low + 0.05))
+    return IntervalScale(low, max(high, low + 0.05))
 
 
 def segments(

@@ -8,7 +8,7 @@ from app.core.access import Action
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.people import invitations, teams
-from app.people.invitations import Acceptance, NewInvitation, NewLink
+from app.people.invitations import Acceptance, NewTeamLink, TeamLink
 from app.people.teams import NewTeam, OwnTeam, TeamChange
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 
@@ -85,7 +85,7 @@ def remove(platform: ThePlatform, actor: CurrentActor, team_id: int, person: int
 
 
 @router.post("/teams/{team_id}/invitations", status_code=201, dependencies=[CHANGE, limited(Limited.CHANGE)])
-def invite(platform: ThePlatform, actor: CurrentActor, team_id: int, new: NewInvitation) -> NewLink:
+def invite(platform: ThePlatform, actor: CurrentActor, team_id: int, new: NewTeamLink) -> TeamLink:
     """Create an invitation link for a team that you own. Its secret is shown only once."""
     return invitations.invite(platform, actor, team_id, new)
 

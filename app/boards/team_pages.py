@@ -15,7 +15,7 @@ from app.core.errors import InTeam, NameFixed, NameTaken, RefusedError
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.people import invitations, teams
-from app.people.invitations import NewInvitation, NewLink
+from app.people.invitations import NewTeamLink, TeamLink
 from app.people.teams import NewTeam, TeamChange
 from app.web.dependencies import (
     CurrentActor,
@@ -98,7 +98,7 @@ def _team(
     problems: Mapping[str, str],
     *,
     code: int = 200,
-    new_link: NewLink | None = None,
+    new_link: TeamLink | None = None,
     after: int | None = None,
     before: int | None = None,
 ) -> Response:
@@ -148,7 +148,7 @@ def invite(
     """Create an invitation link and show it once."""
     form = {"uses": uses, "days": days}
     try:
-        new = NewInvitation.model_validate(form)
+        new = NewTeamLink.model_validate(form)
     except ValidationError as error:
         return _team(request, team_id, form, field_errors(error), code=422)
     return _team(request, team_id, form, NOTHING, new_link=invitations.invite(platform, actor, team_id, new))

@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import visibility_for
-from app.core.access import Action, Actor, State, rows_for, visible_to
+from app.core.access import Action, Actor, ResultVisibility, rows_for, visible_to
 from app.core.errors import NotFoundError
 from app.models import Approval, Challenge, Method, Result, ResultState, Team
 from app.people import invitations, teams
-from app.people.invitations import InvitationView
+from app.people.invitations import TeamInvitation
 from app.people.teams import MemberView, OwnTeam, Reason, is_shown, scoring_refusals
 from app.platform import Platform
 from app.results import standings
@@ -104,7 +104,7 @@ class TeamPage:
     refusals: tuple[str, ...]  # why its submissions are not scored on held-out phases
     members: tuple[MemberView, ...]  # one page; outsiders see only members who agreed to be named
     more_members: int | None  # the `after` of the next page, None on the last
-    invitations: tuple[InvitationView, ...]  # those still valid; only for owners
+    invitations: tuple[TeamInvitation, ...]  # those still valid; only for owners
     quotas: tuple[PhaseQuota, ...]  # only for members
     results: tuple[SubmissionRow, ...]  # outsiders see only public results
     standings: tuple[Matrix, ...] = ()  # results on boards by phase, for the newest methods
@@ -120,7 +120,10 @@ def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Ch
         .where(is_open_to_others(Result.phase_id, Result.submission_id))
         .correlate(Team)
     )
-    states = {State.PRIVATE: true(), State.PUBLIC: and_(public_result.exists(), is_shown(Team.id))}
+    states = {
+        ResultVisibility.PRIVATE: true(),
+        ResultVisibility.PUBLIC: and_(public_result.exists(), is_shown(Team.id)),
+    }
     may_see = rows_for(actor, Action.READ_TEAM, team=Team.id, challenge=Team.challenge_id, states=states)
     statement = select(Team, Challenge).join(Challenge).where(Team.id == team_id, may_see)
     row = session.execute(statement).one_or_none()

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.challenges.texts import Lines
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
-from app.core.audit import Facts
+from app.core.audit import RecordFields
 from app.core.errors import ConflictError, NamesAsker, NotFoundError, RefusedError
 from app.core.names import Visible, folded
 from app.core.paging import RowPage, page_of
@@ -232,7 +232,7 @@ def unpublish(platform: Platform, actor: Actor, thread_id: int) -> None:
 
 
 def _record(
-    session: Session, actor: Actor, action: str, row: PublishedAnswer, **values: Unpack[Facts]
+    session: Session, actor: Actor, action: str, row: PublishedAnswer, **values: Unpack[RecordFields]
 ) -> None:
     values["challenge_id"] = row.challenge_id
     audit.record(session, actor.user_id, action, f"thread {row.thread_id}", **values)

@@ -28,7 +28,7 @@ from app.challenges.terms import require_organiser
 from app.challenges.texts import Lines
 from app.core import audit
 from app.core.access import Actor, visible_to
-from app.core.audit import Facts
+from app.core.audit import RecordFields
 from app.core.errors import ConflictError, NotFoundError
 from app.core.names import Visible
 from app.core.paging import RowPage, page_of
@@ -327,7 +327,9 @@ def delete(platform: Platform, actor: Actor, code: str, announcement_id: int) ->
     platform.cache.expire_versions()
 
 
-def _record(session: Session, actor: Actor, action: str, row: Announcement, **values: Unpack[Facts]) -> None:
+def _record(
+    session: Session, actor: Actor, action: str, row: Announcement, **values: Unpack[RecordFields]
+) -> None:
     values["challenge_id"] = row.challenge_id
     audit.record(session, actor.user_id, action, f"announcement {row.id}", **values)
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
 from app.core.access import Actor
-from app.core.audit import Facts
+from app.core.audit import RecordFields
 from app.core.errors import (
     ConflictError,
     InvitationEnded,
@@ -146,7 +146,7 @@ class CreatedCode:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedChallenge:
     """The challenge that a code opens. invited_by: who made the code, None if that account is deleted."""
 
     code: str
@@ -419,7 +419,7 @@ def _usable(secret: str) -> ColumnElement[bool]:
     )
 
 
-def offer(platform: Platform, secret: str) -> Offer | None:
+def offer(platform: Platform, secret: str) -> OfferedChallenge | None:
     """Return the challenge that a code opens; None if it cannot be redeemed."""
     statement = (
         select(Challenge.code, Challenge.title, User.name)
@@ -428,7 +428,7 @@ def offer(platform: Platform, secret: str) -> Offer | None:
     )
     with platform.reading() as session:
         row = session.execute(statement.where(_usable(secret))).one_or_none()
-    return Offer(*row) if row else None
+    return OfferedChallenge(*row) if row else None
 
 
 def redeem(platform: Platform, actor: Actor, secret: str) -> str:
@@ -460,7 +460,7 @@ def redeem(platform: Platform, actor: Actor, secret: str) -> str:
 
 
 def _record(
-    session: Session, actor: Actor, challenge: Challenge, action: str, **facts: Unpack[Facts]
+    session: Session, actor: Actor, challenge: Challenge, action: str, **facts: Unpack[RecordFields]
 ) -> None:
     facts["challenge_id"] = challenge.id
     audit.record(session, actor.user_id, action, f"challenge {challenge.id}", **facts)

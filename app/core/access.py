@@ -74,7 +74,7 @@ class Relation(enum.StrEnum):
     ADMIN = "admin"
 
 
-class State(enum.StrEnum):
+class ResultVisibility(enum.StrEnum):
     """Whether a result is visible to everyone."""
 
     PRIVATE = "private"
@@ -171,14 +171,14 @@ class Actor:
         )
 
 
-def _always(*relations: Relation) -> Mapping[State, frozenset[Relation]]:
-    return dict.fromkeys(State, frozenset(relations))
+def _always(*relations: Relation) -> Mapping[ResultVisibility, frozenset[Relation]]:
+    return dict.fromkeys(ResultVisibility, frozenset(relations))
 
 
 _TEAM = frozenset({Relation.MEMBER, Relation.ORGANISER})
 _READERS = _TEAM | {Relation.VIEWER}
 
-PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
+PERMISSIONS: Mapping[Action, Mapping[ResultVisibility, frozenset[Relation]]] = {
     Action.READ_PUBLIC: _always(Relation.ANYBODY),
     Action.REGISTER: _always(Relation.ANYBODY),
     Action.MANAGE_ACCOUNT: _always(Relation.PERSON),
@@ -189,12 +189,21 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.READ_ARCHIVE: _always(*_TEAM),
     Action.CHANGE_UPLOAD: _always(Relation.MEMBER),
     Action.SUBMIT: _always(Relation.MEMBER),
-    Action.READ_SUBMISSION: {State.PRIVATE: _READERS, State.PUBLIC: frozenset({Relation.ANYBODY})},
-    Action.WITHDRAW: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ORGANISER})},
+    Action.READ_SUBMISSION: {
+        ResultVisibility.PRIVATE: _READERS,
+        ResultVisibility.PUBLIC: frozenset({Relation.ANYBODY}),
+    },
+    Action.WITHDRAW: {
+        ResultVisibility.PRIVATE: _TEAM,
+        ResultVisibility.PUBLIC: frozenset({Relation.ORGANISER}),
+    },
     Action.CHANGE_METHOD: _always(Relation.MEMBER),
     Action.PUBLISH: _always(Relation.MEMBER),
     Action.LINK: _always(Relation.MEMBER),
-    Action.READ_TEAM: {State.PRIVATE: _READERS, State.PUBLIC: frozenset({Relation.ANYBODY})},
+    Action.READ_TEAM: {
+        ResultVisibility.PRIVATE: _READERS,
+        ResultVisibility.PUBLIC: frozenset({Relation.ANYBODY}),
+    },
     Action.JOIN_TEAM: _always(Relation.PERSON),
     Action.CHANGE_TEAM: _always(*_TEAM),
     Action.ASK: _always(Relation.PERSON),
@@ -278,7 +287,7 @@ def in_scope(actor: Actor, action: Action) -> bool:
     return actor.scopes is None or any(action in SCOPES[scope] for scope in actor.scopes)
 
 
-def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
+def may(relations: frozenset[Relation], action: Action, state: ResultVisibility) -> bool:
     """Whether someone with these relations to an object in this state may do `action`.
 
     >>> may(frozenset({Relation.ANYBODY}), Action.READ_SUBMISSION, State.PRIVATE)
@@ -325,7 +334,7 @@ def allowed(actor: Actor, action: Action) -> bool:
         organiser=actor.is_organiser,
         owner=actor.is_owner,
     )
-    return in_scope(actor, action) and any(may(found, action, state) for state in State)
+    return in_scope(actor, action) and any(may(found, action, state) for state in ResultVisibility)
 
 
 def only_for_admins(action: Action) -> bool:
@@ -380,7 +389,7 @@ class Caller:
 
 
 Number = InstrumentedAttribute[int] | InstrumentedAttribute[int | None]
-NO_STATES: Mapping[State, ColumnElement[bool]] = MappingProxyType({})
+NO_STATES: Mapping[ResultVisibility, ColumnElement[bool]] = MappingProxyType({})
 
 
 def rows_for(
@@ -389,7 +398,7 @@ def rows_for(
     *,
     team: Number | None = None,
     challenge: Number | None = None,
-    states: Mapping[State, ColumnElement[bool]] = NO_STATES,
+    states: Mapping[ResultVisibility, ColumnElement[bool]] = NO_STATES,
 ) -> ColumnElement[bool]:
     """The condition for rows to which `actor` may do `action`; team membership is as of the query.
 

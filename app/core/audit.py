@@ -15,7 +15,7 @@ from app.models import AuditRecord, Challenge, User
 LARGEST_ID = 2**63 - 1
 
 
-class Search(BaseModel):
+class AuditSearch(BaseModel):
     """Filters for audit records; an empty field matches all."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
@@ -49,7 +49,7 @@ class Record:
     details: Mapping[str, Any]
 
 
-class Facts(TypedDict, total=False):
+class RecordFields(TypedDict, total=False):
     """The optional fields of a record."""
 
     challenge_id: int | None  # its organisers may read the record; None for admins only
@@ -59,7 +59,9 @@ class Facts(TypedDict, total=False):
     details: Mapping[str, Any]
 
 
-def record(session: Session, by: int | None, action: str, subject: str, **facts: Unpack[Facts]) -> None:
+def record(
+    session: Session, by: int | None, action: str, subject: str, **facts: Unpack[RecordFields]
+) -> None:
     """Add an audit record in the transaction of the change itself.
 
     by: the id of a person, None for the command line; action: "noun.verb", such as "role.grant"; subject: "noun id", such
@@ -74,7 +76,7 @@ def visible_records(actor: Actor) -> ColumnElement[bool]:
 
 
 def records(
-    session: Session, actor: Actor, search: Search, limit: int, *more: ColumnElement[bool]
+    session: Session, actor: Actor, search: AuditSearch, limit: int, *more: ColumnElement[bool]
 ) -> list[Record]:
     """Return the matching records that the actor may read, newest first; more: other conditions on records and users."""
     found = [visible_records(actor), *more]

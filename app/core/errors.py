@@ -11,7 +11,7 @@ from inspect import cleandoc
 from typing import ClassVar
 
 
-class Kind:
+class ProblemKind:
     """A kind of problem; its `code` is stable, for programs."""
 
     code: ClassVar[str]
@@ -29,7 +29,7 @@ class Kind:
         return cleandoc(cls.__doc__ or "")
 
 
-class DomainError(Kind, Exception):
+class DomainError(ProblemKind, Exception):
     """An error on our side. Nothing was lost or counted. If it happens again, please report the reference."""
 
     code = "server-error"
@@ -349,7 +349,7 @@ class UnavailableError(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal(Kind):
+class Refusal(ProblemKind):
     """A reason why the rules do not allow a request, with a message for the user."""
 
     field: ClassVar[str] = ""  # of the form, if it is about a single one
@@ -669,13 +669,13 @@ def raise_if_refused(refusals: Iterable[Refusal]) -> None:
         raise RefusedError(found)
 
 
-def kinds() -> dict[str, type[Kind]]:
+def kinds() -> dict[str, type[ProblemKind]]:
     """Return every kind of problem by code, sorted by status and code."""
-    found = {each.code: each for each in _below(Kind) if "code" in vars(each)}
+    found = {each.code: each for each in _below(ProblemKind) if "code" in vars(each)}
     return dict(sorted(found.items(), key=lambda row: (row[1].status, row[0])))
 
 
-def _below(kind: type[Kind]) -> Iterator[type[Kind]]:
+def _below(kind: type[ProblemKind]) -> Iterator[type[ProblemKind]]:
     for each in kind.__subclasses__():
         yield each
         yield from _below(each)

@@ -11,11 +11,11 @@ from app.core.errors import (
     ConflictError,
     DomainError,
     ForbiddenError,
-    Kind,
     LoginRequiredError,
     MalformedError,
     MethodNotAllowedError,
     NotFoundError,
+    ProblemKind,
     QuotaUsed,
     TooLargeError,
     UnavailableError,
@@ -25,7 +25,7 @@ from app.core.errors import (
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = 10  # seconds, if the database or the storage is unavailable
 PROBLEMS = kinds()
-BY_STATUS: Mapping[int, type[Kind]] = {
+BY_STATUS: Mapping[int, type[ProblemKind]] = {
     each.status: each
     for each in (
         BadRequestError,
@@ -42,7 +42,7 @@ BY_STATUS: Mapping[int, type[Kind]] = {
 }
 
 
-def kind_of_status(status: int) -> type[Kind]:
+def kind_of_status(status: int) -> type[ProblemKind]:
     """Return the kind of problem for an error if only its HTTP status is known.
 
     >>> kind_of_status(404).code, kind_of_status(408).code, kind_of_status(408).title
@@ -73,7 +73,7 @@ class Problem(BaseModel):
     problems: Annotated[list[ProblemItem], Field(description="the individual problems, if there are several")]
 
 
-def problem_of(kind: type[Kind], detail: str, reference: str, problems: list[ProblemItem]) -> Problem:
+def problem_of(kind: type[ProblemKind], detail: str, reference: str, problems: list[ProblemItem]) -> Problem:
     """Return a problem of this kind."""
     return Problem(
         type=kind.address(),

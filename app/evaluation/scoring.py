@@ -34,7 +34,7 @@ from app.models import (
 )
 from app.platform import Platform
 from app.results import ladder, receipts, recording
-from app.results.ladder import Comparison
+from app.results.ladder import LadderStep
 from app.storage import DIGEST, content_key
 
 log = structlog.get_logger()
@@ -209,13 +209,13 @@ def _child_limits(settings: Settings) -> ChildLimits:
     return ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
 
 
-def _comparison(platform: Platform, claim: Claim, outcome: _Outcome) -> Comparison | None:
+def _comparison(platform: Platform, claim: Claim, outcome: _Outcome) -> LadderStep | None:
     if isinstance(outcome, _Refused):
         return None
     return ladder.compare(platform, claim.run, outcome.report, outcome.statistics_key)
 
 
-def _record(platform: Platform, claim: Claim, outcome: _Outcome, comparison: Comparison | None) -> bool:
+def _record(platform: Platform, claim: Claim, outcome: _Outcome, comparison: LadderStep | None) -> bool:
     """Record scores, exhibits and states in one transaction if the claim still holds. False if the comparison is outdated."""
     with platform.transaction() as session:
         job = queue.lock_claimed(session, claim)

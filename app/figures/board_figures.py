@@ -14,7 +14,7 @@ from sqlalchemy.types import Text
 
 import scoring
 from app.boards import boards
-from app.boards.boards import Audience, is_shown_to
+from app.boards.boards import BoardReaders, is_shown_to
 from app.boards.rows import ranks_of
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, description_of
@@ -155,7 +155,7 @@ def select_rows(session: Session, phase_id: int, competition: int) -> list[Figur
         .where(
             Result.phase_id == phase_id,
             Result.competition == competition,
-            is_shown_to(Audience.PUBLIC),
+            is_shown_to(BoardReaders.PUBLIC),
         )
         .order_by(Run.id)
     )  # fmt: skip

@@ -170,7 +170,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
+class RankGroups:
     """Methods, best first. groups: first and last index of methods that do not differ
     significantly; ranks: the number of ranks, of which only the best may be drawn.
     """
@@ -181,7 +181,7 @@ class Ranks:
     critical_difference: float
 
 
-def rank_diagram(name: str, title: str, description: str, ranks: Ranks) -> Drawing:
+def rank_diagram(name: str, title: str, description: str, ranks: RankGroups) -> Drawing:
     """Draw methods on a line by mean rank. The best half is labelled on the left, the other on the right."""
     scale = Scale(1.0, float(max(ranks.ranks, 2)), MARGIN, RANKS_WIDTH - MARGIN)
     joining = [pair for pair in ranks.groups if pair[1] > pair[0]]
@@ -218,7 +218,7 @@ def _critical_difference(scale: Scale, difference: float) -> Iterator[Shape]:
     yield Text((scale.start + end) / 2, 12, f"CD = {difference:.2f}", "middle")
 
 
-def _join(ranks: Ranks, pair: tuple[int, int], number: int, scale: Scale) -> Line:
+def _join(ranks: RankGroups, pair: tuple[int, int], number: int, scale: Scale) -> Line:
     first, last = (ranks.methods[place].mean_rank for place in pair)
     y = AXIS + 10 + STEP * number
     return Line(scale.at(first) - 3, y, scale.at(last) + 3, y, "join")
@@ -380,7 +380,7 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
     assert ranked.critical_difference is not None
     shown = ranked.methods[:MOST_RANKED]
     pairs = tuple((min(group), min(max(group), len(shown) - 1)) for group in ranked.groups)
-    ranks = Ranks(
+    ranks = RankGroups(
         tuple(Ranked(each.name, each.mean_rank) for each in shown),
         tuple(pair for pair in pairs if pair[0] < pair[1]),
         len(ranked.methods),

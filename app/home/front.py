@@ -18,7 +18,7 @@ from app.images.covers import Cover
 from app.people import accounts
 from app.platform import Platform
 from app.results import leaders, standings
-from app.results.leaders import BoardSummary, Counts
+from app.results.leaders import BoardCounts, BoardSummary
 from app.results.standings import RecentSubmission
 
 ARRIVALS: Final = 8  # submissions on the front page
@@ -143,7 +143,7 @@ class _Loaded:
     phases: Sequence[PhaseView]
     boards: tuple[BoardSummary, ...]
     newest: tuple[RecentSubmission, ...]
-    counted: Counts
+    counted: BoardCounts
     announced: tuple[AnnouncementView, ...]
     covers: Mapping[str, Cover]  # of their own, by challenge
     taglines: Mapping[str, str]
@@ -264,7 +264,7 @@ def _cards(platform: Platform, loaded: _Loaded) -> tuple[ChallengeCard, ...]:
 def _card(
     challenge: ChallengeSummary,
     boards: Sequence[BoardSummary],
-    counted: Counts,
+    counted: BoardCounts,
     cover: Cover,
     tagline: str,
 ) -> ChallengeCard:

@@ -184,7 +184,7 @@ MIN_SPAN: Final = timedelta(days=4)  # of a timeline
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class TimelineBar:
     """A phase on the timeline. Positions and widths are in percent of the width, from the left."""
 
     phase: PhaseView
@@ -210,7 +210,7 @@ class Tick:
 class Timeline:
     """The phases of a challenge over time."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[TimelineBar, ...]
     ticks: tuple[Tick, ...]
     now: Tick
 
@@ -251,13 +251,13 @@ def timeline_of(phases: Sequence[PhaseView], now: datetime) -> Timeline:
     def place(moment: datetime) -> float:
         return round(100 * ((moment - start) / length), 2)
 
-    def bar(phase: PhaseView) -> Bar:
+    def bar(phase: PhaseView) -> TimelineBar:
         left, grace = place(phase.opens_at), 0.0
         if phase.closes_at is None:
-            return Bar(phase, left, round(100 - left, 2), grace)
+            return TimelineBar(phase, left, round(100 - left, 2), grace)
         right = place(phase.closes_at)
         grace = round(place(phase.closes_at + phase.grace_in_force) - right, 2)
-        return Bar(phase, left, round(right - left, 2), grace)
+        return TimelineBar(phase, left, round(right - left, 2), grace)
 
     ticks = tuple(Tick(place(moment), text) for moment, text in _dates(start, start + length))
     bars = tuple(bar(phase) for phase in sorted(phases, key=lambda phase: (phase.opens_at, phase.image_set)))

@@ -18,7 +18,7 @@ from app.core.errors import NotFoundError
 from app.models import Board, GroundTruth, Submission, Team, Upload
 from app.people import teams
 from app.platform import Platform
-from app.results.leaders import BoardSummary, Counts, board_summaries
+from app.results.leaders import BoardCounts, BoardSummary, board_summaries
 from app.submissions import quotas
 from app.submissions.quotas import QuotaLine
 
@@ -44,7 +44,7 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepToSubmission:
     """A step to the first submission. address: the page for it; is_next: the first that is not done."""
 
     title: str
@@ -56,7 +56,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PersonProgress:
     """What somebody has done towards a submission to a challenge. confirmed: with a confirmed e-mail address."""
 
     registered: bool = False
@@ -79,7 +79,7 @@ class OwnView:
     """The part of a challenge's page that depends on its reader. contact: empty for visitors and if there is none."""
 
     challenge: str
-    steps: tuple[Step, ...]
+    steps: tuple[StepToSubmission, ...]
     team: str | None
     quotas: tuple[OwnQuota, ...]
     has_contact: bool
@@ -92,7 +92,7 @@ def overview(
     challenge_id: int,
     phases: Sequence[PhaseView],
     shown: PhaseView | None,
-    counted: Counts,
+    counted: BoardCounts,
 ) -> Overview:
     """Load the public part of the overview. shown: the phase whose leaders are listed."""
     statistics = _statistics(session, phases)
@@ -130,7 +130,9 @@ def leaders_by_task(boards: Sequence[BoardSummary]) -> tuple[BoardSummary, ...]:
     return tuple(board for board in boards if first.get(board.task) is board)
 
 
-def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str | None) -> tuple[Step, ...]:
+def steps_of(
+    challenge: str, done: PersonProgress, *, has_terms: bool, submit_to: str | None
+) -> tuple[StepToSubmission, ...]:
     """Return the four steps to a submission, with the next one marked.
 
     submit_to: the image set of the phase to submit to, None while none is open. Whoever has uploaded has the data, which can
@@ -138,7 +140,7 @@ def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str 
     """
     here = f"/challenges/{challenge}"
     register = (
-        Step(
+        StepToSubmission(
             "Confirm your e-mail address",
             "Hidden annotation needs a confirmed address",
             f"/account/address?next={here}",
@@ -146,7 +148,7 @@ def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str 
             done.confirmed,
         )
         if done.registered and not done.confirmed
-        else Step(
+        else StepToSubmission(
             "Register",
             "Reading needs no account; submitting does",
             f"/register?next={here}",
@@ -155,7 +157,7 @@ def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str 
         )
     )
     accept = (
-        Step(
+        StepToSubmission(
             "Accept the terms",
             "Once for each version",
             f"{here}/terms",
@@ -163,7 +165,7 @@ def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str 
             done.accepted_terms,
         )
         if has_terms
-        else Step(
+        else StepToSubmission(
             "Read the rules",
             "Dates, quotas, and what is shown of a score",
             f"{here}/rules",
@@ -171,14 +173,14 @@ def steps_of(challenge: str, done: Progress, *, has_terms: bool, submit_to: str 
             done.uploaded,
         )
     )
-    download = Step(
+    download = StepToSubmission(
         "Download the data",
         "Images, lists, and an example of a valid result",
         f"{here}/data",
         "Data",
         done.uploaded,
     )
-    submit = Step(
+    submit = StepToSubmission(
         "Upload and submit",
         "Checks are free; only a score uses the quota",
         f"{here}/{submit_to}/submit" if submit_to else here,
@@ -201,7 +203,7 @@ def own_view(platform: Platform, actor: Actor, code: str) -> OwnView:
         contact = texts.contact_of(session, challenge.id)
         team_id = teams.team_of(session, actor, challenge.id) if actor.is_logged_in else None
         is_own = actor.is_logged_in
-        done = Progress(
+        done = PersonProgress(
             registered=is_own,
             confirmed=is_own and actor.is_verified,
             accepted_terms=current is not None and current.accepted_at is not None,

@@ -11,7 +11,7 @@ from app.images import lists, pictures, viewer
 from app.images.lists import ExamplesPage
 from app.images.pages import VIEW, After, Beginning, ClassName, Competition, Runs
 from app.images.pictures import PageRange, PicturesPage, PictureView
-from app.images.viewer import Choice, ViewerPage
+from app.images.viewer import ViewerChoice, ViewerPage
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1")
@@ -95,7 +95,7 @@ def image(
 
     On a held-out phase, annotation and predictions are left out.
     """
-    choice = Choice(competition, tuple(run or ()), threshold)
+    choice = ViewerChoice(competition, tuple(run or ()), threshold)
     return viewer.viewer(platform, actor, challenge, image_set, name, choice)
 
 

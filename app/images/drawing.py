@@ -54,7 +54,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PersonPart:
     """A part of a person."""
 
     kind: str
@@ -69,7 +69,7 @@ class DrawnObject:
     name: str
     box: Box
     is_difficult: bool
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PersonPart, ...] = ()
     actions: tuple[str, ...] = ()
 
 
@@ -86,7 +86,7 @@ class DrawnPrediction:
     box: Box | None
     outcome: int | None = None
     number: int | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PersonPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _objects(truth: GroundTruth) -> Objects:
     lists, tables = truth.lists, truth.tables
     objects = tables.objects
     boxes = _edges(objects.boxes, tables.convention)
-    parts, actions = defaultdict[int, list[Part]](list), defaultdict[int, list[str]](list)
+    parts, actions = defaultdict[int, list[PersonPart]](list), defaultdict[int, list[str]](list)
     columns = zip(
         tables.parts.owner.tolist(),
         tables.parts.kind.tolist(),
@@ -175,7 +175,7 @@ def _objects(truth: GroundTruth) -> Objects:
         strict=True,
     )
     for owner, kind, box in columns:
-        parts[owner].append(Part(PARTS[kind], box))
+        parts[owner].append(PersonPart(PARTS[kind], box))
     for action, owner, label in zip(
         tables.acts.action.tolist(), tables.acts.owner.tolist(), tables.acts.label.tolist(), strict=True
     ):
@@ -355,7 +355,9 @@ def _classification(truth: GroundTruth, matches: Sequence[RankedPredictions]) ->
     return predictions
 
 
-OfPerson = tuple[tuple[str, int], str, float, tuple[Part, ...]]  # image and number, name, confidence, parts
+OfPerson = tuple[
+    tuple[str, int], str, float, tuple[PersonPart, ...]
+]  # image and number, name, confidence, parts
 
 
 def _actions(truth: GroundTruth, action: str, parsed: Any) -> Iterator[OfPerson]:
@@ -369,7 +371,7 @@ def _layouts(truth: GroundTruth, parsed: Any) -> Iterator[OfPerson]:
     columns = zip(parsed.person.tolist(), parsed.confidence.tolist(), first, first[1:], strict=False)
     for person, confidence, start, end in columns:
         if person >= 0:  # in the Layout set
-            parts = tuple(Part(PARTS[kinds[row]], boxes[row]) for row in range(start, end))
+            parts = tuple(PersonPart(PARTS[kinds[row]], boxes[row]) for row in range(start, end))
             yield truth.lists.persons[person], "person", confidence, parts
 
 

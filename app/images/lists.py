@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy.orm import Session
 
 import scoring
-from app.boards.boards import Audience
+from app.boards.boards import BoardReaders
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
 from app.challenges.files import refusal_of_images
@@ -155,7 +155,7 @@ def hard_images(
             missing = NOT_HARD
         elif not any(
             run.competition == competition
-            for run in overlays.runs_on_boards(session, phase.id, Audience.PUBLIC)
+            for run in overlays.runs_on_boards(session, phase.id, BoardReaders.PUBLIC)
         ):
             missing = NO_RESULTS
     found = overlays.hard_images(platform, phase.id, competition)

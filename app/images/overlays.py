@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy import Select, Text, and_, cast, delete, or_, select
 from sqlalchemy.orm import Session
 
-from app.boards.boards import Audience, is_shown_to
+from app.boards.boards import BoardReaders, is_shown_to
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.images import drawing
@@ -211,7 +211,7 @@ def _drawn_by_child(platform: Platform, sources: RunSources, names: Sequence[str
 def _update_hard_images(platform: Platform, phase: PhaseView, names: Sequence[str]) -> None:
     """Find the hard images of each board whose runs have changed, over its public runs."""
     with platform.transaction() as session:
-        runs = runs_on_boards(session, phase.id, Audience.PUBLIC)
+        runs = runs_on_boards(session, phase.id, BoardReaders.PUBLIC)
         truths = _truths_shown(session, phase.id)
         known = artefacts.versions(session, HARD, [f"{phase.id}/{run.competition}" for run in runs])
     for competition in dict.fromkeys(run.competition for run in runs):
@@ -315,7 +315,7 @@ def run_of(session: Session, run_id: int) -> DrawnRun:
     return DrawnRun(*session.execute(_runs().where(Run.id == run_id)).one())
 
 
-def runs_on_boards(session: Session, phase_id: int, audience: Audience) -> list[DrawnRun]:
+def runs_on_boards(session: Session, phase_id: int, audience: BoardReaders) -> list[DrawnRun]:
     """Return the runs on the boards of a phase by competition, best first. Only the best `MOST_RUNS` of each board."""
     statement = (
         _runs()

@@ -14,8 +14,8 @@ from app.core.errors import MalformedError
 from app.core.rate_limits import Limited
 from app.images import archives, covers, lists, pictures, viewer
 from app.images.covers import NewPicture
-from app.images.pictures import PAGE, PageRange, PictureRules, Size, StoredPicture
-from app.images.viewer import Choice
+from app.images.pictures import PAGE, PageRange, PictureRules, PictureSize, StoredPicture
+from app.images.viewer import ViewerChoice
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
 from app.web.forms import FormWithFile, SentForm, field_errors, file_of, values_of
@@ -83,7 +83,7 @@ def thumbnail(
     v: Version = "",
 ) -> Response:
     """Return the thumbnail of an image as JPEG."""
-    found = pictures.stored_picture(platform, actor, challenge, image_set, name, Size.THUMBNAIL)
+    found = pictures.stored_picture(platform, actor, challenge, image_set, name, PictureSize.THUMBNAIL)
     return _image_response(request, found, v)
 
 
@@ -98,7 +98,7 @@ def picture(
     v: Version = "",
 ) -> Response:
     """Return an image as JPEG, at most 1280 pixels wide and high."""
-    found = pictures.stored_picture(platform, actor, challenge, image_set, name, Size.VIEW)
+    found = pictures.stored_picture(platform, actor, challenge, image_set, name, PictureSize.VIEW)
     return _image_response(request, found, v)
 
 
@@ -150,7 +150,7 @@ def of_image(
     threshold: Annotated[str, Query(max_length=40, description="the lowest confidence to show")] = "",
 ) -> Response:
     """Show an image with its annotation and the predictions of some methods."""
-    choice = Choice(competition, tuple(run or ()), number_or_none(threshold))
+    choice = ViewerChoice(competition, tuple(run or ()), number_or_none(threshold))
     page = viewer.viewer(platform, actor, challenge, image_set, name, choice)
     return render(request, "images/viewer.html", page=page, query=request.url.query)
 

@@ -34,7 +34,7 @@ TRIED: Final = 20  # images of a task, of which the first that can be shown repr
 NOT_MADE: Final = "this image could not be made; an organiser has to retry"
 
 
-class Size(IntEnum):
+class PictureSize(IntEnum):
     """The two sizes of an image. The value is the offset in the pack."""
 
     THUMBNAIL = 0
@@ -251,7 +251,7 @@ def pictures_of(session: Session, phase_id: int, names: Collection[str]) -> dict
 
 
 def stored_picture(
-    platform: Platform, actor: Actor, challenge: str, image_set: str, name: str, size: Size
+    platform: Platform, actor: Actor, challenge: str, image_set: str, name: str, size: PictureSize
 ) -> StoredPicture:
     """Load the bytes of an image by name.
 
@@ -274,7 +274,7 @@ def stored_picture(
         made = artefacts.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
     if row is None or made is None:
         raise NotFoundError(f"there is no image {name!r} in {challenge} {image_set}, or it is not made yet")
-    content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)
+    content = read_part(platform.artefacts, made.key, len(PictureSize) * (row.position % BATCH) + size)
     return StoredPicture(content, row.made[:12], phase.shows_images)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.boards.boards import Audience
+from app.boards.boards import BoardReaders
 from app.challenges import challenges, versions
 from app.challenges.challenges import PhaseView, description_of, find_phase
 from app.core.access import Actor
@@ -54,7 +54,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OutcomeRow:
     """A line of the table beside an image, for a box or for the whole image."""
 
     name: str
@@ -78,7 +78,7 @@ class Panel:
     title: str
     submission_id: int | None
     marks: tuple[Mark, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[OutcomeRow, ...]
     labels: str | None
     note: str | None
 
@@ -124,7 +124,7 @@ class ViewerPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ViewerChoice:
     """What to draw over an image, from the query string."""
 
     competition: int | None = None
@@ -151,7 +151,7 @@ class _Scene:
 
 
 def viewer(
-    platform: Platform, actor: Actor, challenge: str, image_set: str, name: str, choice: Choice
+    platform: Platform, actor: Actor, challenge: str, image_set: str, name: str, choice: ViewerChoice
 ) -> ViewerPage:
     """Load an image with the overlays that the reader may see. Raises NotFoundError."""
     with platform.snapshot() as session:
@@ -207,7 +207,9 @@ def _scene(session: Session, actor: Actor, challenge: str, image_set: str, name:
         raise NotFoundError(f"there is no image {name!r} in {challenge} {image_set}")
     runs: list[DrawnRun] = []
     if can_see_truth(actor, phase, source):
-        audience = Audience.ORGANISERS if actor.organises_challenge(phase.challenge_id) else Audience.PUBLIC
+        audience = (
+            BoardReaders.ORGANISERS if actor.organises_challenge(phase.challenge_id) else BoardReaders.PUBLIC
+        )
         runs = overlays.runs_on_boards(session, phase.id, audience)
     before, after = picture.position - 1, picture.position + 1
     neighbours = select(Picture.position, Picture.name).where(
@@ -267,9 +269,9 @@ def _title(each: DrawnObject, task: str) -> str:
     return ", ".join(each.actions) or each.name if task == "action" else each.name
 
 
-def lines_of_truth(truth: Overlay, task: str) -> tuple[Line, ...]:
+def lines_of_truth(truth: Overlay, task: str) -> tuple[OutcomeRow, ...]:
     """Return a table line for each annotated object."""
-    return tuple(Line(_title(each, task), None, _remark(each, task)) for each in truth.objects)
+    return tuple(OutcomeRow(_title(each, task), None, _remark(each, task)) for each in truth.objects)
 
 
 def _remark(each: DrawnObject, task: str) -> str:
@@ -303,10 +305,10 @@ def shown(predictions: Sequence[DrawnPrediction], threshold: float | None) -> in
 
 def draw_predictions(
     predictions: Sequence[DrawnPrediction], shown: int
-) -> tuple[tuple[Mark, ...], tuple[Line, ...]]:
+) -> tuple[tuple[Mark, ...], tuple[OutcomeRow, ...]]:
     """Return the boxes and table lines of predictions, best first. Only the first `shown` are visible at first."""
     marks: list[Mark] = []
-    lines: list[Line] = []
+    lines: list[OutcomeRow] = []
     for place, each in enumerate(predictions):
         is_shown, kind = place < shown, KINDS[each.outcome]
         marks.extend(
@@ -316,7 +318,7 @@ def draw_predictions(
         if each.box is not None and each.number is None:
             label = f"{each.name} {each.confidence:.2f}"
             marks.append(_mark(kind, each.box, label, each.confidence, is_shown=is_shown))
-        lines.append(Line(_name(each), each.confidence, OUTCOMES[each.outcome], is_shown))
+        lines.append(OutcomeRow(_name(each), each.confidence, OUTCOMES[each.outcome], is_shown))
     return (*marks, *_best_of_persons(predictions)), tuple(lines)
 
 

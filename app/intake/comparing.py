@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.intake.findings import labelled, row_hashes
-from app.intake.reports import Comparison, Renamed
+from app.intake.reports import Renamed, VersionComparison
 from scoring import BoxConvention, GroundTruth
 from scoring.data.boxes import convert_boxes
 from scoring.metrics.boxes import iou_half_open
@@ -26,7 +26,7 @@ Hashes = NDArray[np.uint64]
 Pairs = list[tuple[int, int]]
 
 
-def compare(before: GroundTruth, after: GroundTruth, key: str, phase: str, version: int) -> Comparison:
+def compare(before: GroundTruth, after: GroundTruth, key: str, phase: str, version: int) -> VersionComparison:
     """Compare a version of a phase with the annotation of the image set `key` that may replace it.
 
     Objects are counted in images that both have, and are the same if their boxes overlap by an IoU of 0.5 or more, those that overlap
@@ -42,7 +42,7 @@ def compare(before: GroundTruth, after: GroundTruth, key: str, phase: str, versi
     of_coco = before.tables.coco is not None and after.tables.coco is not None
     numbers = dict(zip(before.lists.classes, before.lists.class_numbers, strict=False))
     later = dict(zip(after.lists.classes, after.lists.class_numbers, strict=False))
-    return Comparison(
+    return VersionComparison(
         set=key,
         phase=phase,
         version=version,

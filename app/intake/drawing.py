@@ -12,7 +12,7 @@ from app.images.decoding import PictureError, make, read_file
 from app.images.packs import pack
 from app.intake.findings import labelled
 from app.intake.layouts import AnnotatedSet, pictures_of
-from app.intake.unpacking import Picture, Unpacked
+from app.intake.unpacking import SentPicture, Unpacked
 from scoring import BoxConvention, GroundTruth, label_colours, to_plain
 from scoring.data.boxes import convert_boxes
 
@@ -93,7 +93,7 @@ class _Annotation:
 
 
 def _drawn(
-    image_set: str, image: str, picture: Picture, annotation: _Annotation
+    image_set: str, image: str, picture: SentPicture, annotation: _Annotation
 ) -> tuple[bytes, DrawnPicture]:
     """Decode a picture and draw its boxes, or its label image, over it. Raises PictureError."""
     from PIL import Image, ImageDraw  # noqa: PLC0415 - needed only here

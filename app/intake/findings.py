@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from app.intake.layouts import CLASS_FOLDERS, AnnotatedSet, pictures_of
 from app.intake.reports import HIDDEN, IMAGES
-from app.intake.unpacking import Picture, Unpacked
+from app.intake.unpacking import SentPicture, Unpacked
 from scoring import BoxConvention, GroundTruth, Problem
 from scoring.data.boxes import convert_boxes
 from scoring.errors import Problems, Rule
@@ -298,7 +298,7 @@ def other_convention(edges: Floats, sides: Floats, convention: BoxConvention) ->
 # the same picture in two sets
 
 
-Found = tuple[str, AnnotatedSet, Mapping[str, Picture]]
+Found = tuple[str, AnnotatedSet, Mapping[str, SentPicture]]
 
 
 def _add_same_pictures(problems: Problems, found: Sequence[Found], of_phases: Sequence[PhasePicture]) -> None:
@@ -384,7 +384,7 @@ def find_clue(groups: Integers, known: Labelled, classes: Sequence[str]) -> Clue
     return Clue(classes[best], int(wrong[best]), int(base[best]), int(np.count_nonzero(told)))
 
 
-def _of_clues(found: AnnotatedSet, pictures: Mapping[str, Picture]) -> Iterator[Problem]:
+def _of_clues(found: AnnotatedSet, pictures: Mapping[str, SentPicture]) -> Iterator[Problem]:
     known, classes = labelled(found.truth), found.truth.lists.classes
     if not len(known.image):
         return
@@ -406,7 +406,7 @@ def _of_clues(found: AnnotatedSet, pictures: Mapping[str, Picture]) -> Iterator[
 
 
 def _clues(
-    found: AnnotatedSet, known: Labelled, pictures: Mapping[str, Picture], classes: int
+    found: AnnotatedSet, known: Labelled, pictures: Mapping[str, SentPicture], classes: int
 ) -> Iterator[tuple[str, Integers]]:
     """What is known of images besides their pixels, as the group of every image; of names and order in several ways."""
     names = [PurePosixPath(found.files.get(image, image)).stem for image in known.images]

@@ -38,15 +38,15 @@ from app.intake.reports import (
     MOST_OF_A_KIND,
     PUBLIC,
     ClassChoice,
-    Comparison,
     Finding,
     FoundSet,
     ImageFacts,
     KindCount,
     Report,
+    VersionComparison,
     without_words,
 )
-from app.intake.unpacking import Picture, Progress, ReadingLimits, SentFile, Unpacked, unpack
+from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, SentPicture, Unpacked, unpack
 from scoring import GroundTruth, Problem, SubmissionError, to_plain
 from scoring.data.label_digests import label_digests
 from scoring.errors import Problems, Rule
@@ -108,7 +108,7 @@ def inspect(
 def _inspected(
     folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, wanted: Wanted
 ) -> Report:
-    progress = Progress(folder)
+    progress = ProgressNotes(folder)
     unpacked = unpack(files, folder, dataset, limits, progress)
     sets: dict[str, list[AnnotatedSet]] = {}
     invalid: dict[str, list[ListedImages]] = {}
@@ -139,7 +139,7 @@ def _inspected(
         _make_neutral(unpacked, sets, wanted.secret, progress)
     add_clues(unpacked, sets[HIDDEN])
     found: list[FoundSet] = []
-    comparisons: list[Comparison] = []
+    comparisons: list[VersionComparison] = []
     for name in (TRUTHS, DIGESTS):
         (folder / name).mkdir()
     for role, some in sets.items():
@@ -178,7 +178,7 @@ def _without_answered(report: Report) -> Report:
 
 
 def _make_neutral(
-    unpacked: Unpacked, sets: dict[str, list[AnnotatedSet]], secret: bytes, progress: Progress
+    unpacked: Unpacked, sets: dict[str, list[AnnotatedSet]], secret: bytes, progress: ProgressNotes
 ) -> None:
     try:
         sets[HIDDEN] = make_neutral(unpacked, sets[HIDDEN], sets[PUBLIC], secret, progress)
@@ -186,7 +186,7 @@ def _make_neutral(
         unpacked.problems[IMAGES].add(not_renamed(error))
 
 
-def _view(key: str, role: str, found: AnnotatedSet, pictures: Mapping[str, Picture]) -> FoundSet:
+def _view(key: str, role: str, found: AnnotatedSet, pictures: Mapping[str, SentPicture]) -> FoundSet:
     truth = found.truth
     images = len(truth.description.images) + len(truth.description.further)
     missing = scoring.missing_truth(truth)

@@ -16,7 +16,7 @@ import numpy as np
 import scoring
 from app.images.matching import SUFFIXES, image_of, size_problem
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassCount
-from app.intake.unpacking import Content, Picture, ReadingLimits, Unpacked, keep_picture
+from app.intake.unpacking import ReadingLimits, SentContent, SentPicture, Unpacked, keep_picture
 from scoring import GroundTruth, Problem, SubmissionError, TreeError
 from scoring.competitions import CHALLENGES
 from scoring.data.description import UNKNOWN_SIDE
@@ -163,7 +163,9 @@ def _read_kits(reading: Reading) -> Iterator[AnnotatedSet]:
 def _read_kit(reading: Reading, kit: Path) -> Iterator[AnnotatedSet]:
     for folder in ("JPEGImages", "PNGImages"):
         for path in sorted(filter(Path.is_file, (kit / folder).rglob("*"))):
-            keep_picture(reading.unpacked, reading.role, Content(reading.name(path), path), reading.limits)
+            keep_picture(
+                reading.unpacked, reading.role, SentContent(reading.name(path), path), reading.limits
+            )
             path.unlink()
     listed = _sets_of_kit(kit)
     if not listed:
@@ -512,7 +514,7 @@ def _read_class_folders(reading: Reading) -> list[AnnotatedSet]:
             message = "expected names of classes and images without blanks"
             reading.problems.add(Problem("class-name", Rule(message), reading.name(path)))
             continue
-        keep_picture(reading.unpacked, reading.role, Content(reading.name(path), path), reading.limits)
+        keep_picture(reading.unpacked, reading.role, SentContent(reading.name(path), path), reading.limits)
         path.unlink()
         sets.setdefault(image_set, {})[path.stem] = folders[-1]
     classes = sorted({name for labels in sets.values() for name in labels.values()})
@@ -606,7 +608,7 @@ READERS: Final[Mapping[str, Callable[[Reading], Iterable[AnnotatedSet]]]] = {
 # pictures and annotation together
 
 
-def pictures_of(unpacked: Unpacked, found: AnnotatedSet) -> Mapping[str, Picture]:
+def pictures_of(unpacked: Unpacked, found: AnnotatedSet) -> Mapping[str, SentPicture]:
     """The picture of each image: that of the file that the annotation names, or else the one called like the image."""
     return _pictures_of(unpacked, _listed(found))
 
@@ -620,7 +622,7 @@ def _listed(found: AnnotatedSet) -> ListedImages:
     return ListedImages(found.name, sizes, found.files, numbered=bool(description.class_numbers))
 
 
-def _pictures_of(unpacked: Unpacked, listed: ListedImages) -> Mapping[str, Picture]:
+def _pictures_of(unpacked: Unpacked, listed: ListedImages) -> Mapping[str, SentPicture]:
     known = {image_of(name, numbered=listed.numbered): each for name, each in unpacked.pictures.items()}
     pictures = {}
     for image in listed.sizes:
@@ -653,7 +655,7 @@ def check_pictures(
         unpacked.problems[IMAGES].warn(Problem("picture-without-annotation", message))
 
 
-def _check_set(problems: Problems, listed: ListedImages, pictures: Mapping[str, Picture]) -> None:
+def _check_set(problems: Problems, listed: ListedImages, pictures: Mapping[str, SentPicture]) -> None:
     for image, size in listed.sizes.items():
         picture = pictures.get(image)
         if picture is None or picture.size is None or size is None:

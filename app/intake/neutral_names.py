@@ -14,7 +14,7 @@ from typing import Final
 from app.images.decoding import PictureError
 from app.images.stripping import stripped
 from app.intake.layouts import AnnotatedSet, pictures_of
-from app.intake.unpacking import Picture, Progress, Unpacked, digest_of
+from app.intake.unpacking import ProgressNotes, SentPicture, Unpacked, digest_of
 from scoring import Problem
 from scoring.data.renamed_images import rename_images
 
@@ -51,7 +51,7 @@ def make_neutral(
     sets: Sequence[AnnotatedSet],
     used: Iterable[AnnotatedSet],
     secret: bytes,
-    progress: Progress,
+    progress: ProgressNotes,
 ) -> list[AnnotatedSet]:
     """Rename the images of hidden sets and strip their pictures. used: sets that keep theirs.
 
@@ -80,7 +80,7 @@ def make_neutral(
     return renamed
 
 
-def _stripped(unpacked: Unpacked, picture: Picture, name: str) -> Picture:
+def _stripped(unpacked: Unpacked, picture: SentPicture, name: str) -> SentPicture:
     """Write a picture under another name without what it says besides its pixels."""
     try:
         content = stripped(picture.path.read_bytes())
@@ -88,7 +88,7 @@ def _stripped(unpacked: Unpacked, picture: Picture, name: str) -> Picture:
         raise PictureError(f"{picture.path.name}: {error}") from None
     target = unpacked.folder / _FOLDER / f"{name}{picture.path.suffix.lower()}"
     target.write_bytes(content)
-    return Picture(target, picture.size, digest_of(content), len(content))
+    return SentPicture(target, picture.size, digest_of(content), len(content))
 
 
 def not_renamed(error: PictureError) -> Problem:

@@ -78,7 +78,7 @@ class ImportFolderError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ReadingTask:
     """A data set to read or, with an application, to apply."""
 
     intake_id: uuid.UUID
@@ -122,7 +122,7 @@ def draw_hidden(platform: Platform, claim: Claim) -> None:
     )  # somebody may have the data set read or applied meanwhile
     try:
         with _scratch(platform, own) as folder:
-            _inspected(platform, task, folder, Watch(platform, claim, task, folder), drawn=HIDDEN)
+            _inspected(platform, task, folder, ReadingWatch(platform, claim, task, folder), drawn=HIDDEN)
             drawn = folder / DRAWN
             made = drawn.read_bytes() if drawn.exists() else _without_pictures(NOT_DRAWN)
     except StoppedError:
@@ -159,7 +159,7 @@ def _give_up(session: Session, job: Job) -> None:
 HANDLER: Final = Handler(work, failures=FAILURES, on_give_up=_give_up)
 
 
-def _start(platform: Platform, claim: Claim) -> Task | None:
+def _start(platform: Platform, claim: Claim) -> ReadingTask | None:
     """Take a data set; None if there is nothing to do with it any more."""
     with platform.transaction() as session:
         intake = _locked(session, claim)
@@ -173,12 +173,12 @@ def _start(platform: Platform, claim: Claim) -> Task | None:
         return _task_of(session, intake, application)
 
 
-def _task_of(session: Session, intake: Intake, application: RequestedApplication | None) -> Task:
+def _task_of(session: Session, intake: Intake, application: RequestedApplication | None) -> ReadingTask:
     challenge = session.get_one(Challenge, intake.challenge_id)
     files = session.scalars(
         select(IntakeFile).where(IntakeFile.intake_id == intake.id).order_by(IntakeFile.role, IntakeFile.name)
     )
-    return Task(
+    return ReadingTask(
         intake.id,
         challenge.code,
         challenge.dataset,
@@ -198,12 +198,12 @@ def _locked(session: Session, claim: Claim) -> Intake | None:
 
 
 @dataclass(slots=True)
-class Watch:
+class ReadingWatch:
     """Records progress about once a second, and raises StoppedError once the data set is no longer wanted."""
 
     platform: Platform
     claim: Claim
-    task: Task
+    task: ReadingTask
     folder: Path
     _noted: float = field(default=0.0)
 
@@ -254,11 +254,11 @@ def remove_leftovers(platform: Platform) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> None:
+def _read_or_apply(platform: Platform, claim: Claim, task: ReadingTask) -> None:
     """Read a data set, and apply its image sets if that was asked for."""
     wanted = task.application.all if task.application else ()
     with _scratch(platform, task.intake_id) as folder:
-        watch = Watch(platform, claim, task, folder)
+        watch = ReadingWatch(platform, claim, task, folder)
         report = _inspected(platform, task, folder, watch, tuple(each.set for each in wanted))
         if not wanted:
             if (folder / DRAWN).exists():
@@ -275,7 +275,12 @@ def _read_or_apply(platform: Platform, claim: Claim, task: Task) -> None:
 
 
 def _apply(
-    platform: Platform, claim: Claim, task: Task, request: RequestedApplication, report: Report, folder: Path
+    platform: Platform,
+    claim: Claim,
+    task: ReadingTask,
+    request: RequestedApplication,
+    report: Report,
+    folder: Path,
 ) -> None:
     """Store the files of the chosen image sets, then make their phases in one transaction. Raises ApplyError."""
     while True:
@@ -290,9 +295,9 @@ def _apply(
 
 def _inspected(
     platform: Platform,
-    task: Task,
+    task: ReadingTask,
     folder: Path,
-    watch: Watch,
+    watch: ReadingWatch,
     chosen: tuple[str, ...] = (),
     drawn: str = PUBLIC,
 ) -> Report:
@@ -314,7 +319,7 @@ def _inspected(
     return from_plain(Report, json.loads(output))
 
 
-def _known_phases(platform: Platform, task: Task, held: ExitStack) -> Iterator[KnownPhase]:
+def _known_phases(platform: Platform, task: ReadingTask, held: ExitStack) -> Iterator[KnownPhase]:
     """Yield the phases that a data set is compared with: on reading all of its challenge, on applying those that it becomes.
 
     held: what the annotation of these phases is held in until the comparison is made.
@@ -361,7 +366,9 @@ def secret_of(platform: Platform, code: str) -> bytes:
     return secret
 
 
-def _decrypted(platform: Platform, task: Task, folder: Path, watch: Watch) -> Iterator[SentFile]:
+def _decrypted(
+    platform: Platform, task: ReadingTask, folder: Path, watch: ReadingWatch
+) -> Iterator[SentFile]:
     """Decrypt every file into the folder. Raises SegmentError, KeyLostError, StoppedError, ImportFolderError."""
     total, done = sum(file.size for file in task.files), 0
     identities: dict[int, x25519.Identity] = {}
@@ -379,7 +386,9 @@ def _decrypted(platform: Platform, task: Task, folder: Path, watch: Watch) -> It
         yield SentFile(file.role.value, file.name, target)
 
 
-def _list_pictures_of_phases(platform: Platform, task: Task, target: Path, watch: Watch) -> None:
+def _list_pictures_of_phases(
+    platform: Platform, task: ReadingTask, target: Path, watch: ReadingWatch
+) -> None:
     """Write which pictures the phases of the challenge have, by their content, to find those that are sent again."""
     with platform.transaction() as session:
         phases = challenges.phases_of(session, task.challenge)
@@ -475,13 +484,13 @@ def _tell(session: Session, intake: Intake, **details: Any) -> None:
     events.record(session, EventKind.DATA_SET_READ, **where, intake=str(intake.id), **details)
 
 
-def _fail(platform: Platform, claim: Claim, task: Task, message: str) -> None:
+def _fail(platform: Platform, claim: Claim, task: ReadingTask, message: str) -> None:
     log.warning("data set failed", intake=str(task.intake_id), message=message)
     failed = {"state": IntakeState.FAILED, "message": message, "request": None}
     _record(platform, claim, task, partial(_failed, failed, is_applying=task.application is not None))
 
 
-def _record(platform: Platform, claim: Claim, task: Task, outcome: Outcome) -> None:
+def _record(platform: Platform, claim: Claim, task: ReadingTask, outcome: Outcome) -> None:
     """Write the outcome in one transaction, unless the data set is no longer wanted or another worker has it."""
     with platform.transaction() as session:
         if task.application is not None:

@@ -140,7 +140,7 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class VersionComparison:
     """How an image set differs from the version of a phase that its boards show: numbers, and names of classes.
 
     set: its key; images_…: that are gone, new, of another size; persons_gone: of images that stay, whose layout or actions are no
@@ -266,7 +266,7 @@ class Report:
     images: ImageFacts
     classes: tuple[ClassChoice, ...] = ()
     is_neutral: bool = False
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[VersionComparison, ...] = ()
 
     @property
     def counts_of_classes(self) -> Mapping[str, tuple[ClassCount | None, ...]]:
@@ -279,7 +279,7 @@ class Report:
         ]
         return {each.found: tuple(rows.get(each.found) for rows in of_sets) for each in self.classes}
 
-    def comparison(self, key: str, phase: str, version: int) -> Comparison | None:
+    def comparison(self, key: str, phase: str, version: int) -> VersionComparison | None:
         """The comparison of an image set with a version of a phase; None if it was not made."""
         asked = (key, phase, version)
         return next(

@@ -66,7 +66,7 @@ class ReadingLimits:
 
 
 @dataclass(slots=True)
-class Progress:
+class ProgressNotes:
     """Notes for the worker, in a file beside the data."""
 
     folder: Path
@@ -91,7 +91,7 @@ def noted_progress(folder: Path) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class SentPicture:
     """A picture: its file, and its width and height, None if it is none; and what else is known of it besides its pixels."""
 
     path: Path
@@ -112,7 +112,7 @@ class Unpacked:
     folder: Path
     dataset: str
     problems: dict[str, Problems] = field(default_factory=lambda: {role: Problems() for role in ROLES})
-    pictures: dict[str, Picture] = field(default_factory=dict)
+    pictures: dict[str, SentPicture] = field(default_factory=dict)
     size: int = 0
 
     def root(self, role: str) -> Path:
@@ -126,7 +126,7 @@ class Unpacked:
 
 
 def unpack(
-    files: tuple[SentFile, ...], folder: Path, dataset: str, limits: ReadingLimits, progress: Progress
+    files: tuple[SentFile, ...], folder: Path, dataset: str, limits: ReadingLimits, progress: ProgressNotes
 ) -> Unpacked:
     """Unpack all files. What cannot be unpacked becomes a problem; nothing is written outside the folder."""
     found = Unpacked(folder, dataset)
@@ -146,7 +146,7 @@ def unpack(
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class SentContent:
     """A file that was sent: its name with folders, its bytes or where they are, and its time stamp in an archive."""
 
     name: str
@@ -184,10 +184,10 @@ def digest_of(content: bytes) -> bytes:
     return sha256(content).digest()[:DIGEST]
 
 
-def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Iterator[Content]:
+def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Iterator[SentContent]:
     """Every file of an archive or a folder, or the file itself."""
     if not file.path.is_dir() and not is_archive(file.path):
-        alone = Content(file.name, file.path)
+        alone = SentContent(file.name, file.path)
         if kind := alone.type:
             message = f"an archive of type {kind.removeprefix('.')} cannot be read here, or is damaged; send it as .zip, .tar, .tar.gz or .tar.xz"
             raise SubmissionError(Problem("unsupported-type", Rule(message), file.name))
@@ -199,7 +199,7 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
     ):
         if "__MACOSX" in member.name or PurePosixPath(member.name).name.startswith("."):
             continue
-        content = Content(member.name, member.read(), member.modified)
+        content = SentContent(member.name, member.read(), member.modified)
         if content.type is None:
             yield content
         else:
@@ -207,7 +207,7 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
             problems.add(Problem("nested-archive", Rule(message), member.name))
 
 
-def _keep(found: Unpacked, role: str, sent: Content, limits: ReadingLimits) -> None:
+def _keep(found: Unpacked, role: str, sent: SentContent, limits: ReadingLimits) -> None:
     """Write a file below the folder of its role; pictures of the image role go to the folder of all pictures."""
     name = sent.name
     found.size += sent.length
@@ -230,7 +230,7 @@ def _keep(found: Unpacked, role: str, sent: Content, limits: ReadingLimits) -> N
     _write(target, sent.content)
 
 
-def keep_picture(found: Unpacked, role: str, sent: Content, limits: ReadingLimits) -> None:
+def keep_picture(found: Unpacked, role: str, sent: SentContent, limits: ReadingLimits) -> None:
     """Put a picture into the folder of all pictures under its name without folders."""
     name, last = sent.name, PurePosixPath(sent.name).name
     if last in found.pictures:
@@ -256,13 +256,13 @@ def _write(target: Path, content: bytes | Path) -> None:
         target.write_bytes(content)
 
 
-def _look_at(path: Path, sent: Content, problems: Problems) -> Picture:
+def _look_at(path: Path, sent: SentContent, problems: Problems) -> SentPicture:
     """Read the header of a picture; nothing is decoded."""
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - needed only here
 
     name = sent.name
     folder = intern(PurePosixPath(name).parent.as_posix())
-    known = Picture(path, None, sent.digest, sent.length, folder, sent.modified)
+    known = SentPicture(path, None, sent.digest, sent.length, folder, sent.modified)
     try:
         with path.open("rb") as file:
             check_beginning(file.read(16))

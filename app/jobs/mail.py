@@ -215,7 +215,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class MailLimit:
     """At most `count` mails within `window`."""
 
     count: int
@@ -244,7 +244,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class MailText:
     """Subject and body of a mail. html: the same body as HTML, if there is one."""
 
     subject: str
@@ -264,13 +264,13 @@ DAY = timedelta(days=1)
 NO_HEADERS: Mapping[str, str] = {}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # mails of one kind to one address, whoever requests them; all links of the last day work, so no one can be locked out
-TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
+TO_ADDRESS = (MailLimit(3, timedelta(hours=1)), MailLimit(5, DAY))
 # a login link is valid for 15 minutes, and the next may be sent after ten, so requests by strangers never leave an owner
 # without a working link; with a daily limit they could
-TO_ADDRESS_OF: Mapping[MailTemplate, tuple[Limit, ...]] = {
-    MailTemplate.LOGIN_LINK: (Limit(1, timedelta(minutes=10)),)
+TO_ADDRESS_OF: Mapping[MailTemplate, tuple[MailLimit, ...]] = {
+    MailTemplate.LOGIN_LINK: (MailLimit(1, timedelta(minutes=10)),)
 }
-BY_PERSON = (Limit(20, DAY),)
+BY_PERSON = (MailLimit(20, DAY),)
 PER_HOUR = 500  # by the whole installation
 
 LINKS: Mapping[MailTemplate, Link] = {
@@ -294,7 +294,7 @@ def next_allowed(letter: MailTemplate, requested: RecentRequests) -> datetime | 
     return max(times, default=None)
 
 
-def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) -> list[datetime]:
+def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[MailLimit]) -> list[datetime]:
     """Return when each of the reached limits next allows a mail."""
     waits = []
     for limit in limits:
@@ -338,7 +338,7 @@ def address_for(letter: MailTemplate, recipient: Recipient) -> str:
     return recipient.address
 
 
-def split_subject(text: str) -> Text:
+def split_subject(text: str) -> MailText:
     r"""Split a rendered template into the subject, which is in its first line, and the body.
 
     >>> text = split_subject("Subject: Confirm\n\nHello,\n")
@@ -346,7 +346,7 @@ def split_subject(text: str) -> Text:
     ('Confirm', 'Hello,\n')
     """
     head, _, body = text.partition("\n")
-    return Text(single_line(head.removeprefix("Subject:")), body.lstrip("\n"))
+    return MailText(single_line(head.removeprefix("Subject:")), body.lstrip("\n"))
 
 
 def single_line(text: str) -> str:
@@ -355,7 +355,7 @@ def single_line(text: str) -> str:
 
 
 def message_of(
-    text: Text,
+    text: MailText,
     *,
     sender: str,
     to: str,
@@ -537,7 +537,7 @@ def _hand_over(platform: Platform, letter: MailTemplate, address: str, fields: M
     log.info("mail sent", letter=letter.value, file=str(file) if file else None)
 
 
-def render_mail(letter: MailTemplate, *, server: str, passwords: bool, **fields: Any) -> Text:
+def render_mail(letter: MailTemplate, *, server: str, passwords: bool, **fields: Any) -> MailText:
     """Render a mail; passwords: whether this server uses them."""
     way_back = f"log in and end all logins at {server}/account/sessions"
     if passwords:

@@ -54,7 +54,7 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """How a call ended. status: of the answer, None without one; problem: why it does not count as received, or empty."""
 
     status: int | None
@@ -170,7 +170,7 @@ def post(
     *,
     resolver: Resolver = resolve,
     tls: ssl.SSLContext | None = None,
-) -> Outcome:
+) -> CallOutcome:
     """Send a request and return how it ended, within five seconds; redirects are not followed.
 
     resolver: finds the addresses of a name; tls: verifies certificates, by default as browsers do.
@@ -181,7 +181,7 @@ def post(
         problem = _refusal(status)
     except UncallableError as error:
         problem = str(error)
-    return Outcome(status, time.monotonic() - started, problem)
+    return CallOutcome(status, time.monotonic() - started, problem)
 
 
 def _refusal(status: int) -> str:

@@ -18,7 +18,7 @@ from app.core.errors import NotFoundError
 from app.core.paging import RowPage, page_of
 from app.core.settings import Settings
 from app.jobs import mail, queue
-from app.jobs.mail import MailError, MailRejectedError, MailServerError, Text, message_of, single_line
+from app.jobs.mail import MailError, MailRejectedError, MailServerError, MailText, message_of, single_line
 from app.models import (
     ChallengePage,
     Event,
@@ -247,7 +247,7 @@ def _contact(session: Session, challenges: set[int | None]) -> str | None:
     return session.scalar(select(ChallengePage.contact).where(ChallengePage.challenge_id.in_(challenges)))
 
 
-def content_of(title: str, lines: Sequence[Line], *, server: str, site: str, unsubscribe: str) -> Text:
+def content_of(title: str, lines: Sequence[Line], *, server: str, site: str, unsubscribe: str) -> MailText:
     """Write subject, text and HTML of a mail from the same lines. title: of their kind; unsubscribe: the link that ends it.
 
     Lines that say the same are one, with their number.
@@ -268,7 +268,7 @@ def content_of(title: str, lines: Sequence[Line], *, server: str, site: str, uns
         "unsubscribe": unsubscribe,
     }
     text, html = (render_template(f"notifications/mail.{form}", **context) for form in ("txt", "html"))
-    return Text(subject, text, html)
+    return MailText(subject, text, html)
 
 
 def _absolute(html: Markup, server: str) -> Markup:

@@ -37,7 +37,7 @@ from app.models import (
     WebhookDelivery,
 )
 from app.notifications import calling, webhook_messages
-from app.notifications.calling import Allowed, Outcome
+from app.notifications.calling import Allowed, CallOutcome
 from app.notifications.kinds import KINDS, Recipients
 from app.notifications.webhook_messages import Message
 from app.people import sessions
@@ -206,7 +206,7 @@ def _message(platform: Platform, sending: _Sending) -> Message:
 
 
 def _record_outcome(
-    platform: Platform, session: Session, claim: Claim, delivery_id: int, outcome: Outcome
+    platform: Platform, session: Session, claim: Claim, delivery_id: int, outcome: CallOutcome
 ) -> None:
     """Record the outcome of a delivery if the claim still holds, and when to send what is next."""
     found = _locked(session, claim)
@@ -234,7 +234,7 @@ def _in_last_minute(session: Session, hook: Webhook) -> int:
     return session.scalar(recent) or 0
 
 
-def _note_attempt(session: Session, hook: Webhook, row: WebhookDelivery, outcome: Outcome) -> None:
+def _note_attempt(session: Session, hook: Webhook, row: WebhookDelivery, outcome: CallOutcome) -> None:
     """Record an attempt at a delivery. A test is sent once, and its failure says nothing about events."""
     now, is_test = challenges.now(session), row.event_id is None
     row.attempts, row.tried_at = row.attempts + 1, now

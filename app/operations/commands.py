@@ -100,7 +100,7 @@ def beat() -> None:
     os.execv(sys.executable, processes.sweeper_command())  # noqa: S606 - becomes that process
 
 
-class Part(enum.StrEnum):
+class Process(enum.StrEnum):
     """A part of an installation that runs as its own process."""
 
     WEB = "web"
@@ -110,14 +110,14 @@ class Part(enum.StrEnum):
 
 
 @app.command()
-def alive(part: Annotated[Part, typer.Argument(help="what runs in this container")]) -> None:
+def alive(part: Annotated[Process, typer.Argument(help="what runs in this container")]) -> None:
     """Exit with 0 if this part is running; for container health checks."""
     settings = require_servers(Settings.read())
-    if part is Part.WEB:
+    if part is Process.WEB:
         httpx2.get(f"{settings.local_address}/health", timeout=5).raise_for_status()
         return
     platform = platform_of(settings)
-    if part is Part.BEAT:
+    if part is Process.BEAT:
         works = health.is_swept(platform)
     else:
         works = health.is_alive(platform, gethostname(), Service(part.value))

@@ -64,7 +64,7 @@ FROM pg_roles WHERE rolname = current_user
 console = Console()
 
 
-class Part(StrEnum):
+class CheckedProcess(StrEnum):
     """The process whose settings are checked."""
 
     WEB = "web"
@@ -72,11 +72,15 @@ class Part(StrEnum):
     SENDER = "sender"
 
 
-HIDDEN = {Part.WEB: NOT_FOR_WEB, Part.WORKER: NOT_FOR_WORKERS, Part.SENDER: NOT_FOR_SENDERS}
+HIDDEN = {
+    CheckedProcess.WEB: NOT_FOR_WEB,
+    CheckedProcess.WORKER: NOT_FOR_WORKERS,
+    CheckedProcess.SENDER: NOT_FOR_SENDERS,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckRow:
     """A row of the table; advice: what to do about a failure, empty if there is none; listed: lines below the table."""
 
     name: str
@@ -87,7 +91,7 @@ class Check:
 
 def check(
     part: Annotated[
-        Part | None,
+        CheckedProcess | None,
         typer.Argument(
             help="the process whose settings these are; by default a worker if a store of ground truth is configured",
             show_default=False,
@@ -99,13 +103,13 @@ def check(
     own = Settings.read()
     settings = require_servers(installation_settings(own))
     knows_truth = settings.private_storage is not None or settings.s3_private_bucket is not None
-    part = part or (Part.WORKER if knows_truth else Part.WEB)
+    part = part or (CheckedProcess.WORKER if knows_truth else CheckedProcess.WEB)
     is_embedded = own.database_url is None  # its data folder has the settings of all its processes
     if is_embedded:
         settings = settings.model_copy(update=dict.fromkeys(HIDDEN[part] - {"passwords", "registration"}))
     platform = platform_of(settings)
     found = list(checks(platform, part, is_embedded=is_embedded))
-    repaired = 0 if part is Part.SENDER else _released(platform)
+    repaired = 0 if part is CheckedProcess.SENDER else _released(platform)
     platform.engine.dispose()
     console.print(_table(part, found))
     for line in (line for each in found for line in each.listed):
@@ -126,7 +130,7 @@ def _released(platform: Platform) -> int:
         return 0  # which is a line of the table
 
 
-def _table(part: Part, found: Sequence[Check]) -> Table:
+def _table(part: CheckedProcess, found: Sequence[CheckRow]) -> Table:
     table = Table(title=f"the deployment as a {part} sees it", title_justify="left")
     table.add_column("check", no_wrap=True)
     table.add_column("result", no_wrap=True)
@@ -137,14 +141,14 @@ def _table(part: Part, found: Sequence[Check]) -> Table:
     return table
 
 
-def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Check]:
+def checks(platform: Platform, part: CheckedProcess, *, is_embedded: bool) -> Iterator[CheckRow]:
     """Run and yield every check for a web process, a worker or a sender, which needs no broker and no store.
 
     is_embedded: web, workers and servers are known to be processes of one user on this machine.
     """
     settings = platform.settings
     yield from _database(platform)
-    if part is Part.SENDER:
+    if part is CheckedProcess.SENDER:
         yield _truth_of_web(settings, is_embedded=is_embedded)
         yield mail(settings)
         return
@@ -152,7 +156,7 @@ def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Che
     for name in ("archives", "descriptions", "artefacts", "files", "intake"):
         yield _store(f"store of {name}", getattr(platform, name))
     yield stored_files(platform)
-    if part is Part.WORKER:
+    if part is CheckedProcess.WORKER:
         yield _truth_of_worker(platform)
     else:
         yield _truth_of_web(settings, is_embedded=is_embedded)
@@ -161,11 +165,11 @@ def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Che
     yield address(settings.address, settings.proxies)
 
 
-def _database(platform: Platform) -> Iterator[Check]:
+def _database(platform: Platform) -> Iterator[CheckRow]:
     """Check the database and what it records about workers and jobs."""
     try:
         with platform.transaction() as session:
-            yield Check("database", "answers")
+            yield CheckRow("database", "answers")
             yield _role(session)
             problem = schema_problem(session.connection())
             yield _schema(problem)
@@ -177,10 +181,10 @@ def _database(platform: Platform) -> Iterator[Check]:
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         advice = "compare HELDOUT_DATABASE_URL with the server that runs"
-        yield Check("database", f"cannot be reached: {reason}", advice)
+        yield CheckRow("database", f"cannot be reached: {reason}", advice)
 
 
-def _role(session: Session) -> Check:
+def _role(session: Session) -> CheckRow:
     """Check that the application's role can read and write rows, and nothing else."""
     name, is_powerful, owned, may_create, rewritable = session.execute(
         ROLE, {"append_only": list(APPEND_ONLY)}
@@ -192,8 +196,8 @@ def _role(session: Session) -> Check:
         *([f"may change or delete rows of {', '.join(rewritable)}"] if rewritable else []),
     ]
     if not powers:
-        return Check("database role", f"{name} can read and write rows, and nothing else")
-    return Check(
+        return CheckRow("database role", f"{name} can read and write rows, and nothing else")
+    return CheckRow(
         "database role",
         f"{name} {', '.join(powers)}; an attacker who takes over a web process could rewrite history",
         "create a role that owns the database and set it in HELDOUT_MIGRATION_DATABASE_URL, use another role with nothing "
@@ -201,11 +205,11 @@ def _role(session: Session) -> Check:
     )
 
 
-def _schema(problem: str | None) -> Check:
+def _schema(problem: str | None) -> CheckRow:
     if problem is None:
-        return Check("migrations", "this version can run on the database's schema")
+        return CheckRow("migrations", "this version can run on the database's schema")
     finding, _, advice = problem.partition("; ")
-    return Check("migrations", finding, advice or "run `heldout-server migrate`")
+    return CheckRow("migrations", finding, advice or "run `heldout-server migrate`")
 
 
 def _clock_difference(session: Session) -> float:
@@ -215,84 +219,86 @@ def _clock_difference(session: Session) -> float:
     return (before + time.time()) / 2 - moment
 
 
-def clock(difference: float) -> Check:
+def clock(difference: float) -> CheckRow:
     """Check that this machine and the database agree about the time; difference: in seconds.
 
     >>> clock(-3.04).finding
     "this machine's clock is 3.0 s behind the database's"
     """
     if abs(difference) <= MAX_CLOCK_DIFFERENCE:
-        return Check("clock", f"{abs(difference):.1f} s from the database's")
+        return CheckRow("clock", f"{abs(difference):.1f} s from the database's")
     side = "ahead of" if difference > 0 else "behind"
-    return Check(
+    return CheckRow(
         "clock",
         f"this machine's clock is {abs(difference):.1f} s {side} the database's",
         "synchronise the clocks of both machines (NTP); deadlines use the database's clock, links and codes use both",
     )
 
 
-def _database_disk(session: Session) -> Check:
+def _database_disk(session: Session) -> CheckRow:
     """Check that PROBE_MIB MiB more fit on the database's disk; PostgreSQL does not report how much is free."""
     has_room = health.has_free_space(session, PROBE_MIB)
     if has_room is None:
-        return Check("disk of database", "unknown: temp_file_limit does not allow the test")
+        return CheckRow("disk of database", "unknown: temp_file_limit does not allow the test")
     if has_room:
-        return Check("disk of database", f"has room for {PROBE_MIB} MiB")
-    return Check(
+        return CheckRow("disk of database", f"has room for {PROBE_MIB} MiB")
+    return CheckRow(
         "disk of database",
         f"has no room for {PROBE_MIB} MiB",
         "free disk space on its machine now: requests that store anything get 507, and without space for its log PostgreSQL stops",
     )
 
 
-def _workers_and_jobs(session: Session, settings: Settings) -> Iterator[Check]:
+def _workers_and_jobs(session: Session, settings: Settings) -> Iterator[CheckRow]:
     """Check that a worker of this version is alive, that lost runs are found, and that jobs get done."""
     slots = heartbeats.slots_by_scorer(session)
     if scoring.SCORER in slots:
-        yield Check("workers", f"alive, {slots[scoring.SCORER]} runs at the same time")
+        yield CheckRow("workers", f"alive, {slots[scoring.SCORER]} runs at the same time")
     else:
         others = f", only of {', '.join(sorted(slots))}" if slots else ""
         finding = f"no worker of scorer version {scoring.SCORER} is alive{others}"
-        yield Check("workers", finding, "start one with `heldout-server worker`, or read its log")
+        yield CheckRow("workers", finding, "start one with `heldout-server worker`, or read its log")
     if heartbeats.alive_senders(session):
-        yield Check("senders", "alive")
+        yield CheckRow("senders", "alive")
     else:
         advice = "start one with `heldout-server sender`, or read its log"
-        yield Check("senders", "none is alive: mail and webhooks wait", advice)
+        yield CheckRow("senders", "none is alive: mail and webhooks wait", advice)
     state = health_of(health.progress_of_jobs(session), settings.sweep_seconds)
     age = "no sweep yet" if state.sweep.value is None else f"last sweep {state.sweep.value:g} s ago"
     advice = "start a worker or `heldout-server beat`; if one is running, read its log"
-    yield Check("sweeper", age, "" if state.sweep.status == "ok" else advice)
+    yield CheckRow("sweeper", age, "" if state.sweep.status == "ok" else advice)
     late = [f"the oldest job is {state.jobs.value:g} s late"] if state.jobs.status != "ok" else []
     dead = [f"{state.dead_jobs.value:g} jobs failed for good"] if state.dead_jobs.status != "ok" else []
     advice = "see the error of each on /admin, and the worker's log"
-    yield Check("jobs", ", ".join(late + dead) or "on time", advice if late or dead else "")
+    yield CheckRow("jobs", ", ".join(late + dead) or "on time", advice if late or dead else "")
 
 
-def broker(url: str) -> Check:
+def broker(url: str) -> CheckRow:
     """Check that the broker responds and evicts nothing."""
     try:
         with redis.Redis.from_url(url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT) as client:
             memory = client.info("memory")
     except redis.RedisError as error:
         advice = "compare HELDOUT_BROKER_URL with the server that runs"
-        return Check("broker", f"cannot be reached: {error}", advice)
+        return CheckRow("broker", f"cannot be reached: {error}", advice)
     policy = str(memory.get("maxmemory_policy"))
     if policy == "noeviction" or not int(memory.get("maxmemory", 0)):
-        return Check("broker", "answers, and evicts nothing")
-    return Check(
+        return CheckRow("broker", "answers, and evicts nothing")
+    return CheckRow(
         "broker",
         f"evicts keys when its memory is full ({policy}): login limits are lost and runs start late",
         "set `maxmemory-policy noeviction`",
     )
 
 
-def _store(name: str, storage: Storage) -> Check:
+def _store(name: str, storage: Storage) -> CheckRow:
     """Check that a probe can be written to a store, read back and deleted."""
     error = _round_trip(storage)
     if error is None:
-        return Check(name, "a probe was written, read and deleted")
-    return Check(name, error, "make the store writable for this user or its keys valid, and free space on it")
+        return CheckRow(name, "a probe was written, read and deleted")
+    return CheckRow(
+        name, error, "make the store writable for this user or its keys valid, and free space on it"
+    )
 
 
 def _round_trip(storage: Storage) -> str | None:
@@ -312,16 +318,16 @@ def _round_trip(storage: Storage) -> str | None:
         return error.cause
 
 
-def stored_files(platform: Platform) -> Check:
+def stored_files(platform: Platform) -> CheckRow:
     """Check that every stored file that the database refers to is there and intact."""
     try:
         found = backup.check_stored_files(platform)
     except (SQLAlchemyError, StorageUnavailableError):
-        return Check("stored files", "unknown: the database or a store is unavailable")
+        return CheckRow("stored files", "unknown: the database or a store is unavailable")
     listed = tuple(f"{problem}: {path}" for path, problem in found.items() if problem)
     if not listed:
-        return Check("stored files", f"all {len(found)} that the database refers to are intact")
-    return Check(
+        return CheckRow("stored files", f"all {len(found)} that the database refers to are intact")
+    return CheckRow(
         "stored files",
         f"{len(listed)} of {len(found)} that the database refers to are damaged or missing, listed below",
         'copy them back from a backup, which has them under the same names: "Damaged files" in docs/administer/backup.md',
@@ -329,29 +335,29 @@ def stored_files(platform: Platform) -> Check:
     )
 
 
-def _truth_of_worker(platform: Platform) -> Check:
+def _truth_of_worker(platform: Platform) -> CheckRow:
     """Check that a worker can read all ground truth that the database refers to, and nothing else can."""
     advice = "workers need the store that imports wrote to: mount it, and make it readable and writable"
     try:
         if error := _round_trip(platform.truths):
-            return Check("ground truth", error, advice)
+            return CheckRow("ground truth", error, advice)
         with platform.transaction() as session:
             keys = list(session.scalars(select(GroundTruth.key).order_by(GroundTruth.id.desc())))
         missing = [key for key in keys if not platform.truths.exists(key)]
     except SettingsError as error:
-        return Check("ground truth", str(error), advice)
+        return CheckRow("ground truth", str(error), advice)
     except (SQLAlchemyError, StorageUnavailableError):
-        return Check("ground truth", "unknown: the database or the store is unavailable")
+        return CheckRow("ground truth", "unknown: the database or the store is unavailable")
     if missing:
-        return Check(
+        return CheckRow(
             "ground truth",
             f"{len(missing)} of {len(keys)} are missing: {', '.join(missing[:SHOWN])}",
             "is this the store that imports wrote to? If so, import the trees again or restore a backup",
         )
     if exposed := exposure(platform.settings):
         advice = "close it: only workers may have access to ground truth"
-        return Check("ground truth", exposed, advice)
-    return Check("ground truth", f"all {len(keys)} that the database refers to can be read")
+        return CheckRow("ground truth", exposed, advice)
+    return CheckRow("ground truth", f"all {len(keys)} that the database refers to can be read")
 
 
 def exposure(settings: Settings) -> str | None:
@@ -387,27 +393,27 @@ def _has_files(settings: Settings) -> bool | None:
         return None
 
 
-def _truth_of_web(settings: Settings, *, is_embedded: bool) -> Check:
+def _truth_of_web(settings: Settings, *, is_embedded: bool) -> CheckRow:
     """Check that the web process has no access to ground truth; is_embedded: it is known to run as the worker's user."""
     if known := forbidden_web_variables(settings):
         advice = "remove these variables from its environment; they are for workers and commands"
-        return Check("ground truth", f"the web process is given {', '.join(known)}", advice)
+        return CheckRow("ground truth", f"the web process is given {', '.join(known)}", advice)
     if has_truth_in_public_bucket(settings):
-        return Check(
+        return CheckRow(
             "ground truth",
             f"the web process's keys give access to ground truth in the bucket {settings.s3_bucket}",
             "put ground truth into its own bucket, with keys that web processes do not have",
         )
     folder = next((each for each in (settings.data / "private", MOUNTED_TRUTH) if _is_readable(each)), None)
     if folder is None:
-        return Check("ground truth", "cannot be reached from here")
+        return CheckRow("ground truth", "cannot be reached from here")
     if is_embedded:
-        return Check(
+        return CheckRow(
             "ground truth",
             "web processes are not told where it is, but they run as the same user; see SECURITY.md",
         )
     advice = "run it as another user, or on another machine or in a container without this folder"
-    return Check("ground truth", f"the web process can read {folder}", advice)
+    return CheckRow("ground truth", f"the web process can read {folder}", advice)
 
 
 def forbidden_web_variables(settings: Settings) -> list[str]:
@@ -439,7 +445,7 @@ def _is_reachable(path: Path) -> bool:
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents)
 
 
-def _disks(settings: Settings) -> Check:
+def _disks(settings: Settings) -> CheckRow:
     """Check that the disks of temporary files, stores and the embedded database have space for two of the largest archives."""
     folders = [Path(tempfile.gettempdir()), settings.private_storage]
     folders += [own] if (own := settings.data / EMBEDDED_DATABASE).exists() else []
@@ -448,8 +454,8 @@ def _disks(settings: Settings) -> Check:
     needed = 2 * settings.max_upload
     finding = ", ".join(f"{bytes_free / GiB:.1f} GiB for {each}" for each, bytes_free in free.items())
     if min(free.values()) >= needed:
-        return Check("free disk", finding)
-    return Check(
+        return CheckRow("free disk", finding)
+    return CheckRow(
         "free disk",
         f"{finding}; expected {needed / GiB:.1f} GiB, two of the largest archives",
         "free space, use another disk, or lower HELDOUT_MAX_UPLOAD",
@@ -460,7 +466,7 @@ def _existing(folder: Path) -> Path:
     return next(each for each in (folder, *folder.parents) if each.exists())
 
 
-def secrets(settings: Settings) -> Check:
+def secrets(settings: Settings) -> CheckRow:
     """Check that every secret an operator chooses is long, and in a file that only its user can read."""
     files = named_files()
     problems = []
@@ -477,9 +483,9 @@ def secrets(settings: Settings) -> Check:
         problem = secret_problem(found, user) or (_file_problem(file) if file else None)
         problems += [f"{variable(name)} {problem}"] if problem else []
     if not problems:
-        return Check("secrets", "long, and unreadable for others")
+        return CheckRow("secrets", "long, and unreadable for others")
     advice = "generate them as deploy/secrets.sh does, in files with mode 600 or in a folder with mode 700"
-    return Check("secrets", "; ".join(problems), advice)
+    return CheckRow("secrets", "; ".join(problems), advice)
 
 
 def secret_problem(found: str, user: str | None = None) -> str | None:
@@ -502,30 +508,30 @@ def _file_problem(file: Path) -> str | None:
     return f"is in {file}, which others can read or change (mode {mode:o})"
 
 
-def address(url: str, proxies: Sequence[str]) -> Check:
+def address(url: str, proxies: Sequence[str]) -> CheckRow:
     """Check that the server is reached by HTTPS through a trusted proxy, or only from this machine."""
     parts = urlsplit(url)
     if any(ip_network(proxy, strict=False).prefixlen == 0 for proxy in proxies):
-        return Check(
+        return CheckRow(
             "public address",
             "every address is a trusted proxy, so any client can fake its address",
             "list the addresses of the proxies in HELDOUT_TRUSTED_PROXIES",
         )
     if _is_local(parts.hostname or ""):
-        return Check("public address", f"{url}, for this machine only")
+        return CheckRow("public address", f"{url}, for this machine only")
     if parts.scheme != "https":
-        return Check(
+        return CheckRow(
             "public address",
             f"{url} sends passwords unencrypted",
             "put a proxy with a certificate in front, and set HELDOUT_PUBLIC_URL to its https address",
         )
     if not proxies:
-        return Check(
+        return CheckRow(
             "public address",
             f"{url} is served by a proxy that is not trusted: all clients count as one address and share its rate limits",
             "set the proxy's address in HELDOUT_TRUSTED_PROXIES",
         )
-    return Check("public address", f"{url}, behind {', '.join(proxies)}")
+    return CheckRow("public address", f"{url}, behind {', '.join(proxies)}")
 
 
 def _is_local(host: str) -> bool:
@@ -540,17 +546,17 @@ def _is_local(host: str) -> bool:
         return host == "localhost"
 
 
-def mail(settings: Settings) -> Check:
+def mail(settings: Settings) -> CheckRow:
     """Check that the mail server accepts our login; nothing is sent."""
     try:
         check_connection(settings)
     except MailError as error:
-        return Check("mail", str(error), "compare HELDOUT_SMTP_… with what the mail server expects")
+        return CheckRow("mail", str(error), "compare HELDOUT_SMTP_… with what the mail server expects")
     if settings.smtp_host is not None:
-        return Check("mail", f"{settings.smtp_host} accepts mail from {settings.sender}")
+        return CheckRow("mail", f"{settings.smtp_host} accepts mail from {settings.sender}")
     if _is_local(urlsplit(settings.address).hostname or ""):
-        return Check("mail", "is written to the folder mail in the data folder")
-    return Check(
+        return CheckRow("mail", "is written to the folder mail in the data folder")
+    return CheckRow(
         "mail",
         "is written to a folder: nobody can confirm an address or reset a password",
         "set HELDOUT_SMTP_HOST",

@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BackgroundWork:
     """The state of background work, read from the database."""
 
     sweep_age: float | None  # seconds since the last sweep; None before the first
@@ -33,7 +33,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartHealth:
     """One part of an installation: "ok" or a short problem, and the number behind it."""
 
     status: str
@@ -45,12 +45,12 @@ class Health:
     """The health of an installation: "ok", or "degraded" if any part is not."""
 
     status: str
-    database: Part
-    sweep: Part  # seconds since the last one
-    workers: Part  # how many are alive
-    senders: Part  # how many are alive
-    jobs: Part  # seconds that the oldest due job other than a run has been waiting
-    dead_jobs: Part  # jobs that failed for good
+    database: PartHealth
+    sweep: PartHealth  # seconds since the last one
+    workers: PartHealth  # how many are alive
+    senders: PartHealth  # how many are alive
+    jobs: PartHealth  # seconds that the oldest due job other than a run has been waiting
+    dead_jobs: PartHealth  # jobs that failed for good
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +69,22 @@ MISSED_SWEEPS = 4  # a sweep is late after this many intervals
 LATE_MESSAGE = 60.0  # seconds
 
 
-def health_of(progress: Progress | None, sweep_seconds: int) -> Health:
+def health_of(progress: BackgroundWork | None, sweep_seconds: int) -> Health:
     """Return the health of an installation; `progress` is None if the database did not respond.
 
     >>> health_of(Progress(sweep_age=90.0, workers=1, jobs_lag=0.0, dead_jobs=0), 15).sweep
     Part(status='late', value=90.0)
     """
     if progress is None:
-        unknown = Part("unknown")
-        return Health("degraded", Part("unreachable"), unknown, unknown, unknown, unknown, unknown)
+        unknown = PartHealth("unknown")
+        return Health("degraded", PartHealth("unreachable"), unknown, unknown, unknown, unknown, unknown)
     parts = {
-        "database": Part("ok"),
-        "sweep": Part(_sweep_status(progress.sweep_age, sweep_seconds), _rounded(progress.sweep_age)),
-        "workers": Part("ok" if progress.workers else "none", progress.workers),
-        "senders": Part("ok" if progress.senders else "none", progress.senders),
-        "jobs": Part("ok" if progress.jobs_lag < LATE_MESSAGE else "late", _rounded(progress.jobs_lag)),
-        "dead_jobs": Part("failed" if progress.dead_jobs else "ok", progress.dead_jobs),
+        "database": PartHealth("ok"),
+        "sweep": PartHealth(_sweep_status(progress.sweep_age, sweep_seconds), _rounded(progress.sweep_age)),
+        "workers": PartHealth("ok" if progress.workers else "none", progress.workers),
+        "senders": PartHealth("ok" if progress.senders else "none", progress.senders),
+        "jobs": PartHealth("ok" if progress.jobs_lag < LATE_MESSAGE else "late", _rounded(progress.jobs_lag)),
+        "dead_jobs": PartHealth("failed" if progress.dead_jobs else "ok", progress.dead_jobs),
     }
     is_well = all(part.status == "ok" for part in parts.values())
     return Health("ok" if is_well else "degraded", **parts)
@@ -106,14 +106,14 @@ WITH filled AS MATERIALIZED (SELECT repeat('x', 1 << 20) FROM generate_series(1,
 """)
 
 
-def progress_of_jobs(session: Session) -> Progress:
+def progress_of_jobs(session: Session) -> BackgroundWork:
     """Read the state of sweeper, workers and jobs."""
     now = func.clock_timestamp()
     due = func.coalesce(Job.not_before, Job.queued_at)
     lag = select(func.extract("epoch", now - func.min(due))).where(is_waiting(), Job.kind != JobKind.RUN)
     dead = select(func.count()).where(Job.dead_at.is_not(None))
     age = heartbeats.last_sweep_age(session)
-    return Progress(
+    return BackgroundWork(
         sweep_age=None if age is None else age.total_seconds(),
         workers=heartbeats.alive_workers(session),
         jobs_lag=max(float(session.scalar(lag) or 0), 0.0),
@@ -197,10 +197,10 @@ async def with_timeout(check: Callable[[Platform], Value], platform: Platform) -
     return None
 
 
-def _progress(platform: Platform) -> Progress:
+def _progress(platform: Platform) -> BackgroundWork:
     """Read the progress at most once a second, because no rate limit applies to these requests."""
 
-    def read() -> Progress:
+    def read() -> BackgroundWork:
         with platform.transaction() as session:
             return progress_of_jobs(session)
 

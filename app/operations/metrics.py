@@ -29,7 +29,7 @@ from app.jobs.queue import LIVE, is_held, is_waiting
 from app.models import Heartbeat, Job, JobKind, Queue, Run, RunState, Upload, UploadState
 from app.operations import health
 from app.operations.data_folder import EMBEDDED_DATABASE
-from app.operations.health import Health, Part, Progress, health_of
+from app.operations.health import BackgroundWork, Health, PartHealth, health_of
 from app.platform import Platform
 from app.web.dependencies import ThePlatform, requires
 
@@ -54,7 +54,7 @@ Samples = Iterable[tuple[Sequence[str], float]]
 class Readings:
     """What the database reports at one time."""
 
-    progress: Progress
+    progress: BackgroundWork
     metrics: tuple[Metric, ...]
 
 
@@ -125,7 +125,7 @@ def disks(platform: Platform) -> dict[str, tuple[int, int]]:
 def of_health(state: Health, missing: Mapping[str, str]) -> Iterator[Metric]:
     """Yield what `/health` and `/ready` report, 1 if ok; a part whose state is unknown has no sample."""
     parts = {field.name: getattr(state, field.name) for field in fields(state)}
-    known = ((name, part) for name, part in parts.items() if isinstance(part, Part))
+    known = ((name, part) for name, part in parts.items() if isinstance(part, PartHealth))
     healthy = [([name], float(part.status == "ok")) for name, part in known if part.status != "unknown"]
     yield _gauge("heldout_healthy", "Whether a part is ok as /health reports it.", ["part"], healthy)
     ready = [([name], float(not message)) for name, message in missing.items()]

@@ -19,7 +19,7 @@ from app.operations import site
 from app.operations.sampling import CHALLENGE
 from app.operations.site import ContactAddress, NewSite
 from app.organising import roles
-from app.people.accounts import Registration, create_person, has_admin
+from app.people.accounts import RegistrationForm, create_person, has_admin
 from app.people.locking import lock_person
 from app.people.passwords import hash_password
 from app.people.sessions import Browser, start_session
@@ -73,7 +73,7 @@ def _lock(platform: Platform, session: Session, code: str) -> OneTimeLink:
     return link
 
 
-def register_admin(platform: Platform, code: str, person: Registration, browser: Browser) -> str:
+def register_admin(platform: Platform, code: str, person: RegistrationForm, browser: Browser) -> str:
     """Create the account of the first admin and return the token of its session.
 
     Its address counts as confirmed, because mail may not work yet and the code proves more. Raises ConflictError if there is an

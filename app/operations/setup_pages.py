@@ -14,7 +14,7 @@ from app.operations import setup, trial_mail
 from app.operations.sampling import CHALLENGE
 from app.operations.setup import Basics, TakenError, WrongCodeError
 from app.people import sessions
-from app.people.accounts import Registration
+from app.people.accounts import RegistrationForm
 from app.people.login_pages import browser_of, logged_in
 from app.platform import Platform
 from app.web.dependencies import (
@@ -111,7 +111,7 @@ def register_admin(
     if not setup.is_code(platform, code):  # before a password is hashed, which takes its time
         return _over(request, actor) if setup.is_over(platform) else _take_code(request, platform, code)
     try:
-        person = Registration.model_validate(form | {"password": password})
+        person = RegistrationForm.model_validate(form | {"password": password})
         token = setup.register_admin(platform, code, person, browser_of(request))
     except ValidationError as error:
         return _page(request, "setup/account.html", form=form, problems=field_errors(error), status=422)

@@ -174,7 +174,7 @@ def _part(problem: str, before: PartStatus | None, last: Status | None) -> PartS
 
 
 @dataclass(slots=True)
-class Watch:
+class ServiceWatch:
     """Looks at the service every few seconds, and keeps what it saw. Use it in one event loop."""
 
     platform: Platform

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from app.core.access import Action
 from app.operations import notices
 from app.operations.notices import NewNotice, NoticeView
-from app.operations.status import Status, Watch
+from app.operations.status import ServiceWatch, Status
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1")
@@ -17,7 +17,7 @@ MANAGE = requires(Action.MANAGE_SITE)
 @router.get("/status", tags=["operation"], dependencies=[requires(Action.READ_PUBLIC)])
 async def status(request: Request, response: Response) -> Status:
     """Get whether uploads and scoring work, the queue, notices, and recent outages; 503 if nothing is known."""
-    watch: Watch = request.app.state.watch
+    watch: ServiceWatch = request.app.state.watch
     found: Status = await watch.current()
     response.status_code = 200 if found.is_known else 503
     response.headers["Cache-Control"] = "no-cache"

@@ -11,7 +11,7 @@ from app.core.access import Action
 from app.core.errors import MalformedError
 from app.operations import notices
 from app.operations.notices import NewNotice
-from app.operations.status import Status, Watch, state_of
+from app.operations.status import ServiceWatch, Status, state_of
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import SentForm, field_errors, values_of
@@ -26,7 +26,7 @@ EMPTY: Final[Mapping[str, str]] = dict.fromkeys(("title", "text", *DATES), "")
 @router.get("/status", dependencies=[requires(Action.READ_PUBLIC)])
 async def status(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Show whether uploads and scoring work, notices, and recent outages. Needs neither database nor storage."""
-    watch: Watch = request.app.state.watch
+    watch: ServiceWatch = request.app.state.watch
     found: Status = await watch.current()
     response = render(
         request,

@@ -15,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 import scoring
 from app.core import audit as core_audit
 from app.core.access import Actor
-from app.core.audit import Record, Search
+from app.core.audit import AuditSearch, Record
 from app.models import (
     Announcement,
     AuditRecord,
@@ -209,7 +209,7 @@ CHANGES: Final[Mapping[str, str]] = {
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*\+00:00", re.ASCII)
 
 
-class AuditQuery(Search):
+class AuditQuery(AuditSearch):
     """More filters for audit records; an empty field matches all."""
 
     who: Annotated[str, Field(max_length=80, description="part of the name of the person who did it")] = ""
@@ -231,7 +231,7 @@ class AuditQuery(Search):
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Record):
+class AuditLine(Record):
     """A record with its sentence."""
 
     sentence: str = ""
@@ -241,7 +241,7 @@ class Told(Record):
 class AuditPage:
     """A page of the audit log, newest first; `next` is the `before` of the following page."""
 
-    records: tuple[Told, ...]
+    records: tuple[AuditLine, ...]
     next: int | None
     challenge: str | None = None  # if it is of one
     challenge_title: str = ""
@@ -423,12 +423,12 @@ def names_of(session: Session, subjects: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def tell(session: Session, actor: Actor, records: Iterable[Record]) -> list[Told]:
+def tell(session: Session, actor: Actor, records: Iterable[Record]) -> list[AuditLine]:
     """Add sentences; viewers of a challenge get them without the recorded values."""
     listed = list(records)
     names = names_of(session, (each.subject for each in listed))
     told = [
-        Told(**{name: getattr(each, name) for name in Record.__slots__}, sentence=sentence(each, names))
+        AuditLine(**{name: getattr(each, name) for name in Record.__slots__}, sentence=sentence(each, names))
         for each in listed
     ]
     if actor.is_admin or not actor.views:
@@ -492,7 +492,7 @@ def csv_lines(platform: Platform, actor: Actor, search: AuditQuery) -> Iterator[
     return lines()
 
 
-def _cells(record: Told) -> tuple[Cell, ...]:
+def _cells(record: AuditLine) -> tuple[Cell, ...]:
     values = (
         json.dumps(each, sort_keys=True) if each else ""
         for each in (record.before, record.after, record.details)

@@ -66,7 +66,7 @@ class OrganiserPhase:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class OrganiserOverview:
     """Phases; lacks_worker: whether runs are or may be queued and no worker of any version is alive; lacks_mail: no mail is sent."""
 
     phases: tuple[OrganiserPhase, ...]
@@ -170,7 +170,7 @@ class ChallengeOverview:
     problems: tuple[FrequentProblem, ...]
 
 
-def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None = None) -> Overview:
+def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None = None) -> OrganiserOverview:
     """Return every phase that the actor organises, with its queue, ground truth and running re-scoring.
 
     following: the page of a re-scoring's undecided runs, by default the first.
@@ -205,7 +205,7 @@ def phases_of(
 
 def load_overview(
     session: Session, phases: Collection[PhaseView], following: UndecidedCursor | None = None
-) -> Overview:
+) -> OrganiserOverview:
     """Return these phases with what an organiser sees of them."""
     queues, beyond = run_counts.queues_of_phases(session)
     damaged = run_counts.waiting_for_repair(session)
@@ -234,7 +234,7 @@ def load_overview(
         )
         for phase in phases
     )
-    return Overview(found, lacks_worker)
+    return OrganiserOverview(found, lacks_worker)
 
 
 def needs_of(

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.organising import roles
-from app.organising.roles import NewInvitation, NewOrganiser, NewRole, OrganisedChallenge
+from app.organising.roles import NewOrganiser, NewRole, NewRoleInvitation, OrganisedChallenge
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1/organise/challenges/{challenge}/organisers", tags=["organisers"])
@@ -35,7 +35,9 @@ def add(platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewOrga
     status_code=201,
     dependencies=[requires(Action.NAME_ORGANISERS), limited(Limited.CHANGE)],
 )
-def invite(platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewInvitation) -> InvitationLink:
+def invite(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewRoleInvitation
+) -> InvitationLink:
     """Mail a link that gives its first user a role; it works once, within 7 days."""
     return InvitationLink(link=roles.invite(platform, actor, challenge, new))
 

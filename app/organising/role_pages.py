@@ -13,7 +13,7 @@ from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.models import ChallengeRole
 from app.organising import roles
-from app.organising.roles import NewInvitation, NewRole, OrganisedChallenge
+from app.organising.roles import NewRole, NewRoleInvitation, OrganisedChallenge
 from app.people import sessions
 from app.people.login_pages import logged_in
 from app.web.dependencies import SESSION_COOKIE, CurrentActor, ThePlatform, limited, render, requires
@@ -73,10 +73,10 @@ def invite(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:
     """Mail a link to a role, and show it once."""
-    form = values_of(sent, NewInvitation)
+    form = values_of(sent, NewRoleInvitation)
     shown = roles.organised_challenge(platform, actor, challenge)
     try:
-        link = roles.invite(platform, actor, challenge, NewInvitation.model_validate(form))
+        link = roles.invite(platform, actor, challenge, NewRoleInvitation.model_validate(form))
     except ValidationError as error:
         return _people(request, shown, form, field_errors(error))
     return _people(request, roles.organised_challenge(platform, actor, challenge), form, link=link)

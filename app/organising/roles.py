@@ -51,7 +51,7 @@ class NewOrganiser(NewRole):
     email: Annotated[str, Field(min_length=3, max_length=254, description="address of an account")]
 
 
-class NewInvitation(NewRole):
+class NewRoleInvitation(NewRole):
     """A role for whoever reads the mail to this address."""
 
     email: Annotated[
@@ -100,7 +100,7 @@ class OrganisedChallenge:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkView:
+class RoleLink:
     """A one-time link."""
 
     challenge: str | None  # title of the challenge; None if the link makes an admin
@@ -258,7 +258,7 @@ def _create_link(
     by: int | None,
     challenge: Challenge | None,
     lifetime: timedelta,
-    invitation: NewInvitation | None = None,
+    invitation: NewRoleInvitation | None = None,
     *,
     is_setup: bool = False,
 ) -> str:
@@ -295,14 +295,14 @@ def _name_of_link(link: OneTimeLink) -> str:
     return f"link {link.token_hash.hex()[:12]}"
 
 
-def usable_link(platform: Platform, token: str) -> LinkView | None:
+def usable_link(platform: Platform, token: str) -> RoleLink | None:
     """Return the role that a link gives; None if it was used or has expired."""
     with platform.transaction() as session:
         link = lock_usable_link(session, hash_of_token(token))
         if link is None:
             return None
         challenge = session.get(Challenge, link.challenge_id) if link.challenge_id is not None else None
-        return LinkView(challenge.title if challenge else None, link.role, link.email or "")
+        return RoleLink(challenge.title if challenge else None, link.role, link.email or "")
 
 
 def use_link(platform: Platform, token: str, user_id: int) -> bool:
@@ -388,7 +388,7 @@ def add_organiser(platform: Platform, actor: Actor, code: str, new: NewOrganiser
         _change_role(session, actor, challenge, user.id, new.role)
 
 
-def invite(platform: Platform, actor: Actor, code: str, new: NewInvitation) -> str:
+def invite(platform: Platform, actor: Actor, code: str, new: NewRoleInvitation) -> str:
     """Mail a link that gives its first user a role in a challenge; return its address, which is shown once.
 
     Raises NotFoundError, ForbiddenError, ConflictError if too many can be used, RateLimitedError.
@@ -537,7 +537,7 @@ def _revoke_role(session: Session, user: User, challenge_id: int | None) -> None
 
 @contextmanager
 def _recorded(
-    session: Session, by: int | None, action: str, user: User, **facts: Unpack[audit.Facts]
+    session: Session, by: int | None, action: str, user: User, **facts: Unpack[audit.RecordFields]
 ) -> Iterator[None]:
     """Record in the audit log how the block changes a person's roles."""
     facts["before"] = _roles(session, user)

@@ -12,7 +12,7 @@ from app.core.rate_limits import Limited
 from app.organising import bulk, overview, submissions
 from app.organising.bulk import ArchiveQuery, BulkRequest, Plan, Selection
 from app.organising.overview import ChallengeOverview
-from app.organising.submissions import Table, TableQuery
+from app.organising.submissions import SubmissionTable, TableQuery
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 
 READ, ORGANISE = map(requires, (Action.READ_ORGANISING, Action.ORGANISE))
@@ -22,14 +22,14 @@ TAR: Final[dict[int | str, dict[str, Any]]] = {200: {"content": {"application/x-
 router = APIRouter(prefix="/api/v1/organise/challenges/{challenge}", tags=["organisers"])
 
 
-class Outcome(BaseModel):
+class BulkOutcome(BaseModel):
     """How many rows an action was, or would be, done to, and how many are skipped for each reason."""
 
     done: int
     skipped: dict[str, int]
 
     @classmethod
-    def of(cls, plan: Plan) -> "Outcome":
+    def of(cls, plan: Plan) -> "BulkOutcome":
         """Count the rows of a plan."""
         return cls(done=len(plan.rows), skipped=dict(plan.reasons))
 
@@ -43,7 +43,7 @@ def challenge_overview(platform: ThePlatform, actor: CurrentActor, challenge: st
 @router.get("/submissions", dependencies=[READ])
 def table(
     platform: ThePlatform, actor: CurrentActor, challenge: str, query: Annotated[TableQuery, Query()]
-) -> Table:
+) -> SubmissionTable:
     """List uploads and the results of their submissions, in every state, newest first, 100 per page."""
     return submissions.table(platform, actor, challenge, query)
 
@@ -79,12 +79,12 @@ def archives(
 
 
 @router.post("/submissions/preview", dependencies=[ORGANISE])
-def preview(platform: ThePlatform, actor: CurrentActor, challenge: str, selection: Selection) -> Outcome:
+def preview(platform: ThePlatform, actor: CurrentActor, challenge: str, selection: Selection) -> BulkOutcome:
     """Say what an action would do to these rows, without doing it."""
-    return Outcome.of(bulk.plan(platform, actor, challenge, selection))
+    return BulkOutcome.of(bulk.plan(platform, actor, challenge, selection))
 
 
 @router.post("/submissions/bulk", dependencies=[ORGANISE, limited(Limited.CHANGE)])
-def do(platform: ThePlatform, actor: CurrentActor, challenge: str, request: BulkRequest) -> Outcome:
+def do(platform: ThePlatform, actor: CurrentActor, challenge: str, request: BulkRequest) -> BulkOutcome:
     """Run again, cancel, withdraw, refund, hide or show these rows. Sent twice, the second skips all of them."""
-    return Outcome.of(bulk.do(platform, actor, challenge, request))
+    return BulkOutcome.of(bulk.do(platform, actor, challenge, request))

@@ -14,7 +14,7 @@ from app.core.errors import MalformedError
 from app.core.rate_limits import Limited
 from app.organising import bulk, submission_api, submissions
 from app.organising.bulk import WITH_REASON, Bulk, BulkRequest, Plan, Selection
-from app.organising.submissions import Column, RowState, TableQuery
+from app.organising.submissions import RowState, SubmissionColumn, TableQuery
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import SentForm, field_errors
 
@@ -44,7 +44,7 @@ def table(
         older=f"{here}?{urlencode(query.words(after=found.next))}" if found.next else None,
         words=urlencode(query.words()),
         states=list(RowState),
-        columns=list(Column),
+        columns=list(SubmissionColumn),
         actions=list(Bulk),
     )
 

@@ -75,7 +75,7 @@ class RowState(enum.StrEnum):
     REPLACED = "replaced"
 
 
-class Column(enum.StrEnum):
+class SubmissionColumn(enum.StrEnum):
     """A column of the table that can be left out."""
 
     PHASE = "phase"
@@ -89,11 +89,17 @@ class Column(enum.StrEnum):
     NUMBERS = "numbers"
 
 
-DEFAULT: Final = (Column.PHASE, Column.TEAM, Column.METHOD, Column.TASK, Column.SCORE)
+DEFAULT: Final = (
+    SubmissionColumn.PHASE,
+    SubmissionColumn.TEAM,
+    SubmissionColumn.METHOD,
+    SubmissionColumn.TASK,
+    SubmissionColumn.SCORE,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class SubmissionCursor:
     """The position where a page ended."""
 
     started_at: datetime
@@ -127,21 +133,21 @@ class TableQuery(BaseModel):
     state: OrBlank[RowState] = None
     since: Annotated[OrBlank[date], Field(description="the first day, in UTC")] = None
     until: Annotated[OrBlank[date], Field(description="the last day, in UTC")] = None
-    columns: Annotated[tuple[Column, ...], Field(description="of the page")] = DEFAULT
+    columns: Annotated[tuple[SubmissionColumn, ...], Field(description="of the page")] = DEFAULT
     after: Annotated[str, Field(max_length=120, description="`next` of the previous page")] = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.after:
-            Cursor.parse(self.after)
+            SubmissionCursor.parse(self.after)
         if self.since and self.until and self.until < self.since:
             raise ValueError("until: the last day is before the first")
         return self
 
     @property
-    def cursor(self) -> Cursor | None:
+    def cursor(self) -> SubmissionCursor | None:
         """Where the page begins."""
-        return Cursor.parse(self.after) if self.after else None
+        return SubmissionCursor.parse(self.after) if self.after else None
 
     def words(self, *, after: str = "") -> list[tuple[str, str]]:
         """Return the query of a URL for the same rows, at another page."""
@@ -189,9 +195,9 @@ class TableRow:
         return f"r{self.result}.{self.run or 0}" if self.result else f"u{self.upload}"
 
     @property
-    def cursor(self) -> Cursor:
+    def cursor(self) -> SubmissionCursor:
         """The position of this row."""
-        return Cursor(self.started_at, self.upload, self.result or 0)
+        return SubmissionCursor(self.started_at, self.upload, self.result or 0)
 
     @property
     def address(self) -> str:
@@ -200,7 +206,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SubmissionTable:
     """A page of the table, newest first."""
 
     challenge: str
@@ -315,7 +321,7 @@ def statement_of(
     challenge_id: int,
     query: TableQuery,
     numbers: Sequence[int],
-    after: Cursor | None,
+    after: SubmissionCursor | None,
     limit: int,
     *more: ColumnElement[bool],
 ) -> Select[*tuple[Any, ...]]:
@@ -428,7 +434,7 @@ def competitions_of_task(dataset: str, task: str) -> tuple[int, ...]:
     return tuple(each.number for each in scoring.competitions(dataset) if each.task == task)
 
 
-def table(platform: Platform, actor: Actor, code: str, query: TableQuery) -> Table:
+def table(platform: Platform, actor: Actor, code: str, query: TableQuery) -> SubmissionTable:
     """Return a page of everything that arrived in a challenge. Raises NotFoundError."""
     with platform.snapshot() as session:
         challenge = read_challenge(session, actor, code)
@@ -437,7 +443,7 @@ def table(platform: Platform, actor: Actor, code: str, query: TableQuery) -> Tab
         statement = statement_of(challenge.id, query, numbers, query.cursor, PAGE + 1)
         rows = load_rows(session, actor, phases, statement)
     tasks = dict.fromkeys(task for each in phases.values() for task in challenges.chosen_tasks(each))
-    return Table(
+    return SubmissionTable(
         challenge=challenge.code,
         challenge_title=challenge.title,
         phases=tuple(each.image_set for each in phases.values()),
@@ -456,7 +462,7 @@ def batches(platform: Platform, actor: Actor, code: str, query: TableQuery) -> I
     numbers = competitions_of_task(challenge.dataset, query.task)
 
     def read() -> Iterator[list[TableRow]]:
-        after: Cursor | None = None
+        after: SubmissionCursor | None = None
         while True:
             with platform.snapshot() as session:
                 statement = statement_of(challenge.id, query, numbers, after, BATCH)

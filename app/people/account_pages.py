@@ -15,7 +15,7 @@ from app.core.errors import RegistrationClosedError
 from app.core.rate_limits import Limited
 from app.jobs.mail import mail_location
 from app.people import accounts
-from app.people.accounts import LinkOutcome, NewAddress, Registration
+from app.people.accounts import LinkOutcome, NewAddress, RegistrationForm
 from app.people.login_pages import browser_of, logged_in
 from app.people.sessions import WrongPasswordError
 from app.platform import Platform
@@ -77,7 +77,7 @@ def register(
         raise RegistrationClosedError("Registration with a password is closed on this server")
     form = {"email": email, "name": name, "password": password, "next": next_page}
     try:
-        token = accounts.register(platform, Registration.model_validate(form), browser_of(request))
+        token = accounts.register(platform, RegistrationForm.model_validate(form), browser_of(request))
     except ValidationError as error:
         return _form_page(request, "accounts/register.html", form, field_errors(error))
     return _remembering(request, logged_in(request, platform, token, next_page), next_page)

@@ -41,7 +41,7 @@ Password = Annotated[
 ]
 
 
-class Registration(BaseModel):
+class RegistrationForm(BaseModel):
     """The form for a new account."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
@@ -56,7 +56,7 @@ class Registration(BaseModel):
         return accepted_password(password, others.data.get("email", ""), others.data.get("name", ""))
 
 
-def register(platform: Platform, person: Registration, browser: Browser) -> str:
+def register(platform: Platform, person: RegistrationForm, browser: Browser) -> str:
     """Create an account and return the token of a new session.
 
     The address is not confirmed yet. If another account has already confirmed it, this still creates an account but

@@ -27,7 +27,7 @@ from app.people.teams import Membership, has_members, join, joining_refusals, ma
 from app.platform import Platform
 
 
-class NewInvitation(BaseModel):
+class NewTeamLink(BaseModel):
     """How often a new link may be used, and for how long."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,7 +45,7 @@ class Acceptance(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class NewLink:
+class TeamLink:
     """A link that was just created. Its secret is shown only once."""
 
     id: int
@@ -56,7 +56,7 @@ class NewLink:
 
 
 @dataclass(frozen=True, slots=True)
-class InvitationView:
+class TeamInvitation:
     """A usable invitation, as shown to the team's members."""
 
     id: int
@@ -67,7 +67,7 @@ class InvitationView:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedTeam:
     """What an invitation offers, and what accepting it means for the reader."""
 
     team: str
@@ -110,7 +110,7 @@ def invitation_of(session: Session, team_id: int, invitation_id: int) -> Invitat
     )
 
 
-def invitations_of(session: Session, team_id: int) -> tuple[InvitationView, ...]:
+def invitations_of(session: Session, team_id: int) -> tuple[TeamInvitation, ...]:
     """Return a team's usable invitations, newest first."""
     columns = (
         Invitation.id,
@@ -125,13 +125,13 @@ def invitations_of(session: Session, team_id: int) -> tuple[InvitationView, ...]
         .where(Invitation.team_id == team_id, is_usable())
         .order_by(Invitation.id.desc())
     )
-    return tuple(InvitationView(*row) for row in session.execute(statement))
+    return tuple(TeamInvitation(*row) for row in session.execute(statement))
 
 
 MAX_OPEN = 20  # usable invitations of a team at a time
 
 
-def invite(platform: Platform, actor: Actor, team_id: int, new: NewInvitation) -> NewLink:
+def invite(platform: Platform, actor: Actor, team_id: int, new: NewTeamLink) -> TeamLink:
     """Create a link to join a team. Only its hash is stored.
 
     Raises NotFoundError, ForbiddenError, ConflictError if the team has too many.
@@ -161,7 +161,7 @@ def invite(platform: Platform, actor: Actor, team_id: int, new: NewInvitation) -
         )
         _tell(session, team, actor, has_joined=False)
     url = f"{platform.settings.address.rstrip('/')}/invitations/{token}"
-    return NewLink(invitation.id, token, url, new.uses, invitation.expires_at)
+    return TeamLink(invitation.id, token, url, new.uses, invitation.expires_at)
 
 
 def revoke(platform: Platform, actor: Actor, team_id: int, invitation_id: int) -> None:
@@ -180,7 +180,7 @@ def revoke(platform: Platform, actor: Actor, team_id: int, invitation_id: int) -
             record(session, actor.user_id, "team.revoke_invitation", team_id, **facts)
 
 
-def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
+def offer(platform: Platform, actor: Actor, token: str) -> OfferedTeam | None:
     """Return what a link offers this reader, or None if it can no longer be used."""
     with platform.snapshot() as session:
         invitation = find_usable(session, actor, hash_of_token(token))
@@ -191,7 +191,7 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
         inviter = session.get(User, invitation.created_by) if invitation.created_by else None
         present = teams.membership_in(session, actor.user_id, team.challenge_id)
         alone = present if present and not present.others and present.team_id != team.id else None
-        return Offer(
+        return OfferedTeam(
             team=team.name,
             challenge=challenge.code,
             challenge_title=challenge.title,

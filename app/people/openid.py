@@ -91,7 +91,7 @@ class ExistingAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkView:
+class LinkedLogin:
     """A provider's login that is linked to an account, as shown to its owner."""
 
     email: str
@@ -235,12 +235,12 @@ def record_use(session: Session, issuer: str, subject: str) -> None:
     session.execute(used.values(last_used_at=func.now()))
 
 
-def select_links(session: Session, user_id: int) -> dict[str, LinkView]:
+def select_links(session: Session, user_id: int) -> dict[str, LinkedLogin]:
     """Return the logins linked to an account, by issuer."""
     columns = (Identity.issuer, Identity.email, Identity.linked_at, Identity.last_used_at)
     rows = session.execute(select(*columns).where(Identity.user_id == user_id))
     return {
-        issuer: LinkView(email, linked_at, last_used_at) for issuer, email, linked_at, last_used_at in rows
+        issuer: LinkedLogin(email, linked_at, last_used_at) for issuer, email, linked_at, last_used_at in rows
     }
 
 
@@ -411,7 +411,7 @@ def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser)
     return Returned(LoginOutcome.LOGGED_IN, found.next_page, token)
 
 
-def links_of(platform: Platform, actor: Actor) -> list[tuple[LoginProvider, LinkView | None]]:
+def links_of(platform: Platform, actor: Actor) -> list[tuple[LoginProvider, LinkedLogin | None]]:
     """Return every provider with the login linked to this account, if any. Raises NotFoundError without providers."""
     assert actor.user_id is not None
     if not platform.settings.login_providers:

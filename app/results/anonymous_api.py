@@ -6,7 +6,7 @@ from fastapi.responses import RedirectResponse
 from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.results import anonymous_links
-from app.results.anonymous_links import AnonymousResult, LinksPage, LinkView
+from app.results.anonymous_links import AnonymousLinkView, AnonymousResult, LinksPage
 from app.results.anonymous_pages import HEADERS
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 
@@ -36,7 +36,7 @@ def links(platform: ThePlatform, actor: CurrentActor, result_id: int) -> LinksPa
     status_code=201,
     dependencies=[requires(Action.LINK), limited(Limited.CHANGE)],
 )
-def create(platform: ThePlatform, actor: CurrentActor, result_id: int) -> LinkView:
+def create(platform: ThePlatform, actor: CurrentActor, result_id: int) -> AnonymousLinkView:
     """Create an anonymous link to the result now on the board. Later scores do not change what it shows."""
     return anonymous_links.create(platform, actor, result_id)
 

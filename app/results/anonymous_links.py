@@ -71,7 +71,7 @@ def reveal_refusal(state: LinkState, *, is_public: bool) -> Refusal | None:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkView:
+class AnonymousLinkView:
     """A link as shown to its team."""
 
     id: int
@@ -91,7 +91,7 @@ class LinksPage:
     method: str
     competition: int
     title: str
-    links: tuple[LinkView, ...]
+    links: tuple[AnonymousLinkView, ...]
     refusals: tuple[str, ...]
     is_public: bool
 
@@ -208,11 +208,11 @@ def links_page(platform: Platform, actor: Actor, result_id: int) -> LinksPage:
         )
 
 
-def _view(platform: Platform, link: AnonymousLink) -> LinkView:
+def _view(platform: Platform, link: AnonymousLink) -> AnonymousLinkView:
     state = link_state(link.revoked_at, link.revealed_at)
     path = f"/anonymous/{link.token}"
     address = platform.settings.address.rstrip("/") + path
-    return LinkView(link.id, path, address, state, link.created_at, link.run_id)
+    return AnonymousLinkView(link.id, path, address, state, link.created_at, link.run_id)
 
 
 def _refusals(session: Session, linked: LinkedResult) -> tuple[Refusal, ...]:
@@ -232,7 +232,7 @@ def _is_embargoed(session: Session, linked: LinkedResult) -> bool:
     return is_withheld(phase, session.get_one(Submission, linked.result.submission_id).created_at)
 
 
-def create(platform: Platform, actor: Actor, result_id: int) -> LinkView:
+def create(platform: Platform, actor: Actor, result_id: int) -> AnonymousLinkView:
     """Create an anonymous link to this result's current run on the board. Raises NotFoundError, RefusedError."""
     with platform.transaction() as session:
         linked = lock_linkable_result(session, actor, result_id)

@@ -57,7 +57,7 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ClassChange:
     """A class whose value changed, in [0, 1]."""
 
     name: str
@@ -74,7 +74,7 @@ class PublishedRun:
     ground_truth: int  # version
     scorer: str
     mean: float | None
-    changes: tuple[Change, ...]
+    changes: tuple[ClassChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +143,18 @@ def seconds_between(begun: datetime | None, ended: datetime | None) -> float | N
     return None if begun is None or ended is None else (ended - begun).total_seconds()
 
 
-def changes_of(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> tuple[Change, ...]:
+def changes_of(
+    before: Mapping[str, float | None], after: Mapping[str, float | None]
+) -> tuple[ClassChange, ...]:
     """Return the classes whose shown value changed, in their order.
 
     >>> changes_of({"cat": 0.5, "dog": 0.25}, {"cat": 0.5, "dog": 0.75})
     (Change(name='dog', before=0.25, after=0.75),)
     """
     return tuple(
-        Change(name, before.get(name), value) for name, value in after.items() if before.get(name) != value
+        ClassChange(name, before.get(name), value)
+        for name, value in after.items()
+        if before.get(name) != value
     )
 
 

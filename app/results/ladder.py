@@ -27,7 +27,7 @@ class LadderEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class LadderStep:
     """The entry a new result was compared with (None for a first result), and the run whose mean is shown for it."""
 
     best: LadderEntry | None
@@ -134,7 +134,7 @@ def carry_over(session: Session, rescore_id: int) -> None:
 
 def compare(
     platform: Platform, run_id: int, report: scoring.Result, statistics_key: str
-) -> Comparison | None:
+) -> LadderStep | None:
     """Decide what the ladder shows for a result that is not recorded yet; None if no ladder applies.
 
     Raises the errors of storage and the child process.
@@ -147,11 +147,11 @@ def compare(
         best = best_entry(session, run_id)
         known = scored_runs.scored_run(session, best.run_id) if best else None
     if best is None:
-        return Comparison(best, run_id)
+        return LadderStep(best, run_id)
     if known is None or report.headline is None:
-        return Comparison(best, best.run_id)
+        return LadderStep(best, best.run_id)
     error = _standard_error(platform, known, replace(known, statistics=statistics_key, report=report))
-    return Comparison(best, run_id if is_significant_gain(report.headline, best.mean, error) else best.run_id)
+    return LadderStep(best, run_id if is_significant_gain(report.headline, best.mean, error) else best.run_id)
 
 
 def _standard_error(platform: Platform, one: ScoredRun, other: ScoredRun) -> float | None:
@@ -173,7 +173,7 @@ def _standard_error(platform: Platform, one: ScoredRun, other: ScoredRun) -> flo
     return error
 
 
-def record_if_unchanged(session: Session, run: Run, comparison: Comparison) -> bool:
+def record_if_unchanged(session: Session, run: Run, comparison: LadderStep) -> bool:
     """Store what is shown for a result, in the transaction that records it. Return False if the ladder has changed."""
     lock(session, run.id)
     if best_entry(session, run.id) != comparison.best:

@@ -48,7 +48,7 @@ class BoardSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class BoardCount:
     """How many public methods there are, and when the newest result was submitted."""
 
     methods: int
@@ -56,19 +56,19 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class BoardCounts:
     """The counts of each board, by phase and competition, and of each challenge, by its id."""
 
-    boards: Mapping[tuple[int, int], Count]
-    challenges: Mapping[int, Count]
+    boards: Mapping[tuple[int, int], BoardCount]
+    challenges: Mapping[int, BoardCount]
 
 
-def counts(platform: Platform) -> Counts:
+def counts(platform: Platform) -> BoardCounts:
     """Count the public methods on all boards; at most a minute old."""
     return platform.cache.version(("counts of methods",), lambda: _counts(platform), COUNTS_FRESH)
 
 
-def _counts(platform: Platform) -> Counts:
+def _counts(platform: Platform) -> BoardCounts:
     on_board = (
         select(
             Result.phase_id,
@@ -90,14 +90,14 @@ def _counts(platform: Platform) -> Counts:
     with platform.snapshot() as session:
         boards = session.execute(of_boards.group_by(on_board.c.phase_id, on_board.c.competition)).all()
         whole = session.execute(of_challenges.group_by(on_board.c.challenge_id)).all()
-    return Counts(
-        {(phase, competition): Count(*count) for phase, competition, *count in boards},
-        {challenge: Count(*count) for challenge, *count in whole},
+    return BoardCounts(
+        {(phase, competition): BoardCount(*count) for phase, competition, *count in boards},
+        {challenge: BoardCount(*count) for challenge, *count in whole},
     )
 
 
 def board_summaries(
-    session: Session, phases: Sequence[PhaseView], counted: Counts, most: int = LEADERS
+    session: Session, phases: Sequence[PhaseView], counted: BoardCounts, most: int = LEADERS
 ) -> tuple[BoardSummary, ...]:
     """Return every board of these phases with its first methods, as the public sees them."""
     by_id = {phase.id: phase for phase in phases}
@@ -117,7 +117,7 @@ def board_summaries(
 
 
 def _summary(
-    phase: PhaseView, board: Board, count: Count | None, leaders: Sequence[ResultView]
+    phase: PhaseView, board: Board, count: BoardCount | None, leaders: Sequence[ResultView]
 ) -> BoardSummary:
     visibility = public_visibility(phase)
     info = scoring.competition_of(phase.dataset, board.competition)

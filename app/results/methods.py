@@ -11,7 +11,7 @@ from app.platform import Platform
 from app.results import standings
 from app.results.standings import ResultView
 from app.submissions import methods, questions
-from app.submissions.methods import Change, MethodView
+from app.submissions.methods import MethodRevision, MethodView
 from app.submissions.questions import AnsweredQuestion
 
 
@@ -28,7 +28,7 @@ class MethodPage:
     has_more_members: bool  # the team's page lists them
     submissions: tuple[int, ...]
     results: tuple[ResultView, ...]  # on boards
-    changes: tuple[Change, ...]
+    changes: tuple[MethodRevision, ...]
     answers: tuple[AnsweredQuestion, ...]  # to the challenge's questions
     shortest_description: int  # characters that a public method's description needs
     is_ours: bool

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges.challenges import is_open_to_others
-from app.core.access import Action, Actor, State, rows_for
+from app.core.access import Action, Actor, ResultVisibility, rows_for
 from app.models import Challenge, ClassScore, GroundTruth, Method, Phase, Result, Run, RunState
 from app.people.teams import is_public
 
@@ -82,7 +82,7 @@ def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase
         Action.READ_SUBMISSION,
         team=Method.team_id,
         challenge=Phase.challenge_id,
-        states={State.PRIVATE: true(), State.PUBLIC: on_board},
+        states={ResultVisibility.PRIVATE: true(), ResultVisibility.PUBLIC: on_board},
     )
     statement = (
         select(Run, Phase)

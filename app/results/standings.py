@@ -71,7 +71,7 @@ class ResultView:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CompetitionColumn:
     """A competition in which at least one of the methods has a result."""
 
     competition: int
@@ -81,7 +81,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MatrixCell:
     """A method's result in a competition."""
 
     submission: int
@@ -98,7 +98,7 @@ class MatrixRow:
     is_baseline: bool
     team_id: int
     team: str
-    cells: tuple[Cell | None, ...]
+    cells: tuple[MatrixCell | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Matrix:
 
     challenge: str
     image_set: str
-    columns: tuple[Column, ...]
+    columns: tuple[CompetitionColumn, ...]
     rows: tuple[MatrixRow, ...]
     page: int
     next_page: int | None
@@ -176,16 +176,16 @@ def ranked_of(results: Iterable[ResultView]) -> list[RankedMethod]:
     ]
 
 
-def columns_of(dataset: str, competitions: Iterable[int]) -> tuple[Column, ...]:
+def columns_of(dataset: str, competitions: Iterable[int]) -> tuple[CompetitionColumn, ...]:
     """Return the columns of these competitions, by number."""
     infos = (scoring.competition_of(dataset, number) for number in sorted(set(competitions)))
-    return tuple(Column(info.number, info.task, info.title, info.own_data) for info in infos)
+    return tuple(CompetitionColumn(info.number, info.task, info.title, info.own_data) for info in infos)
 
 
 def rows_of(
     results: Iterable[ResultView],
     methods: Iterable[int],
-    columns: Sequence[Column],
+    columns: Sequence[CompetitionColumn],
     leaders: Container[tuple[int, int]],
 ) -> tuple[MatrixRow, ...]:
     """Return a row for each of these methods that has results, in this order."""
@@ -196,7 +196,9 @@ def rows_of(
 
 
 def _row(
-    results: Mapping[int, ResultView], columns: Sequence[Column], leaders: Container[tuple[int, int]]
+    results: Mapping[int, ResultView],
+    columns: Sequence[CompetitionColumn],
+    leaders: Container[tuple[int, int]],
 ) -> MatrixRow:
     one = next(iter(results.values()))
     return MatrixRow(
@@ -209,11 +211,11 @@ def _row(
     )
 
 
-def _cell(result: ResultView | None, leaders: Container[tuple[int, int]]) -> Cell | None:
+def _cell(result: ResultView | None, leaders: Container[tuple[int, int]]) -> MatrixCell | None:
     if result is None:
         return None
     is_best = result.mean is not None and (result.competition, result.method_id) in leaders
-    return Cell(result.submission, result.mean, best=is_best)
+    return MatrixCell(result.submission, result.mean, best=is_best)
 
 
 def submissions_of(results: Iterable[ResultView], limit: int) -> tuple[RecentSubmission, ...]:

@@ -24,7 +24,7 @@ from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
 from app.challenges.phase_rules import PhaseState
-from app.core.access import Action, Actor, State, rows_for
+from app.core.access import Action, Actor, ResultVisibility, rows_for
 from app.core.errors import NotFoundError
 from app.core.paging import RowPage, page_of
 from app.jobs import places
@@ -398,8 +398,8 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
         team=Method.team_id,
         challenge=Phase.challenge_id,
         states={
-            State.PRIVATE: true(),
-            State.PUBLIC: and_(
+            ResultVisibility.PRIVATE: true(),
+            ResultVisibility.PUBLIC: and_(
                 is_public(), is_open_to_others(Submission.phase_id, Submission.id), has_result.exists()
             ),
         },

@@ -4,7 +4,7 @@ from sqlalchemy import and_, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from app.core import audit
-from app.core.access import Action, Actor, State, rows_for
+from app.core.access import Action, Actor, ResultVisibility, rows_for
 from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError
 from app.jobs import queue
 from app.models import Decision, Method, Phase, Result, ResultState, Run, RunState
@@ -35,7 +35,7 @@ def lock_result(session: Session, actor: Actor, result_id: int) -> tuple[Result,
         Action.WITHDRAW,
         team=Method.team_id,
         challenge=Phase.challenge_id,
-        states=dict.fromkeys(State, true()),  # `withdrawal_refusal` decides about the state
+        states=dict.fromkeys(ResultVisibility, true()),  # `withdrawal_refusal` decides about the state
     )
     statement = (
         select(Result, Method, Phase.challenge_id)

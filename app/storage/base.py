@@ -91,7 +91,7 @@ def storage_errors() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class StoredContent:
     """Permanently stored content; `key` starts with the sha256 of its bytes, which is an HMAC in private storage."""
 
     key: str
@@ -232,7 +232,7 @@ class Storage(ABC):
         """Remove a content if it exists."""
 
     @abstractmethod
-    def contents(self) -> Iterator[Content]:
+    def contents(self) -> Iterator[StoredContent]:
         """Iterate over all contents, in no particular order."""
 
     @abstractmethod

@@ -14,9 +14,9 @@ from typing import BinaryIO
 
 from app.core.errors import ConflictError, OffsetError, StorageUnavailableError
 from app.storage.base import (
-    Content,
     Partial,
     Storage,
+    StoredContent,
     checked_key,
     is_intact,
     is_upload_id,
@@ -123,13 +123,13 @@ class FolderStorage(Storage):
             self._expect_mounted()
             self._path(key).unlink(missing_ok=True)
 
-    def contents(self) -> Iterator[Content]:
+    def contents(self) -> Iterator[StoredContent]:
         """Iterate over the files in `content`."""
         for path in self._files(self.root / "content", "*/*"):
             with storage_errors():
                 found = _stat(path)
             if found is not None:
-                yield Content(path.name, found.st_size, _changed_at(found))
+                yield StoredContent(path.name, found.st_size, _changed_at(found))
 
     def partials(self) -> Iterator[Partial]:
         """Iterate over the files of uploads in `incoming`."""

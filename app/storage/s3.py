@@ -23,7 +23,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from app.core.errors import ConflictError, OffsetError, StorageFullError, StorageUnavailableError
 from app.core.names import attachment
-from app.storage.base import Content, Partial, Storage, checked_key, is_intact, is_upload_id, storage_errors
+from app.storage.base import (
+    Partial,
+    Storage,
+    StoredContent,
+    checked_key,
+    is_intact,
+    is_upload_id,
+    storage_errors,
+)
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -282,10 +290,10 @@ class S3Storage(Storage):
         """Delete the object."""
         self.bucket.delete(_content(key))
 
-    def contents(self) -> Iterator[Content]:
+    def contents(self) -> Iterator[StoredContent]:
         """Iterate over the objects in `content/`."""
         for each in self.bucket.objects("content/"):
-            yield Content(each.name.removeprefix("content/"), each.size, each.changed_at)
+            yield StoredContent(each.name.removeprefix("content/"), each.size, each.changed_at)
 
     def partials(self) -> Iterator[Partial]:
         """Iterate over the uploads in `incoming/`."""

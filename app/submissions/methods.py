@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges
 from app.challenges.challenges import is_known_to_others, is_open_to_others
-from app.core.access import Action, Actor, State, rows_for
-from app.core.audit import Facts, record
+from app.core.access import Action, Actor, ResultVisibility, rows_for
+from app.core.audit import RecordFields, record
 from app.core.database import violated_constraint
 from app.core.errors import (
     ConflictError,
@@ -66,7 +66,7 @@ from scoring.competitions import name_of
 _ADDRESS = TypeAdapter(HttpUrl)
 
 
-class Annotation(enum.StrEnum):
+class TrainingAnnotation(enum.StrEnum):
     """The annotation that a segmentation method with given data was trained on."""
 
     SEGMENTATIONS = "segmentations"
@@ -184,7 +184,7 @@ class Training(BaseModel):
         ),
     ] = False
     annotation: Annotated[
-        OrBlank[Annotation],
+        OrBlank[TrainingAnnotation],
         Field(description="for segmentation with given data: which annotation was used"),
     ] = None
 
@@ -206,7 +206,7 @@ class MethodView:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MethodRevision:
     """An earlier description of a public method."""
 
     changed_at: datetime
@@ -268,7 +268,7 @@ def _given_data(training: Training, competitions: Sequence[scoring.CompetitionIn
         )
     painted = [each for each in given if each.task == "segmentation"]
     if painted and training.annotation is None:
-        choices = " or ".join(f"{one.value!r}" for one in Annotation)
+        choices = " or ".join(f"{one.value!r}" for one in TrainingAnnotation)
         yield f"state which annotation was used for {_numbers(painted)} (annotation: {choices})"
 
 
@@ -362,7 +362,7 @@ def changed_answers(questions: Iterable[QuestionView], before: Answers, after: A
     }
 
 
-def without_people(changes: Iterable[Change]) -> tuple[Change, ...]:
+def without_people(changes: Iterable[MethodRevision]) -> tuple[MethodRevision, ...]:
     """Return the earlier descriptions without the fields that reveal who made a method."""
     kept = (
         replace(
@@ -402,7 +402,10 @@ def visible_methods(viewer: Actor) -> ColumnElement[bool]:
         Action.READ_SUBMISSION,
         team=Method.team_id,
         challenge=Method.challenge_id,
-        states={State.PRIVATE: true(), State.PUBLIC: and_(is_public(), is_known_to_others(Method.id))},
+        states={
+            ResultVisibility.PRIVATE: true(),
+            ResultVisibility.PUBLIC: and_(is_public(), is_known_to_others(Method.id)),
+        },
     )
 
 
@@ -464,14 +467,14 @@ def has_score(session: Session, method_id: int) -> bool:
     return bool(session.scalar(select(scored)))
 
 
-def changes_of(session: Session, method: Method) -> tuple[Change, ...]:
+def changes_of(session: Session, method: Method) -> tuple[MethodRevision, ...]:
     """Return the earlier descriptions of a public method, newest first; without people once its team is erased."""
     statement = (
         select(MethodChange.changed_at, MethodChange.before)
         .where(MethodChange.method_id == method.id)
         .order_by(MethodChange.id.desc())
     )
-    changes = tuple(Change(changed_at, before) for changed_at, before in session.execute(statement))
+    changes = tuple(MethodRevision(changed_at, before) for changed_at, before in session.execute(statement))
     return without_people(changes) if is_erased(session, method.team_id) else changes
 
 
@@ -741,7 +744,7 @@ def _lock_organised(session: Session, actor: Actor, method_id: int) -> Method:
 
 
 def _changed_visibility(
-    session: Session, actor: Actor, action: str, method: Method, **facts: Unpack[Facts]
+    session: Session, actor: Actor, action: str, method: Method, **facts: Unpack[RecordFields]
 ) -> None:
     method.revision += 1
     session.flush()

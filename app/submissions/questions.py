@@ -20,7 +20,7 @@ LONGEST_ANSWER: Final = 500  # characters
 FIELD: Final = "answer-"  # of a form, before the id of the question
 _ADDRESS: Final = TypeAdapter(HttpUrl)
 
-Choice = Annotated[str, Field(min_length=1, max_length=60), Visible]
+ChoiceText = Annotated[str, Field(min_length=1, max_length=60), Visible]
 Answers = Mapping[int, str]  # by the id of the question; without those that have no answer
 
 
@@ -35,7 +35,7 @@ class NewQuestion(BaseModel):
     kind: QuestionKind
     unit: Annotated[str, Field(max_length=20, description="of a number, e.g. 'ms per image'")] = ""
     choices: Annotated[
-        tuple[Choice, ...], Field(max_length=MOST_CHOICES, description="the possible answers of a choice")
+        tuple[ChoiceText, ...], Field(max_length=MOST_CHOICES, description="the possible answers of a choice")
     ] = ()
     is_required: Annotated[bool, Field(description="a method is public only once it has an answer")] = False
     is_column: Annotated[bool, Field(description="the answers are a column of the leaderboards")] = False

@@ -45,7 +45,7 @@ LONGEST_NAME: Final = 40
 MOST_COMPETITIONS: Final = 20
 
 
-class Choice(BaseModel):
+class SubmitChoice(BaseModel):
     """What somebody has chosen for an upload so far, as the page shows what follows."""
 
     model_config = ConfigDict(frozen=True)
@@ -125,10 +125,12 @@ class SubmitPage:
 
 def empty_page(platform: Platform, actor: Actor, challenge: str, image_set: str) -> SubmitPage:
     """Load the page before anything was uploaded. Raises NotFoundError."""
-    return _page(platform, actor, challenge, image_set, None, Choice())
+    return _page(platform, actor, challenge, image_set, None, SubmitChoice())
 
 
-def page_of_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID, choice: Choice) -> SubmitPage:
+def page_of_upload(
+    platform: Platform, actor: Actor, upload_id: uuid.UUID, choice: SubmitChoice
+) -> SubmitPage:
     """Load the page of an upload. Raises NotFoundError."""
     upload = uploads.get_upload(platform, actor, upload_id)
     return _page(platform, actor, upload.challenge, upload.image_set, upload, choice)
@@ -140,7 +142,7 @@ def _page(
     challenge: str,
     image_set: str,
     upload: UploadView | None,
-    choice: Choice,
+    choice: SubmitChoice,
 ) -> SubmitPage:
     here = f"/uploads/{upload.id}" if upload else f"/challenges/{challenge}/{image_set}/submit"
     with platform.snapshot() as session:
@@ -198,7 +200,7 @@ def _confirmation(
     actor: Actor,
     phase: PhaseView,
     upload: UploadView,
-    choice: Choice,
+    choice: SubmitChoice,
 ) -> Confirmation:
     team_id = teams.team_in(session, actor.user_id, phase.challenge_id) or 0
     name = choice.method.strip()
@@ -236,7 +238,7 @@ def _on_name(refusals: Iterable[Refusal]) -> tuple[str, ...]:
 def call_of(
     address: str,
     upload: UploadView,
-    choice: Choice,
+    choice: SubmitChoice,
     training: Mapping[str, Any],
     answers: Mapping[str, str],
 ) -> str:

@@ -19,10 +19,10 @@ from app.core.errors import Refusal, RefusedError
 from app.core.rate_limits import Limited
 from app.platform import Platform
 from app.submissions import checking, submit_page, submitting, uploads
-from app.submissions.methods import Annotation, NewMethod, Training
+from app.submissions.methods import NewMethod, Training, TrainingAnnotation
 from app.submissions.questions import FIELD, answers_sent
 from app.submissions.quotas import quota_text
-from app.submissions.submit_page import LONGEST_NAME, MOST_COMPETITIONS, Choice, SubmitPage, call_of
+from app.submissions.submit_page import LONGEST_NAME, MOST_COMPETITIONS, SubmitChoice, SubmitPage, call_of
 from app.submissions.submitting import NewSubmission
 from app.web.dependencies import (
     CurrentActor,
@@ -50,7 +50,7 @@ def empty(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str
 ) -> Response:
     """Show where to drop an archive, what it holds, and the remaining quota."""
-    return _render(request, submit_page.empty_page(platform, actor, challenge, image_set), Choice())
+    return _render(request, submit_page.empty_page(platform, actor, challenge, image_set), SubmitChoice())
 
 
 @router.get("/uploads/{upload_id}", dependencies=[requires(Action.READ_UPLOAD)])
@@ -59,7 +59,7 @@ def upload(
     platform: ThePlatform,
     actor: CurrentActor,
     upload_id: uuid.UUID,
-    choice: Annotated[Choice, Query()],
+    choice: Annotated[SubmitChoice, Query()],
 ) -> Response:
     """Show an upload with its validation report, and the form to submit it with what follows from that."""
     page = submit_page.page_of_upload(platform, actor, upload_id, choice)
@@ -120,7 +120,7 @@ def _form(
     refused: tuple[str, ...] = (),
 ) -> Response:
     """Show the form again with what was sent. Raises NotFoundError for an upload of another team."""
-    choice = Choice(
+    choice = SubmitChoice(
         method=str(sent.get("method", ""))[:LONGEST_NAME],
         competition=_numbers(sent),
         is_chosen=True,
@@ -143,7 +143,7 @@ def _numbers(sent: FormData) -> tuple[int, ...]:
 def _render(
     request: Request,
     page: SubmitPage,
-    choice: Choice,
+    choice: SubmitChoice,
     form: Mapping[str, Any] = NOTHING,
     problems: Mapping[str, str] = NOTHING,
     code: int = 200,
@@ -163,7 +163,7 @@ def _render(
             "given_data": [each for each in infos if not each.own_data],
             "other_data": [each for each in infos if each.own_data],
             "rules": {each.number: each.own_data_rule for each in infos},
-            "annotations": [each.value for each in Annotation],
+            "annotations": [each.value for each in TrainingAnnotation],
             "key": uuid.uuid4().hex,
             "call": call_of(
                 platform_of_request(request).settings.address, page.upload, choice, stated, answers
@@ -196,7 +196,7 @@ def _statement(competitions: Iterable[scoring.CompetitionInfo]) -> dict[str, Any
             asked |= {"other_data": "NAMES_OF_DATA_SETS", "no_excluded_data": True}
         else:
             asked |= {"given_data_only": True}
-            asked |= {"annotation": Annotation.BOXES.value} if each.task == "segmentation" else {}
+            asked |= {"annotation": TrainingAnnotation.BOXES.value} if each.task == "segmentation" else {}
     return asked
 
 

@@ -193,7 +193,7 @@ class UploadRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class UploadCursor:
     """The position where a page of uploads ended."""
 
     started_at: datetime
@@ -369,7 +369,7 @@ def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> Up
     Raises BadRequestError for another `after`.
     """
     try:
-        before = Cursor.parse(after) if after else None
+        before = UploadCursor.parse(after) if after else None
     except ValueError as error:
         raise BadRequestError(f"after: {after!r} is not a page of uploads") from error
     with platform.snapshot() as session:
@@ -377,14 +377,14 @@ def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> Up
             session, actor.teams, retention.retention_of(platform), before=before, limit=PAGE + 1
         )
         used = retention.unconfirmed(session, Upload.user_id == actor.user_id)
-    more = Cursor(rows[PAGE - 1].started_at, rows[PAGE - 1].id) if len(rows) > PAGE else None
+    more = UploadCursor(rows[PAGE - 1].started_at, rows[PAGE - 1].id) if len(rows) > PAGE else None
     return UploadPage(
         tuple(rows[:PAGE]), str(more) if more else None, used.bytes, platform.settings.max_stored
     )
 
 
 def _uploads_of_teams(
-    session: Session, teams: Collection[int], retention: Retention, *, before: Cursor | None, limit: int
+    session: Session, teams: Collection[int], retention: Retention, *, before: UploadCursor | None, limit: int
 ) -> list[UploadRow]:
     """Return the uploads of these teams, newest first, starting after `before`."""
     columns = (

@@ -19,11 +19,11 @@ from app.core.errors import (
     CheckBusyError,
     CrossSiteError,
     DomainError,
-    Kind,
     LoginRequiredError,
     MalformedError,
     NotFoundError,
     OffsetError,
+    ProblemKind,
     ProtocolVersionError,
     RangeError,
     RateLimitedError,
@@ -140,7 +140,7 @@ def _logged_path(request: Request) -> str:
 
 def respond(
     request: Request,
-    kind: type[Kind],
+    kind: type[ProblemKind],
     detail: str,
     problems: Problems | None = None,
     headers: Mapping[str, str] | None = None,
@@ -156,12 +156,12 @@ def respond(
     return response
 
 
-def _json(request: Request, kind: type[Kind], detail: str, problems: Problems) -> Response:
+def _json(request: Request, kind: type[ProblemKind], detail: str, problems: Problems) -> Response:
     problem = problem_of(kind, detail, getattr(request.state, "reference", ""), problems)
     return JSONResponse(problem.model_dump(), kind.status, media_type=MEDIA_TYPE)
 
 
-def _page(request: Request, kind: type[Kind], detail: str, problems: Problems) -> Response:
+def _page(request: Request, kind: type[ProblemKind], detail: str, problems: Problems) -> Response:
     return render(
         request,
         "error.html",

@@ -14,7 +14,7 @@ from typing import Final
 
 import httpx2
 
-from app.boards.rows import BoardRow, BoardTeam, Cell, arrange
+from app.boards.rows import BoardRow, BoardTeam, ScoreCell, arrange
 from app.boards.selections import BoardQuery
 from benchmarks.server import wrk
 from benchmarks.server.goals import Goal, Wanted
@@ -171,7 +171,7 @@ def _row(number: int) -> BoardRow:
         method=f"Method {number}", title="", contributors="", affiliation="", description="", is_baseline=False,
         is_public=True, is_complete=None, is_outdated=False, submission=number,
         team=BoardTeam(number, f"Team {number}", is_suspended=False), mean=statistics.fmean(values),
-        cells=tuple(map(Cell, values)), date=DAY, method_id=number, paper_url="", code_url="", training=None,
+        cells=tuple(map(ScoreCell, values)), date=DAY, method_id=number, paper_url="", code_url="", training=None,
         training_data="",
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.models import RunState
-from app.results.anonymous_links import AnonymousResult, LinksPage, LinkState, LinkView
+from app.results.anonymous_links import AnonymousLinkView, AnonymousResult, LinksPage, LinkState
 from tests.pages.drawn import EVIL
 from tests.pages.drawn import shown as shown_exhibits
 from tests.pages.views import NOW, run
@@ -12,7 +12,7 @@ from tests.pages.views import NOW, run
 
 def links_page(**changes: Any) -> LinksPage:
     links = tuple(
-        LinkView(number, "/anonymous/x", f"http://127.0.0.1:8000/anonymous/{EVIL}", state, NOW, 7)
+        AnonymousLinkView(number, "/anonymous/x", f"http://127.0.0.1:8000/anonymous/{EVIL}", state, NOW, 7)
         for number, state in enumerate(LinkState)
     )
     page = LinksPage(7, 12, EVIL, 3, "Detection", links, (), is_public=True)

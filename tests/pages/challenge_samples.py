@@ -27,11 +27,11 @@ from app.home.home import (
     competitions_of,
     timeline_of,
 )
-from app.home.overview import Overview, OwnQuota, OwnView, PhaseNumbers, Progress, steps_of
+from app.home.overview import Overview, OwnQuota, OwnView, PersonProgress, PhaseNumbers, steps_of
 from app.images.covers import Cover
 from app.models import AskingPlace
 from app.results.leaders import BoardSummary
-from app.results.standings import Cell, Matrix, MatrixRow, columns_of, submissions_of
+from app.results.standings import Matrix, MatrixCell, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
 from tests.pages.method_views import RESULT
 from tests.pages.text_samples import QUOTA_LINE, WRITTEN
@@ -138,8 +138,10 @@ def overview() -> Overview:
 
 def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:
     """What depends on the reader: a visitor's, and that of somebody who has done everything."""
-    everything = Progress(registered=True, confirmed=True, accepted_terms=True, uploaded=True, submitted=True)
-    first = steps_of("VOC2007", Progress(), has_terms=False, submit_to=None)
+    everything = PersonProgress(
+        registered=True, confirmed=True, accepted_terms=True, uploaded=True, submitted=True
+    )
+    first = steps_of("VOC2007", PersonProgress(), has_terms=False, submit_to=None)
     last = steps_of("VOC2007", everything, has_terms=True, submit_to="test")
     for own in (
         OwnView("VOC2007", first, None, (), True, "", Asking()),
@@ -152,9 +154,9 @@ def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def matrix() -> Matrix:
     """Two methods in three competitions."""
-    cells = (Cell(12, 0.9, best=True), None, Cell(13, None, best=False))
+    cells = (MatrixCell(12, 0.9, best=True), None, MatrixCell(13, None, best=False))
     row = MatrixRow(7, EVIL, is_baseline=True, team_id=2, team=EVIL, cells=cells)
-    plain = replace(row, method_id=8, is_baseline=False, cells=(None, Cell(14, 0.0, best=False), None))
+    plain = replace(row, method_id=8, is_baseline=False, cells=(None, MatrixCell(14, 0.0, best=False), None))
     return Matrix(
         "VOC2007", "test", columns_of("VOC2007", (1, 3, 4)), (row, plain), 1, 2, has_more=True, withheld=EVIL
     )

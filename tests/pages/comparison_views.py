@@ -13,7 +13,7 @@ from app.boards.comparisons import (
     Drawings,
     ImageDifference,
     PairDifference,
-    Statistics,
+    PairedBootstrap,
     differences_figure,
     scores_figure,
 )
@@ -46,7 +46,7 @@ def method(number: int) -> ComparedMethod:
 def comparison(count: int = 3, **changes: Any) -> ComparisonView:
     others = max(count - 1, 0)
     rows = tuple(ClassDifferences(name, (DIFFERENCE, UNSURE, NOTHING)[:others]) for name in CLASSES)
-    statistics = Statistics(
+    statistics = PairedBootstrap(
         1000,
         45,
         count % 2 == 1,

@@ -12,13 +12,13 @@ from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
 from app.intake.reports import (
     ClassChoice,
     ClassCount,
-    Comparison,
     Finding,
     FoundSet,
     ImageFacts,
     KindCount,
     Renamed,
     Report,
+    VersionComparison,
 )
 from app.intake.trial_results import TrialClass, TrialResult, TrialTask
 from app.intake.trials import TrialsView
@@ -110,7 +110,7 @@ WITHOUT_PROBLEMS = replace(
     problems=(),
     warnings=(),
     comparisons=(
-        Comparison(
+        VersionComparison(
             REPORT.sets[0].key,
             EVIL,
             1,
@@ -119,7 +119,7 @@ WITHOUT_PROBLEMS = replace(
             classes_renamed=(Renamed(EVIL, EVIL),),
             moved=2,
         ),
-        Comparison(REPORT.sets[0].key, "val", 3),
+        VersionComparison(REPORT.sets[0].key, "val", 3),
     ),
 )
 VIEWS = (

@@ -6,7 +6,7 @@ from typing import Any
 from app.people.teams import MemberView
 from app.results.methods import MethodPage
 from app.results.standings import ResultView
-from app.submissions.methods import Change, MethodView
+from app.submissions.methods import MethodRevision, MethodView
 from app.submissions.questions import AnsweredQuestion
 from tests.pages.drawn import EVIL
 from tests.pages.views import METHOD, NOW, QUESTIONS
@@ -41,7 +41,7 @@ def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
         has_more_members=True,
         submissions=(7, 12),
         results=(RESULT, replace(RESULT, mean=None)),
-        changes=(Change(NOW, {"title": EVIL, "paper_url": ""}),),
+        changes=(MethodRevision(NOW, {"title": EVIL, "paper_url": ""}),),
         answers=tuple(AnsweredQuestion(each, None if each.id == 8 else EVIL) for each in QUESTIONS),
         shortest_description=500,
         is_ours=True,

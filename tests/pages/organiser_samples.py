@@ -23,7 +23,7 @@ from app.organising.overview import (
     PhaseList,
     needs_of,
 )
-from app.organising.submissions import Column, RowState, Table, TableQuery, TableRow
+from app.organising.submissions import RowState, SubmissionColumn, SubmissionTable, TableQuery, TableRow
 from app.submissions.quotas import SlotView, Usage, quota_lines
 from tests.pages.draft_samples import DRAFTS
 from tests.pages.drawn import EVIL
@@ -113,9 +113,18 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
         for phase_list in (listed, replace(listed, is_viewed=True), nothing):
             yield page, {"view": phase_list, "following": UndecidedCursor(1, 7)}
 
-    table = Table("VOC2007", EVIL, ("val", "test"), ("detection",), ROWS, "x", is_viewed=False)
-    words = {"words": "text=a", "older": "?after=x", "states": list(RowState), "columns": list(Column)}
-    context = {**words, "actions": list(Bulk), "query": TableQuery(text=EVIL, columns=tuple(Column), team=3)}
+    table = SubmissionTable("VOC2007", EVIL, ("val", "test"), ("detection",), ROWS, "x", is_viewed=False)
+    words = {
+        "words": "text=a",
+        "older": "?after=x",
+        "states": list(RowState),
+        "columns": list(SubmissionColumn),
+    }
+    context = {
+        **words,
+        "actions": list(Bulk),
+        "query": TableQuery(text=EVIL, columns=tuple(SubmissionColumn), team=3),
+    }
     yield "organisers/submissions.html", {**context, "table": table}
     yield "organisers/submissions.html", {**context, "table": replace(table, is_viewed=True), "older": None}
     bare = {**context, "query": TableQuery(), "words": "", "older": None}

@@ -9,7 +9,7 @@ from app.core.access import Scope
 from app.core.settings import Registration, Settings
 from app.jobs.mail import MailLocation
 from app.people.accounts import LinkOutcome, Offer
-from app.people.openid import LinkView, Newcomer
+from app.people.openid import LinkedLogin, Newcomer
 from app.people.openid_pages import STATUS
 from app.people.recovery import ResetOutcome
 from app.people.tokens import TokenView
@@ -95,7 +95,7 @@ def of_openid() -> Iterator[Sample]:
     newcomer = Newcomer(provider, EVIL, EVIL, EVIL, "/")
     yield "openid/new.html", {"newcomer": newcomer, "form": {"name": EVIL}, "problems": {"name": EVIL}}
     for links in (
-        [(provider, None), (provider, LinkView("", NOW, NOW)), (provider, LinkView(EVIL, NOW, NOW))],
+        [(provider, None), (provider, LinkedLogin("", NOW, NOW)), (provider, LinkedLogin(EVIL, NOW, NOW))],
     ):
         yield "openid/links.html", {"links": links}
     for settings in (WITH_PROVIDERS, WITHOUT_PASSWORDS):

@@ -11,10 +11,10 @@ from app.images.overlays import DrawnRun
 from app.images.pictures import PicturesPage, PictureView
 from app.images.viewer import (
     BEING_DRAWN,
-    Line,
     Mark,
     OfferedCompetition,
     OfferedRun,
+    OutcomeRow,
     Panel,
     ViewerPage,
     legend,
@@ -82,7 +82,7 @@ def of_pictures() -> Iterator[Sample]:
 
 def _of_viewer() -> Iterator[Sample]:
     marks = (Mark("truth", 1, 2, 3, 4, EVIL), Mark("false part", 1, 2, 3, 4, EVIL, 0.5, False))
-    lines = (Line(EVIL, None, EVIL), Line(EVIL, 0.5, "true positive", False))
+    lines = (OutcomeRow(EVIL, None, EVIL), OutcomeRow(EVIL, 0.5, "true positive", False))
     panels = (
         Panel("Ground truth", None, marks, lines[:1], None, None),
         Panel(EVIL, 4, marks, lines[1:], None, EVIL),

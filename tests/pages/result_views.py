@@ -7,7 +7,7 @@ from app.challenges.asking import Asking
 from app.results.analyses import AnalysisView, ClassErrors, ErrorRow, Level, SweepView
 from app.results.details import (
     EVERY,
-    Change,
+    ClassChange,
     PublishedRun,
     Rank,
     ResultDetail,
@@ -22,7 +22,7 @@ from tests.pages.views import NOW
 
 RANK = Rank(2, 14)
 HISTORY = (
-    PublishedRun(8, NOW, 2, "1", 0.51, (Change(EVIL, 0.5, None), Change("cat", None, 0.25))),
+    PublishedRun(8, NOW, 2, "1", 0.51, (ClassChange(EVIL, 0.5, None), ClassChange("cat", None, 0.25))),
     PublishedRun(7, NOW - timedelta(days=9), 1, "1", 0.5, ()),
 )
 

@@ -31,11 +31,11 @@ from app.models import (
 from app.operations.administration import PeoplePage, Person
 from app.operations.documentation import Field, Operation
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
-from app.organising.audit import TOPICS, AuditPage, Told
+from app.organising.audit import TOPICS, AuditLine, AuditPage
 from app.organising.disclosing import DisclosureTerms, DisclosureView
 from app.organising.phases import PhaseSheet, SizeBounds
 from app.organising.questions import OrganisedQuestion, QuestionsView
-from app.organising.roles import LinkView, OrganisedChallenge, Organiser, RoleInvitation
+from app.organising.roles import OrganisedChallenge, Organiser, RoleInvitation, RoleLink
 from app.organising.run_counts import WaitingForRepair
 from app.people.team_choice import TeamChoice
 from app.results.analyses import AnalysisView
@@ -132,7 +132,7 @@ def of_accounts() -> Iterator[Sample]:
             page,
             {"form": typed, "problems": problems, "next": EVIL, "is_interrupted": True},
         )
-    for link in (LinkView(EVIL), LinkView(EVIL, ChallengeRole.VIEWER), LinkView(None), None):
+    for link in (RoleLink(EVIL), RoleLink(EVIL, ChallengeRole.VIEWER), RoleLink(None), None):
         yield "roles/link.html", {"token": "t0ken", "link": link}
 
 
@@ -379,7 +379,7 @@ def of_admins(challenge: OrganisedChallenge) -> Iterator[Sample]:
     for each in (person, active, replace(person, id=1)):
         yield "administration/person.html", {"person": each, "form": {}, "problems": {"reason": EVIL}}
     change: dict[str, Any] = {"role": EVIL, "organises": [1, 2], "nothing": None}
-    record = Told(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, change, change, change, EVIL)
+    record = AuditLine(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, change, change, change, EVIL)
     rows = (
         record,
         replace(record, by=None, name=None, challenge=None, before=None, after=None),

@@ -8,7 +8,7 @@ from typing import Any
 from app.boards.team_views import ChallengeChoice, MyTeams, PhaseQuota, TeamPage
 from app.models import Approval, ResultState, RunState
 from app.organising.approvals import TeamList, TeamRow, TeamState
-from app.people.invitations import InvitationView, NewLink, Offer
+from app.people.invitations import OfferedTeam, TeamInvitation, TeamLink
 from app.people.teams import MemberView, OwnTeam
 from app.results.submissions import SubmissionRow
 from app.submissions.quotas import Usage, quota_lines
@@ -41,7 +41,7 @@ TEAM = TeamPage(
         MemberView(3, "Eve", is_owner=True, is_named=False, joined_at=NOW),
     ),
     more_members=3,
-    invitations=(InvitationView(4, 1, EVIL, NOW, NOW + timedelta(days=7)),),
+    invitations=(TeamInvitation(4, 1, EVIL, NOW, NOW + timedelta(days=7)),),
     quotas=(PhaseQuota("test", quota_lines(NOW, PHASE.quotas, ("detection",), Usage())),),
     results=(RESULT,),
     standings=(matrix(),),
@@ -73,7 +73,7 @@ TEAMS = TeamList(
     ),
     next=1,
 )
-OFFER = Offer(EVIL, "VOC2007", "PASCAL VOC 2007", 2, EVIL, EVIL, keeps_results=True, refusals=(EVIL,))
+OFFER = OfferedTeam(EVIL, "VOC2007", "PASCAL VOC 2007", 2, EVIL, EVIL, keeps_results=True, refusals=(EVIL,))
 
 
 def of_teams() -> Iterator[Sample]:
@@ -92,7 +92,7 @@ def of_teams() -> Iterator[Sample]:
     )
     for offer in (None, OFFER, replace(OFFER, leaves=None, invited_by="", refusals=())):
         yield "teams/invitation.html", {"offer": offer, "token": "t0ken"}
-    link = NewLink(1, "t0ken", "https://voc.example/invitations/t0ken", 2, NOW)
+    link = TeamLink(1, "t0ken", "https://voc.example/invitations/t0ken", 2, NOW)
     yield "teams/team.html", {"team": TEAM, "new_link": link, **nothing}
     alone = replace(TEAM, members=TEAM.members[:1], invitations=(), results=(), quotas=())
     yield (

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from app.notifications import calling
-from app.notifications.calling import FORBIDDEN, UNANSWERED, Allowed, Outcome, checked_url, is_callable
+from app.notifications.calling import FORBIDDEN, UNANSWERED, Allowed, CallOutcome, checked_url, is_callable
 from tests.certificates import certificate_for_localhost
 from tests.patience import HANGS
 from tests.webhook_receiver import ELSEWHERE, HERE, Receiver, receiving
@@ -43,7 +43,7 @@ def call(
     host: str = "hook.example",
     *,
     tls: ssl.SSLContext | None = None,
-) -> Outcome:
+) -> CallOutcome:
     url = f"{receiver.scheme}://{host}:{receiver.port}{path}"
     return calling.post(url, b"{}", {"webhook-id": "1"}, LAB, resolver=names, tls=tls)
 

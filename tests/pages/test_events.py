@@ -49,7 +49,7 @@ from app.operations import alarms
 from app.organising import approvals
 from app.organising.approvals import ApprovalRule, Suspension, TeamRefusal
 from app.people import invitations, teams
-from app.people.invitations import NewInvitation
+from app.people.invitations import NewTeamLink
 from app.people.teams import NewTeam
 from app.platform import Platform
 from app.results import cancelling, recording, withdrawing
@@ -504,7 +504,7 @@ def suspend(people: Scene) -> None:
 
 
 def invite(people: Scene) -> None:
-    link = invitations.invite(people.platform, people.actor("member"), people.rows.team_id, NewInvitation())
+    link = invitations.invite(people.platform, people.actor("member"), people.rows.team_id, NewTeamLink())
     invitations.accept(people.platform, people.actor("visitor"), link.token)
 
 

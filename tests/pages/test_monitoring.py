@@ -16,7 +16,7 @@ from app.core import counters
 from app.jobs import heartbeats
 from app.models import Service
 from app.operations import metrics
-from app.operations.health import CHECKS, Health, Part, Progress, health_of
+from app.operations.health import CHECKS, BackgroundWork, Health, PartHealth, health_of
 from app.operations.metrics import of_disks, of_health
 from app.platform import Platform
 from tests.system.rows import made
@@ -38,7 +38,7 @@ USE = re.compile(r"\b(heldout_\w+|up)\b(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
 GROUPING = re.compile(r"\b(?:by|on|without|ignoring) \(([^)]*)\)")
 
-WELL = Progress(sweep_age=3.0, workers=2, jobs_lag=0.0, dead_jobs=0)
+WELL = BackgroundWork(sweep_age=3.0, workers=2, jobs_lag=0.0, dead_jobs=0)
 Exposed = Mapping[str, Mapping[str, set[str]]]
 
 
@@ -159,7 +159,7 @@ def test_every_bad_state_of_health_has_a_rule(state: str) -> None:
 
 
 def test_every_part_of_health_is_covered() -> None:
-    parts = {field.name for field in fields(Health) if field.type in (Part, "Part")}
+    parts = {field.name for field in fields(Health) if field.type in (PartHealth, "PartHealth")}
 
     assert parts == {state.partition(",")[0] for state in BAD}
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from app.home.overview import Progress, steps_of
+from app.home.overview import PersonProgress, steps_of
 from app.intake.importing import TreeImport, import_tree
 from app.models import Challenge, Disclosure, Phase, Quota
 from app.platform import Platform
@@ -113,7 +113,7 @@ def test_leaders_are_shown_as_far_as_the_disclosure_allows(
 
 
 def test_the_first_step_asks_to_confirm_an_address_that_is_not_confirmed() -> None:
-    done = Progress(registered=True, accepted_terms=True)
+    done = PersonProgress(registered=True, accepted_terms=True)
     steps = steps_of("oak", done, has_terms=True, submit_to="test")
 
     assert [(step.title, step.is_done, step.is_next) for step in steps] == [

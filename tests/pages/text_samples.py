@@ -15,7 +15,7 @@ from app.challenges.visibility import (
     CreatedCode,
     InvitationView,
     InvitedPersonView,
-    Offer,
+    OfferedChallenge,
     TeamOfPerson,
     VisibilityView,
 )
@@ -163,7 +163,7 @@ def of_visibility() -> Iterator[tuple[str, dict[str, Any]]]:
     yield page, {"page": full, **empty, **wrong}
     yield page, {"page": full, **empty, "created": CreatedCode(7, EVIL, EVIL)}
     yield "visibility/invited.html", {"offer": None, "secret": EVIL}
-    yield "visibility/invited.html", {"offer": Offer("VOC2007", EVIL, EVIL), "secret": EVIL}
+    yield "visibility/invited.html", {"offer": OfferedChallenge("VOC2007", EVIL, EVIL), "secret": EVIL}
 
 
 def of_setup() -> Iterator[tuple[str, dict[str, Any]]]:

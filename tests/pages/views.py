@@ -14,7 +14,7 @@ from app.boards.rows import (
     BoardRow,
     BoardTeam,
     BoardView,
-    Cell,
+    ScoreCell,
     filters_of,
     scale_of,
     segments,
@@ -380,9 +380,9 @@ def board(methods: int, **changes: Any) -> BoardView:
             mean=None if place == methods - 1 else 0.8 - place / 30,
             mean_best=place < 2,
             cells=tuple(
-                Cell(None, best=False)
+                ScoreCell(None, best=False)
                 if place == methods - 1 and index in (3, 17)
-                else Cell(max(0.0, each.value or 0.0) * (1 - place / 15), best=place == 0)
+                else ScoreCell(max(0.0, each.value or 0.0) * (1 - place / 15), best=place == 0)
                 for index, each in enumerate(values(1.0, blank=""))
             ),
             date=NOW - timedelta(days=place),
@@ -394,7 +394,7 @@ def board(methods: int, **changes: Any) -> BoardView:
             low=0.1,
             high=0.9,
             group=None if place > 8 else "ab"[: 1 + place % 2],
-            further=(Cell(None if place > 2 else 0.7, second=place == 1),),
+            further=(ScoreCell(None if place > 2 else 0.7, second=place == 1),),
             is_alike=place % 2 == 1,
             answers=("12.5", None if place else EVIL, "https://example.org/card", "yes", EVIL),
             figure=None if place == methods - 1 else 0.5,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.challenges.disclosure import visibility_for
-from app.core.access import Action, Actor, Relation, State, allowed, may, relations
+from app.core.access import Action, Actor, Relation, ResultVisibility, allowed, may, relations
 from app.models import Role
 from tests.pages.views import PHASE
 
@@ -68,7 +68,9 @@ WHO_MAY = {
 def test_actions_on_a_teams_result_are_allowed_as_in_the_table(action: Action) -> None:
     [team], challenge = PARTICIPANT.teams, PHASE.challenge_id
 
-    for state, letters in zip((State.PRIVATE, State.PUBLIC), WHO_MAY[action], strict=True):
+    for state, letters in zip(
+        (ResultVisibility.PRIVATE, ResultVisibility.PUBLIC), WHO_MAY[action], strict=True
+    ):
         found = "".join(
             letter
             for letter, actor in PEOPLE.items()
@@ -86,7 +88,7 @@ def test_a_route_is_open_to_everyone_who_may_perform_its_action_somewhere(
         may(relations(actor, team_id=team, challenge_id=challenge), action, state)
         for team in (1, 2, 3, 4, 5, 6)
         for challenge in (PHASE.challenge_id, OTHER_CHALLENGE)
-        for state in State
+        for state in ResultVisibility
     )
 
     assert allowed(actor, action) == somewhere

@@ -4,14 +4,14 @@ import pytest
 from pydantic import ValidationError
 
 from app.core.names import folded, is_visible
-from app.people.accounts import Registration
+from app.people.accounts import RegistrationForm
 from app.web.forms import field_errors
 
 
 def problems_of(**fields: str) -> dict[str, str]:
     good = {"email": "ash@example.org", "name": "Ash", "password": "long enough for this"}
     with pytest.raises(ValidationError) as raised:
-        Registration.model_validate(good | fields)
+        RegistrationForm.model_validate(good | fields)
     return dict(field_errors(raised.value))
 
 

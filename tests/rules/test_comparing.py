@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.intake.comparing import compare
-from app.intake.reports import Comparison, Renamed
+from app.intake.reports import Renamed, VersionComparison
 from scoring import GroundTruth
 from scoring.data.tables import ActionLabels, Parts
 
@@ -42,10 +42,10 @@ SOME = (("a", "cat", square(0)), ("a", "dog", square(20)), ("b", "dog", square(0
 
 def changes(before: GroundTruth, after: GroundTruth) -> dict[str, Any]:
     """What differs from no change, besides how results name classes."""
-    found, nothing = compare(before, after, "hidden-0", "test", 1), Comparison("hidden-0", "test", 1)
+    found, nothing = compare(before, after, "hidden-0", "test", 1), VersionComparison("hidden-0", "test", 1)
     return {
         each.name: getattr(found, each.name)
-        for each in fields(Comparison)
+        for each in fields(VersionComparison)
         if each.name != "by_number" and getattr(found, each.name) != getattr(nothing, each.name)
     }
 
@@ -263,7 +263,7 @@ def test_persons_their_parts_and_their_actions_are_compared() -> None:
 
 
 def test_what_published_results_suffer_from_is_said_apart_from_the_rest() -> None:
-    found = Comparison(
+    found = VersionComparison(
         "hidden-0", "test", 2, images_gone=1, images_new=2, classes_gone=("owl",), classes_renamed=(Renamed("cat", "grey cat"),),
         moved=20, relabelled=1, labels=1,
     )  # fmt: skip
@@ -278,11 +278,13 @@ def test_what_published_results_suffer_from_is_said_apart_from_the_rest() -> Non
         "objects: 20 moved, 1 changed the class",
         "1 label of an image changed",
     )
-    assert Comparison("hidden-0", "test", 2, moved=20).consequences == ()
+    assert VersionComparison("hidden-0", "test", 2, moved=20).consequences == ()
 
 
 def test_where_results_name_classes_by_category_id_another_name_does_them_no_harm() -> None:
-    found = Comparison("hidden-0", "test", 2, classes_renamed=(Renamed("cat", "grey cat"),), by_number=True)
+    found = VersionComparison(
+        "hidden-0", "test", 2, classes_renamed=(Renamed("cat", "grey cat"),), by_number=True
+    )
     gone = replace(found, classes_gone=("dog", "owl"))
 
     assert found.consequences == ()

@@ -13,7 +13,7 @@ from app.intake.findings import PhasePicture, add_clues, add_findings, find_clue
 from app.intake.inspecting import hidden_finding
 from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassChoice, ClassCount
-from app.intake.unpacking import Picture, Unpacked
+from app.intake.unpacking import SentPicture, Unpacked
 from scoring import GroundTruth, Problem, read_tree
 from scoring.errors import Problems
 from tests.shared import SHARED, unpack
@@ -43,14 +43,14 @@ def labels_of(names: Sequence[str], shown: Sequence[int], *, classes: int = 2) -
     return AnnotatedSet("test", "folders", "test.zip", truth, {})
 
 
-def picture(name: str, content: bytes = b"", **known: Any) -> Picture:
-    return Picture(Path(name), (50, 40), content or name.encode(), 1, **known)
+def picture(name: str, content: bytes = b"", **known: Any) -> SentPicture:
+    return SentPicture(Path(name), (50, 40), content or name.encode(), 1, **known)
 
 
 def found(
     hidden: AnnotatedSet,
     public: AnnotatedSet | None = None,
-    pictures: Mapping[str, Picture] | None = None,
+    pictures: Mapping[str, SentPicture] | None = None,
     of_phases: Sequence[PhasePicture] = (),
 ) -> dict[str, list[str]]:
     """The warnings by code."""

@@ -6,13 +6,13 @@ import pytest
 
 from app.core.settings import Settings
 from app.operations import deployment
-from app.operations.deployment import Check, address, clock, mail, secret_problem, secrets
+from app.operations.deployment import CheckRow, address, clock, mail, secret_problem, secrets
 
 GOOD = "k7Vq2-nRw9_xTz4LmB8c"
 SITE, HERE = "https://voc.example.org", "http://127.0.0.1:8000"
 
 
-def secret_in_file(folder: Path, text: str, mode: int, monkeypatch: pytest.MonkeyPatch) -> Check:
+def secret_in_file(folder: Path, text: str, mode: int, monkeypatch: pytest.MonkeyPatch) -> CheckRow:
     folder.chmod(0o755)
     file = folder / "metrics_token"
     file.write_text(text)
@@ -34,7 +34,7 @@ def secret_in_file(folder: Path, text: str, mode: int, monkeypatch: pytest.Monke
         secrets(Settings(database_url=f"postgresql://heldout:{GOOD}@db/heldout")),
     ],
 )
-def test_a_deployment_as_documented_passes_without_advice(check: Check) -> None:
+def test_a_deployment_as_documented_passes_without_advice(check: CheckRow) -> None:
     assert check.advice == ""
     assert check.finding
 
@@ -51,7 +51,7 @@ def test_a_deployment_as_documented_passes_without_advice(check: Check) -> None:
         (secrets(Settings(broker_url="redis://broker/0")), "has no password", "deploy/secrets.sh"),
     ],
 )
-def test_a_problem_is_reported_with_advice(check: Check, finding: str, advice: str) -> None:
+def test_a_problem_is_reported_with_advice(check: CheckRow, finding: str, advice: str) -> None:
     assert finding in check.finding
     assert advice in check.advice
 

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from app.figures.drawings import Ranked, Ranks, confusion, curves_of_class, embed_styles, rank_diagram
+from app.figures.drawings import Ranked, RankGroups, confusion, curves_of_class, embed_styles, rank_diagram
 from app.web.charts.bars import Bar, Legend, bar_chart
 from app.web.charts.clustering import similar_order
 from app.web.charts.curves import COLUMNS, Axes, Curve, thinned
@@ -114,7 +114,7 @@ def drawings(name: str) -> list[Drawing]:
         bar_chart("bars", "", "", [Bar(name, 0.5)], legend),
         heat_map("heat", "", "", Grid((name,), ("car",), ((0.5,),), ("car",))),
         dot_chart("dots", "", "", [DotRow(name, (Dot(0.5),))], series_of(["oak"]), spans),
-        rank_diagram("ranks", "", "", Ranks((Ranked(name, 1), Ranked(name, 2)), (), 2, 1.0)),
+        rank_diagram("ranks", "", "", RankGroups((Ranked(name, 1), Ranked(name, 2)), (), 2, 1.0)),
     ]
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.boards.rows import BoardRow, BoardTeam, Cell, arrange
+from app.boards.rows import BoardRow, BoardTeam, ScoreCell, arrange
 from app.boards.selections import BoardQuery
 
 OAK = BoardTeam(1, "Oak", is_suspended=False)
@@ -18,7 +18,7 @@ def row_of(
 ) -> BoardRow:
     return BoardRow(
         method=name, title="", contributors="", affiliation="", description="", is_baseline=False, is_public=True,
-        is_complete=None, is_outdated=False, submission=1, team=OAK, mean=mean, cells=(Cell(car), Cell(dog)),
+        is_complete=None, is_outdated=False, submission=1, team=OAK, mean=mean, cells=(ScoreCell(car), ScoreCell(dog)),
         date=DAY - timedelta(days=age), method_id=1, paper_url="", code_url="", training=None, training_data="",
     )  # fmt: skip
 

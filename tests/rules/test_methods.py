@@ -10,11 +10,11 @@ import scoring
 from app.core.errors import AnswerMissing, DescriptionTooShort, NameFixed, TrainingNotStated
 from app.models import QuestionKind
 from app.submissions.methods import (
-    Annotation,
     MethodEdit,
     NewMethod,
     Requirements,
     Training,
+    TrainingAnnotation,
     changed_fields,
     edit_refusals,
     name_key,
@@ -76,7 +76,7 @@ def test_an_address_may_be_omitted_or_removed() -> None:
         (GIVEN, (2,), ["other_data", "no_excluded_data"]),
         (ANY, (1,), ["given_data_only"]),
         (GIVEN, (5,), ["annotation"]),
-        (GIVEN.model_copy(update={"annotation": Annotation.BOXES}), (5,), []),
+        (GIVEN.model_copy(update={"annotation": TrainingAnnotation.BOXES}), (5,), []),
         (Training(), (5, 6), ["given_data_only", "annotation", "other_data", "no_excluded_data"]),
     ],
 )

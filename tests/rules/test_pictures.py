@@ -14,7 +14,7 @@ from app.images.drawing import (
     DrawnPrediction,
     ExampleView,
     Overlay,
-    Part,
+    PersonPart,
     read_class_images,
     read_overlay,
 )
@@ -108,7 +108,7 @@ def test_a_picture_of_unknown_size_may_have_any_size() -> None:
     assert PictureView(0, "a", 3000, 10, None, None).shown_size == (450, 2)
 
 
-HEAD = Part("head", (1, 2, 2, 3))
+HEAD = PersonPart("head", (1, 2, 2, 3))
 PERSON = DrawnObject(2, "person", (1, 2, 3, 4), True, (HEAD,), ("jumping",))
 TRUTH = Overlay("a", False, objects=(PERSON,))
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.boards import boards
-from app.boards.boards import Audience
+from app.boards.boards import BoardReaders
 from app.jobs import queue
 from app.models import (
     Board,
@@ -150,10 +150,10 @@ class Rows:
     def outdated(self) -> list[int]:
         """The results on the board with a score of earlier versions."""
         with self.platform.transaction() as session:
-            board = boards.stored_board(session, self.phase_id, self.competition, Audience.ORGANISERS)
+            board = boards.stored_board(session, self.phase_id, self.competition, BoardReaders.ORGANISERS)
             assert board is not None
             standing = recording.current_results(self.phase_id, self.competition)
-            rows = boards.select_rows(session, standing, Audience.ORGANISERS)
+            rows = boards.select_rows(session, standing, BoardReaders.ORGANISERS)
             old = [row.run_id for row in rows if boards.is_outdated(row.versions, board.versions)]
             return list(session.scalars(select(Run.result_id).where(Run.id.in_(old))))
 

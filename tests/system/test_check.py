@@ -13,8 +13,8 @@ from app.operations import deployment
 from app.operations.data_folder import lock_data_folder, published_settings
 from app.operations.deployment import (
     PROBE_MIB,
-    Check,
-    Part,
+    CheckedProcess,
+    CheckRow,
     broker,
     exposure,
     forbidden_web_variables,
@@ -129,7 +129,7 @@ def test_every_damaged_and_missing_file_is_named(own_servers: OwnServers, tmp_pa
     assert set(lines) <= set(done.stdout.splitlines())
 
 
-def contents_checked(running: Installation, **changed: object) -> Check:
+def contents_checked(running: Installation, **changed: object) -> CheckRow:
     """The check of the contents by a process with these settings."""
     platform = platform_of(running.settings.model_copy(update=changed))
     found = stored_files(platform)
@@ -137,7 +137,7 @@ def contents_checked(running: Installation, **changed: object) -> Check:
     return found
 
 
-def looked_at(site: SharedSite, part: Part, **changed: object) -> dict[str, Check]:
+def looked_at(site: SharedSite, part: CheckedProcess, **changed: object) -> dict[str, CheckRow]:
     """The checks of a service with these settings, by name."""
     port = int(site.addresses[0].rpartition(":")[2])
     settings = site.installation.settings.model_copy(
@@ -154,7 +154,7 @@ def test_a_web_process_that_can_read_the_folder_of_ground_truth_fails(
 ) -> None:
     site.installation.load(small_kit(tmp_path), "readable")
 
-    found = looked_at(site, Part.WEB, private_storage=None)
+    found = looked_at(site, CheckedProcess.WEB, private_storage=None)
 
     assert {name for name, each in found.items() if each.advice} - OTHERS == {"ground truth"}
     assert found["ground truth"].finding.startswith("the web process can read /")
@@ -163,7 +163,7 @@ def test_a_web_process_that_can_read_the_folder_of_ground_truth_fails(
 def test_checks_that_need_the_database_are_skipped_without_it(site: SharedSite) -> None:
     nowhere = f"postgresql+psycopg://heldout:secret@{NOWHERE}/heldout"
 
-    found = looked_at(site, Part.WORKER, database_url=nowhere)
+    found = looked_at(site, CheckedProcess.WORKER, database_url=nowhere)
 
     assert found["database"].advice
     assert not {"workers", "migrations", "database role"} & found.keys()

@@ -7,7 +7,7 @@ import pytest
 from app.models import Disclosure, Run
 from app.platform import Platform
 from app.results import ladder
-from app.results.ladder import Comparison
+from app.results.ladder import LadderStep
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, awaited, good
 from tests.system.kits import results, small_kit
@@ -66,7 +66,7 @@ def test_of_two_results_scored_at_once_the_later_is_compared_with_the_earlier(sm
     earlier, later = board.result(), board.result()
     with small_board.transaction() as session:
         run = session.get_one(Run, board.run_of(later))
-        outdated = Comparison(ladder.best_entry(session, run.id), run.id)
+        outdated = LadderStep(ladder.best_entry(session, run.id), run.id)
     with small_board.transaction() as session:
         session.get_one(Run, board.run_of(earlier)).ladder_run_id = board.run_of(earlier)
     board.score(earlier, 0.5)
@@ -77,5 +77,5 @@ def test_of_two_results_scored_at_once_the_later_is_compared_with_the_earlier(sm
         assert run.ladder_run_id is None
         best = ladder.best_entry(session, run.id)
         assert best is not None
-        assert ladder.record_if_unchanged(session, run, Comparison(best, best.run_id))
+        assert ladder.record_if_unchanged(session, run, LadderStep(best, best.run_id))
         assert run.ladder_run_id == board.run_of(earlier)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.boards import boards, team_views
-from app.boards.boards import Audience
+from app.boards.boards import BoardReaders
 from app.core.access import Actor
 from app.core.errors import NotFoundError, RefusedError
 from app.models import Phase, Role
@@ -33,7 +33,7 @@ def admin(board: Rows) -> Actor:
     return Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True)
 
 
-def shown(board: Rows, audience: Audience = Audience.PUBLIC) -> list[tuple[str, bool]]:
+def shown(board: Rows, audience: BoardReaders = BoardReaders.PUBLIC) -> list[tuple[str, bool]]:
     """The teams on the board and whether they are marked as suspended."""
     with board.platform.transaction() as session:
         rows = boards.select_rows(
@@ -50,7 +50,7 @@ def version(board: Rows) -> Any:
 def submission_is_public(board: Rows) -> bool:
     with board.platform.transaction() as session:
         rows = boards.select_rows(
-            session, recording.current_results(board.phase_id, board.competition), Audience.ORGANISERS
+            session, recording.current_results(board.phase_id, board.competition), BoardReaders.ORGANISERS
         )
         return submissions.submission_of(session, NOBODY, rows[0].submission_id) is not None
 
@@ -69,7 +69,7 @@ def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hid
     hiding = Suspension(reason="two accounts", hides_results=True)
     approvals.suspend(board.platform, admin(board), board.team_id, hiding)
     assert shown(board) == []
-    assert shown(board, Audience.ORGANISERS) == [(name, True)]
+    assert shown(board, BoardReaders.ORGANISERS) == [(name, True)]
     assert version(board) != marked
     assert not submission_is_public(board)
     with pytest.raises(NotFoundError):
