@@ -199,14 +199,17 @@ def _withheld(file: OfferedFile) -> WithheldError | None:
     """Return the error for a file outside its dates."""
     match file.availability.stage(file.now):
         case Stage.COMING:
-            return WithheldError(f"{file.row.name!r} is not available yet, but {_start(file.availability)}")
+            return WithheldError(
+                f"{file.row.name!r} is not available yet, but {_from_when(file.availability)}"
+            )
         case Stage.OVER:
             assert file.availability.end is not None
             return WithheldError(f"{file.row.name!r} was available until {_minute(file.availability.end.at)}")
     return None
 
 
-def _start(availability: Availability) -> str:
+def _from_when(availability: Availability) -> str:
+    """Say from when a file is available: from a moment, or from an event without a date."""
     start = availability.start
     assert start is not None
     after = f" ({start.event})" if start.event else ""

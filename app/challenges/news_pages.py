@@ -239,7 +239,9 @@ def _edit(
     now = {"title": stored.title, "text": stored.text, "version": stored.version}
     typed = dict(form) if form is not None else now
     if refused:
-        typed["version"] = stored.version  # the next submission replaces what this page shows of theirs
+        typed["version"] = (
+            stored.version
+        )  # submitting again overwrites the other organiser's version, which this page shows
     return render(
         request,
         "texts/edit_news.html",

@@ -43,7 +43,7 @@ class Action(enum.StrEnum):
     ORGANISE = "challenge.organise"
     READ_PEOPLE = "challenge.people"  # who organises a challenge
     NAME_ORGANISERS = "challenge.organisers"
-    VIEW_AS = "challenge.view_as"  # see it with other eyes
+    VIEW_AS = "challenge.view_as"  # view it as somebody else
     OWN = "challenge.own"  # name owners, remove people, release ground truth
     MANAGE_PEOPLE = "people.manage"
     MANAGE_ROLES = "roles.manage"
@@ -104,7 +104,7 @@ class Actor:
     has_password: bool = True  # otherwise they log in through a provider only
     has_second_factor: bool = False
     is_recent: bool = False  # authenticated within the last minutes
-    # the one that an organiser sees with other eyes; the actor is no person then
+    # the one that an organiser views as somebody else; the actor is no person then
     viewed_challenge: int | None = None
     unread: int = 0  # notifications, at most 100; not counted for a token
 
@@ -349,7 +349,7 @@ NO_PERSON = (
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A challenge that an organiser sees with other eyes, reading only."""
+    """A challenge that an organiser views as somebody else, reading only."""
 
     challenge_id: int
     code: str

@@ -176,7 +176,7 @@ def _write(platform: Platform, plan: _Plan, upload_id: uuid.UUID) -> int:
 def tar_of(folder: str, files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
     """Yield the parts of an uncompressed tar with these files in one folder, without owners and times.
 
-    files: the path and the content of each, of which the folders are left out.
+    files: pairs of path and content; only the file name of each path is kept.
     """
     for path, content in files:
         entry = tarfile.TarInfo(f"{folder}/{PurePosixPath(path).name}")

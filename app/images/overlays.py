@@ -41,9 +41,10 @@ from app.storage import content_key
 
 log = structlog.get_logger()
 
-# Artefact kinds. The overlays of a ground truth or a run are packs with two parts for each image: its overlay and its label
+# Artefact kinds. The overlays of a ground truth or a run are packs with two parts for each image: its outlines and its label
 # image. The notable images of a run or a board are JSON.
 TRUTH, RUN, EXAMPLES, HARD = "truth overlays", "run overlays", "run examples", "hard images"
+OUTLINES, LABELS = 0, 1
 RECIPE: Final = "2"  # increment to draw all overlays again
 HARD_RECIPE: Final = "3"  # increment to find all hard images again
 OF_RUNS: Final = (RUN, EXAMPLES)
@@ -340,28 +341,28 @@ def runs_on_boards(session: Session, phase_id: int, audience: BoardReaders) -> l
 
 def truth_overlay(platform: Platform, truth_id: int, position: int, name: str) -> Overlay | None:
     """Read the annotation of an image; None if not drawn yet. The caller checks that the reader may see it."""
-    return read_overlay(_part(platform, TRUTH, truth_id, 2 * position), name)
+    return read_overlay(_part(platform, TRUTH, truth_id, position, OUTLINES), name)
 
 
 def run_overlay(platform: Platform, run_id: int, position: int, name: str) -> Overlay | None:
     """Read the predictions of a run in an image; None if not drawn yet. The caller checks that the reader may see them."""
-    return read_overlay(_part(platform, RUN, run_id, 2 * position), name)
+    return read_overlay(_part(platform, RUN, run_id, position, OUTLINES), name)
 
 
 def truth_labels(platform: Platform, truth_id: int, position: int) -> bytes:
     """Read the label image of the annotation as PNG; empty if there is none. The caller checks that the reader may see it."""
-    return _part(platform, TRUTH, truth_id, 2 * position + 1)
+    return _part(platform, TRUTH, truth_id, position, LABELS)
 
 
 def run_labels(platform: Platform, run_id: int, position: int) -> bytes:
     """Read the label image of a run as PNG; empty if there is none. The caller checks that the reader may see it."""
-    return _part(platform, RUN, run_id, 2 * position + 1)
+    return _part(platform, RUN, run_id, position, LABELS)
 
 
-def _part(platform: Platform, kind: str, subject: int, number: int) -> bytes:
+def _part(platform: Platform, kind: str, subject: int, position: int, part: int) -> bytes:
     with platform.transaction() as session:
         found = artefacts.find(session, kind, str(subject))
-    return read_part(platform.artefacts, found.key, number) if found else b""
+    return read_part(platform.artefacts, found.key, 2 * position + part) if found else b""
 
 
 def examples(platform: Platform, run_id: int) -> tuple[ClassImages, ...] | None:

@@ -200,6 +200,7 @@ def viewer(
 
 
 def _scene(session: Session, actor: Actor, challenge: str, image_set: str, name: str) -> _Scene:
+    """Load an image, its neighbours, and the runs that the reader may see drawn over it."""
     phase = find_phase(session, challenge, image_set)
     source = visible_source(session, actor, phase)
     picture = picture_of(session, phase.id, name)

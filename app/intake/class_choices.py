@@ -92,11 +92,11 @@ def _with_classes(found: AnnotatedSet, names: Mapping[str, str]) -> AnnotatedSet
     ignored = tuple(each for each in counts_of(found.truth) if each.name not in names)
     truth = choose_classes(found.truth, names)
     if ignored and found.layout == CLASS_FOLDERS:
-        truth = _without_images_of_none(truth)
+        truth = _without_unlabelled_images(truth)
     return replace(found, truth=truth, ignored=ignored)
 
 
-def _without_images_of_none(truth: GroundTruth) -> GroundTruth:
+def _without_unlabelled_images(truth: GroundTruth) -> GroundTruth:
     lists, tables = truth.lists, truth.tables
     shown = (tables.labels == 1).any(axis=0)
     images = tuple(image for image, is_shown in zip(lists.images, shown, strict=True) if is_shown)

@@ -98,14 +98,14 @@ def _do(platform: Platform, claim: Claim, handler: Handler) -> None:
             queue.complete(session, claim)
     except StorageDamagedError as error:
         log.warning("job waits for a repair", error=error.cause)
-        _settle(platform, claim, handler, partial(_wait_for_repair, error=error))
+        _record_failure(platform, claim, handler, partial(_wait_for_repair, error=error))
     except Exception as error:
         if _is_infrastructure(error):
             log.warning("job postponed", error=str(error))
-            _settle(platform, claim, handler, partial(_wait, error=error))
+            _record_failure(platform, claim, handler, partial(_wait, error=error))
         else:
             log.exception("job failed")
-            _settle(platform, claim, handler, partial(_fail, error=error))
+            _record_failure(platform, claim, handler, partial(_fail, error=error))
     else:
         log.info("job ended", seconds=round(time.monotonic() - started, 3))
 
@@ -140,18 +140,18 @@ def _extended(platform: Platform, claim: Claim) -> Iterator[None]:
         thread.join()
 
 
-Settle = Callable[[Session, Job, Handler, Settings], None]
+RecordFailure = Callable[[Session, Job, Handler, Settings], None]
 
 
-def _settle(platform: Platform, claim: Claim, handler: Handler, settle: Settle) -> None:
-    """Apply `settle` to a job that was not done; if the database is unavailable, its lease expires."""
+def _record_failure(platform: Platform, claim: Claim, handler: Handler, record: RecordFailure) -> None:
+    """Call `record` with the locked job; without a database nothing is recorded, and the lease expires."""
     try:
         with platform.transaction() as session:
             job = queue.lock_claimed(session, claim)
             if job is not None:
-                settle(session, job, handler, platform.settings)
+                record(session, job, handler, platform.settings)
     except SQLAlchemyError as error:
-        log.warning("job not settled", error=str(error))
+        log.warning("failure not recorded", error=str(error))
 
 
 def _error_text(job: Job, error: Exception) -> str:

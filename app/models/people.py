@@ -148,7 +148,7 @@ class LoginSession(Base):
 
 
 class Viewing(Base):
-    """An organiser's session that sees a challenge with other eyes until a time; it ends with the session's token."""
+    """An organiser's session that views a challenge as somebody else until a time; it ends with the session's token."""
 
     __tablename__ = "viewing"
     token_hash: Mapped[bytes] = mapped_column(

@@ -98,7 +98,9 @@ class About(BaseModel):
     @classmethod
     def _one_object(cls, value: object, info: ValidationInfo) -> object:
         if value is not None and any(info.data.get(name) is not None for name in ("upload", "submission")):
-            raise ValueError("a question is about one of these; ask another about the other")
+            raise ValueError(
+                "a question can be about an upload or a submission; ask separately about the other"
+            )
         return value
 
 

@@ -59,7 +59,7 @@ def _target() -> Iterator[Platform]:
         yield platform_of_installation()
         return
     with embedded_servers(settings.data, report=_report) as servers:
-        platform = platform_of(servers.applied_to(settings))
+        platform = platform_of(servers.settings_with_addresses(settings))
         yield platform
         platform.engine.dispose()
 

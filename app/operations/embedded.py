@@ -219,8 +219,8 @@ class Servers:
     broker_url: str
     processes: Supervisor
 
-    def applied_to(self, settings: Settings) -> Settings:
-        """Return the settings with these URLs, and with a private storage in the data folder if none is set."""
+    def settings_with_addresses(self, settings: Settings) -> Settings:
+        """Return the settings with the addresses of these servers, and with a private storage in the data folder if none is set."""
         return settings.model_copy(
             update={
                 "database_url": self.database_url,

@@ -104,7 +104,7 @@ def _with_servers(settings: Settings, report: Report) -> Iterator[Settings]:
     """Yield the settings; start embedded servers and add their URLs if none are set."""
     if settings.database_url is None and settings.broker_url is None:
         with embedded_servers(settings.data, report=report) as servers:
-            yield servers.applied_to(settings)
+            yield servers.settings_with_addresses(settings)
         return
     require_servers(settings)
     with lock_data_folder(settings.data):

@@ -1,4 +1,4 @@
-"""HTML pages: beginning and ending a view of a challenge with other eyes."""
+"""HTML pages: beginning and ending viewing a challenge as somebody else."""
 
 from typing import Annotated
 from urllib.parse import quote

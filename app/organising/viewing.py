@@ -39,7 +39,7 @@ class NewView(BaseModel):
 
 
 def start(platform: Platform, actor: Actor, code: str, cookie: str, wanted: NewView) -> None:
-    """See a challenge with other eyes from the next request of this session on.
+    """View a challenge as somebody else from the next request of this session on.
 
     Raises NotFoundError for a challenge that the actor does not organise.
     """

@@ -258,21 +258,22 @@ def best_of_each_board(
 
     If means are hidden, return the newest, so that their order reveals nothing.
     """
-    key = rank_column(visibility)
+    rank = rank_column(visibility)
     found = (
         select(
             Result.competition,
             Result.method_id,
-            (null() if key is None else func.nullif(key, -1)).label("key"),
+            # -1 stands for a result without a mean, which ranks last
+            (null() if rank is None else func.nullif(rank, -1)).label("key"),
         )
         .join(Method, Result.method_id == Method.id)
         .where(is_on_board(), is_shown())
         .correlate(Board)
     )
-    if key is None:
+    if rank is None:
         first = found.order_by(Result.id.desc()).limit(limit).lateral()
     else:
-        first = found.where(key.is_not(None)).order_by(key.desc()).fetch(limit, with_ties=True).lateral()
+        first = found.where(rank.is_not(None)).order_by(rank.desc()).fetch(limit, with_ties=True).lateral()
     statement = select(first.c.competition, first.c.method_id, first.c.key).select_from(Board)
     rows = session.execute(statement.join(first, true()).where(Board.phase_id == phase_id))
     return [RankedMethod(*row) for row in rows]

@@ -253,7 +253,7 @@ VIEW: Final = b"<!-- view -->"  # marks where pages say whose eyes an organiser 
 
 
 def splices_of_view(request: Request) -> tuple[Splice, ...]:
-    """Return what makes a page say that an organiser sees it with other eyes; nothing for everybody else."""
+    """Return what makes a page say that an organiser views it as somebody else; nothing for everybody else."""
     view = getattr(request.state, "view", None)
     return (Splice(VIEW, render_template("view.html", view=view).encode()),) if view is not None else ()
 
