@@ -27,6 +27,7 @@ from app.core.errors import (
     TooLargeError,
 )
 from app.core.names import shown_name
+from app.core.units import MiB
 from app.models import (
     Audience,
     Challenge,
@@ -43,7 +44,6 @@ from app.web.forms import OrBlank
 from app.web.transfers import pieces_of, within_size
 from app.web.zones import Moment
 
-MiB: Final = 1 << 20
 MOST_FILES: Final = 500  # of one challenge
 EVENT: Final = "^(?:|(?:opening|closing) of [^\0]{1,100})$"
 

@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.core.names import is_mail_address
+from app.core.units import MiB
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
@@ -259,8 +260,6 @@ class LoginSettings(BaseSettings):
         """How long after a login sensitive actions are allowed without the password."""
         return timedelta(minutes=self.recent_login_minutes)
 
-
-MiB = 1 << 20
 
 ROOT = Path(__file__).parents[2]
 PREFIX = "HELDOUT_"

@@ -19,6 +19,7 @@ from app.challenges.phase_files import archive_name
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import NotFoundError, TooLargeError
+from app.core.units import MiB
 from app.images.decoding import PictureError, check_beginning, read_file
 from app.images.packs import parts_of
 from app.images.pictures import organised_images, queue_job
@@ -30,7 +31,6 @@ from app.web.transfers import StoredFile
 
 log = structlog.get_logger()
 
-MiB: Final = 1 << 20
 PIECE: Final = 16 * MiB  # that is held in memory
 
 

@@ -22,6 +22,7 @@ from app.core.errors import (
 )
 from app.core.names import shown_name
 from app.core.paging import page_of
+from app.core.units import MiB
 from app.intake import keys
 from app.intake.reports import ClassChoice, Report
 from app.jobs import events, queue
@@ -42,7 +43,6 @@ from app.platform import Platform
 from app.submissions.retention import INTAKE, removable
 from scoring import from_plain, to_plain
 
-MiB: Final = 1 << 20
 MOST_FILES: Final = 50
 MOST_OPEN: Final = 10  # data sets of a challenge that are not applied
 PAGE: Final = 50  # data sets on a page

@@ -14,9 +14,9 @@ from typing import Final
 import pyrage
 from pyrage import x25519
 
+from app.core.units import MiB
 from app.intake.reports import HIDDEN, PUBLIC
 
-MiB: Final = 1 << 20
 SEGMENT: Final = 8 * MiB  # bytes of plaintext at most
 _MAGIC: Final = b"heldout2"
 _HEADER: Final = struct.Struct(">8s16s16sQ?8s")

@@ -18,6 +18,7 @@ from sqlalchemy import URL, Connection, NullPool, create_engine, func, inspect, 
 
 from app.core import database
 from app.core.errors import StorageDamagedError
+from app.core.units import MiB
 from app.jobs import heartbeats
 from app.models import Base, ImageMode, IntakeKey, PictureSource, Run, RunState, Service, TruthKey, Upload
 from app.operations.data_folder import InstallationError
@@ -277,8 +278,6 @@ def _major_version(program: Path) -> int:
     found = re.search(r"\) (\d+)", done.stdout)
     return int(found[1]) if found else 0
 
-
-MiB = 1 << 20
 
 Report = Callable[[str], None]
 

@@ -27,6 +27,7 @@ import scoring
 from app.core import logs
 from app.core.errors import StorageUnavailableError
 from app.core.settings import SECRETS, Settings, SettingsError, named_files, variable
+from app.core.units import GiB
 from app.jobs import attempts, heartbeats
 from app.jobs.mail import MailError, check_connection
 from app.models import GroundTruth
@@ -40,7 +41,6 @@ from app.platform import Platform, platform_of
 from app.storage import Storage, private_store
 from app.web.formats import plural
 
-GiB = 1 << 30
 TIMEOUT = 3.0  # seconds for each response of a server
 PROBE_MIB = 64  # MiB that must fit on the disk of the database
 MAX_CLOCK_DIFFERENCE = 2.0  # seconds

@@ -15,6 +15,7 @@ from sqlalchemy import Select, and_, or_
 from app.challenges import challenges
 from app.core.access import Action, Actor
 from app.core.errors import DomainError
+from app.core.units import MiB
 from app.evaluation import rescoring
 from app.evaluation.rescoring import rescore_refusal
 from app.models import Result, ResultState, Upload
@@ -37,7 +38,6 @@ from app.web.tables import csv_of
 
 MOST = 200  # rows at a time
 KEY: Final = re.compile(r"r([1-9]\d{0,17})(?:\.(\d{1,18}))?|u([0-9a-f-]{36})", re.ASCII)
-MiB = 1 << 20
 
 
 class Bulk(enum.StrEnum):

@@ -15,6 +15,7 @@ from app.challenges.phase_rules import parse_quota
 from app.core.access import Action
 from app.core.errors import MalformedError, RefusedError
 from app.core.paging import Before
+from app.core.units import MiB
 from app.models import Quota
 from app.organising import closing, pausing, phases
 from app.organising.closing import EarlyClose
@@ -38,7 +39,6 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 calendars = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
 
 CALENDAR = "text/calendar; charset=utf-8"
-MIB: Final = 1 << 20
 MOST_WINDOWS: Final = 4  # of the quotas in the form
 SIZES: Final = ("max_upload", "max_unpacked_bytes", "max_file_bytes")  # in MiB in the form
 DATES: Final = ("opens_at", "closes_at")
@@ -79,13 +79,13 @@ def _in_mib(count: int) -> str:
     >>> _in_mib(128 << 20), _in_mib(1_400_000_000)
     ('128', '1335.14')
     """
-    return f"{count / MIB:.2f}".removesuffix(".00")
+    return f"{count / MiB:.2f}".removesuffix(".00")
 
 
 def _in_bytes(sent: str) -> int | str:
     """Read a field in MiB; text that is no number is left for the model to refuse."""
     try:
-        return math.ceil(float(sent) * MIB)
+        return math.ceil(float(sent) * MiB)
     except (ValueError, OverflowError):
         return sent
 

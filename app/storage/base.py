@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from app.core.errors import ChecksumError, StorageDamagedError, StorageFullError, StorageUnavailableError
+from app.core.units import MiB
 
 if TYPE_CHECKING:
     import hmac
 
     from _typeshed import WriteableBuffer
 
-MiB = 1 << 20
 
 NewDigest = Callable[[], "hashlib._Hash | hmac.HMAC"]  # noqa: SLF001 - the type of sha256()
 

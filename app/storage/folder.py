@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.core.errors import ConflictError, OffsetError, StorageUnavailableError
+from app.core.units import MiB
 from app.storage.base import (
     Partial,
     Storage,
@@ -23,8 +24,6 @@ from app.storage.base import (
     storage_errors,
     verify,
 )
-
-MiB = 1 << 20
 
 SEALED = ".sealed"  # suffix of a partial upload that accepts no more bytes
 DRAFT = ".draft"

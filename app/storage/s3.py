@@ -23,6 +23,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from app.core.errors import ConflictError, OffsetError, StorageFullError, StorageUnavailableError
 from app.core.names import attachment
+from app.core.units import MiB
 from app.storage.base import (
     Partial,
     Storage,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from botocore.response import StreamingBody
     from mypy_boto3_s3 import S3Client
 
-MiB = 1 << 20
 
 FULL = {"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"}
 SEAL = "sealed"

@@ -26,6 +26,7 @@ from sqlalchemy.orm import Session
 
 from app.core import audit, database
 from app.core.errors import StoredBytesError
+from app.core.units import MiB
 from app.jobs import heartbeats
 from app.models import (
     Artefact,
@@ -172,7 +173,6 @@ def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield batch
 
 
-MiB: Final = 1 << 20
 MAX_UPLOADS: Final = 1000  # unconfirmed uploads of one person
 ROW_AGE: Final = timedelta(days=30)  # how long the row of a removed upload is kept
 STORED: Final = (UploadState.RECEIVING, UploadState.RECEIVED, UploadState.CHECKED)

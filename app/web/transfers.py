@@ -13,9 +13,8 @@ from starlette.datastructures import UploadFile
 
 from app.core.errors import RangeError, TooLargeError
 from app.core.names import attachment
+from app.core.units import MiB
 from app.storage import Storage, storage_errors
-
-MiB = 1 << 20
 
 LARGEST_PICTURE = 16 * MiB  # that organisers may send for a challenge
 IN_MEMORY = 2 * MiB  # for each request; larger pieces go to a temporary file
