@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.challenges import Challenge, Phase
 from app.models.people import User
@@ -37,6 +37,9 @@ class Event(Base):
     # ids and words that its text needs, never a score: texts are rendered from what their reader may see at that time
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
     dispatched_at: Mapped[datetime | None]  # when everybody whom it concerns was notified
+    challenge: Mapped[Challenge | None] = relationship(viewonly=True, lazy="raise")
+    phase: Mapped[Phase | None] = relationship(viewonly=True, lazy="raise")
+    team: Mapped[Team | None] = relationship(viewonly=True, lazy="raise")
 
 
 class Notification(Base):

@@ -1,9 +1,10 @@
 """Mail about events: one mail per person, kind and ten minutes, sent by one job after another, retried or given up one by one."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from typing import Any, Final
@@ -31,8 +32,7 @@ from app.models import (
 )
 from app.notifications import choosing, reading
 from app.notifications.choosing import Subscription
-from app.notifications.kinds import KINDS
-from app.notifications.sentences import GONE, Line, counted, subject_of
+from app.notifications.kinds import GONE, KINDS, Line
 from app.people import sessions
 from app.platform import Platform
 from app.web.dependencies import render_template
@@ -274,6 +274,54 @@ def content_of(title: str, lines: Sequence[Line], *, server: str, site: str, uns
 def _absolute(html: Markup, server: str) -> Markup:
     """Let links to pages of this site begin with its address; attributes stand in double quotes."""
     return html.replace('href="/', Markup('href="{}/').format(server))
+
+
+LONGEST_SUBJECT: Final = 150  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A line of a mail, and how many events say the same."""
+
+    line: Line
+    count: int
+
+    @property
+    def words(self) -> str:
+        """The sentence, with how often it happened if that is more than once.
+
+        >>> Counted(Line("VOC2012, test opened"), 3).words
+        'VOC2012, test opened (3 times)'
+        """
+        return f"{self.line.sentence} ({self.count} times)" if self.count > 1 else self.line.sentence
+
+    @property
+    def ended(self) -> str:
+        """The words with a full stop where they need one."""
+        return replace(self.line, sentence=self.words).ended
+
+
+def counted(lines: Iterable[Line]) -> tuple[Counted, ...]:
+    """Count equal lines, each at the place of the first.
+
+    >>> [each.count for each in counted([Line("a"), Line("b"), Line("a")])]
+    [2, 1]
+    """
+    return tuple(Counted(line, count) for line, count in Counter(lines).items())
+
+
+def subject_of(title: str, lines: Sequence[Counted], *, has_more: bool = False) -> str:
+    """Return the subject of a mail: what its only event says, or the title of its kind with their number.
+
+    >>> subject_of("A phase opened", [Counted(Line("VOC2012, test opened"), 1)])
+    'VOC2012, test opened'
+    >>> subject_of("A phase opened", [Counted(Line("a"), 2), Counted(Line("b"), 1)], has_more=True)
+    'A phase opened (3+)'
+    """
+    if len(lines) > 1 or has_more:
+        return f"{title} ({sum(each.count for each in lines)}{'+' if has_more else ''})"
+    words = lines[0].words
+    return words if len(words) <= LONGEST_SUBJECT else f"{words[: LONGEST_SUBJECT - 1]}…"
 
 
 # what could not be sent

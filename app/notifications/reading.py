@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVarTuple
 
 import structlog
 from sqlalchemy import (
@@ -19,12 +19,11 @@ from sqlalchemy import (
     cast,
     delete,
     func,
-    null,
     select,
     true,
     update,
 )
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
@@ -35,14 +34,12 @@ from app.jobs import heartbeats
 from app.models import (
     Announcement,
     Base,
-    Challenge,
     Event,
     EventKey,
     EventKind,
     Method,
     Notification,
     NotificationMail,
-    Phase,
     Result,
     ResultState,
     Run,
@@ -53,9 +50,19 @@ from app.models import (
     Upload,
     User,
 )
-from app.notifications import sentences
-from app.notifications.kinds import Scope, is_shown
-from app.notifications.sentences import GONE, Facts, Line, NewsFacts, ResultFacts, TeamFacts
+from app.notifications.kinds import (
+    GONE,
+    ChallengeFacts,
+    Facts,
+    Line,
+    NewsFacts,
+    PhaseFacts,
+    ResultFacts,
+    Scope,
+    TeamFacts,
+    is_shown,
+    line_of,
+)
 from app.people import sessions
 from app.platform import Platform
 from app.results.headlines import load_headlines
@@ -132,37 +139,33 @@ def notifications(
 
 def told(session: Session, actor: Actor, *which: ColumnElement[bool], limit: int) -> list[Told]:
     """Return notifications of a person, newest first, with what they say now."""
-    notifications = select(Notification.id, Notification.read_at, *_FACTS).join(
-        Event, Event.id == Notification.event_id
-    )
-    statement = _with_facts(notifications).where(*which).order_by(Notification.id.desc()).limit(limit)
-    rows = [_Row(*row) for row in session.execute(statement)]
+    statement = select(*_EVENT, Notification).select_from(Notification)
+    newest = _with_subjects(statement.join(Event, Event.id == Notification.event_id)).where(*which)
+    rows = [_Row(*row) for row in session.execute(newest.order_by(Notification.id.desc()).limit(limit))]
     seen = [row for row in rows if is_shown(actor, row.scope)]
     outcomes = _outcomes(session, [row.event for row in seen])
-    lines = {row.id: sentences.line_of(_facts(row, outcomes)) for row in seen}
+    lines = {row.event.id: line_of(_facts(row, outcomes)) for row in seen}
     return [
-        Told(row.id, row.scope, row.event.at, row.read_at is not None, row.challenge, lines.get(row.id, GONE))
+        Told(
+            row.notification.id, row.scope, row.event.at, row.notification.read_at is not None,
+            row.event.challenge.code if row.event.challenge else None, lines.get(row.event.id, GONE),
+        )
         for row in rows
-    ]
+        if row.notification is not None
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A notification and its event, joined with what that refers to."""
+    """An event with what it refers to."""
 
-    id: int
-    read_at: datetime | None
     event: Event
-    challenge: str | None
-    challenge_title: str | None
-    image_set: str | None
-    closes_at: datetime | None
-    team: Team | None
     person: str | None
     news: Announcement | None
     method: str | None
     upload: uuid.UUID | None
     message: str | None
+    notification: Notification | None = None
 
     @property
     def scope(self) -> Scope:
@@ -170,18 +173,17 @@ class _Row:
         return Scope(self.event.kind, self.event.challenge_id, self.event.team_id, self.event.user_id)
 
 
-_FACTS: Final = (
-    Event, Challenge.code, Challenge.title, Phase.image_set, Phase.closes_at, Team, User.name, Announcement, Method.name, Upload.id,
-    func.coalesce(ThreadMessage.text, TeamMessage.text),
+_Columns = TypeVarTuple("_Columns")
+
+_EVENT: Final = (
+    Event, User.name, Announcement, Method.name, Upload.id, func.coalesce(ThreadMessage.text, TeamMessage.text),
 )  # fmt: skip
 
 
-def _with_facts(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
-    """Join what events refer to, the columns of `_FACTS`: every table by its primary key."""
+def _with_subjects(statement: Select[*_Columns]) -> Select[*_Columns]:
+    """Join what events refer to, the columns of `_EVENT`: every table by its primary key."""
     return (
-        statement.outerjoin(Challenge, Challenge.id == Event.challenge_id)
-        .outerjoin(Phase, Phase.id == Event.phase_id)
-        .outerjoin(Team, Team.id == Event.team_id)
+        statement.options(joinedload(Event.challenge), joinedload(Event.phase), joinedload(Event.team))
         .outerjoin(User, User.id == _detail("by", BigInteger(), EventKind.INVITATION))
         .outerjoin(Announcement, Announcement.id == _detail("announcement", BigInteger(), EventKind.ANNOUNCEMENT))
         .outerjoin(Method, Method.id == _detail("method", BigInteger(), EventKind.PUBLISHED, EventKind.DECISION, EventKind.QUOTA))
@@ -193,8 +195,8 @@ def _with_facts(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]
 
 def facts_of_event(session: Session, event_id: int) -> Facts:
     """Return what is known now of an event, for those whom it concerns."""
-    statement = select(null(), null(), *_FACTS).select_from(Event).where(Event.id == event_id)
-    row = _Row(*session.execute(_with_facts(statement)).one())
+    statement = select(*_EVENT).select_from(Event).where(Event.id == event_id)
+    row = _Row(*session.execute(_with_subjects(statement)).one())
     return _facts(row, _outcomes(session, [row.event]))
 
 
@@ -270,15 +272,14 @@ def _result_facts(row: _ResultRow, phase: PhaseView, means: Mapping[int, StoredS
 
 
 def _facts(row: _Row, outcomes: dict[int, _Outcome]) -> Facts:
-    outcome = outcomes.get(row.event.id)
+    event, outcome = row.event, outcomes.get(row.event.id)
+    challenge, phase, team = event.challenge, event.phase, event.team
     return Facts(
-        kind=row.event.kind,
-        details=row.event.details,
-        challenge=row.challenge or "",
-        challenge_title=row.challenge_title or "",
-        image_set=row.image_set or "",
-        closes_at=row.closes_at,
-        team=_team(row.team) if row.team else None,
+        kind=event.kind,
+        details=event.details,
+        challenge=ChallengeFacts(challenge.code, challenge.title) if challenge else None,
+        phase=PhaseFacts(phase.image_set, phase.opens_at, phase.closes_at) if phase else None,
+        team=_team(team) if team else None,
         person=row.person or "",
         news=NewsFacts(row.news.title, row.news.text) if row.news else None,
         method=outcome.method if outcome else row.method or "",
@@ -290,6 +291,7 @@ def _facts(row: _Row, outcomes: dict[int, _Outcome]) -> Facts:
 
 def _team(team: Team) -> TeamFacts:
     return TeamFacts(
+        id=team.id,
         name=team.name,
         approval=team.approval,
         approval_reason=team.approval_reason,

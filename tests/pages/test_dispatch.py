@@ -24,8 +24,7 @@ from app.models import (
     User,
 )
 from app.notifications import dispatch, reading
-from app.notifications.kinds import KINDS, Recipients
-from app.notifications.sentences import GONE
+from app.notifications.kinds import GONE, KINDS, Recipients
 from app.platform import Platform
 from tests.pages.people_told import Scene, scene
 from tests.pages.statements import asked
@@ -329,11 +328,11 @@ def test_deleted_people_are_told_nothing(platform: Platform) -> None:
 
 def test_the_documentation_lists_every_kind() -> None:
     text = (ROOT / "docs" / "notifications.md").read_text()
-    rows = re.findall(r"^\| (.+?) \| (.+?) \| (yes|no) \|$", text, re.MULTILINE)
+    rows = re.findall(r"^\| (.+?) \| `(.+?)` \| (.+?) \| (yes|no) \|$", text, re.MULTILINE)
 
     assert rows == [
-        (row.title, row.recipients.value, "yes" if row.by_mail else "no")
-        for row in KINDS.values()
+        (row.title, kind.value, row.recipients.value, "yes" if row.by_mail else "no")
+        for kind, row in KINDS.items()
         if row.is_chosen
     ]
     assert set(KINDS) == set(EventKind) == set(TOLD)

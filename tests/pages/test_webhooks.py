@@ -35,11 +35,13 @@ from app.platform import Platform
 from tests.documents import blocks
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
+from tests.shared import ROOT
 from tests.system.rows import Rows, made
 from tests.webhook_receiver import HERE, Receiver, receiving
 from tests.working import do_all
 from worker.handlers import HANDLERS
 
+DOCUMENT = ROOT / "docs" / "webhooks.md"
 BEFORE, AFTER = datetime(2027, 3, 25, 11, 59, tzinfo=UTC), datetime(2027, 4, 1, 11, 59, tzinfo=UTC)
 
 
@@ -208,6 +210,20 @@ def test_the_documented_body_is_what_is_sent(site: Site, receiver: Receiver) -> 
     assert (
         body["event"]["title"].partition(" is now ")[2] == example["event"]["title"].partition(" is now ")[2]
     )
+
+
+def test_of_a_team_organisers_are_told_the_documented_facts(site: Site, receiver: Receiver) -> None:
+    create(site.organiser, site.path, receiver.url)
+
+    site.tell(EventKind.TEAM_WAITS, team_id=site.rows.team_id)
+    site.send_all()
+
+    [body] = [json.loads(each.body) for each in receiver.sent]
+    described = re.search(r"a team has (.+?)\. What", " ".join(DOCUMENT.read_text().split()))
+    assert described is not None
+    assert set(re.findall(r"`(\w+)`", described[1])) == set(body["team"])
+    assert body["team"]["id"] == site.rows.team_id
+    assert body["phase"] is None
 
 
 def test_organisers_are_told_what_concerns_them_and_everybody_and_never_a_score(
