@@ -21,7 +21,7 @@ from app.boards.selections import (
     page_count,
 )
 from app.challenges.challenges import PhaseView
-from app.core.errors import MalformedError
+from app.core.errors import FieldsError, MalformedError
 from app.jobs.sandbox import MOST_LETTERED
 from app.models import QuestionKind
 from app.results.groups import share_group
@@ -404,7 +404,7 @@ def check_page(query: BoardQuery, board: BoardView) -> None:
         ("columns", query.columns, len(column_groups(board.classes))),
     ):
         if number > last:
-            raise MalformedError(f"expected 1 to {last}, found {number}", field=name)
+            raise FieldsError({name: f"expected 1 to {last}, found {number}"})
 
 
 def training_of(training: Training, *, any_data: bool) -> TrainingData | None:

@@ -21,7 +21,13 @@ from app.challenges.news import AnnouncementView, NewAnnouncement, ReceivedView
 from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
 from app.core.access import Actor, visible_to
-from app.core.errors import MalformedError, MessageLimit, NoReceiver, NotFoundError, RefusedError
+from app.core.errors import (
+    FieldsError,
+    MessageLimit,
+    NoReceiver,
+    NotFoundError,
+    RefusedError,
+)
 from app.core.names import lookalike_key
 from app.core.paging import RowPage, page_of
 from app.jobs import events
@@ -223,13 +229,11 @@ def _message(
     if new.image_set is not None:
         phase = challenges.phase_of(session, challenge.code, new.image_set)
         if phase is None:
-            raise MalformedError(
-                f"there is no phase {new.image_set!r} in {challenge.code}", field="image_set"
-            )
+            raise FieldsError({"image_set": f"there is no phase {new.image_set!r} in {challenge.code}"})
         numbers = [each.number for each in offered_competitions(phase)]
         if new.competition is not None and new.competition not in numbers:
-            raise MalformedError(
-                f"there is no competition {new.competition} in {new.image_set}", field="competition"
+            raise FieldsError(
+                {"competition": f"there is no competition {new.competition} in {new.image_set}"}
             )
     if new.team is not None:
         of_name = select(Team.id).where(
@@ -237,7 +241,7 @@ def _message(
         )
         team_id = session.scalar(of_name)
         if team_id is None:
-            raise MalformedError(f"there is no team {new.team!r} in {challenge.code}", field="team")
+            raise FieldsError({"team": f"there is no team {new.team!r} in {challenge.code}"})
     return TeamMessage(
         challenge_id=challenge.id,
         created_by=actor.user_id,

@@ -1,33 +1,31 @@
 """Pages: the data of a challenge for everyone, and the forms with which organisers offer files."""
 
 import uuid
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Annotated, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from app.challenges import data_page, file_changes, files
-from app.challenges.file_changes import FileFacts, OrganisedFile, OrganisedFiles
-from app.core.access import Action
-from app.core.errors import ConflictError, MalformedError
+from app.challenges.file_changes import FileFacts, OrganisedFile
+from app.core.access import Action, Actor
+from app.core.errors import FieldsError, MalformedError
 from app.core.names import shown_name
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.models import Audience, FileKind
+from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
-from app.web.forms import FormWithFile, SentForm, field_errors, file_of, values_of
+from app.web.forms import Form, FormWithFile, TheForm
 from app.web.transfers import ByteRange, IfRange, chunks_of, content_response
+from app.web.zones import in_form
 
 router = APIRouter()
 
 READ, ORGANISE = map(requires, (Action.READ_PUBLIC, Action.ORGANISE))
-NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-UTC_INPUT: Final = "%Y-%m-%dT%H:%M"
+CHOICES: Final[dict[str, Any]] = {"kinds": tuple(FileKind), "audiences": tuple(Audience)}
 
 
 @router.get("/challenges/{challenge}/data", dependencies=[READ])
@@ -67,70 +65,33 @@ def download(
 @router.get("/organise/challenges/{challenge}/data", dependencies=[ORGANISE])
 def organise(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """List the files of a challenge for its organisers, with the form for another one."""
-    return _list(request, file_changes.organised_files(platform, actor, challenge), {}, NOTHING)
+    return _list(request, platform, actor, challenge, Form())
 
 
-def _list(
-    request: Request,
-    page: OrganisedFiles,
-    form: Mapping[str, Any],
-    problems: Mapping[str, str],
-    code: int = 422,
-) -> Response:
-    return render(
-        request,
-        "data/organise.html",
-        code=code if problems else 200,
-        page=page,
-        form=form,
-        problems=problems,
-        kinds=tuple(FileKind),
-        audiences=tuple(Audience),
-    )
+def _list(request: Request, platform: Platform, actor: Actor, challenge: str, form: Form) -> Response:
+    page = file_changes.organised_files(platform, actor, challenge)
+    return render(request, "data/organise.html", page=page, form=form, **CHOICES)
 
 
 @router.post("/organise/challenges/{challenge}/data", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
 async def add(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: FormWithFile
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: FormWithFile
 ) -> Response:
     """Add a file with its bytes, or without them if they come later."""
-    form = values_of(sent, FileFacts)
-    file = file_of(sent, "file")
     here = f"/organise/challenges/{quote(challenge)}/data"
-    try:
-        facts = FileFacts.model_validate(_times(form))
-        if sent.get("later"):
+    with form.showing_errors(conflict="name"):
+        facts, file = form.read(FileFacts), form.file("file")
+        if form.text("later"):
             file_id = await run_in_threadpool(file_changes.add_file, platform, actor, challenge, facts)
             return RedirectResponse(f"{here}/{file_id}#bytes", status_code=303)
         if file is None:
-            raise MalformedError("choose one", field="file")  # noqa: TRY301 - as every other problem
+            raise FieldsError({"file": "choose one"})
         named = facts.model_copy(update={"name": facts.name or shown_name(file.filename or "")})
         await file_changes.add_with_content(
             platform, actor, challenge, named, file.size or 0, chunks_of(file)
         )
-    except (ValidationError, MalformedError, ConflictError) as error:
-        page = await run_in_threadpool(file_changes.organised_files, platform, actor, challenge)
-        return _list(request, page, form, _problems(error), _code(error))
-    return RedirectResponse(here, status_code=303)
-
-
-def _times(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the dates of a form as UTC."""
-    times = {name: form[name] and f"{form[name]}Z" for name in ("available_from", "available_until")}
-    return {**form, **times}
-
-
-def _problems(error: ValidationError | MalformedError | ConflictError) -> Mapping[str, str]:
-    """Return the problems of a form by field; of those of a whole form, the field is empty."""
-    if isinstance(error, ValidationError):
-        return field_errors(error)
-    if isinstance(error, ConflictError):
-        return {"name": str(error)}
-    return error.by_field
-
-
-def _code(error: Exception) -> int:
-    return 409 if isinstance(error, ConflictError) else 422
+        return RedirectResponse(here, status_code=303)
+    return await run_in_threadpool(_list, request, platform, actor, challenge, form)
 
 
 @router.get("/organise/challenges/{challenge}/data/{file_id}", dependencies=[ORGANISE])
@@ -143,39 +104,14 @@ def file(
     before: Before = None,
 ) -> Response:
     """Show a file for its organisers: the forms that change it, and who has downloaded it."""
-    page = file_changes.organised_file(platform, actor, challenge, file_id, before)
-    return _file(request, page, _form_of(page), NOTHING)
+    return _file(request, file_changes.organised_file(platform, actor, challenge, file_id, before), Form())
 
 
-def _form_of(page: OrganisedFile) -> dict[str, Any]:
+def _file(request: Request, page: OrganisedFile, form: Form) -> Response:
     facts = file_changes.facts_of(page.file)
-    dates = {
-        name: f"{date:{UTC_INPUT}}" if date else ""
-        for name, date in (
-            ("available_from", facts.available_from),
-            ("available_until", facts.available_until),
-        )
-    }
-    return facts.model_dump(mode="json") | {"image_set": facts.image_set or ""} | dates
-
-
-def _file(
-    request: Request,
-    page: OrganisedFile,
-    form: Mapping[str, Any],
-    problems: Mapping[str, str],
-    code: int = 422,
-) -> Response:
-    return render(
-        request,
-        "data/file.html",
-        code=code if problems else 200,
-        page=page,
-        form=form,
-        problems=problems,
-        kinds=tuple(FileKind),
-        audiences=tuple(Audience),
-    )
+    dates = {name: in_form(getattr(facts, name)) for name in ("available_from", "available_until")}
+    form.fill(facts.model_dump(mode="json") | {"image_set": facts.image_set or ""} | dates)
+    return render(request, "data/file.html", page=page, form=form, **CHOICES)
 
 
 @router.post("/organise/challenges/{challenge}/data/{file_id}", dependencies=[ORGANISE])
@@ -185,17 +121,13 @@ def change(
     actor: CurrentActor,
     challenge: str,
     file_id: int,
-    sent: SentForm,
+    form: TheForm,
 ) -> Response:
     """Change what is said about a file, its dates and who may download it."""
-    form = values_of(sent, FileFacts)
-    try:
-        facts = FileFacts.model_validate(_times(form))
-        file_changes.change_file(platform, actor, challenge, file_id, facts)
-    except (ValidationError, MalformedError, ConflictError) as error:
-        page = file_changes.organised_file(platform, actor, challenge, file_id)
-        return _file(request, page, form, _problems(error), _code(error))
-    return RedirectResponse(f"/organise/challenges/{challenge}/data/{file_id}", status_code=303)
+    with form.showing_errors(conflict="name"):
+        file_changes.change_file(platform, actor, challenge, file_id, form.read(FileFacts))
+        return RedirectResponse(f"/organise/challenges/{challenge}/data/{file_id}", status_code=303)
+    return _file(request, file_changes.organised_file(platform, actor, challenge, file_id), form)
 
 
 @router.post(
@@ -203,10 +135,10 @@ def change(
     dependencies=[ORGANISE, limited(Limited.UPLOAD)],
 )
 async def replace(
-    platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, sent: FormWithFile
+    platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, form: FormWithFile
 ) -> Response:
     """Replace the bytes of a file; its address and its name stay."""
-    file = file_of(sent, "file")
+    file = form.file("file")
     if file is None:
         raise MalformedError("Choose a file first")
     await file_changes.send(platform, actor, challenge, file_id, file.size or 0, chunks_of(file))
@@ -225,12 +157,15 @@ def cancel_upload(platform: ThePlatform, actor: CurrentActor, data_upload_id: uu
 
 @router.post("/organise/challenges/{challenge}/data/{file_id}/delete", dependencies=[ORGANISE])
 def delete(
+    request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
     challenge: str,
     file_id: int,
-    reason: Annotated[str, Form(max_length=1000)] = "",
+    form: TheForm,
 ) -> Response:
     """Delete a file."""
-    file_changes.delete_file(platform, actor, challenge, file_id, reason)
-    return RedirectResponse(f"/organise/challenges/{challenge}/data", status_code=303)
+    with form.showing_errors():
+        file_changes.delete_file(platform, actor, challenge, file_id, form.text("reason", at_most=1000))
+        return RedirectResponse(f"/organise/challenges/{challenge}/data", status_code=303)
+    return _file(request, file_changes.organised_file(platform, actor, challenge, file_id), form)

@@ -20,6 +20,7 @@ from app.core.errors import (
     ChecksumError,
     ConflictError,
     DataQuotaError,
+    FieldsError,
     FileDeletedError,
     MalformedError,
     NotFoundError,
@@ -241,7 +242,7 @@ def add_file(platform: Platform, actor: Actor, code: str, facts: FileFacts) -> i
     with platform.transaction() as session:
         challenge = _locked(session, actor, code)
         if not facts.name:
-            raise MalformedError("is missing", field="name")
+            raise FieldsError({"name": "is missing"})
         _require_free_name(session, challenge.id, facts.name, None)
         known = select(func.count()).where(
             DataFile.challenge_id == challenge.id, DataFile.deleted_at.is_(None)
@@ -285,7 +286,7 @@ def delete_file(platform: Platform, actor: Actor, code: str, file_id: int, reaso
     Raises NotFoundError, ForbiddenError, FileDeletedError, and MalformedError without a reason.
     """
     if not reason.strip():
-        raise MalformedError("is missing", field="reason")
+        raise FieldsError({"reason": "is missing"})
     with platform.transaction() as session:
         _locked(session, actor, code)
         file = _present_file(session, code, file_id)
@@ -347,7 +348,7 @@ def _columns(session: Session, challenge_id: int, facts: FileFacts) -> dict[str,
 
     def phase_of(field: str, image_set: str | None) -> int | None:
         if image_set and image_set not in known:
-            raise MalformedError(f"this challenge has no phase {image_set!r}", field=field)
+            raise FieldsError({field: f"this challenge has no phase {image_set!r}"})
         return known[image_set] if image_set else None
 
     columns: dict[str, Any] = {

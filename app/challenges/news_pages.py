@@ -15,7 +15,7 @@ from app.challenges.news import AnswersBefore, NewAnnouncement
 from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
 from app.core.caching import Rendered, conditional_response
-from app.core.errors import ConflictError, MalformedError, RefusedError
+from app.core.errors import ConflictError, FieldsError, RefusedError
 from app.core.paging import Before, RowPage
 from app.core.rate_limits import Limited
 from app.models import MessageAudience
@@ -151,7 +151,7 @@ def publish(
         announced = announcing.publish(platform, actor, challenge, new)
     except ValidationError as error:
         return _list(request, page(), form, problems=field_errors(error))
-    except MalformedError as error:
+    except FieldsError as error:
         return _list(request, page(), form, problems=error.by_field)
     except RefusedError as error:
         return _list(request, page(), form, refused=tuple(each.message for each in error.refusals))

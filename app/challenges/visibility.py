@@ -38,6 +38,7 @@ from app.models import (
     User,
 )
 from app.platform import Platform
+from app.web.forms import OrBlank
 
 MOST_INVITATIONS: Final = 2000  # of a challenge that are not revoked
 MOST_SHOWN: Final = 500  # people who redeemed a code, the last ones
@@ -85,7 +86,8 @@ class NewCode(BaseModel):
 
     note: Annotated[str, Field(min_length=1, max_length=100, description="whom it is for"), Visible]
     uses: Annotated[
-        int | None, Field(ge=1, le=100_000, description="how many people may redeem it; null for any number")
+        OrBlank[Annotated[int, Field(ge=1, le=100_000)]],
+        Field(description="how many people may redeem it; null for any number"),
     ] = None
 
 

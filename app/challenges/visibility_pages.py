@@ -1,22 +1,21 @@
 """HTML pages: who can see a challenge, and the page where people redeem a code."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.challenges import visibility
 from app.challenges.visibility import CreatedCode, NewCode, NewInvitations, NewVisibility
 from app.core.access import Action, Actor
 from app.core.audit import LARGEST_ID
-from app.core.errors import ConflictError, RefusedError
+from app.core.errors import RefusedError
 from app.core.rate_limits import Limited
 from app.models import ChallengeVisibility
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import SentForm, all_errors, field_errors, values_of
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 organising: Final = [requires(Action.ORGANISE)]
@@ -33,7 +32,7 @@ def page(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, removed: Removed = None
 ) -> Response:
     """Show who can see a challenge, with forms to change it."""
-    return _page(request, platform, actor, challenge, removed=removed)
+    return _page(request, platform, actor, challenge, Form(), removed=removed)
 
 
 def _page(
@@ -41,21 +40,17 @@ def _page(
     platform: Platform,
     actor: Actor,
     challenge: str,
+    form: Form,
     *,
-    form: dict[str, Any] | None = None,
-    problems: dict[str, str] | None = None,
     created: CreatedCode | None = None,
     removed: int | None = None,
-    code: int = 200,
 ) -> Response:
     response = render(
         request,
         "visibility/visibility.html",
-        code=code,
         page=visibility.visibility_page(platform, actor, challenge, removed),
         choices=[each for each in ChallengeVisibility if each is not ChallengeVisibility.DRAFT],
-        form=form or {},
-        problems=problems or {},
+        form=form,
         created=created,
     )
     response.headers["Cache-Control"] = "no-store"
@@ -64,55 +59,36 @@ def _page(
 
 @router.post(f"{HERE}/visibility", dependencies=organising)
 def change(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Change who can see a challenge."""
-    form = values_of(sent, NewVisibility)
-    try:
-        visibility.change(platform, actor, challenge, NewVisibility.model_validate(form))
-    except ValidationError as error:
-        problems = dict(field_errors(error))
-        return _page(request, platform, actor, challenge, form=form, problems=problems, code=422)
-    except ConflictError as error:
-        return _page(
-            request, platform, actor, challenge, form=form, problems={"visibility": str(error)}, code=409
-        )
-    return _back(challenge)
+    with form.showing_errors(conflict="visibility"):
+        visibility.change(platform, actor, challenge, form.read(NewVisibility))
+        return _back(challenge)
+    return _page(request, platform, actor, challenge, form)
 
 
 @router.post(f"{HERE}/invitations", dependencies=organising)
 def invite(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Invite the addresses and domains in a text, one in each line."""
-    text = str(sent.get("people", ""))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    try:
-        visibility.invite(platform, actor, challenge, NewInvitations.model_validate({"people": lines}))
-    except ValidationError as error:
-        problems = {"people": all_errors(error) if lines else "is missing"}
-        return _page(request, platform, actor, challenge, form={"people": text}, problems=problems, code=422)
-    except ConflictError as error:
-        problems = {"people": str(error)}
-        return _page(request, platform, actor, challenge, form={"people": text}, problems=problems, code=409)
-    return _back(challenge)
+    lines = [line.strip() for line in form.text("people").splitlines() if line.strip()]
+    with form.showing_errors(conflict="people"):
+        visibility.invite(platform, actor, challenge, form.read(NewInvitations, people=lines))
+        return _back(challenge)
+    return _page(request, platform, actor, challenge, form)
 
 
 @router.post(f"{HERE}/invitations/codes", dependencies=organising)
 def create_code(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Create a code, and show it once."""
-    form = values_of(sent, NewCode)
-    try:
-        new = NewCode.model_validate(form | {"uses": form["uses"] or None})
-        created = visibility.create_code(platform, actor, challenge, new)
-    except ValidationError as error:
-        problems = dict(field_errors(error))
-        return _page(request, platform, actor, challenge, form=form, problems=problems, code=422)
-    except ConflictError as error:
-        return _page(request, platform, actor, challenge, form=form, problems={"note": str(error)}, code=409)
-    return _page(request, platform, actor, challenge, created=created)
+    with form.showing_errors(conflict="note"):
+        created = visibility.create_code(platform, actor, challenge, form.read(NewCode))
+        return _page(request, platform, actor, challenge, Form(), created=created)
+    return _page(request, platform, actor, challenge, form)
 
 
 @router.post(f"{HERE}/invitations/{{invitation_id}}/revoke", dependencies=organising)

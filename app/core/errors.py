@@ -151,9 +151,15 @@ class MalformedError(DomainError):
     status = 422
     title = "Request not understood"
 
-    def __init__(self, reason: str, *, field: str = "") -> None:
-        super().__init__(f"{field}: {reason}" if field else reason)
-        self.by_field = {field: reason}  # as forms show it; the field of a whole form is empty
+
+class FieldsError(MalformedError):
+    """What is wrong with the fields of a request, by their names; "" is for what no single field is to blame for."""
+
+    def __init__(self, by_field: Mapping[str, str]) -> None:
+        super().__init__(
+            "; ".join(f"{field}: {reason}" if field else reason for field, reason in by_field.items())
+        )
+        self.by_field = dict(by_field)
 
 
 class ChecksumError(MalformedError):

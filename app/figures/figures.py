@@ -16,7 +16,7 @@ from app.boards.selections import CLASSES_TOGETHER, ColumnGroup, column_groups
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
 from app.challenges.disclosure import public_visibility, withheld
-from app.core.errors import MalformedError, NotFoundError, StorageDamagedError
+from app.core.errors import FieldsError, NotFoundError, StorageDamagedError
 from app.figures.board_figures import (
     FIGURE,
     FIGURES,
@@ -202,7 +202,7 @@ def figures_page(platform: Platform, address: BoardKey, group: int = 1) -> Figur
         summary, heads, drawn = None, (), []
     last = max((len(each.table.groups) for each in drawn), default=0) or 1
     if group > last:
-        raise MalformedError(f"expected 1 to {last}, found {group}", field="columns")
+        raise FieldsError({"columns": f"expected 1 to {last}, found {group}"})
     empty = {"columns": (), "rows": (), "svg": None}
     curves = tuple(_drawn(address, head, empty) for head in heads if head.is_curve)
     view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))

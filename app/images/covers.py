@@ -17,7 +17,7 @@ from app.challenges.challenges import PhaseView
 from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import MalformedError, NotFoundError
+from app.core.errors import FieldsError, NotFoundError
 from app.core.names import Visible
 from app.images.decoding import make_cover
 from app.images.packs import parts_of
@@ -123,7 +123,7 @@ def set_picture(platform: Platform, actor: Actor, code: str, new: NewPicture, da
         row = session.get(ChallengePicture, challenge.id)
         if row is None:
             if sizes is None:
-                raise MalformedError("choose one", field="picture")
+                raise FieldsError({"picture": "choose one"})
             row = ChallengePicture(challenge_id=challenge.id)
             session.add(row)
         row.alt = new.alt
@@ -137,15 +137,15 @@ def set_picture(platform: Platform, actor: Actor, code: str, new: NewPicture, da
 def _sizes(data: bytes) -> tuple[bytes, bytes]:
     """Make both sizes of a picture in a child process. Raises MalformedError."""
     if len(data) > LARGEST_PICTURE:
-        raise MalformedError(f"the file may have at most {LARGEST_PICTURE >> 20} MiB", field="picture")
+        raise FieldsError({"picture": f"the file may have at most {LARGEST_PICTURE >> 20} MiB"})
     try:
         made = run_in_subprocess(LIMITS, make_cover, data)
     except ChildFileError:
         raise
     except ChildError as error:
-        raise MalformedError(f"this image cannot be decoded: {error}", field="picture") from error
+        raise FieldsError({"picture": f"this image cannot be decoded: {error}"}) from error
     if made.startswith(b"!"):
-        raise MalformedError(made[1:].decode(), field="picture")
+        raise FieldsError({"picture": made[1:].decode()})
     large, small = parts_of(BytesIO(made))
     return large, small
 

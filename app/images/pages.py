@@ -1,16 +1,13 @@
 """HTML pages: images and their overlays; the image files; the settings of organisers."""
 
-from collections.abc import Mapping
 from math import isfinite
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import ValidationError
 
 from app.core.access import Action, Actor
-from app.core.errors import MalformedError
 from app.core.rate_limits import Limited
 from app.images import archives, covers, lists, pictures, viewer
 from app.images.covers import NewPicture
@@ -18,7 +15,7 @@ from app.images.pictures import PAGE, PageRange, PictureRules, PictureSize, Stor
 from app.images.viewer import ViewerChoice
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
-from app.web.forms import FormWithFile, SentForm, field_errors, file_of, values_of
+from app.web.forms import Form, FormWithFile, TheForm
 from app.web.transfers import LARGEST_PICTURE, ByteRange, IfRange, content_response
 
 router = APIRouter()
@@ -55,7 +52,7 @@ def of_phase(
     """Show a page of the images of a phase."""
     window = PageRange(after, before, PAGE)
     page = pictures.pictures_page(platform, actor, challenge, image_set, name.strip(), window)
-    return render(request, "images/pictures.html", page=page, form={}, problems={})
+    return render(request, "images/pictures.html", page=page, form=Form())
 
 
 @router.get("/challenges/{challenge}/{image_set}/images.tar", dependencies=[READ, VIEW])
@@ -203,18 +200,15 @@ def change(
     platform: ThePlatform,
     actor: CurrentActor,
     phase_id: int,
-    sent: SentForm,
+    form: TheForm,
 ) -> Response:
     """Set who may see the images of a held-out phase."""
-    form = values_of(sent, PictureRules)
-    try:
-        pictures.change(platform, actor, phase_id, PictureRules.model_validate(form))
-    except ValidationError as error:
-        phase = pictures.organised(platform, actor, phase_id)
-        page = pictures.pictures_page(platform, actor, phase.challenge, phase.image_set, "", PageRange())
-        problems = field_errors(error)
-        return render(request, "images/pictures.html", code=422, page=page, form=form, problems=problems)
-    return _back(platform, actor, phase_id)
+    with form.showing_errors():
+        pictures.change(platform, actor, phase_id, form.read(PictureRules))
+        return _back(platform, actor, phase_id)
+    phase = pictures.organised(platform, actor, phase_id)
+    page = pictures.pictures_page(platform, actor, phase.challenge, phase.image_set, "", PageRange())
+    return render(request, "images/pictures.html", page=page, form=form)
 
 
 @router.post("/organise/phases/{phase_id}/pictures/retry", dependencies=[ORGANISE])
@@ -225,9 +219,9 @@ def try_again(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Resp
 
 
 @router.post("/organise/phases/{phase_id}/pictures/archive", dependencies=[ORGANISE])
-def offer_archive(platform: ThePlatform, actor: CurrentActor, phase_id: int, sent: SentForm) -> Response:
+def offer_archive(platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm) -> Response:
     """Set whether everybody who sees the images can download them as one archive."""
-    archives.offer(platform, actor, phase_id, is_offered=bool(sent.get("is_offered")))
+    archives.offer(platform, actor, phase_id, is_offered=bool(form.text("is_offered")))
     return _back(platform, actor, phase_id)
 
 
@@ -246,24 +240,20 @@ def small_cover(request: Request, platform: ThePlatform, challenge: str, v: Vers
 @router.get("/organise/challenges/{challenge}/picture", dependencies=[ORGANISE])
 def cover_form(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Show the picture of a challenge with the form that changes it."""
-    return _cover_form(request, platform, actor, challenge)
+    return _cover_form(request, platform, actor, challenge, Form())
 
 
 @router.post("/organise/challenges/{challenge}/picture", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
 def set_cover(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: FormWithFile
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: FormWithFile
 ) -> Response:
     """Set the picture of a challenge, or only what it shows."""
-    form, file = values_of(sent, NewPicture), file_of(sent, "picture")
-    try:
-        new = NewPicture.model_validate(form)
+    with form.showing_errors():
+        new, file = form.read(NewPicture), form.file("picture")
         data = file.file.read(LARGEST_PICTURE + 1) if file else None
         covers.set_picture(platform, actor, challenge, new, data)
-    except ValidationError as error:
-        return _cover_form(request, platform, actor, challenge, form, field_errors(error))
-    except MalformedError as error:
-        return _cover_form(request, platform, actor, challenge, form, error.by_field)
-    return RedirectResponse(f"/organise/challenges/{quote(challenge)}/picture", status_code=303)
+        return RedirectResponse(f"/organise/challenges/{quote(challenge)}/picture", status_code=303)
+    return _cover_form(request, platform, actor, challenge, form)
 
 
 @router.post("/organise/challenges/{challenge}/picture/remove", dependencies=[ORGANISE])
@@ -273,23 +263,9 @@ def remove_cover(platform: ThePlatform, actor: CurrentActor, challenge: str) -> 
     return RedirectResponse(f"/organise/challenges/{quote(challenge)}/picture", status_code=303)
 
 
-def _cover_form(
-    request: Request,
-    platform: Platform,
-    actor: Actor,
-    challenge: str,
-    form: Mapping[str, Any] | None = None,
-    problems: Mapping[str, str] | None = None,
-) -> Response:
+def _cover_form(request: Request, platform: Platform, actor: Actor, challenge: str, form: Form) -> Response:
     page = covers.cover_page(platform, actor, challenge)
-    return render(
-        request,
-        "images/cover.html",
-        code=422 if problems else 200,
-        page=page,
-        form={"alt": page.cover.alt} if form is None else form,
-        problems=problems or {},
-    )
+    return render(request, "images/cover.html", page=page, form=form.fill({"alt": page.cover.alt}))
 
 
 def _back(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:

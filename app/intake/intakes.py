@@ -15,6 +15,7 @@ from app.core import audit
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import (
     ConflictError,
+    FieldsError,
     ForbiddenError,
     IntakeTooLargeError,
     MalformedError,
@@ -372,7 +373,7 @@ def add_from_folder(
         raise ConflictError("This server has no import folder (HELDOUT_IMPORT_FOLDER)")
     parts = PurePosixPath(path.strip())
     if not path.strip() or parts.is_absolute() or ".." in parts.parts or "\0" in path:
-        raise MalformedError("expected a path below the import folder, such as birds/test.zip", field="path")
+        raise FieldsError({"path": "expected a path below the import folder, such as birds/test.zip"})
     with platform.transaction() as session:
         intake = _editable(session, actor, intake_id)
         _remove_files(session, intake.id, IntakeFile.role == role, IntakeFile.name == parts.name)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 import scoring
 from app.core.access import Action, Actor
-from app.core.errors import MalformedError
+from app.core.errors import FieldsError
 from app.core.paging import Before
 from app.intake import annotated_pictures, applying, intakes, trials
 from app.intake.applying import Application, ApplicationError
@@ -135,7 +135,7 @@ def add_from_folder(
     try:
         role = IntakeRole(form["role"])
         intakes.add_from_folder(platform, actor, intake_id, role, form["path"])
-    except MalformedError as error:
+    except FieldsError as error:
         return _page(request, platform, actor, intake_id, form, error.by_field)
     except ValueError:
         return _page(request, platform, actor, intake_id, form, {"": "choose what the files contain"})

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.core.access import Actor
-from app.core.errors import MalformedError, NotFoundError
+from app.core.errors import FieldsError, NotFoundError
 from app.models import EventKind, MailChoice, SigningKey, User
 from app.notifications.kinds import KINDS, MAILED_AS, kinds_for
 from app.platform import Platform
@@ -80,7 +80,7 @@ def choose(platform: Platform, actor: Actor, new: NewChoices) -> None:
     """Set which kinds are mailed to the reader. Raises MalformedError for kinds that the reader is never told of."""
     assert actor.user_id is not None
     if unknown := sorted(new.by_mail.keys() - set(kinds_for(actor))):
-        raise MalformedError(f"you are never told of {', '.join(unknown)}", field="by_mail")
+        raise FieldsError({"by_mail": f"you are never told of {', '.join(unknown)}"})
     with platform.transaction() as session:
         for kind, by_mail in new.by_mail.items():
             _set(session, Subscription(actor.user_id, kind), by_mail=by_mail)

@@ -16,7 +16,7 @@ from app.challenges import challenges
 from app.challenges.terms import require_organiser
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, MalformedError, NotFoundError
+from app.core.errors import ConflictError, FieldsError, NotFoundError
 from app.core.names import Visible
 from app.jobs import queue
 from app.models import (
@@ -195,7 +195,7 @@ def _callable(url: str, allowed: Allowed) -> str:
     try:
         return checked_url(url, allowed)
     except ValueError as error:
-        raise MalformedError(str(error), field="url") from error
+        raise FieldsError({"url": str(error)}) from error
 
 
 def _record(session: Session, actor: Actor, action: str, hook: Webhook) -> None:

@@ -13,7 +13,7 @@ from app.challenges import challenges
 from app.challenges.texts import Lines
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import MalformedError, NotFoundError
+from app.core.errors import FieldsError, NotFoundError
 from app.core.names import Visible
 from app.models import Notice
 from app.platform import Platform
@@ -78,7 +78,7 @@ def publish(platform: Platform, actor: Actor, new: NewNotice) -> int:
     with platform.transaction() as session:
         starts_at = new.starts_at or challenges.now(session)
         if new.ends_at is not None and new.ends_at <= starts_at:
-            raise MalformedError("the notice would end before it starts", field="ends_at")
+            raise FieldsError({"ends_at": "the notice would end before it starts"})
         row = Notice(
             title=new.title, text=new.text, starts_at=starts_at, ends_at=new.ends_at, created_by=actor.user_id
         )

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, undefer
 from app.challenges.texts import Lines
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, MalformedError, NotFoundError
+from app.core.errors import ConflictError, FieldsError, NotFoundError
 from app.core.names import Visible, folded, is_mail_address
 from app.core.settings import Registration
 from app.core.site import NAME, FooterLink, accent_style, checked_accent
@@ -213,14 +213,14 @@ def _expire(platform: Platform) -> None:
 def logo_png(data: bytes) -> bytes:
     """Rewrite an image as a PNG without its metadata. Raises MalformedError."""
     if len(data) > LARGEST_LOGO:
-        raise MalformedError(f"must have at most {LARGEST_LOGO >> 10} KiB", field="logo")
+        raise FieldsError({"logo": f"must have at most {LARGEST_LOGO >> 10} KiB"})
     try:
         with Image.open(io.BytesIO(data), formats=LOGO_FORMATS) as image:
             if image.width * image.height > MOST_PIXELS:
-                raise MalformedError(f"must have at most {MOST_PIXELS:,} pixels", field="logo")
+                raise FieldsError({"logo": f"must have at most {MOST_PIXELS:,} pixels"})
             picture = image.convert("RGBA")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise MalformedError(NOT_AN_IMAGE, field="logo") from error
+        raise FieldsError({"logo": NOT_AN_IMAGE}) from error
     picture.thumbnail(LOGO_SIZE)
     written = io.BytesIO()
     picture.save(written, "PNG", optimize=True)

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.core.access import Action
-from app.core.errors import ConflictError, MalformedError, NotFoundError
+from app.core.errors import ConflictError, FieldsError, NotFoundError
 from app.core.rate_limits import Limited
 from app.operations import settings_view, site, trial_mail
 from app.operations.site import NewSite, SiteSheet
@@ -129,7 +129,7 @@ def set_logo(
     """Set the logo of the site."""
     try:
         site.set_logo(platform, actor, logo.file.read(site.LARGEST_LOGO + 1))
-    except MalformedError as error:
+    except FieldsError as error:
         return _page(request, site.sheet(platform), None, problems=error.by_field)
     return RedirectResponse("/admin/site", status_code=303)
 

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.core.access import Action
-from app.core.errors import MalformedError
+from app.core.errors import FieldsError
 from app.operations import notices
 from app.operations.notices import NewNotice
 from app.operations.status import ServiceWatch, Status, state_of
@@ -60,7 +60,7 @@ def publish(request: Request, platform: ThePlatform, actor: CurrentActor, sent: 
             notices.publish(platform, actor, new)
     except ValidationError as error:
         problems = {**field_errors(error), **problems}
-    except MalformedError as error:
+    except FieldsError as error:
         problems |= error.by_field
     if problems:
         return _page(request, platform, form, problems=problems)

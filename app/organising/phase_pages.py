@@ -13,7 +13,7 @@ from starlette.datastructures import FormData
 
 from app.challenges.phase_rules import parse_quota
 from app.core.access import Action
-from app.core.errors import MalformedError, RefusedError
+from app.core.errors import FieldsError, RefusedError
 from app.core.paging import Before
 from app.core.units import MiB
 from app.models import Quota
@@ -294,7 +294,7 @@ def grant(
             "slot_" + name if name == "reason" else name: text for name, text in field_errors(error).items()
         }
         return _page(request, phase_id, slots=shown, problems=problems)
-    except MalformedError as error:
+    except FieldsError as error:
         return _page(request, phase_id, slots=shown, problems=error.by_field)
     back = sent.get("back_to_team", "")
     if isinstance(back, str) and back.isascii() and back.isdecimal():

@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 
 from app.core import audit
 from app.core.access import Action, Actor, rows_for
-from app.core.errors import ConflictError, MalformedError, NotFoundError, TooLateError
+from app.core.errors import ConflictError, FieldsError, NotFoundError, TooLateError
 from app.jobs import events, queue
 from app.models import Challenge, EventKind, Method, Phase, Result, ResultState, Run, RunState
 from app.people import teams
@@ -56,7 +56,7 @@ def cancel_for_team(platform: Platform, actor: Actor, result_id: int, reason: st
     """
     reason = reason.strip()
     if not reason:
-        raise MalformedError("say why it is cancelled; the team reads it", field="reason")
+        raise FieldsError({"reason": "say why it is cancelled; the team reads it"})
     with platform.transaction() as session:
         theirs = rows_for(actor, Action.ORGANISE, challenge=Phase.challenge_id)
         statement = select(Result.id).join(Phase, Result.phase_id == Phase.id)
@@ -116,7 +116,7 @@ def refund(platform: Platform, actor: Actor, result_id: int, reason: str) -> int
     """
     reason = reason.strip()
     if not reason:
-        raise MalformedError("say why the quota is given back; the team reads it", field="reason")
+        raise FieldsError({"reason": "say why the quota is given back; the team reads it"})
     with platform.transaction() as session:
         row = session.execute(
             select(Method, Phase.challenge_id, Phase.id, Challenge.dataset)

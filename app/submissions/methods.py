@@ -20,7 +20,7 @@ from app.core.database import violated_constraint
 from app.core.errors import (
     ConflictError,
     DescriptionTooShort,
-    MalformedError,
+    FieldsError,
     MethodHidden,
     NameFixed,
     NameTaken,
@@ -710,7 +710,7 @@ def hide(platform: Platform, actor: Actor, method_id: int, reason: str) -> None:
     """
     reason = reason.strip()
     if not reason:
-        raise MalformedError("say why the method is hidden; its team reads it", field="reason")
+        raise FieldsError({"reason": "say why the method is hidden; its team reads it"})
     with platform.transaction() as session:
         method = _lock_organised(session, actor, method_id)
         if method.public_at is None:

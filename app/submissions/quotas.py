@@ -21,7 +21,7 @@ from app.challenges.challenges import (
 )
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, MalformedError, NotFoundError, QuotaUsed, Refusal
+from app.core.errors import ConflictError, FieldsError, NotFoundError, QuotaUsed, Refusal
 from app.core.names import lookalike_key
 from app.core.paging import RowPage, page_of
 from app.jobs import events
@@ -485,11 +485,11 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
         phase = organised_phase(session, actor, phase_id)
         team_id = team_called(session, phase.challenge_id, lookalike_key(wanted.team))
         if team_id is None:
-            raise MalformedError(f"there is no team {wanted.team!r} in {phase.challenge}", field="team")
+            raise FieldsError({"team": f"there is no team {wanted.team!r} in {phase.challenge}"})
         if wanted.expires_at is not None and wanted.expires_at <= challenges.now(session):
-            raise MalformedError("this is in the past", field="expires_at")
+            raise FieldsError({"expires_at": "this is in the past"})
         if wanted.task not in chosen_tasks(phase):
-            raise MalformedError(f"there is no task {wanted.task!r} in {phase.image_set}", field="task")
+            raise FieldsError({"task": f"there is no task {wanted.task!r} in {phase.image_set}"})
         for _ in range(wanted.number):
             slot = ExtraSlot(phase_id=phase.id, team_id=team_id, granted_by=actor.user_id)
             slot.task, slot.reason, slot.expires_at = wanted.task, wanted.reason, wanted.expires_at

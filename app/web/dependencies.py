@@ -27,6 +27,7 @@ from app.models import ChallengeVisibility
 from app.platform import Platform
 from app.web import formats
 from app.web.addresses import address_of
+from app.web.forms import Form
 from app.web.markdown import foreign_images, markdown
 from app.web.theme import Theme, splices_of_theme, theme_of
 
@@ -228,8 +229,14 @@ ACCOUNT: Final = "<!-- account -->"  # marks where shared pages show the links o
 
 
 def render(request: Request, template: str, *, code: int = 200, **context: Any) -> HTMLResponse:
-    """Render a page with the variables that all pages use; those in its context are not read."""
+    """Render a page with the variables that all pages use; those in its context are not read.
+
+    A form gives its values, its problems and its status.
+    """
     platform = platform_of_request(request)
+    if isinstance(form := context.get("form"), Form):
+        context |= {"form": form.values, "problems": form.problems, "refused": form.refused}
+        code = max(code, form.status)
     path = address_of(request)
     everywhere = {
         "actor": getattr(request.state, "actor", Actor()),

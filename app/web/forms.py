@@ -1,16 +1,40 @@
-"""HTML forms: the submitted values of an API model's fields, and error messages for fields."""
+"""HTML forms: reading what was sent into a model, and what a page needs to show a refused form again.
+
+A route reads the form and does what it asks for; if either fails, the page is shown again with what was typed:
+
+    with form.showing_errors():
+        visibility.change(platform, actor, challenge, form.read(NewVisibility))
+        return RedirectResponse(here, status_code=303)
+    return _page(request, platform, actor, challenge, form)  # renders with `form=form`
+"""
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any, Final, TypeVar
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import takewhile
+from types import TracebackType
+from typing import Annotated, Any, Final, Self, TypeVar, get_args, get_origin
 
 from fastapi import Depends, Request
-from pydantic import AfterValidator, BaseModel, BeforeValidator, HttpUrl, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    HttpUrl,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 from starlette.datastructures import FormData, UploadFile
 
+from app.core.errors import ConflictError, FieldsError, MalformedError, RefusedError
 from app.storage import storage_errors
+from app.web.zones import parse_moment, zone_field
 
 Value = TypeVar("Value")
+Model = TypeVar("Model", bound=BaseModel)
 MOST_FIELDS: Final = 10_000  # of a form with rows
 
 FIELD_ERRORS = {
@@ -44,22 +68,127 @@ async def _sent_long(request: Request) -> FormData:
 LongForm = Annotated[FormData, Depends(_sent_long)]
 
 
-async def _sent_with_file(request: Request) -> AsyncIterator[FormData]:
+@dataclass
+class Form:
+    """What a page shows in a form: values, a sentence for each invalid field, and why the whole was refused."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    status: int = 200
+    sent: FormData = field(default_factory=FormData)
+    _names: dict[str, str] = field(default_factory=dict)  # in the form, of fields of the model
+
+    def text(self, name: str, at_most: int | None = None) -> str:
+        """Return what was sent for a field, or "". Raises FieldsError if it has more characters, and shows it again."""
+        found = self.sent.get(name, "")
+        text = self.values[name] = found if isinstance(found, str) else ""
+        if at_most is not None and len(text) > at_most:
+            raise FieldsError({name: f"must have at most {at_most} characters"})
+        return text
+
+    def texts(self, name: str) -> list[str]:
+        """Return everything that was sent for a field with several values."""
+        return [each for each in self.sent.getlist(name) if isinstance(each, str)]
+
+    def file(self, name: str) -> UploadFile | None:
+        """Return the file that was chosen for a field, or None."""
+        found = self.sent.get(name)
+        return found if isinstance(found, UploadFile) and found.filename else None
+
+    def read(self, model: type[Model], names: Mapping[str, str] | None = None, **values: Any) -> Model:
+        """Validate the fields of a model; what was sent for them is shown again. Raises FieldsError.
+
+        names: of fields whose name in the form is another; values: what to validate in place of what was sent.
+        A time is in the zone that was sent beside it, or in UTC.
+        """
+        self._names |= names or {}
+        problems: dict[str, str] = {}
+        for name, info in model.model_fields.items():
+            shown = self._names.get(name, name)
+            self.values[shown] = sent = self._sent(shown, info.annotation, is_list=name not in values)
+            if name not in values and _holds_time(info.annotation):
+                zone = self.text(zone_field(shown)) or "UTC"
+                try:
+                    values[name] = parse_moment(sent, zone) if sent else None
+                except ValueError as error:
+                    problems[name], values[name] = str(error), None
+            values.setdefault(name, sent)
+        try:
+            valid = model.model_validate(values)
+        except ValidationError as error:
+            raise FieldsError({**field_errors(error), **problems}) from error
+        if problems:
+            raise FieldsError(problems)
+        return valid
+
+    def _sent(self, name: str, annotation: Any, *, is_list: bool) -> Any:
+        if annotation is bool:
+            return bool(self.text(name))
+        return self.texts(name) if is_list and get_origin(annotation) in (list, tuple) else self.text(name)
+
+    def fill(self, stored: Mapping[str, Any]) -> Self:
+        """Show these values in the fields that were not read."""
+        self.values = {**stored, **self.values}
+        return self
+
+    def showing_errors(self, conflict: str = "") -> AbstractContextManager[None, bool]:
+        """Take what an operation refuses as problems of this form; a conflict belongs to this field, if to any."""
+        return _Errors(self, conflict)
+
+    def refuse(self, by_field: Mapping[str, str], status: int = 422) -> None:
+        """Show these problems, each at its field."""
+        self.problems |= {self._names.get(name, name): reason for name, reason in by_field.items()}
+        self.status = status
+
+
+class _Errors(AbstractContextManager[None, bool]):
+    def __init__(self, form: Form, conflict: str) -> None:
+        self._form, self._conflict = form, conflict
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        match error:
+            case FieldsError():
+                self._form.refuse(error.by_field, error.status)
+            case ConflictError() if self._conflict:
+                self._form.refuse({self._conflict: str(error)}, error.status)
+            case ConflictError() | MalformedError():
+                self._form.refused, self._form.status = (str(error),), error.status
+            case RefusedError():
+                found: dict[str, str] = {}
+                for each in error.refusals:
+                    if each.field:
+                        found[each.field] = "; ".join(filter(None, (found.get(each.field), each.message)))
+                self._form.refused = tuple(each.message for each in error.refusals if not each.field)
+                self._form.refuse(found, error.refusals[0].status)
+            case _:
+                return False
+        return True
+
+
+async def _form(request: Request) -> Form:
+    return Form(sent=await request.form(max_files=0, max_fields=MOST_FIELDS))
+
+
+TheForm = Annotated[Form, Depends(_form)]
+
+
+async def _form_with_file(request: Request) -> AsyncIterator[Form]:
     with storage_errors():  # a file is written to the disk while the form is read
-        form = await request.form(max_files=1, max_fields=30)
+        sent = await request.form(max_files=1, max_fields=30)
     try:
-        yield form
+        yield Form(sent=sent)
     finally:
-        await form.close()
+        await sent.close()
 
 
-FormWithFile = Annotated[FormData, Depends(_sent_with_file)]
+FormWithFile = Annotated[Form, Depends(_form_with_file)]
 
 
-def file_of(sent: FormData, name: str) -> UploadFile | None:
-    """Return the file that was chosen for a field of a form, or None."""
-    found = sent.get(name)
-    return found if isinstance(found, UploadFile) and found.filename else None
+def _holds_time(annotation: Any) -> bool:
+    return annotation in (datetime, AwareDatetime) or any(map(_holds_time, get_args(annotation)))
 
 
 # an optional field: a form sends "" where a program sends null
@@ -100,17 +229,18 @@ def values_of(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:
 
 
 def field_errors(error: ValidationError) -> Mapping[str, str]:
-    """Return an error message for each invalid field of a form, by its innermost name."""
-    return {_field(problem["loc"]): _message(problem) for problem in error.errors()}
+    """Return the error messages for each invalid field of a form; those of the parts of a list belong to the list."""
+    found: dict[str, dict[str, None]] = {}
+    for problem in error.errors():
+        names = [*takewhile(lambda part: isinstance(part, str), problem["loc"])]
+        part = next((f"{name} " for name in problem["loc"][len(names) :] if isinstance(name, str)), "")
+        found.setdefault(str(names[-1]) if names else "", {})[part + _message(problem)] = None
+    return {name: "; ".join(messages) for name, messages in found.items()}
 
 
 def all_errors(error: ValidationError) -> str:
     """Return the error messages for a field whose lines are values of their own."""
     return "; ".join(map(_message, error.errors()))
-
-
-def _field(location: tuple[int | str, ...]) -> str:
-    return next((part for part in reversed(location) if isinstance(part, str)), "")
 
 
 def _message(problem: ErrorDetails) -> str:
