@@ -45,7 +45,6 @@ from app.core.rate_limits import Limited
 from app.models import (
     Board,
     BoardGroups,
-    ClassScore,
     GroundTruth,
     Method,
     Publication,
@@ -59,10 +58,10 @@ from app.models import (
 )
 from app.people.teams import is_public, is_shown
 from app.platform import Platform
-from app.results import exhibits, groups, headlines, recording
+from app.results import exhibits, groups, recording
 from app.results.exhibits import with_difficult
-from app.results.headlines import SCORE
 from app.results.recording import current_results
+from app.results.scores import RunScores, load_headlines, load_scores
 from app.submissions.acceptance import is_replaceable
 from app.submissions.methods import MethodView, Training, method_view, training_text
 from app.submissions.questions import QuestionView, answers_of, questions_of
@@ -141,7 +140,7 @@ def board_version(session: Session, phase_id: int, competition: int) -> Version 
     revisions = (
         select(func.coalesce(func.sum(Method.revision), 0))
         .select_from(Result)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(Result.phase_id == phase_id, Result.competition == competition)
         .scalar_subquery()
     )
@@ -174,7 +173,7 @@ def withdrawals_version(session: Session, phase_id: int, competition: int) -> in
     is_removed = or_(Result.state == ResultState.WITHDRAWN, not_(is_shown(Method.team_id)))
     statement = (
         select(func.coalesce(func.sum(Result.id), 0))
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(
             Result.phase_id == phase_id,
             Result.competition == competition,
@@ -202,7 +201,7 @@ def stored_board(
         select(func.count().label("count"), func.max(Publication.published_at).label("latest"))
         .select_from(Publication)
         .join(Result, Publication.result_id == Result.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(
             Publication.phase_id == phase_id,
             Publication.competition == competition,
@@ -240,10 +239,10 @@ def select_rows(session: Session, on_board: Subquery, audience: BoardReaders) ->
         .select_from(on_board)
         .join(Result, Result.id == on_board.c.result_id)
         .join(Run, Run.id == on_board.c.run_id)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .join(Method, Result.method_id == Method.id)
-        .join(Team, Method.team_id == Team.id)
-        .join(Submission, Result.submission_id == Submission.id)
+        .join(Run.ground_truth)
+        .join(Result.method)
+        .join(Method.team)
+        .join(Result.submission)
         .where(is_shown_to(audience))
     )  # fmt: skip
     return [
@@ -254,17 +253,6 @@ def select_rows(session: Session, on_board: Subquery, audience: BoardReaders) ->
         for run, ladder, complete, method, submission_id, training, team_id, team, suspended, date, measure, *versions
         in session.execute(statement)
     ]  # fmt: skip
-
-
-def scores(session: Session, on_board: Subquery) -> dict[int, dict[str | None, StoredScore]]:
-    """Load the scores of each run by class, with the headline under None."""
-    statement = select(ClassScore.run_id, ClassScore.class_name, *SCORE, ClassScore.low, ClassScore.high)
-    by_run: dict[int, dict[str | None, StoredScore]] = {}
-    for run, name, value, held_out, reason, low, high in session.execute(
-        statement.join(on_board, on_board.c.run_id == ClassScore.run_id)
-    ):
-        by_run.setdefault(run, {})[name] = StoredScore(value, held_out, reason, low, high)
-    return by_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +334,7 @@ class _Stored:
     phase: PhaseView
     board: StoredBoard
     rows: list[StoredRow]
-    scores: dict[int, dict[str | None, StoredScore]]
+    scores: dict[int, RunScores]
     ladder: dict[int, StoredScore]
     tables: dict[int, list[dict[str, Any]]]
     questions: tuple[QuestionView, ...]
@@ -403,8 +391,8 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
             phase=phase,
             board=replace(board, versions=newest.versions) if before and newest else board,
             rows=rows,
-            scores=scores(session, on_board),
-            ladder=headlines.load_headlines(session, [row.ladder_run_id for row in rows]),
+            scores=load_scores(session, select(on_board.c.run_id)),
+            ladder=load_headlines(session, [row.ladder_run_id for row in rows]),
             tables=exhibits.score_tables(session, on_board) if query.difficult or further_of(task) else {},
             questions=questions_of(session, phase.challenge_id),
             answers=answers_of(session, [row.method.id for row in rows]),

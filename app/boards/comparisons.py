@@ -9,27 +9,27 @@ from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import ColumnElement, Select, and_, select, true
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 import scoring
 from app.boards.rows import BoardKey
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_open_to_others
-from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
+from app.challenges.disclosure import StoredScore, Visibility, visibility_for, withheld
 from app.core.access import Action, Actor, ResultVisibility, rows_for
 from app.core.errors import MalformedError, NotFoundError
-from app.models import Board, ClassScore, Method, Phase, Result, Run, Team
+from app.models import Board, Method, Phase, Result, Run
 from app.people.teams import is_public
 from app.platform import Platform
-from app.results import analyses, exhibits, groups, headlines, submissions
+from app.results import analyses, exhibits, groups
 from app.results.analyses import AnalysisView, ClassErrors, analysis_view
 from app.results.details import classes_to_draw, curves_figure, errors_figure, view_of
 from app.results.exhibits import ClassValue
 from app.results.groups import BoardFamily
-from app.results.headlines import SCORE
 from app.results.recording import is_on_board
+from app.results.scores import RunScores, load_headlines, load_scores
 from app.results.standings import rank_column
-from app.results.submissions import class_value
+from app.results.submissions import class_values
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
 from app.web.charts.shapes import Column, Drawing, Figure, Table
 from scoring.analysis.image_outcomes import ImageOutcomes, read_outcomes
@@ -331,28 +331,19 @@ def differences_figure(view: ComparisonView) -> Drawing | None:
 
 @dataclass(frozen=True, slots=True)
 class BoardRun:
-    """A method on a board, and the run that the board shows."""
+    """A method on a board with its team, and the run that the board shows."""
 
-    method: int
-    name: str
-    title: str
-    team: str
-    submission: int
-    is_complete: bool
-    run: int
-    ladder_run: int | None
-    measure: str
-    ground_truth: int
-    scorer: str
-    protocol: str
+    result: Result
+    run: Run
+    method: Method
 
     @property
     def setup(self) -> tuple[int, str, str]:
         """The ground truth, scorer and protocol of the run."""
-        return self.ground_truth, self.scorer, self.protocol
+        return self.run.ground_truth_id, self.run.scorer, self.run.protocol
 
 
-def _select_from_board(actor: Actor, phase_id: int, competition: int, *columns: Any) -> Select[Any]:
+def _select_from_board(actor: Actor, phase_id: int, competition: int) -> Select[Result, Run, Method]:
     """Select methods on a board: public ones and those of the reader's team; for organisers, all."""
     shown: ColumnElement[bool] = rows_for(
         actor,
@@ -367,12 +358,12 @@ def _select_from_board(actor: Actor, phase_id: int, competition: int, *columns: 
         },
     )
     return (
-        select(*columns)
-        .select_from(Result)
+        select(Result, Run, Method)
         .join(Board, is_on_board())
         .join(Run, Result.published_run_id == Run.id)
-        .join(Method, Result.method_id == Method.id)
-        .join(Phase, Result.phase_id == Phase.id)
+        .join(Result.method)
+        .join(Result.phase)
+        .options(joinedload(Method.team))
         .where(Result.phase_id == phase_id, Result.competition == competition, shown)
     )
 
@@ -381,15 +372,9 @@ def runs_on_board(
     session: Session, actor: Actor, phase_id: int, competition: int, methods: Sequence[int]
 ) -> list[BoardRun]:
     """Load those of the given methods that are on the board and visible to the reader, in the given order."""
-    columns = (
-        Method.id, Method.name, Method.title, Team.name, Result.submission_id, Result.is_complete, Run.id,
-        Run.ladder_run_id, Run.measure, Run.ground_truth_id, Run.scorer, Run.protocol,
-    )  # fmt: skip
-    statement = _select_from_board(actor, phase_id, competition, *columns).join(
-        Team, Method.team_id == Team.id
-    )
-    rows = [BoardRun(*row) for row in session.execute(statement.where(Method.id.in_(methods)))]
-    return sorted(rows, key=lambda row: methods.index(row.method))
+    statement = _select_from_board(actor, phase_id, competition).where(Method.id.in_(methods))
+    rows = [BoardRun(*row) for row in session.execute(statement)]
+    return sorted(rows, key=lambda row: methods.index(row.method.id))
 
 
 def candidates(
@@ -401,23 +386,19 @@ def candidates(
     *,
     visibility: Visibility,
     limit: int,
-) -> list[tuple[int, str, int | None, StoredScore]]:
-    """Return the chosen methods and the best others on a board: id, name, the run that the ladder shows, the stored mean.
+) -> list[BoardRun]:
+    """Return the chosen methods and the best others on a board.
 
     If means are hidden, the others are the first by name, so that the selection reveals nothing about their scores.
     """
     rank = rank_column(visibility)
     best_first = () if rank is None else (rank.desc().nulls_last(),)
     statement = (
-        _select_from_board(actor, phase_id, competition, Method.id, Method.name, Run.ladder_run_id, *SCORE)
-        .join(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
+        _select_from_board(actor, phase_id, competition)
         .order_by(Method.id.in_(chosen).desc(), *best_first, Method.name)
         .limit(limit)
     )
-    return [
-        (method, name, ladder, StoredScore(*score))
-        for method, name, ladder, *score in session.execute(statement)
-    ]
+    return [BoardRun(*row) for row in session.execute(statement)]
 
 
 def has_board(session: Session, phase_id: int, competition: int) -> bool:
@@ -442,10 +423,10 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
             )
         visibility = visibility_for(actor, phase)
         runs = runs_on_board(session, actor, phase.id, address.competition, chosen)
-        if missing := set(chosen) - {run.method for run in runs}:
+        if missing := set(chosen) - {each.method.id for each in runs}:
             numbers = ", ".join(map(str, sorted(missing)))
             raise NotFoundError(f"this board has no method {numbers}, or it is not public")
-        stored = analyses.diagnoses(session, [run.run for run in runs]) if visibility.details else {}
+        stored = analyses.diagnoses(session, [each.run.id for each in runs]) if visibility.details else {}
         compared = _methods(session, visibility, runs, stored)
         candidates, has_more = _candidates(session, actor, phase, address.competition, chosen, visibility)
         family = groups.family_of(session, phase.id, address.competition) if visibility.details else None
@@ -457,10 +438,10 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
         image_set=phase.image_set,
         competition=address.competition,
         title=scoring.competition_of(phase.dataset, address.competition).title,
-        measure=next((run.measure for run in runs), ""),
+        measure=next((each.run.measure or "" for each in runs), ""),
         methods=compared,
         classes=tuple(dict.fromkeys(each.name for method in compared for each in method.classes)),
-        statistics=_statistics(platform, [run.run for run in runs], family) if is_ready else None,
+        statistics=_statistics(platform, [each.run.id for each in runs], family) if is_ready else None,
         is_computed=is_ready or not visibility.details or obstacle is not None or len(runs) < FEWEST,
         obstacle=obstacle,
         withheld=withheld(phase, visibility),
@@ -474,42 +455,40 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
 def _methods(
     session: Session, visibility: Visibility, runs: Sequence[BoardRun], stored: Mapping[int, dict[str, Any]]
 ) -> tuple[ComparedMethod, ...]:
-    scores = submissions.scores_of(session, [run.run for run in runs])
-    ladder = headlines.load_headlines(session, [run.ladder_run for run in runs])
+    scores = load_scores(session, [each.run.id for each in runs])
+    ladder = load_headlines(session, [each.run.ladder_run_id for each in runs])
     return tuple(
         _method(
-            run,
-            visibility.of_result(is_complete=run.is_complete),
-            scores.get(run.run, []),
-            ladder.get(run.ladder_run or 0),
-            analysis_view(stored.get(run.run)),
+            each,
+            visibility.of_result(is_complete=each.result.is_complete),
+            scores.get(each.run.id, {}),
+            ladder.get(each.run.ladder_run_id or 0),
+            analysis_view(stored.get(each.run.id)),
         )
-        for run in runs
+        for each in runs
     )
 
 
 def _method(
-    run: BoardRun,
+    shown: BoardRun,
     visibility: Visibility,
-    scores: Sequence[RunScore],
+    scores: RunScores,
     ladder: StoredScore | None,
     analysis: AnalysisView,
 ) -> ComparedMethod:
-    mean = next((score for score in scores if score.class_name is None), None)
+    method, mean = shown.method, scores.get(None)
     bounded = mean if visibility.details else None
     return ComparedMethod(
-        id=run.method,
-        name=run.name,
-        title=run.title,
-        team=run.team,
-        submission=run.submission,
-        run=run.run,
+        id=method.id,
+        name=method.name,
+        title=method.title,
+        team=method.team.name,
+        submission=shown.result.submission_id,
+        run=shown.run.id,
         mean=visibility.mean(mean, ladder),
         low=bounded.low if bounded else None,
         high=bounded.high if bounded else None,
-        classes=tuple(class_value(score, visibility) for score in scores if score.class_name is not None)
-        if visibility.classes
-        else (),
+        classes=class_values(scores, visibility),
         errors=analysis.errors_of(None),
     )
 
@@ -526,9 +505,14 @@ def _candidates(
     rows = candidates(
         session, actor, phase.id, competition, chosen, visibility=visibility, limit=MAX_CANDIDATES + 1
     )
-    ladder = headlines.load_headlines(session, [ladder for *_, ladder, _ in rows])
+    means = load_headlines(session, (run for row in rows for run in (row.run.id, row.run.ladder_run_id)))
     everyone = [
-        Candidate(id_, name, visibility.mean(own, ladder.get(other or 0))) for id_, name, other, own in rows
+        Candidate(
+            row.method.id,
+            row.method.name,
+            visibility.mean(means.get(row.run.id), means.get(row.run.ladder_run_id or 0)),
+        )
+        for row in rows
     ]
     shown = everyone[:MAX_CANDIDATES]
     shown.sort(key=lambda each: (-(each.mean if each.mean is not None else -1), each.name))

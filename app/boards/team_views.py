@@ -115,7 +115,7 @@ def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Ch
     """Find a team that the reader may see: members and organisers always, others once it has a public result."""
     public_result = (
         select(Result.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(Method.team_id == Team.id, Method.public_at.is_not(None), Result.state == ResultState.SCORED)
         .where(is_open_to_others(Result.phase_id, Result.submission_id))
         .correlate(Team)

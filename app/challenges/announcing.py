@@ -194,14 +194,14 @@ def _receivers(message: TeamMessage) -> Select[int]:
             uploaded = select(Upload.id).where(Upload.team_id == Team.id, Upload.phase_id == message.phase_id)
             submitted = (
                 select(Submission.id)
-                .join(Method, Method.id == Submission.method_id)
+                .join(Submission.method)
                 .where(Method.team_id == Team.id, Submission.phase_id == message.phase_id)
             )
             return statement.where(uploaded.exists(), ~submitted.exists())
         case MessageAudience.RESULT:
             result = (
                 select(Result.id)
-                .join(Method, Method.id == Result.method_id)
+                .join(Result.method)
                 .where(
                     Method.team_id == Team.id,
                     Result.phase_id == message.phase_id,

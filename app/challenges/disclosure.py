@@ -18,21 +18,9 @@ class StoredScore:
     """A score in [0, 1]; `reason` says why there is no value.
 
     held_out_value: what readers see while the annotation is hidden; low, high: the 95 % confidence interval, once it is
-    computed.
+    computed; positives, predictions: counts, of a class.
     """
 
-    value: float | None
-    held_out_value: float | None
-    reason: str | None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunScore:
-    """A score of a run, as `StoredScore`: of a class, or of all together if `class_name` is None."""
-
-    class_name: str | None
     value: float | None
     held_out_value: float | None
     reason: str | None

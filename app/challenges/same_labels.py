@@ -191,8 +191,8 @@ def overlaps(
     is_other = ~is_here if is_replaced else or_(~is_here, Phase.image_set != image_set)
     statement = (
         select(GroundTruth.labels, GroundTruth.image_labels_key, Phase, Challenge)
-        .join(Phase, GroundTruth.phase_id == Phase.id)
-        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .join(GroundTruth.phase)
+        .join(Phase.challenge)
         .where(
             is_newest,
             is_other,

@@ -200,8 +200,8 @@ def describe(platform: Platform, truth_id: int) -> bool:
 def _undescribed(session: Session, truth_id: int) -> _Undescribed:
     statement = (
         select(GroundTruth.key, Phase, Challenge.dataset)
-        .join(Phase, GroundTruth.phase_id == Phase.id)
-        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .join(GroundTruth.phase)
+        .join(Phase.challenge)
         .where(GroundTruth.id == truth_id)
     )
     key, phase, dataset = session.execute(statement).one()

@@ -157,7 +157,7 @@ def queue_missing_runs(session: Session, rescore: Rescore) -> int:
             Result.id, literal(rescore.id), literal(rescore.ground_truth_id), Board.protocol,
             literal(rescore.scorer), Method.team_id,
         )
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
         .where(
             Result.phase_id == rescore.phase_id,
@@ -209,7 +209,7 @@ def _queue_ordinary_runs(session: Session, *conditions: ColumnElement[bool]) -> 
         select(
             Result.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, Method.team_id,
         )
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
         .where(*conditions)
     )  # fmt: skip
@@ -267,7 +267,7 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
     waiting = (
         select(Run.id, Job.id.label("job"), Job.turn, Board.ground_truth_id, Board.scorer)
         .join(Job, Job.run_id == Run.id)
-        .join(Result, Run.result_id == Result.id)
+        .join(Run.result)
         .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
         .where(
             Result.phase_id == phase_id,
@@ -355,8 +355,8 @@ def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[Und
         select(
             Run.id, Result.id, Result.submission_id, Result.competition, Method.name, Run.state, Run.failure_message
         )
-        .join(Result, Run.result_id == Result.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Run.result)
+        .join(Result.method)
         .where(_is_open(rescore_id), Run.state.in_(UNSCORED), Run.id > after)
         .order_by(Run.id)
         .limit(MOST_UNDECIDED + 1)

@@ -125,11 +125,11 @@ def load_assignment(session: Session, run_id: int) -> Assignment:
             func.left(GroundTruth.description_key, DIGEST) != Upload.description_digest,
         )
         .select_from(Run)
-        .join(Result, Run.result_id == Result.id)
-        .join(Submission, Result.submission_id == Submission.id)
-        .join(Upload, Submission.upload_id == Upload.id)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .join(Phase, Result.phase_id == Phase.id)
+        .join(Run.result)
+        .join(Result.submission)
+        .join(Submission.upload)
+        .join(Run.ground_truth)
+        .join(Result.phase)
         .where(Run.id == run_id)
     )
     submission, sha256, upload_id, truth, competition, protocol, description, *described = session.execute(
@@ -264,7 +264,7 @@ def _record_wait(session: Session, run: Run, damaged_id: int) -> None:
     """Record, once for all its runs, that a submission waits for the repair of a damaged content."""
     where = (
         select(Phase.challenge_id, Result.phase_id, Result.submission_id)
-        .join(Phase, Result.phase_id == Phase.id)
+        .join(Result.phase)
         .where(Result.id == run.result_id)
     )
     challenge_id, phase_id, submission_id = session.execute(where).one()

@@ -160,10 +160,10 @@ def _subjects() -> Select[*tuple[Any, ...]]:
             Upload.sha256, Upload.id, Phase.description_key,
         )
         .select_from(Result)
-        .join(Submission, Result.submission_id == Submission.id)
-        .join(Upload, Submission.upload_id == Upload.id)
-        .join(Phase, Result.phase_id == Phase.id)
-        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .join(Result.submission)
+        .join(Submission.upload)
+        .join(Result.phase)
+        .join(Phase.challenge)
         .where(Result.state == ResultState.SCORED, Phase.is_held_out)
     )  # fmt: skip
     return statement

@@ -25,7 +25,6 @@ from app.jobs import queue
 from app.models import (
     Artefact,
     Board,
-    ClassScore,
     Exhibit,
     JobKind,
     Method,
@@ -35,9 +34,9 @@ from app.models import (
     Submission,
 )
 from app.platform import Platform
-from app.results import artefacts, groups, headlines
-from app.results.headlines import SCORE
+from app.results import artefacts, groups
 from app.results.recording import is_on_board
+from app.results.scores import RunScores, load_headlines, load_scores
 from app.web.charts.curves import Axes, Curve
 from app.web.charts.shapes import Figure
 from app.web.dependencies import render_template
@@ -120,7 +119,7 @@ def version_of(board: BoardScores, disclosure: str) -> str:
 
 def scores_of(
     rows: Sequence[FigureRow],
-    scores: Mapping[int, Mapping[str | None, StoredScore]],
+    scores: Mapping[int, RunScores],
     ladder: Mapping[int, StoredScore],
     board: Columns,
     visibility: Visibility,
@@ -150,8 +149,8 @@ def select_rows(session: Session, phase_id: int, competition: int) -> list[Figur
         )
         .join(Result, Result.published_run_id == Run.id)
         .join(Board, is_on_board())
-        .join(Method, Result.method_id == Method.id)
-        .join(Submission, Result.submission_id == Submission.id)
+        .join(Result.method)
+        .join(Result.submission)
         .where(
             Result.phase_id == phase_id,
             Result.competition == competition,
@@ -160,15 +159,6 @@ def select_rows(session: Session, phase_id: int, competition: int) -> list[Figur
         .order_by(Run.id)
     )  # fmt: skip
     return [FigureRow(*row) for row in session.execute(statement)]
-
-
-def scores_by_run(session: Session, run_ids: Collection[int]) -> dict[int, dict[str | None, StoredScore]]:
-    """Load the scores of each run by class, with the headline under None."""
-    statement = select(ClassScore.run_id, ClassScore.class_name, *SCORE).where(ClassScore.run_id.in_(run_ids))
-    by_run: dict[int, dict[str | None, StoredScore]] = {}
-    for run, name, value, held_out, reason in session.execute(statement):
-        by_run.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
-    return by_run
 
 
 def exhibits(
@@ -255,8 +245,8 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
         board = challenges.board_of(session, phase_id, competition)
         withdrawals = boards.withdrawals_version(session, phase_id, competition)
         rows = select_rows(session, phase_id, competition)
-        scores = scores_by_run(session, [row.run_id for row in rows])
-        ladder = headlines.load_headlines(session, [row.ladder_run_id for row in rows])
+        scores = load_scores(session, [row.run_id for row in rows])
+        ladder = load_headlines(session, [row.ladder_run_id for row in rows])
     if phase is None or board is None:
         return
     compared = [row.run_id for row in rows if not row.is_outdated]

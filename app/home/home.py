@@ -307,7 +307,7 @@ def find_methods(session: Session, actor: Actor, words: str, limit: int) -> tupl
         return ()
     statement = (
         select(Method.id, Method.name, Method.title, Challenge.title)
-        .join(Challenge, Method.challenge_id == Challenge.id)
+        .join(Method.challenge)
         .where(
             Method.name_key.startswith(key, autoescape=True),
             is_public(),

@@ -238,7 +238,7 @@ def _has_submitted(session: Session, actor: Actor, phases: Iterable[PhaseView]) 
     ids = [phase.id for phase in phases]
     own = (
         select(Submission.id)
-        .join(Upload, Submission.upload_id == Upload.id)
+        .join(Submission.upload)
         .where(Upload.user_id == actor.user_id, Upload.phase_id.in_(ids))
     )
     return session.scalar(own.limit(1)) is not None

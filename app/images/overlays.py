@@ -186,10 +186,10 @@ def _run_sources(session: Session, run_id: int) -> RunSources:
             Upload.sha256, Upload.id, GroundTruth.key, Run.statistics_key, Result.competition, Run.protocol
         )
         .select_from(Run)
-        .join(Result, Run.result_id == Result.id)
-        .join(Submission, Result.submission_id == Submission.id)
-        .join(Upload, Submission.upload_id == Upload.id)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Run.result)
+        .join(Result.submission)
+        .join(Submission.upload)
+        .join(Run.ground_truth)
         .where(Run.id == run_id)
     )  # fmt: skip
     sha256, upload_id, truth, statistics, competition, protocol = session.execute(statement).one()
@@ -257,7 +257,7 @@ def _remove_outdated(session: Session, phase_id: int) -> None:
     )
     outdated = (
         select(cast(Run.id, Text))
-        .join(Result, Run.result_id == Result.id)
+        .join(Run.result)
         .where(Result.phase_id == phase_id, Run.id.not_in(on_boards))
     )
     session.execute(delete(Artefact).where(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(outdated)))
@@ -266,9 +266,7 @@ def _remove_outdated(session: Session, phase_id: int) -> None:
 def _remove_drawn(session: Session, phase_id: int) -> None:
     """Remove all overlays and hard images of a phase."""
     truths = select(cast(GroundTruth.id, Text)).where(GroundTruth.phase_id == phase_id)
-    runs = (
-        select(cast(Run.id, Text)).join(Result, Run.result_id == Result.id).where(Result.phase_id == phase_id)
-    )
+    runs = select(cast(Run.id, Text)).join(Run.result).where(Result.phase_id == phase_id)
     is_drawn = or_(
         and_(Artefact.kind == TRUTH, Artefact.subject.in_(truths)),
         and_(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(runs)),
@@ -305,8 +303,8 @@ def _runs() -> Select[*tuple[Any, ...]]:
             Run.ground_truth_id,
             ClassScore.value,
         )
-        .join(Result, Run.result_id == Result.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Run.result)
+        .join(Result.method)
         .outerjoin(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
     )
 

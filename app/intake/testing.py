@@ -78,8 +78,8 @@ def is_tested(session: Session, challenge_id: int) -> bool:
     )
     scored = (
         select(Run.id)
-        .join(Result, Run.result_id == Result.id)
-        .join(Phase, Result.phase_id == Phase.id)
+        .join(Run.result)
+        .join(Result.phase)
         .where(
             Phase.challenge_id == challenge_id, Run.state == RunState.SCORED, Run.ground_truth_id == newest
         )

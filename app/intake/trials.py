@@ -104,7 +104,7 @@ def _work(platform: Platform, claim: Claim) -> None:
     with platform.transaction() as session:
         statement = (
             select(GroundTruth.key, Phase.protocol)
-            .join(Phase, Phase.id == GroundTruth.phase_id)
+            .join(GroundTruth.phase)
             .where(GroundTruth.id == claim.payload["ground_truth"])
         )
         found = session.execute(statement).one_or_none()

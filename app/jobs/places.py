@@ -237,7 +237,7 @@ def _held(session: Session, phase_id: int) -> int | None:
         select(func.count())
         .select_from(Job)
         .join(Run, Run.id == Job.run_id)
-        .join(GroundTruth, GroundTruth.id == Run.ground_truth_id)
+        .join(Run.ground_truth)
         .where(GroundTruth.phase_id == phase_id, is_waiting(), Job.queue == Queue.RUNS)
     )
     return session.scalar(theirs) or 0

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.table import Base, ChallengeVisibility, Disclosure, key_column, now_column
 
@@ -162,6 +162,7 @@ class Phase(Base):
     not_offered: Mapped[dict[str, Any]] = mapped_column(default=dict)
     paused_at: Mapped[datetime | None]  # since when its organisers have paused scoring
     pause_reason: Mapped[str] = mapped_column(default="", server_default=text("''"))  # participants read it
+    challenge: Mapped[Challenge] = relationship(viewonly=True, lazy="raise")
 
     @hybrid_property
     def is_held_out(self) -> bool:
@@ -203,6 +204,7 @@ class GroundTruth(Base):
     not_offered: Mapped[dict[str, Any] | None]  # as `Phase.not_offered`
     labels: Mapped[str | None] = mapped_column(index=True)
     image_labels_key: Mapped[str | None]  # the same of each image, in private storage
+    phase: Mapped[Phase] = relationship(viewonly=True, lazy="raise")
 
     @hybrid_property
     def key(self) -> str:

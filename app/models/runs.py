@@ -13,7 +13,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.challenges import Board, GroundTruth, Phase
 from app.models.people import User
@@ -87,6 +87,8 @@ class Run(Base):
     decision: Mapped[Decision | None]  # of an organiser, if a re-scoring could not score the result
     decision_reason: Mapped[str | None]
     decided_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
+    result: Mapped[Result] = relationship(foreign_keys=result_id, viewonly=True, lazy="raise")
+    ground_truth: Mapped[GroundTruth] = relationship(viewonly=True, lazy="raise")
 
 
 class ClassScore(Base):

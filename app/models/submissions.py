@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.challenges import Challenge, Phase
 from app.models.people import User
@@ -39,6 +39,8 @@ class Method(Base):
     hide_reason: Mapped[str | None]
     revision: Mapped[int] = mapped_column(default=0)  # incremented when what boards show of it changes
     created_at: Mapped[datetime] = now_column()
+    challenge: Mapped[Challenge] = relationship(viewonly=True, lazy="raise")
+    team: Mapped[Team] = relationship(viewonly=True, lazy="raise")
 
 
 class MethodChange(Base):
@@ -118,6 +120,8 @@ class Upload(Base):
     description_digest: Mapped[str | None]
     check_until: Mapped[datetime | None]  # a check in progress ends by then
     removed_at: Mapped[datetime | None]
+    phase: Mapped[Phase] = relationship(viewonly=True, lazy="raise")
+    team: Mapped[Team] = relationship(viewonly=True, lazy="raise")
 
 
 class Submission(Base):
@@ -134,6 +138,9 @@ class Submission(Base):
     request_digest: Mapped[bytes]
     training: Mapped[dict[str, Any]]  # the team's statement about the training data
     created_at: Mapped[datetime] = now_column()
+    upload: Mapped[Upload] = relationship(viewonly=True, lazy="raise")
+    phase: Mapped[Phase] = relationship(viewonly=True, lazy="raise")
+    method: Mapped[Method] = relationship(viewonly=True, lazy="raise")
 
 
 class ExtraSlot(Base):
@@ -231,3 +238,6 @@ class Result(Base):
     refunded_at: Mapped[datetime | None]  # when an organiser gave its quota back
     refund_reason: Mapped[str | None]
     extra_slot_id: Mapped[int | None] = mapped_column(ForeignKey(ExtraSlot.id))  # None: within the quotas
+    submission: Mapped[Submission] = relationship(viewonly=True, lazy="raise")
+    method: Mapped[Method] = relationship(viewonly=True, lazy="raise")
+    phase: Mapped[Phase] = relationship(viewonly=True, lazy="raise")

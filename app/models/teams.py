@@ -11,7 +11,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.challenges import Challenge
 from app.models.people import User
@@ -40,6 +40,7 @@ class Team(Base):
     suspension_reason: Mapped[str] = mapped_column(default="")
     hides_results: Mapped[bool] = mapped_column(default=False)  # of a suspended team, on boards
     created_at: Mapped[datetime] = now_column()
+    challenge: Mapped[Challenge] = relationship(viewonly=True, lazy="raise")
 
 
 class Member(Base):

@@ -89,7 +89,7 @@ def _unsubmitted(phase: PhaseView, before: timedelta) -> Select[*tuple[Any, ...]
             func.jsonb_build_object().label("details"),
             (literal(key) + as_type(Upload.team_id, Text)).label("key"),
         )
-        .join(Team, Team.id == Upload.team_id)
+        .join(Upload.team)
         .where(*waits)
         .distinct()
     )

@@ -65,7 +65,7 @@ from app.notifications.kinds import (
 )
 from app.people import sessions
 from app.platform import Platform
-from app.results.headlines import load_headlines
+from app.results.scores import load_headlines
 from scoring.competitions import name_of
 
 log = structlog.get_logger()
@@ -226,7 +226,7 @@ def _outcomes(session: Session, events: Collection[Event]) -> dict[int, _Outcome
             Result.submission_id, Result.id, Method.name, Result.phase_id, Result.competition, Result.state, Run.id, Run.state,
             Run.ladder_run_id,
         )
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .outerjoin(Run, and_(Run.result_id == Result.id, Run.id.in_(told)))
         .where(Result.submission_id.in_({event.details["submission"] for event in of_submissions}))
         .order_by(Result.submission_id, Result.competition)

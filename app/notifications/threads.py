@@ -248,7 +248,7 @@ def _rows() -> Select[*tuple[Any, ...]]:
         .outerjoin(Phase, Phase.id == Thread.phase_id)
         .outerjoin(Upload, Upload.id == Thread.upload_id)
         .outerjoin(Submission, Submission.id == Thread.submission_id)
-        .outerjoin(Method, Method.id == Submission.method_id)
+        .outerjoin(Submission.method)
     )  # fmt: skip
 
 

@@ -203,7 +203,7 @@ def select_teams(session: Session, challenge_id: int, search: TeamSearch, limit:
     members = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
     results = (
         select(func.count(Result.id))
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(Method.team_id == Team.id, Result.state == ResultState.SCORED)
         .correlate(Team)
         .scalar_subquery()

@@ -369,8 +369,8 @@ def _by_id(
 def _results(session: Session, ids: Collection[int]) -> Mapping[int, str]:
     statement = (
         select(Result.id, Method.name, Challenge.dataset, Result.competition)
-        .join(Method, Result.method_id == Method.id)
-        .join(Challenge, Method.challenge_id == Challenge.id)
+        .join(Result.method)
+        .join(Method.challenge)
         .where(Result.id.in_(ids))
     )
     return {
@@ -386,7 +386,7 @@ def _rescores(session: Session, ids: Collection[int]) -> Mapping[int, str]:
 
 
 def _submissions(session: Session, ids: Collection[int]) -> Mapping[int, str]:
-    statement = select(Submission.id, Method.name).join(Method, Submission.method_id == Method.id)
+    statement = select(Submission.id, Method.name).join(Submission.method)
     return dict(session.execute(statement.where(Submission.id.in_(ids))).all())
 
 

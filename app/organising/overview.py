@@ -410,7 +410,7 @@ def _funnel(session: Session, phase_ids: Iterable[int]) -> Funnel:
             func.bool_or(is_scored & Method.public_at.is_not(None)).label("public"),
         )
         .join(latest, latest.c.id == Submission.upload_id)
-        .join(Method, Submission.method_id == Method.id)
+        .join(Submission.method)
         .join(Result, Result.submission_id == Submission.id)
         .group_by(Submission.upload_id)
         .subquery()

@@ -41,7 +41,7 @@ def waiting_for_repair(session: Session) -> dict[int, tuple[WaitingForRepair, ..
         .select_from(Job)
         .join(Run, Job.run_id == Run.id)
         .join(DamagedContent, Job.damaged_content_id == DamagedContent.id)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Run.ground_truth)
         .group_by(GroundTruth.phase_id, DamagedContent.what)
         .order_by(DamagedContent.what)
     )

@@ -46,7 +46,7 @@ from app.models import (
     User,
 )
 from app.platform import Platform
-from app.results.headlines import load_headlines
+from app.results.scores import load_headlines
 from app.results.submissions import QuotaEffect, quota_effect
 from app.web.forms import OrBlank
 from app.web.tables import Cell, csv_of
@@ -347,10 +347,10 @@ def statement_of(
             Run.state.label("run_state"), Run.failure_message, Run.ladder_run_id, Result.is_complete, quota_effect().label("quota"),
         )
         .select_from(Upload)
-        .join(Team, Upload.team_id == Team.id)
+        .join(Upload.team)
         .join(User, Upload.user_id == User.id)
         .outerjoin(Submission, Submission.upload_id == Upload.id)
-        .outerjoin(Method, Submission.method_id == Method.id)
+        .outerjoin(Submission.method)
         .outerjoin(Result, Result.submission_id == Submission.id)
         .outerjoin(Run, Run.id == run)
         .where(*conditions)

@@ -354,7 +354,7 @@ def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
     statement = (
         select(Team, Challenge, members, Member.is_owner, Member.is_named)
         .join(Member, Member.team_id == Team.id)
-        .join(Challenge, Team.challenge_id == Challenge.id)
+        .join(Team.challenge)
         .where(Member.user_id == user_id)
         .order_by(Challenge.id.desc())
     )
@@ -461,7 +461,7 @@ def shows_result(session: Session, team_id: int) -> bool:
     """Whether a team has a public result, even if organisers hide it."""
     statement = (
         select(Result.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(Method.team_id == team_id, Method.public_at.is_not(None), Result.state == ResultState.SCORED)
     )
     return session.scalar(statement.limit(1)) is not None

@@ -20,9 +20,10 @@ from app.jobs import places
 from app.models import AnonymousLink, Method, Phase, Result, ResultState, Run, Submission
 from app.people.teams import is_shown
 from app.platform import Platform
-from app.results import exhibits, headlines, submissions
+from app.results import exhibits, submissions
 from app.results.exhibits import ClassValue, ExhibitView, exhibits_of
-from app.results.submissions import RunScores, run_view
+from app.results.scores import load_headlines, load_scores
+from app.results.submissions import run_view
 from scoring.competitions import name_of
 
 MOST_LINKS = 10  # of one result, revoked and revealed ones not counted
@@ -147,8 +148,8 @@ def lock_result_of_link(session: Session, actor: Actor, link_id: int) -> LinkedR
 def _linkable(actor: Actor, which: ColumnElement[bool]) -> Select[Result, Method, Phase]:
     return (
         select(Result, Method, Phase)
-        .join(Method, Result.method_id == Method.id)
-        .join(Phase, Result.phase_id == Phase.id)
+        .join(Result.method)
+        .join(Result.phase)
         .where(which, rows_for(actor, Action.LINK, team=Method.team_id, challenge=Phase.challenge_id))
     )
 
@@ -172,8 +173,8 @@ def linked_run(
         select(AnonymousLink, Run, Result, Phase, Method)
         .join(Run, AnonymousLink.run_id == Run.id)
         .join(Result, AnonymousLink.result_id == Result.id)
-        .join(Phase, Result.phase_id == Phase.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.phase)
+        .join(Result.method)
         .where(
             AnonymousLink.token == token,
             AnonymousLink.revoked_at.is_(None),
@@ -326,11 +327,11 @@ def anonymous_result(
         assert phase is not None
         visibility = public_visibility(phase).of_result(is_complete=result.is_complete)
         is_withdrawn = result.state is ResultState.WITHDRAWN
-        scores = {} if is_withdrawn else submissions.scores_of(session, [run.id])
-        ladder = headlines.load_headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
+        scores = {} if is_withdrawn else load_scores(session, [run.id])
+        ladder = load_headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
         [version] = submissions.truth_versions(session, [run.ground_truth_id]).values()
         queue = places.places_of(platform, session, [run.id])
-        shown = run_view(run, version, RunScores(scores.get(run.id, []), ladder), queue, visibility)
+        shown = run_view(run, version, scores.get(run.id, {}), ladder, queue, visibility)
         further = exhibits.stored_exhibits(session, run.id) if visibility.details and not is_withdrawn else []
     info = scoring.competition_of(phase.dataset, result.competition)
     shown_result = AnonymousResult(

@@ -42,7 +42,7 @@ def _own_results(session: Session, actor: Actor, submission_id: int) -> list[int
     theirs = rows_for(actor, Action.SUBMIT, team=Method.team_id, challenge=Method.challenge_id)
     statement = (
         select(Result.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(Result.submission_id == submission_id, theirs)
         .order_by(Result.id)
     )
@@ -59,7 +59,7 @@ def cancel_for_team(platform: Platform, actor: Actor, result_id: int, reason: st
         raise FieldsError({"reason": "say why it is cancelled; the team reads it"})
     with platform.transaction() as session:
         theirs = rows_for(actor, Action.ORGANISE, challenge=Phase.challenge_id)
-        statement = select(Result.id).join(Phase, Result.phase_id == Phase.id)
+        statement = select(Result.id).join(Result.phase)
         if session.scalar(statement.where(Result.id == result_id, theirs)) is None:
             raise NotFoundError(f"there is no result {result_id}")
         result = _cancel_result(session, actor, result_id, reason)
@@ -121,9 +121,9 @@ def refund(platform: Platform, actor: Actor, result_id: int, reason: str) -> int
         row = session.execute(
             select(Method, Phase.challenge_id, Phase.id, Challenge.dataset)
             .select_from(Result)
-            .join(Method, Result.method_id == Method.id)
-            .join(Phase, Result.phase_id == Phase.id)
-            .join(Challenge, Phase.challenge_id == Challenge.id)
+            .join(Result.method)
+            .join(Result.phase)
+            .join(Phase.challenge)
             .where(Result.id == result_id, rows_for(actor, Action.ORGANISE, challenge=Phase.challenge_id))
         ).one_or_none()
         if row is None:

@@ -28,7 +28,6 @@ from app.models import (
     ClassScore,
     Exhibit,
     GroundTruth,
-    Method,
     Publication,
     Result,
     ResultState,
@@ -36,11 +35,11 @@ from app.models import (
     RunAnalysis,
 )
 from app.people.teams import is_public
-from app.results import exhibits, headlines
+from app.results import exhibits
 from app.results.analyses import AnalysisView, ClassErrors, SweepView, analysis_view
 from app.results.exhibits import CURVES, CurveView, ExhibitView, RocView, curve_view, exhibits_of, roc_view
-from app.results.headlines import SCORE
 from app.results.recording import is_on_board
+from app.results.scores import RunScores, load_headlines, load_scores
 from app.web.charts.bars import Bar, Legend, bar_chart
 from app.web.charts.curves import Axes, Curve, curve_chart
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
@@ -321,7 +320,7 @@ def _ranks(
     others = (
         select(_mean(Result, visibility).label("mean"))
         .select_from(Result)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(
             Result.phase_id == phase_id, Result.competition == ranked.c.competition, Result.state == ResultState.SCORED,
             Result.published_generation == ranked.c.published_generation, Result.id != ranked.c.id, shown,
@@ -355,25 +354,12 @@ def published_runs(session: Session, result_ids: Collection[int]) -> list[Stored
         select(Run.result_id, Run.id, Run.ladder_run_id, GroundTruth.version, Run.scorer, since)
         .select_from(Run)
         .join(Publication, Publication.run_id == Run.id)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Run.ground_truth)
         .where(Publication.result_id.in_(result_ids))
         .group_by(Run.id, GroundTruth.version)
         .order_by(since, Run.id)
     )
     return [StoredRun(*row) for row in session.execute(statement)]
-
-
-def scores_of(session: Session, run_ids: Collection[int]) -> dict[int, dict[str | None, StoredScore]]:
-    """Return the scores of classes by run, in the order of classes; the mean is under None."""
-    statement = (
-        select(ClassScore.run_id, ClassScore.class_name, *SCORE)
-        .where(ClassScore.run_id.in_(run_ids))
-        .order_by(ClassScore.run_id, ClassScore.position)
-    )
-    found: dict[int, dict[str | None, StoredScore]] = {}
-    for run, name, value, held_out, reason in session.execute(statement):
-        found.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
-    return found
 
 
 def stored_detail(
@@ -412,10 +398,8 @@ def histories(
     if not results:
         return {}
     runs = published_runs(session, [result.id for result in results])
-    scores = scores_of(session, [run.run for run in runs])
-    ladder = (
-        headlines.load_headlines(session, [run.ladder_run for run in runs]) if visibility.by_ladder else {}
-    )
+    scores = load_scores(session, [run.run for run in runs])
+    ladder = load_headlines(session, [run.ladder_run for run in runs]) if visibility.by_ladder else {}
     complete = {result.id: result.is_complete for result in results}
     found: dict[int, list[PublishedRun]] = {}
     before: dict[int, Mapping[str, float | None]] = {}
@@ -431,7 +415,7 @@ def histories(
 
 
 def _shown(
-    visibility: Visibility, scores: Mapping[str | None, StoredScore], ladder: StoredScore | None
+    visibility: Visibility, scores: RunScores, ladder: StoredScore | None
 ) -> tuple[float | None, dict[str, float | None]]:
     values = {name: visibility.value(score) for name, score in scores.items() if name is not None}
     return visibility.mean(scores.get(None), ladder), values

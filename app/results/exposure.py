@@ -109,7 +109,7 @@ def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int
         .select_from(Method)
         .join(result, true())
         .join(Submission, result.c.submission_id == Submission.id)
-        .join(Upload, Submission.upload_id == Upload.id)
+        .join(Submission.upload)
         .join(Run, and_(Run.result_id == result.c.id, Run.state == RunState.SCORED))
         .where(Method.team_id == teams.c.id)
         .correlate(teams)
@@ -150,8 +150,8 @@ def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
     challenge = select(Phase.challenge_id).where(Phase.id == phase_id).scalar_subquery()
     has_result = (
         select(Run.id)
-        .join(Result, Run.result_id == Result.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Run.result)
+        .join(Result.method)
         .where(Method.team_id == Team.id, Result.phase_id == phase_id, Run.state == RunState.SCORED)
         .correlate(Team)
         .exists()
@@ -164,7 +164,7 @@ def scored_results(session: Session, phase_id: int) -> dict[int, dict[int, int]]
     """Return how many results were scored in a phase, by team and competition, with re-scored and withdrawn ones."""
     statement = (
         select(Run.team_id, Result.competition, func.count())
-        .join(Result, Run.result_id == Result.id)
+        .join(Run.result)
         .where(Result.phase_id == phase_id, Run.state == RunState.SCORED)
         .group_by(Run.team_id, Result.competition)
     )

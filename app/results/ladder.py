@@ -50,8 +50,8 @@ def has_ladder(session: Session, run_id: int) -> bool:
     """Whether a ladder decides what is shown for a run. For runs of a re-scoring, `carry_over` decides instead."""
     statement = (
         select(Run.id)
-        .join(Result, Run.result_id == Result.id)
-        .join(Phase, Result.phase_id == Phase.id)
+        .join(Run.result)
+        .join(Result.phase)
         .where(Run.id == run_id, Run.rescore_id.is_(None), Phase.disclosure == Disclosure.LADDER)
     )
     return session.scalar(statement) is not None
@@ -61,7 +61,7 @@ def lock(session: Session, run_id: int) -> None:
     """Lock the ladder of a run's team and phase until the end of the transaction."""
     name = func.concat("ladder of team ", Run.team_id, " in phase ", Result.phase_id)
     lock = func.pg_advisory_xact_lock(func.hashtextextended(name, 0))
-    session.execute(select(lock).join(Result, Run.result_id == Result.id).where(Run.id == run_id))
+    session.execute(select(lock).join(Run.result).where(Run.id == run_id))
 
 
 def best_entry(session: Session, run_id: int) -> LadderEntry | None:
@@ -72,7 +72,7 @@ def best_entry(session: Session, run_id: int) -> LadderEntry | None:
         .select_from(own)
         .join(own_result, own.result_id == own_result.id)
         .join(Run, and_(Run.team_id == own.team_id, Run.id != own.id))
-        .join(Result, Run.result_id == Result.id)
+        .join(Run.result)
         .join(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
         .where(
             own.id == run_id,

@@ -11,7 +11,7 @@ import scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import public_visibility
-from app.models import Board, Method, Phase, Result, Submission
+from app.models import Board, Phase, Result, Submission
 from app.platform import Platform
 from app.results.recording import is_on_board
 from app.results.standings import (
@@ -78,9 +78,9 @@ def _counts(platform: Platform) -> BoardCounts:
             Submission.created_at.label("sent_at"),
         )
         .join(Board, is_on_board())
-        .join(Phase, Result.phase_id == Phase.id)
-        .join(Method, Result.method_id == Method.id)
-        .join(Submission, Result.submission_id == Submission.id)
+        .join(Result.phase)
+        .join(Result.method)
+        .join(Result.submission)
         .where(is_shown())
         .cte()
     )
@@ -152,7 +152,7 @@ def _leaders(
         if alike and (key := rank_column(alike[0][1])) is not None:
             first = (
                 select(Result.id, key.label("key"))
-                .join(Method, Result.method_id == Method.id)
+                .join(Result.method)
                 .where(is_on_board(), is_shown(), key >= 0)
                 .order_by(key.desc(), Result.id)
                 .limit(most)

@@ -32,8 +32,8 @@ def record_outcome(session: Session, submission_id: int) -> None:
     """
     where = (
         select(Phase.challenge_id, Submission.phase_id, Method.team_id)
-        .join(Phase, Submission.phase_id == Phase.id)
-        .join(Method, Submission.method_id == Method.id)
+        .join(Submission.phase)
+        .join(Submission.method)
         .where(Submission.id == submission_id)
     )
     challenge_id, phase_id, team_id = session.execute(

@@ -195,7 +195,7 @@ def select_own_results(session: Session, user_id: int) -> tuple[OwnResults, ...]
     statement = (
         select(Team.name, Challenge.title, _is_alone(user_id), private, public)
         .join(Member, and_(Member.team_id == Team.id, Member.user_id == user_id))
-        .join(Challenge, Challenge.id == Team.challenge_id)
+        .join(Team.challenge)
         .outerjoin(Method, Method.team_id == Team.id)
         .outerjoin(Result, counted)
         .group_by(Team.id, Challenge.id)
@@ -214,7 +214,7 @@ def withdrawable_results(session: Session, user_id: int) -> list[int]:
     """Return the private results of teams whose only member is this person."""
     statement = (
         select(Result.id)
-        .join(Method, Method.id == Result.method_id)
+        .join(Result.method)
         .where(
             Method.team_id.in_(own_teams(session, user_id)),
             Method.public_at.is_(None),
@@ -304,7 +304,7 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
     ).where(ApiToken.user_id == user_id)  # fmt: skip
     yield "teams", select(
         Team.id, Team.name, Challenge.code.label("challenge"), Member.is_owner, Member.is_named, Member.joined_at
-    ).join(Member, Member.team_id == Team.id).join(Challenge, Challenge.id == Team.challenge_id).where(
+    ).join(Member, Member.team_id == Team.id).join(Team.challenge).where(
         Member.user_id == user_id
     )  # fmt: skip
     yield "terms", select(
@@ -331,15 +331,13 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
         func.row_number().over(order_by=(Upload.started_at, Upload.id)).label("id"), Upload.id.label("upload"),
         Challenge.code.label("challenge"), Phase.image_set, Upload.filename, Upload.received, Upload.state,
         Upload.started_at,
-    ).join(Phase, Phase.id == Upload.phase_id).join(Challenge, Challenge.id == Phase.challenge_id).where(
+    ).join(Upload.phase).join(Phase.challenge).where(
         Upload.user_id == user_id
     )  # fmt: skip
     yield "submissions", select(
         Submission.id, Challenge.code.label("challenge"), Phase.image_set, Method.name.label("method"), Method.title,
         Method.description, Submission.upload_id, Submission.training, Submission.created_at,
-    ).join(Phase, Phase.id == Submission.phase_id).join(Challenge, Challenge.id == Phase.challenge_id).join(
-        Method, Method.id == Submission.method_id
-    ).where(Submission.user_id == user_id)  # fmt: skip
+    ).join(Submission.phase).join(Phase.challenge).join(Submission.method).where(Submission.user_id == user_id)  # fmt: skip
     yield "notifications", select(  # to the minute, as on pages: durations can reveal something of hidden scores
         Notification.id, Event.kind, func.date_trunc("minute", Event.at).label("at"), Notification.read_at
     ).join(Event, Event.id == Notification.event_id).where(Notification.user_id == user_id)  # fmt: skip

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.core.access import Actor
 from app.jobs import places
 from app.jobs.places import Places, Waiting, causes, poll_interval
-from app.models import Job, Method, Phase, Result, ResultState, Run, RunState, Submission
+from app.models import Job, Result, ResultState, Run, RunState, Submission
 from app.platform import Platform
 from app.results.submissions import ANY_RUN, visible_submissions
 
@@ -38,9 +38,9 @@ def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[Late
             Result.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, *causes()
         )
         .select_from(Result)
-        .join(Submission, Result.submission_id == Submission.id)
-        .join(Method, Submission.method_id == Method.id)
-        .join(Phase, Submission.phase_id == Phase.id)
+        .join(Result.submission)
+        .join(Submission.method)
+        .join(Submission.phase)
         .join(Run, Run.id == latest)
         .outerjoin(Job, Job.run_id == Run.id)
         .where(Submission.id == submission_id, visible_submissions(actor))

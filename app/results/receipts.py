@@ -63,7 +63,7 @@ def publish_plain_receipts(platform: Platform) -> None:
     """Add plain receipts to results whose annotation has become public, a limited number at a time."""
     statement = (
         select(Run.id, Run.statistics_key)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Run.ground_truth)
         .where(
             Run.state == RunState.SCORED,
             Run.plain_receipt.is_(None),
@@ -92,10 +92,10 @@ def find_by_receipt(platform: Platform, actor: Actor, receipt: str) -> Confirmed
     """Return the result with this receipt, if the reader may see it. Raises NotFoundError."""
     statement = (
         select(Run, Result, GroundTruth.version, Phase.image_set, Challenge.code)
-        .join(Result, Run.result_id == Result.id)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .join(Phase, Result.phase_id == Phase.id)
-        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .join(Run.result)
+        .join(Run.ground_truth)
+        .join(Result.phase)
+        .join(Phase.challenge)
         .where(or_(Run.receipt == receipt, Run.plain_receipt == receipt))
         .order_by(Run.id.desc())
     )

@@ -235,7 +235,7 @@ class EndedRun:
 def _ended(session: Session, run_id: int, result_id: int) -> EndedRun:
     statement = (
         select(Run.state, Run.rescore_id.is_not(None), Result.submission_id, Result.state)
-        .join(Result, Run.result_id == Result.id)
+        .join(Run.result)
         .where(Run.id == run_id, Result.id == result_id)
     )
     return EndedRun(*session.execute(statement).one())
@@ -261,7 +261,7 @@ def former_results(phase_id: int, competition: int, before: datetime) -> Subquer
     statement = (
         select(last.c.result_id, last.c.run_id)
         .join(Result, Result.id == last.c.result_id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(
             last.c.run_id.is_not(None), last.c.generation == newest,
             Result.state.in_(SHOWN_STATES), Method.public_at < before,

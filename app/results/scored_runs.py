@@ -27,10 +27,10 @@ def scored_run(session: Session, run_id: int) -> ScoredRun | None:
     """Return a scored run with the data its intervals are computed from; None if it is missing or has no statistics."""
     statement = (
         select(Run, Result.competition, Challenge.dataset, GroundTruth)
-        .join(Result, Run.result_id == Result.id)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .join(Phase, GroundTruth.phase_id == Phase.id)
-        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .join(Run.result)
+        .join(Run.ground_truth)
+        .join(GroundTruth.phase)
+        .join(Phase.challenge)
         .where(Run.id == run_id, Run.state == RunState.SCORED, Run.statistics_key.is_not(None))
     )
     row = session.execute(statement).one_or_none()
@@ -86,9 +86,9 @@ def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase
     )
     statement = (
         select(Run, Phase)
-        .join(Result, Run.result_id == Result.id)
-        .join(Phase, Result.phase_id == Phase.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Run.result)
+        .join(Result.phase)
+        .join(Result.method)
         .where(Run.id == run_id, shown)
     )
     return session.execute(statement).one_or_none()

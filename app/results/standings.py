@@ -16,8 +16,8 @@ from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import StoredScore, Visibility, public_visibility, withheld
 from app.models import Board, Method, Phase, Result, ResultState, Run, Submission, Team
 from app.people.teams import is_public
-from app.results.headlines import load_headlines
 from app.results.recording import is_on_board
+from app.results.scores import load_headlines
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ def best_of_each_board(
             # -1 stands for a result without a mean, which ranks last
             (null() if rank is None else func.nullif(rank, -1)).label("key"),
         )
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(is_on_board(), is_shown())
         .correlate(Board)
     )
@@ -301,7 +301,7 @@ def newest(session: Session, phases: Sequence[PhaseView], limit: int) -> list[St
         .select_from(recent)
         .join(Result, Result.id == recent.c.id)
         .join(Board, is_on_board())
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(is_shown())
         .order_by(recent.c.id.desc())
         .limit(limit)
@@ -366,9 +366,9 @@ def _results() -> Select[*tuple[Any, ...]]:
         )
         .select_from(Result)
         .join(Board, is_on_board())
-        .join(Method, Result.method_id == Method.id)
-        .join(Team, Method.team_id == Team.id)
-        .join(Submission, Result.submission_id == Submission.id)
+        .join(Result.method)
+        .join(Method.team)
+        .join(Result.submission)
         .join(Run, Result.published_run_id == Run.id)
     )  # fmt: skip
 

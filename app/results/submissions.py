@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Select,
     and_,
     case,
     func,
@@ -22,7 +21,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_open_to_others
-from app.challenges.disclosure import RunScore, StoredScore, Visibility, visibility_for, withheld
+from app.challenges.disclosure import StoredScore, Visibility, visibility_for, withheld
 from app.challenges.phase_rules import PhaseState
 from app.core.access import Action, Actor, ResultVisibility, rows_for
 from app.core.errors import NotFoundError
@@ -31,7 +30,6 @@ from app.jobs import places
 from app.jobs.places import Places, Wait
 from app.models import (
     Challenge,
-    ClassScore,
     GroundTruth,
     Method,
     Phase,
@@ -56,7 +54,7 @@ from app.results.details import (
     seconds_between,
 )
 from app.results.exhibits import ClassValue
-from app.results.headlines import load_headlines
+from app.results.scores import RunScores, load_headlines, load_scores
 from app.results.withdrawing import withdrawal_refusal
 from app.submissions import quotas
 from app.submissions.methods import (
@@ -219,17 +217,16 @@ class SubmissionRow:
         return self.run_state if self.state is ResultState.PENDING else self.state
 
 
-@dataclass(frozen=True, slots=True)
-class RunScores:
-    """A run's stored scores, and the score that the ladder shows for its mean, if not its own."""
-
-    rows: Sequence[RunScore]
-    ladder: StoredScore | None
-
-
-def run_view(run: Run, version: int, scores: RunScores, queue: Places, visibility: Visibility) -> RunView:
-    """Return a run as the reader may see it; `version` is its ground truth's."""
-    headline = next((score for score in scores.rows if score.class_name is None), None)
+def run_view(
+    run: Run,
+    version: int,
+    scores: RunScores,
+    ladder: StoredScore | None,
+    queue: Places,
+    visibility: Visibility,
+) -> RunView:
+    """Return a run as the reader may see it. version: of its ground truth; ladder: what the ladder shows for its mean, if not its own."""
+    headline = scores.get(None)
     bounded = headline if visibility.details else None
     return RunView(
         id=run.id,
@@ -248,13 +245,11 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Places, visibilit
         scorer=run.scorer,
         receipt=run.receipt,
         plain_receipt=run.plain_receipt,
-        headline=visibility.mean(headline, scores.ladder),
+        headline=visibility.mean(headline, ladder),
         headline_reason=visibility.reason(headline) if headline else None,
         low=bounded.low if bounded else None,
         high=bounded.high if bounded else None,
-        classes=tuple(class_value(score, visibility) for score in scores.rows if score.class_name is not None)
-        if visibility.classes
-        else (),
+        classes=class_values(scores, visibility),
         is_rescore=run.rescore_id is not None,
         waits_for=queue.wait(run.id),
         seconds_waited=seconds_between(run.queued_at, run.claimed_at) if visibility.details else None,
@@ -269,16 +264,21 @@ def retries_of(run: Run) -> tuple[Retry, ...]:
     )
 
 
-def class_value(score: RunScore, visibility: Visibility) -> ClassValue:
-    """Return a class's score as the reader may see it. Counts and intervals would reveal hidden objects."""
-    return ClassValue(
-        name=score.class_name or "",
-        value=visibility.value(score),
-        low=score.low if visibility.details else None,
-        high=score.high if visibility.details else None,
-        reason=visibility.reason(score),
-        positives=score.positives if visibility.details else None,
-        predictions=score.predictions if visibility.details else None,
+def class_values(scores: RunScores, visibility: Visibility) -> tuple[ClassValue, ...]:
+    """Return the scores of classes as the reader may see them. Counts and intervals would reveal hidden objects."""
+    shows, details = visibility.classes, visibility.details
+    return tuple(
+        ClassValue(
+            name=name,
+            value=visibility.value(score),
+            low=score.low if details else None,
+            high=score.high if details else None,
+            reason=visibility.reason(score),
+            positives=score.positives if details else None,
+            predictions=score.predictions if details else None,
+        )
+        for name, score in scores.items()
+        if shows and name is not None
     )
 
 
@@ -418,10 +418,10 @@ def submission_of(
     """Return a submission that the reader may see, with its related rows."""
     statement = (
         select(Submission, Method, Team, Upload)
-        .join(Method, Submission.method_id == Method.id)
-        .join(Team, Method.team_id == Team.id)
-        .join(Upload, Submission.upload_id == Upload.id)
-        .join(Phase, Submission.phase_id == Phase.id)
+        .join(Submission.method)
+        .join(Method.team)
+        .join(Submission.upload)
+        .join(Submission.phase)
         .where(Submission.id == submission_id, visible_submissions(actor))
     )
     return session.execute(statement).one_or_none()
@@ -442,7 +442,7 @@ def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
         select(Result, Run, count, GroundTruth.version)
         .select_from(Result)
         .join(Run, Run.id == latest)
-        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Run.ground_truth)
         .where(Result.submission_id == submission_id)
         .order_by(Result.competition)
     )
@@ -453,22 +453,6 @@ def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
     """Return the versions of these ground truths."""
     statement = select(GroundTruth.id, GroundTruth.version).where(GroundTruth.id.in_(numbers))
     return dict(session.execute(statement).all())
-
-
-def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunScore]]:
-    """Return the scores of runs: the mean first, then the classes in their order."""
-    found: dict[int, list[RunScore]] = {}
-    statement: Select[*tuple[Any, ...]] = (
-        select(
-            ClassScore.run_id, ClassScore.class_name, ClassScore.value, ClassScore.held_out_value, ClassScore.reason,
-            ClassScore.low, ClassScore.high, ClassScore.positives, ClassScore.predictions,
-        )
-        .where(ClassScore.run_id.in_(run_ids))
-        .order_by(ClassScore.run_id, ClassScore.position)
-    )  # fmt: skip
-    for run, *score in session.execute(statement):
-        found.setdefault(run, []).append(RunScore(*score))
-    return found
 
 
 def quota_effect() -> ColumnElement[str]:
@@ -508,10 +492,10 @@ def rows_of_teams(
             _is_waiting(), Run.ladder_run_id,
         )
         .select_from(Result)
-        .join(Submission, Result.submission_id == Submission.id)
-        .join(Phase, Result.phase_id == Phase.id)
-        .join(Challenge, Phase.challenge_id == Challenge.id)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.submission)
+        .join(Result.phase)
+        .join(Phase.challenge)
+        .join(Result.method)
         .join(Run, Run.id == run)
         .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
         .where(Submission.id < before if before else true())
@@ -533,7 +517,7 @@ def phases_entered(session: Session, teams: Collection[int]) -> set[int]:
     """Return the phases that these teams have submitted to."""
     submitted = (
         select(Submission.id)
-        .join(Method, Submission.method_id == Method.id)
+        .join(Submission.method)
         .where(Submission.phase_id == Phase.id, Method.team_id.in_(teams))
         .exists()
     )
@@ -649,12 +633,13 @@ def _run_views(
 ) -> dict[int, RunView]:
     """Return the runs by id, as the reader may see them."""
     ladder = load_headlines(session, [row.run.ladder_run_id for row in rows])
-    scores = scores_of(session, [row.run.id for row in rows])
+    scores = load_scores(session, [row.run.id for row in rows])
     return {
         row.run.id: run_view(
             row.run,
             row.ground_truth,
-            RunScores(scores.get(row.run.id, []), ladder.get(row.run.ladder_run_id or 0)),
+            scores.get(row.run.id, {}),
+            ladder.get(row.run.ladder_run_id or 0),
             queue,
             visibility.of_result(is_complete=row.result.is_complete),
         )

@@ -39,8 +39,8 @@ def lock_result(session: Session, actor: Actor, result_id: int) -> tuple[Result,
     )
     statement = (
         select(Result, Method, Phase.challenge_id)
-        .join(Method, Result.method_id == Method.id)
-        .join(Phase, Result.phase_id == Phase.id)
+        .join(Result.method)
+        .join(Result.phase)
         .where(Result.id == result_id, theirs)
         .with_for_update(of=Result)
     )

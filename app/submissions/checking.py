@@ -98,7 +98,7 @@ def owner_of(platform: Platform, upload_id: uuid.UUID) -> Owner | None:
     """Return the owner of an upload, if it is waiting to be checked."""
     statement = (
         select(Upload.user_id, Upload.team_id)
-        .join(Phase, Upload.phase_id == Phase.id)
+        .join(Upload.phase)
         .where(Upload.id == upload_id, _needs_check())
     )
     with platform.transaction() as session:
@@ -236,7 +236,7 @@ def _task_of(platform: Platform, upload_id: uuid.UUID) -> _Task | None:
             Upload.report,
             and_(Upload.valid.is_(True), Upload.description_digest.is_not(None)).label("was_valid"),
         )
-        .join(Phase, Upload.phase_id == Phase.id)
+        .join(Upload.phase)
         .join(Challenge)
         .where(Upload.id == upload_id, _needs_check())
     )

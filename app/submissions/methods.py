@@ -443,8 +443,8 @@ def method_of(session: Session, viewer: Actor, method_id: int) -> tuple[Method, 
     """Return a method that the reader may see, with its team and challenge."""
     statement = (
         select(Method, Team, Challenge)
-        .join(Team, Method.team_id == Team.id)
-        .join(Challenge, Method.challenge_id == Challenge.id)
+        .join(Method.team)
+        .join(Method.challenge)
         .where(Method.id == method_id, visible_methods(viewer))
     )
     row = session.execute(statement).one_or_none()

@@ -328,9 +328,7 @@ def counted_results(
     failed without a score do not count, nor do organisers' baselines. longest: how far back they count; None: all of them.
     """
     mine = union(
-        select(Submission.id)
-        .join(Method, Submission.method_id == Method.id)
-        .where(Method.team_id == team_id),
+        select(Submission.id).join(Submission.method).where(Method.team_id == team_id),
         select(Submission.id).where(Submission.user_id == user_id),
     ).subquery()
     own, same = aliased(GroundTruth), aliased(GroundTruth)
@@ -341,7 +339,7 @@ def counted_results(
         .join(here, own.phase_id == here.id)
         .join(this, here.challenge_id == this.id)
         .join(Phase, same.phase_id == Phase.id)
-        .join(Challenge, Phase.challenge_id == Challenge.id)
+        .join(Phase.challenge)
         .where(here.id == phase_id, Phase.is_held_out, challenges.share_quotas(this, Challenge))
     )
     statement = (
@@ -353,7 +351,7 @@ def counted_results(
         )
         .select_from(mine)
         .join(Submission, Submission.id == mine.c.id)
-        .join(Method, Submission.method_id == Method.id)
+        .join(Submission.method)
         .join(Result, Result.submission_id == Submission.id)
         .where(
             or_(Result.phase_id == phase_id, Result.phase_id.in_(sharing)),

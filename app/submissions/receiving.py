@@ -23,7 +23,7 @@ from app.core.errors import (
     raise_if_refused,
 )
 from app.core.names import shown_name
-from app.models import Phase, Submission, Upload, UploadState
+from app.models import Submission, Upload, UploadState
 from app.people import teams
 from app.platform import Platform
 from app.storage import content_key, digest_of
@@ -231,7 +231,7 @@ def delete_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> Non
     """
     found = (
         select(Upload)
-        .join(Phase, Upload.phase_id == Phase.id)
+        .join(Upload.phase)
         .where(Upload.id == upload_id, visible_uploads(actor, Action.CHANGE_UPLOAD))
         .with_for_update(of=Upload)
     )

@@ -20,7 +20,7 @@ from app.core.access import Actor
 from app.core.database import violated_constraint
 from app.core.errors import ConflictError, ForbiddenError, NotFoundError, RefusedError
 from app.jobs import places, queue
-from app.models import Board, Member, Method, Phase, Result, Run, Submission, Upload
+from app.models import Board, Member, Method, Result, Run, Submission, Upload
 from app.people import teams
 from app.people.locking import lock_person
 from app.platform import Platform
@@ -85,7 +85,7 @@ def prior_results(session: Session, team_id: int, phase_id: int) -> list[PriorRe
     statement = (
         select(Method.name, Result.competition, Result.state)
         .select_from(Result)
-        .join(Method, Result.method_id == Method.id)
+        .join(Result.method)
         .where(Method.team_id == team_id, Result.phase_id == phase_id, Result.cancelled_at.is_(None))
     )
     return [PriorResult(*row) for row in session.execute(statement)]
@@ -235,11 +235,7 @@ def _upload_and_phase(
 
 def _require_current_check(session: Session, upload_id: uuid.UUID, phase: PhaseView) -> None:
     """Raise OutdatedCheckError if the boards have switched since an upload was checked; they do not until the transaction ends."""
-    outdated = (
-        select(Upload.id)
-        .join(Phase, Upload.phase_id == Phase.id)
-        .where(Upload.id == upload_id, is_outdated())
-    )
+    outdated = select(Upload.id).join(Upload.phase).where(Upload.id == upload_id, is_outdated())
     if session.scalar(outdated) is not None:
         raise checking.OutdatedCheckError(
             f"The annotation of {phase.image_set} was replaced a moment ago; send this again"

@@ -325,7 +325,7 @@ def get_upload(
     )  # fmt: skip
     statement = (
         select(*columns)
-        .join(Phase, Upload.phase_id == Phase.id)
+        .join(Upload.phase)
         .join(Challenge)
         .where(Upload.id == upload_id, visible_uploads(actor, action))
     )
@@ -345,8 +345,8 @@ def _same_predictions(session: Session, upload: UploadView) -> tuple[SameResult,
         numbers.setdefault(found.fingerprint, []).append(number)
     statement = (
         select(Result.fingerprint, Result.submission_id, Result.competition)
-        .join(Submission, Result.submission_id == Submission.id)
-        .join(Upload, Submission.upload_id == Upload.id)
+        .join(Result.submission)
+        .join(Submission.upload)
         .join(own, and_(own.team_id == Upload.team_id, own.phase_id == Upload.phase_id))
         .where(
             own.id == upload.id,
@@ -395,7 +395,7 @@ def _uploads_of_teams(
     earlier = tuple_(Upload.started_at, Upload.id) < (before.started_at, before.id) if before else true()
     statement = (
         select(*columns)
-        .join(Phase, Upload.phase_id == Phase.id)
+        .join(Upload.phase)
         .join(Challenge)
         .where(Upload.team_id.in_(teams), earlier)
         .order_by(Upload.started_at.desc(), Upload.id.desc())
