@@ -1,14 +1,15 @@
 """The web application."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import cache, partial
+from functools import partial
+from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from starlette.routing import BaseRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.boards import api as boards_api
@@ -227,17 +228,19 @@ async def _watching(app: FastAPI) -> AsyncIterator[None]:
         await task
 
 
-@cache
-def _routes() -> Sequence[BaseRoute]:
-    """Include all routers, once in a process: FastAPI then builds five hundred routes, which takes a second."""
-    site = APIRouter(responses=problem_responses())
-    for router in PAGES:
-        site.include_router(
-            router, include_in_schema=False, dependencies=[Depends(opening.mark_opened, scope="function")]
-        )
-    for router in API:
-        site.include_router(router)
-    return site.routes
+class Site(FastAPI):
+    """The application, which describes its API when somebody asks: the description takes half a second to build."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        if self.openapi_schema is None:
+            described = APIRouter(responses=problem_responses())
+            for router in API:
+                described.include_router(router)
+            self.openapi_schema = get_openapi(
+                title=self.title, version=self.version, summary=self.summary, routes=described.routes
+            )
+        return self.openapi_schema
 
 
 def create_app(platform: Platform | None = None) -> FastAPI:
@@ -247,7 +250,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     """
     logs.configure()
     warm_up()
-    app = FastAPI(
+    app = Site(
         title="heldout",
         summary="A submission server for visual-recognition challenges whose test annotation stays hidden.",
         docs_url=None,
@@ -260,6 +263,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     app.state.watch = ServiceWatch(app.state.platform)
     app.state.service_line = app.state.watch.line
     settings: Settings = app.state.platform.settings
+    app.add_middleware(opening.MarkOpened)
     app.add_middleware(
         RequestMiddleware,
         platform=app.state.platform,
@@ -269,10 +273,11 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     if settings.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     app.mount("/static", StaticFiles(directory=ROOT / "static"), name="static")
-    app.state.routers = [*API, *PAGES]  # the documentation reads permissions from them
+    app.state.routers = [*PAGES, *API]  # the documentation reads permissions from them
     app.state.page_routes = [
         route for pages in PAGES for route in pages.routes if isinstance(route, APIRoute)
     ]
-    app.router.routes.extend(_routes())
+    # not included, which would build each route a second time
+    app.router.routes.extend(route for router in app.state.routers for route in router.routes)
     add_error_handlers(app)
     return app

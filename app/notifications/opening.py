@@ -1,8 +1,10 @@
 """Opening what a notification is about marks it as read: each page that does so, and the events that are about it."""
 
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Final
 
 import structlog
@@ -10,6 +12,8 @@ from fastapi import Request
 from sqlalchemy import ColumnElement, and_, exists, func, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
+from starlette.routing import compile_path
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.access import Actor
 from app.core.audit import LARGEST_ID
@@ -90,33 +94,49 @@ PAGES: Final[Mapping[str, About]] = {
 """By the path of a route, with one parameter at most: the events that its page shows."""
 
 
-async def mark_opened(request: Request) -> AsyncIterator[None]:
-    """Mark as read what a person is told of the page that they open: before it is made, for the number in its header; of a part
-    that a page follows after it is made, because it shows what has just happened.
+_PATTERNS = [(compile_path(path)[0], about) for path, about in PAGES.items()]
+
+
+class MarkOpened:
+    """Middleware that marks as read what a person is told of the page that they open: before it is made, for the number in its
+    header; of a part that a page follows after it is made, because it shows what has just happened.
 
     Programs and prefetching browsers have not read it, nor has somebody who sees it with another's eyes.
     """
-    about = _about(request)
-    is_followed = request.url.path.endswith("/status")
-    if about is not None and not is_followed:
-        await _mark_safely(request, about)
-    yield
-    if about is not None and is_followed:
-        await _mark_safely(request, about)
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        about = _about(Request(scope)) if scope["type"] == "http" else None
+        if about is None:
+            await self.app(scope, receive, send)
+            return
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < HTTPStatus.BAD_REQUEST:
+                await _mark_safely(Request(scope), about)
+            await send(message)
+
+        is_followed = scope["path"].endswith("/status")
+        if not is_followed:
+            await _mark_safely(Request(scope), about)
+        await self.app(scope, receive, send_marked if is_followed else send)
 
 
 def _about(request: Request) -> ColumnElement[bool] | None:
     """Return which events are read by a request; None if it reads none."""
-    page = PAGES.get(getattr(request.scope.get("route"), "path", ""))
     actor = actor_of_request(request)
     is_person = actor.is_logged_in and not actor.by_token and request.state.view is None
     is_opened = request.method == "GET" and "prefetch" not in request.headers.get("sec-purpose", "")
-    if page is None or not is_person or not is_opened:
+    if not is_person or not is_opened:
         return None
-    try:
-        return page(*request.path_params.values() or [""])
-    except ValueError:  # the route refuses it
-        return None
+    for pattern, about in _PATTERNS:
+        if match := pattern.match(request.scope["path"]):
+            with suppress(ValueError):  # the route refuses it
+                return about(*match.groups() or [""])
+    return None
 
 
 async def _mark_safely(request: Request, about: ColumnElement[bool]) -> None:

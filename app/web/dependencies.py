@@ -64,7 +64,8 @@ CurrentActor = Annotated[Actor, Depends(_actor)]
 def requires(action: Action) -> Dependency:
     """Require the permission for `action` on a route, and that the challenge in its address is one that the actor may see."""
 
-    async def check(request: Request, actor: CurrentActor, platform: ThePlatform) -> None:
+    async def check(request: Request) -> None:
+        actor, platform = actor_of_request(request), platform_of_request(request)
         if not allowed(actor, action):
             if not actor.is_logged_in:
                 raise LoginRequiredError("Log in first, or send an API token")
@@ -134,8 +135,8 @@ def mark_as_of(request: Request, code: str) -> None:
 def recently_logged_in() -> Dependency:
     """Require a login or a confirmed password within the last minutes, for routes that change who can log in."""
 
-    async def check(actor: CurrentActor) -> None:
-        if not actor.is_recent:
+    async def check(request: Request) -> None:
+        if not actor_of_request(request).is_recent:
             raise RecentLoginRequiredError("Confirm your password first")
 
     permission: Dependency = Depends(check)
@@ -145,8 +146,8 @@ def recently_logged_in() -> Dependency:
 def needs_passwords() -> Dependency:
     """Require that this server uses passwords, for routes that accept or replace one."""
 
-    async def check(platform: ThePlatform) -> None:
-        if not platform.settings.passwords:
+    async def check(request: Request) -> None:
+        if not platform_of_request(request).settings.passwords:
             raise PasswordsOffError("This server does not use passwords; log in with a provider")
 
     permission: Dependency = Depends(check)
@@ -167,8 +168,8 @@ def rate_limit_key(request: Request) -> str:
 def limited(what: Limited) -> Dependency:
     """Apply a rate limit to a route, per user, or per client address if no one is logged in."""
 
-    def count(request: Request, platform: ThePlatform) -> None:  # in a thread: it queries the broker
-        platform.limiter.hit(what, rate_limit_key(request))
+    def count(request: Request) -> None:  # in a thread: it queries the broker
+        platform_of_request(request).limiter.hit(what, rate_limit_key(request))
 
     permission: Dependency = Depends(count)
     return permission
