@@ -1,16 +1,11 @@
 """HTML pages: publishing a question with its answer, edited from a thread."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.challenges import answers
 from app.challenges.answers import NewAnswer
 from app.core.access import Action
-from app.core.errors import ConflictError, RefusedError
 from app.core.rate_limits import Limited
 from app.web.dependencies import (
     CurrentActor,
@@ -21,7 +16,7 @@ from app.web.dependencies import (
     render,
     requires,
 )
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import Form, TheForm
 from app.web.markdown import foreign_images
 
 router = APIRouter(prefix="/organise/threads/{thread_id}", dependencies=[requires(Action.ORGANISE)])
@@ -35,26 +30,21 @@ def answer_form(request: Request, thread_id: int) -> Response:
 
 @router.post("/publish", dependencies=[limited(Limited.CHANGE)])
 def publish(
-    request: Request, platform: ThePlatform, actor: CurrentActor, thread_id: int, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, thread_id: int, form: TheForm
 ) -> Response:
     """Publish a question with its answer, or show a preview of it."""
-    form = values_of(sent, NewAnswer)
-    try:
-        new = NewAnswer.model_validate(form)
-        if sent.get("preview"):
+    with form.showing_errors():
+        new = form.read(NewAnswer)
+        if form.text("preview"):
             return _form(request, thread_id, form, preview=new)
         answers.publish(platform, actor, thread_id, new)
-    except ValidationError as error:
-        return _form(request, thread_id, form, problems=field_errors(error), code=422)
-    except RefusedError as error:
-        problems = {each.field: each.message for each in error.refusals}
-        return _form(request, thread_id, form, problems=problems, code=409)
-    except ConflictError as error:
-        return _form(request, thread_id, form, refused=str(error), code=409)
-    challenge = answers.answer_sheet(platform, actor, thread_id).challenge
-    if foreign_images(new.texts, challenge):
-        return RedirectResponse(f"/organise/threads/{thread_id}/publish", status_code=303)  # which says so
-    return RedirectResponse(f"/threads/{thread_id}", status_code=303)
+        challenge = answers.answer_sheet(platform, actor, thread_id).challenge
+        if foreign_images(new.texts, challenge):
+            return RedirectResponse(
+                f"/organise/threads/{thread_id}/publish", status_code=303
+            )  # which says so
+        return RedirectResponse(f"/threads/{thread_id}", status_code=303)
+    return _form(request, thread_id, form)
 
 
 @router.post("/unpublish")
@@ -65,33 +55,17 @@ def unpublish(platform: ThePlatform, actor: CurrentActor, thread_id: int) -> Res
 
 
 def _form(
-    request: Request,
-    thread_id: int,
-    form: Mapping[str, Any] | None = None,
-    *,
-    problems: Mapping[str, str] | None = None,
-    preview: NewAnswer | None = None,
-    refused: str = "",
-    code: int = 200,
+    request: Request, thread_id: int, form: Form | None = None, *, preview: NewAnswer | None = None
 ) -> Response:
     """Show what was typed, by default what is published or could be.
 
     A refused form carries the newest version: its next submission replaces the text of the other organiser, which it shows.
     """
     sheet = answers.answer_sheet(platform_of_request(request), actor_of_request(request), thread_id)
-    version = sheet.published.version if sheet.published else 0
+    version = {"version": sheet.published.version if sheet.published else 0}
     stored = {"title": sheet.title, "question": sheet.question, "answer": sheet.answer}
-    typed = dict(form) if form is not None else stored | {"version": version, "names_may_stay": False}
-    if refused:
-        typed["version"] = version
-    return render(
-        request,
-        "threads/publish.html",
-        code=code,
-        sheet=sheet,
-        form=typed,
-        problems=problems or {},
-        preview=preview,
-        refused=refused,
-        theirs=stored if refused else {},
-    )
+    form = form or Form(stored | version | {"names_may_stay": False})
+    if form.refused:
+        form.values |= version
+    theirs = stored if form.refused else {}
+    return render(request, "threads/publish.html", sheet=sheet, form=form, preview=preview, theirs=theirs)

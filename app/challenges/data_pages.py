@@ -18,7 +18,7 @@ from app.core.rate_limits import Limited
 from app.models import Audience, FileKind
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
-from app.web.forms import Form, FormWithFile, TheForm
+from app.web.forms import LONGEST_REASON, Form, FormWithFile, TheForm
 from app.web.transfers import ByteRange, IfRange, chunks_of, content_response
 from app.web.zones import in_form
 
@@ -166,6 +166,6 @@ def delete(
 ) -> Response:
     """Delete a file."""
     with form.showing_errors():
-        file_changes.delete_file(platform, actor, challenge, file_id, form.text("reason", at_most=1000))
+        file_changes.delete_file(platform, actor, challenge, file_id, form.text("reason", LONGEST_REASON))
         return RedirectResponse(f"/organise/challenges/{challenge}/data", status_code=303)
     return _file(request, file_changes.organised_file(platform, actor, challenge, file_id), form)

@@ -6,7 +6,6 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.challenges import announcing, atom, news
 from app.challenges import rules as challenge_rules
@@ -15,7 +14,6 @@ from app.challenges.news import AnswersBefore, NewAnnouncement
 from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
 from app.core.caching import Rendered, conditional_response
-from app.core.errors import ConflictError, FieldsError, RefusedError
 from app.core.paging import Before, RowPage
 from app.core.rate_limits import Limited
 from app.models import MessageAudience
@@ -29,7 +27,7 @@ from app.web.dependencies import (
     render_template,
     requires,
 )
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import Form, TheForm
 from app.web.markdown import foreign_images
 
 router = APIRouter()
@@ -128,36 +126,32 @@ def news_form(
     sent: Annotated[bool, Query(description="the newest was just sent to teams")] = False,
 ) -> Response:
     """List the announcements of a challenge, with a form for a new one."""
-    form = {**EMPTY, **({"audience": MessageAudience.TEAM, "team": team} if team else {})}
+    form = Form({"audience": MessageAudience.TEAM, "team": team} if team else {})
     page = announcing.written(platform, actor, challenge, before, to_teams_before, team)
     return _list(request, page, form, sent=sent)
 
 
 @router.post("/organise/challenges/{challenge}/news", dependencies=writing)
 def publish(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Publish an announcement or send it to teams, or show a preview of it with who would receive it."""
-    form = values_of(sent, AddressedAnnouncement) | {"version": 0}
 
     def page() -> Written:
-        return announcing.written(platform, actor, challenge, team=str(form["team"] or ""))
+        return announcing.written(platform, actor, challenge, team=form.text("team"))
 
-    try:
-        new = AddressedAnnouncement.model_validate(form)
-        if sent.get("preview"):
+    with form.showing_errors():
+        new = form.read(AddressedAnnouncement, version=0)
+        if form.text("preview"):
             receivers = announcing.preview(platform, actor, challenge, new)
             return _list(request, page(), form, preview=new, receivers=receivers)
         announced = announcing.publish(platform, actor, challenge, new)
-    except ValidationError as error:
-        return _list(request, page(), form, problems=field_errors(error))
-    except FieldsError as error:
-        return _list(request, page(), form, problems=error.by_field)
-    except RefusedError as error:
-        return _list(request, page(), form, refused=tuple(each.message for each in error.refusals))
-    if not announced.is_public:
-        return RedirectResponse(f"/organise/challenges/{quote(challenge)}/news?sent=true", status_code=303)
-    return _saved(challenge, announced.id, new, f"/challenges/{challenge}/news")
+        if not announced.is_public:
+            return RedirectResponse(
+                f"/organise/challenges/{quote(challenge)}/news?sent=true", status_code=303
+            )
+        return _saved(challenge, announced.id, new, f"/challenges/{challenge}/news")
+    return _list(request, page(), form)
 
 
 def _saved(challenge: str, announcement_id: int, new: NewAnnouncement, page: str) -> Response:
@@ -169,10 +163,8 @@ def _saved(challenge: str, announcement_id: int, new: NewAnnouncement, page: str
 def _list(
     request: Request,
     page: Written,
-    form: Mapping[str, Any],
+    form: Form,
     *,
-    problems: Mapping[str, str] | None = None,
-    refused: tuple[str, ...] = (),
     preview: NewAnnouncement | None = None,
     receivers: Receivers | None = None,
     sent: bool = False,
@@ -180,11 +172,8 @@ def _list(
     return render(
         request,
         "texts/write_news.html",
-        code=422 if problems else 409 if refused else 200,
         page=page,
-        form={name: "" if value is None else value for name, value in form.items()},
-        problems=problems or {},
-        refused=refused,
+        form=form.fill(EMPTY),
         preview=preview,
         receivers=receivers,
         sent=sent,
@@ -206,52 +195,40 @@ def edit(
     actor: CurrentActor,
     challenge: str,
     announcement_id: int,
-    sent: SentForm,
+    form: TheForm,
 ) -> Response:
     """Change an announcement, or show a preview of it."""
-    form = values_of(sent, NewAnnouncement)
-    try:
-        new = NewAnnouncement.model_validate(form)
-        if sent.get("preview"):
+    with form.showing_errors():
+        new = form.read(NewAnnouncement)
+        if form.text("preview"):
             return _edit(request, platform, actor, challenge, announcement_id, form, preview=new)
         news.edit(platform, actor, challenge, announcement_id, new)
-    except ValidationError as error:
-        problems = field_errors(error)
-        return _edit(request, platform, actor, challenge, announcement_id, form, problems=problems)
-    except ConflictError as error:
-        return _edit(request, platform, actor, challenge, announcement_id, form, refused=str(error))
-    return _saved(challenge, announcement_id, new, f"/challenges/{challenge}/news#news-{announcement_id}")
+        return _saved(challenge, announcement_id, new, f"/challenges/{challenge}/news#news-{announcement_id}")
+    return _edit(request, platform, actor, challenge, announcement_id, form)
 
 
 def _edit(
     request: Request,
     platform: Platform,
-    actor: CurrentActor,
+    actor: Actor,
     challenge: str,
     announcement_id: int,
-    form: Mapping[str, Any] | None,
+    form: Form | None,
     *,
-    problems: Mapping[str, str] | None = None,
     preview: NewAnnouncement | None = None,
-    refused: str = "",
 ) -> Response:
     stored = news.editable_announcement(platform, actor, challenge, announcement_id)
-    now = {"title": stored.title, "text": stored.text, "version": stored.version}
-    typed = dict(form) if form is not None else now
-    if refused:
-        typed["version"] = (
-            stored.version
-        )  # submitting again overwrites the other organiser's version, which this page shows
+    now = {"title": stored.title, "text": stored.text}
+    form = form or Form({**now, "version": stored.version})
+    if form.refused:
+        form.values["version"] = stored.version  # the next submission replaces what this page shows of theirs
     return render(
         request,
         "texts/edit_news.html",
-        code=409 if refused else 422 if problems else 200,
         announcement=stored,
-        form=typed,
-        problems=problems or {},
+        form=form,
         preview=preview,
-        refused=refused,
-        theirs={"title": stored.title, "text": stored.text} if refused else {},
+        theirs=now if form.refused else {},
     )
 
 

@@ -1,11 +1,10 @@
 """Pages: reading, accepting and setting the terms of a challenge."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
+from fastapi import Form as FormField
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.challenges import terms as challenges_terms
 from app.challenges.terms import NewTerms
@@ -13,7 +12,7 @@ from app.core.access import Action
 from app.platform import Platform
 from app.web.addresses import local_path
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
-from app.web.forms import field_errors
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 
@@ -38,8 +37,8 @@ def accept(
     platform: ThePlatform,
     actor: CurrentActor,
     challenge: str,
-    version: Annotated[int, Form(ge=1)],
-    next_page: Annotated[str, Form(alias="next", max_length=1000)] = "",
+    version: Annotated[int, FormField(ge=1)],
+    next_page: Annotated[str, FormField(alias="next", max_length=1000)] = "",
 ) -> Response:
     """Accept the terms, and return to the page that asked for it."""
     challenges_terms.accept(platform, actor, challenge, version)
@@ -50,43 +49,28 @@ def accept(
 @router.get("/organise/challenges/{challenge}/terms", dependencies=[requires(Action.ORGANISE)])
 def terms_form(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Show the form that sets the terms."""
-    _, known = challenges_terms.editable_terms(platform, actor, challenge)
-    return _form(request, platform, actor, challenge, {"text": known.text if known else ""}, {})
+    return _form(request, platform, actor, challenge, Form())
 
 
-def _form(
-    request: Request,
-    platform: Platform,
-    actor: CurrentActor,
-    challenge: str,
-    form: Mapping[str, str],
-    problems: Mapping[str, str],
-) -> Response:
+def _form(request: Request, platform: Platform, actor: CurrentActor, challenge: str, form: Form) -> Response:
     title, known = challenges_terms.editable_terms(platform, actor, challenge)
     return render(
         request,
         "participation/set_terms.html",
-        code=422 if problems else 200,
         challenge=challenge,
         title=title,
         version=known.version if known and known.text else None,
-        form=form,
-        problems=problems,
+        form=form.fill({"text": known.text if known else ""}),
     )
 
 
 @router.post("/organise/challenges/{challenge}/terms", dependencies=[requires(Action.ORGANISE)])
 def set_terms(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    challenge: str,
-    text: Annotated[str, Form()] = "",
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Set the terms of a challenge."""
-    try:
-        challenges_terms.set_terms(platform, actor, challenge, NewTerms(text=text))
-    except ValidationError as error:
-        return _form(request, platform, actor, challenge, {"text": text}, field_errors(error))
-    ended = "/organise" if not text.strip() else ""
-    return RedirectResponse(f"{ended}/challenges/{challenge}/terms", status_code=303)
+    with form.showing_errors():
+        challenges_terms.set_terms(platform, actor, challenge, new := form.read(NewTerms))
+        ended = "/organise" if not new.text.strip() else ""
+        return RedirectResponse(f"{ended}/challenges/{challenge}/terms", status_code=303)
+    return _form(request, platform, actor, challenge, form)

@@ -625,6 +625,7 @@ class InTeam(Refusal):
     code = "in-team"
     status = 409
     title = "In a team already"
+    field = "challenge"
 
 
 class TeamFull(Refusal):

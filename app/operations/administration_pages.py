@@ -1,35 +1,24 @@
 """HTML pages: administration."""
 
-from collections.abc import Callable, Mapping
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.core.paging import Before
 from app.jobs import attempts
-from app.models import Role
 from app.operations import administration
-from app.operations.administration import AccountChange, Person, Search
+from app.operations.administration import AccountChange, RoleChange, Search
 from app.organising import creating, roles
-from app.web.dependencies import (
-    CurrentActor,
-    ThePlatform,
-    actor_of_request,
-    platform_of_request,
-    render,
-    requires,
-)
-from app.web.forms import field_errors
+from app.platform import Platform
+from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+from app.web.forms import Form, TheForm
 
 router = APIRouter(prefix="/admin")
 
 PEOPLE, ROLES, JOBS = map(requires, (Action.MANAGE_PEOPLE, Action.MANAGE_ROLES, Action.MANAGE_JOBS))
-
-TextField = Annotated[str, Form()]
 
 
 @router.get("", dependencies=[JOBS])
@@ -62,73 +51,49 @@ def people(
 @router.get("/people/{user_id}", dependencies=[PEOPLE])
 def person(request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int) -> Response:
     """Show one account and the actions on it."""
-    return _person(request, administration.get_person(platform, actor, user_id), {}, {})
+    return _person(request, platform, actor, user_id, Form())
 
 
-def _person(
-    request: Request, person: Person, form: Mapping[str, str], problems: Mapping[str, str]
-) -> Response:
-    code = 422 if problems else 200
-    return render(
-        request, "administration/person.html", code=code, person=person, form=form, problems=problems
-    )
+def _person(request: Request, platform: Platform, actor: Actor, user_id: int, form: Form) -> Response:
+    found = administration.get_person(platform, actor, user_id)
+    return render(request, "administration/person.html", person=found, form=form)
 
 
 @router.post("/people/{user_id}/suspend", dependencies=[PEOPLE])
 def suspend(
-    request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, reason: TextField = ""
+    request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, form: TheForm
 ) -> Response:
     """Suspend an account."""
-    return _change_account(
-        request,
-        user_id,
-        {"reason": reason},
-        lambda given: administration.suspend(platform, actor, user_id, given.reason),
-    )
+    with form.showing_errors():
+        administration.suspend(platform, actor, user_id, form.read(AccountChange).reason)
+        return _to(user_id)
+    return _person(request, platform, actor, user_id, form)
 
 
 @router.post("/people/{user_id}/unsuspend", dependencies=[PEOPLE])
 def unsuspend(
-    request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, reason: TextField = ""
+    request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, form: TheForm
 ) -> Response:
     """Unsuspend an account."""
-    return _change_account(
-        request,
-        user_id,
-        {"reason": reason},
-        lambda given: administration.unsuspend(platform, actor, user_id, given.reason),
-    )
+    with form.showing_errors():
+        administration.unsuspend(platform, actor, user_id, form.read(AccountChange).reason)
+        return _to(user_id)
+    return _person(request, platform, actor, user_id, form)
 
 
 @router.post("/people/{user_id}/role", dependencies=[ROLES])
 def change_role(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    user_id: int,
-    role: Annotated[Role, Form()],
-    reason: TextField = "",
+    request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, form: TheForm
 ) -> Response:
     """Make a person an admin, or an admin a participant."""
-    return _change_account(
-        request,
-        user_id,
-        {"reason": reason},
-        lambda given: administration.change_role(platform, actor, user_id, role, given.reason),
-    )
+    with form.showing_errors(names={"reason": "reason-role"}):
+        new = form.read(RoleChange)
+        administration.change_role(platform, actor, user_id, new.role, new.reason)
+        return _to(user_id)
+    return _person(request, platform, actor, user_id, form)
 
 
-def _change_account(
-    request: Request, user_id: int, form: Mapping[str, str], change: Callable[[AccountChange], None]
-) -> Response:
-    """Change an account for the reason in the form, then redirect to its page."""
-    try:
-        change(AccountChange.model_validate(form))
-    except ValidationError as error:
-        platform, actor = platform_of_request(request), actor_of_request(request)
-        return _person(
-            request, administration.get_person(platform, actor, user_id), form, field_errors(error)
-        )
+def _to(user_id: int) -> Response:
     return RedirectResponse(f"/admin/people/{user_id}", status_code=303)
 
 

@@ -1,20 +1,18 @@
 """HTML pages: the settings of the site for admins; its style, logo, contact and legal texts for everybody."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.core.access import Action
-from app.core.errors import ConflictError, FieldsError, NotFoundError
+from app.core.errors import NotFoundError
 from app.core.rate_limits import Limited
 from app.operations import settings_view, site, trial_mail
 from app.operations.site import NewSite, SiteSheet
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, platform_of_request, render, requires
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 READ, MANAGE = requires(Action.READ_PUBLIC), requires(Action.MANAGE_SITE)
@@ -71,33 +69,24 @@ def _contact(request: Request, platform: Platform, *, shows_address: bool) -> Re
 @router.get("/admin/site", dependencies=[MANAGE])
 def settings(request: Request, platform: ThePlatform) -> Response:
     """Show the settings of the site."""
-    return _page(request, site.sheet(platform), None)
+    return _page(request, site.sheet(platform), Form())
 
 
 @router.post("/admin/site", dependencies=[MANAGE])
-def change(request: Request, platform: ThePlatform, actor: CurrentActor, sent: SentForm) -> Response:
+def change(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Change the settings of the site, or show a preview of its legal texts."""
-    form = values_of(sent, NewSite)
     stored = site.sheet(platform)
-    form["creation"] = form["creation"] or stored.creation.value
-    try:
-        new = NewSite.model_validate(form | {"links": _links(form["links"])})
-        if sent.get("preview"):
+    with form.showing_errors():
+        creation = form.text("creation") or stored.creation.value
+        new = form.read(NewSite, links=_links(form.text("links")), creation=creation)
+        form.values["creation"] = creation
+        if form.text("preview"):
             return _page(request, stored, form, preview=new)
         site.change(platform, actor, new)
-    except ValidationError as error:
-        problems = {
-            "links"
-            if name in ("address", "title")
-            else name: "must be lines such as Our lab https://example.org"
-            if name in ("address", "title", "links")
-            else text
-            for name, text in field_errors(error).items()
-        }
-        return _page(request, stored, form, problems=problems)
-    except ConflictError as error:
-        return _page(request, stored, form, refused=str(error))
-    return RedirectResponse("/admin/site", status_code=303)
+        return RedirectResponse("/admin/site", status_code=303)
+    if "links" in form.problems:
+        form.problems["links"] = "must be lines such as Our lab https://example.org"
+    return _page(request, stored, form)
 
 
 def _links(text: str) -> list[dict[str, str]]:
@@ -127,11 +116,11 @@ def set_logo(
     request: Request, platform: ThePlatform, actor: CurrentActor, logo: Annotated[UploadFile, File()]
 ) -> Response:
     """Set the logo of the site."""
-    try:
+    form = Form()
+    with form.showing_errors():
         site.set_logo(platform, actor, logo.file.read(site.LARGEST_LOGO + 1))
-    except FieldsError as error:
-        return _page(request, site.sheet(platform), None, problems=error.by_field)
-    return RedirectResponse("/admin/site", status_code=303)
+        return RedirectResponse("/admin/site", status_code=303)
+    return _page(request, site.sheet(platform), form)
 
 
 @router.post("/admin/site/logo/remove", dependencies=[MANAGE])
@@ -141,28 +130,19 @@ def remove_logo(platform: ThePlatform, actor: CurrentActor) -> Response:
     return RedirectResponse("/admin/site", status_code=303)
 
 
-def _page(
-    request: Request,
-    stored: SiteSheet,
-    form: Mapping[str, Any] | None,
-    *,
-    problems: Mapping[str, str] | None = None,
-    preview: NewSite | None = None,
-    refused: str = "",
-) -> Response:
+def _page(request: Request, stored: SiteSheet, form: Form, *, preview: NewSite | None = None) -> Response:
     now = site.as_plain(stored)
-    typed = dict(form) if form is not None else now
-    if refused:
-        typed["version"] = stored.version  # the next submission replaces what this page shows of theirs
+    form.fill(now)
+    theirs = {}
+    if form.refused:
+        form.values["version"] = stored.version  # the next submission replaces what this page shows of theirs
+        theirs = {name: now[name] for name in site.FIELDS if now[name] != form.values[name]}
     return render(
         request,
         "site/settings.html",
-        code=409 if refused else 422 if problems else 200,
         sheet=stored,
-        form=typed,
+        form=form,
         registration_is_fixed=site.is_registration_fixed(platform_of_request(request)),
-        problems=problems or {},
         preview=preview,
-        refused=refused,
-        theirs={name: now[name] for name in site.FIELDS if refused and now[name] != typed[name]},
+        theirs=theirs,
     )

@@ -1,26 +1,20 @@
 """HTML pages: the state of the service for everybody, and the notices that admins write."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.core.access import Action
-from app.core.errors import FieldsError
 from app.operations import notices
 from app.operations.notices import NewNotice
 from app.operations.status import ServiceWatch, Status, state_of
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
-from app.web.forms import SentForm, field_errors, values_of
-from app.web.zones import moments_of, zone_field
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 MANAGE: Final = requires(Action.MANAGE_SITE)
-DATES: Final = ("starts_at", "ends_at")
-EMPTY: Final[Mapping[str, str]] = dict.fromkeys(("title", "text", *DATES), "")
 
 
 @router.get("/status", dependencies=[requires(Action.READ_PUBLIC)])
@@ -44,46 +38,24 @@ async def status(request: Request, platform: ThePlatform, actor: CurrentActor) -
 @router.get("/admin/notices", dependencies=[MANAGE])
 def list_notices(request: Request, platform: ThePlatform) -> Response:
     """List notices, with a form for a new one."""
-    return _page(request, platform, EMPTY)
+    return _page(request, platform, Form())
 
 
 @router.post("/admin/notices", dependencies=[MANAGE])
-def publish(request: Request, platform: ThePlatform, actor: CurrentActor, sent: SentForm) -> Response:
+def publish(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Publish or schedule a notice, or show a preview of it."""
-    form = values_of(sent, NewNotice) | {zone_field(name): sent.get(zone_field(name), "") for name in DATES}
-    moments, problems = moments_of(form, DATES)
-    try:
-        new = NewNotice.model_validate({name: form[name] for name in EMPTY} | moments)
-        if sent.get("preview"):
-            return _page(request, platform, form, preview=new, problems=problems)
-        if not problems:
-            notices.publish(platform, actor, new)
-    except ValidationError as error:
-        problems = {**field_errors(error), **problems}
-    except FieldsError as error:
-        problems |= error.by_field
-    if problems:
-        return _page(request, platform, form, problems=problems)
-    return RedirectResponse("/admin/notices", status_code=303)
+    with form.showing_errors():
+        new = form.read(NewNotice)
+        if form.text("preview"):
+            return _page(request, platform, form, preview=new)
+        notices.publish(platform, actor, new)
+        return RedirectResponse("/admin/notices", status_code=303)
+    return _page(request, platform, form)
 
 
-def _page(
-    request: Request,
-    platform: Platform,
-    form: Mapping[str, Any],
-    *,
-    problems: Mapping[str, str] | None = None,
-    preview: NewNotice | None = None,
-) -> Response:
-    return render(
-        request,
-        "status/notices.html",
-        code=422 if problems else 200,
-        notices=notices.all_notices(platform),
-        form=form,
-        problems=problems or {},
-        preview=preview,
-    )
+def _page(request: Request, platform: Platform, form: Form, *, preview: NewNotice | None = None) -> Response:
+    rows = notices.all_notices(platform)
+    return render(request, "status/notices.html", notices=rows, form=form, preview=preview)
 
 
 @router.post("/admin/notices/{notice_id}/end", dependencies=[MANAGE])

@@ -195,6 +195,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"form": {}, "problems": {}, "refused": ()}  # of a page that takes no form
     environment.filters |= formats.FILTERS
     environment.filters |= {"markdown": markdown, "foreign_images": foreign_images}
     return environment

@@ -36,6 +36,7 @@ from app.web.zones import parse_moment, zone_field
 Value = TypeVar("Value")
 Model = TypeVar("Model", bound=BaseModel)
 MOST_FIELDS: Final = 10_000  # of a form with rows
+LONGEST_REASON: Final = 1000
 
 FIELD_ERRORS = {
     "string_too_short": "must have at least {min_length} characters",
@@ -77,12 +78,13 @@ class Form:
     refused: tuple[str, ...] = ()
     status: int = 200
     sent: FormData = field(default_factory=FormData)
-    _names: dict[str, str] = field(default_factory=dict)  # in the form, of fields of the model
+    _names: dict[str, str] = field(default_factory=dict)  # on the page, of fields of the model
 
     def text(self, name: str, at_most: int | None = None) -> str:
         """Return what was sent for a field, or "". Raises FieldsError if it has more characters, and shows it again."""
-        found = self.sent.get(name, "")
-        text = self.values[name] = found if isinstance(found, str) else ""
+        shown = self._names.get(name, name)
+        found = self.sent.get(shown, self.sent.get(name, ""))
+        text = self.values[shown] = found if isinstance(found, str) else ""
         if at_most is not None and len(text) > at_most:
             raise FieldsError({name: f"must have at most {at_most} characters"})
         return text
@@ -96,19 +98,16 @@ class Form:
         found = self.sent.get(name)
         return found if isinstance(found, UploadFile) and found.filename else None
 
-    def read(self, model: type[Model], names: Mapping[str, str] | None = None, **values: Any) -> Model:
+    def read(self, model: type[Model], **values: Any) -> Model:
         """Validate the fields of a model; what was sent for them is shown again. Raises FieldsError.
 
-        names: of fields whose name in the form is another; values: what to validate in place of what was sent.
-        A time is in the zone that was sent beside it, or in UTC.
+        values: what to validate in place of what was sent. A time is in the zone that was sent beside it, or in UTC.
         """
-        self._names |= names or {}
         problems: dict[str, str] = {}
         for name, info in model.model_fields.items():
-            shown = self._names.get(name, name)
-            self.values[shown] = sent = self._sent(shown, info.annotation, is_list=name not in values)
+            sent = self._sent(name, info.annotation, is_list=name not in values)
             if name not in values and _holds_time(info.annotation):
-                zone = self.text(zone_field(shown)) or "UTC"
+                zone = self.text(zone_field(self._names.get(name, name))) or "UTC"
                 try:
                     values[name] = parse_moment(sent, zone) if sent else None
                 except ValueError as error:
@@ -123,17 +122,28 @@ class Form:
         return valid
 
     def _sent(self, name: str, annotation: Any, *, is_list: bool) -> Any:
+        sent: Any = self.text(name)
         if annotation is bool:
-            return bool(self.text(name))
-        return self.texts(name) if is_list and get_origin(annotation) in (list, tuple) else self.text(name)
+            sent = bool(sent)
+        elif is_list and get_origin(annotation) in (list, tuple):
+            sent = self.texts(name)
+        self.values[self._names.get(name, name)] = sent
+        return sent
 
     def fill(self, stored: Mapping[str, Any]) -> Self:
         """Show these values in the fields that were not read."""
         self.values = {**stored, **self.values}
         return self
 
-    def showing_errors(self, conflict: str = "") -> AbstractContextManager[None, bool]:
-        """Take what an operation refuses as problems of this form; a conflict belongs to this field, if to any."""
+    def showing_errors(
+        self, conflict: str = "", names: Mapping[str, str] | None = None
+    ) -> AbstractContextManager[None, bool]:
+        """Take what is refused inside as problems of this form.
+
+        conflict: the field that a conflict is about, if it is about one. names: of fields that are called otherwise on the
+        page, such as the reason in one of its rows; they may be sent under either name.
+        """
+        self._names |= names or {}
         return _Errors(self, conflict)
 
     def refuse(self, by_field: Mapping[str, str], status: int = 422) -> None:

@@ -52,10 +52,10 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
         TextSheet("VOC2007", EVIL, 2, **written, changed_at=NOW),
     ):
         form = {name: getattr(sheet, name) for name in NewTexts.model_fields}
-        page = {"sheet": sheet, "form": form, "problems": {}, "preview": None, "refused": "", "theirs": {}}
+        page = {"sheet": sheet, "form": form, "problems": {}, "preview": None, "refused": (), "theirs": {}}
         yield "texts/edit.html", page
         yield "texts/edit.html", page | {"problems": dict.fromkeys(FIELDS, EVIL)}
-        yield "texts/edit.html", page | {"refused": EVIL, "theirs": {"overview": EVIL, "rules": ""}}
+        yield "texts/edit.html", page | {"refused": (EVIL,), "theirs": {"overview": EVIL, "rules": ""}}
         new = NewTexts(overview=EVIL, rules=EVIL, organisers=EVIL, tagline=EVIL)
         yield "texts/edit.html", page | {"preview": new}
         yield "texts/edit.html", page | {"preview": NewTexts()}
@@ -85,11 +85,11 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
         "form": typed,
         "problems": {},
         "preview": None,
-        "refused": "",
+        "refused": (),
         "theirs": {},
     }
     yield "texts/edit_news.html", edit
-    yield "texts/edit_news.html", edit | {"problems": wrong, "refused": EVIL, "theirs": wrong}
+    yield "texts/edit_news.html", edit | {"problems": wrong, "refused": (EVIL,), "theirs": wrong}
     yield "texts/edit_news.html", edit | {"preview": announced}
     yield from of_the_site()
 
@@ -134,11 +134,11 @@ def of_the_site() -> Iterator[tuple[str, dict[str, Any]]]:
     links = (FooterLink(EVIL, "https://example.org"),)
     for sheet in (SiteSheet(), SiteSheet(2, EVIL, "#2456d6", "a@example.org", links, EVIL, EVIL, "abc")):
         form = as_plain(sheet)
-        page = {"sheet": sheet, "form": form, "problems": {}, "preview": None, "refused": "", "theirs": {}}
+        page = {"sheet": sheet, "form": form, "problems": {}, "preview": None, "refused": (), "theirs": {}}
         page["registration_is_fixed"] = not sheet.version
         yield "site/settings.html", page
         yield "site/settings.html", page | {"problems": dict.fromkeys((*SITE_FIELDS, "logo"), EVIL)}
-        yield "site/settings.html", page | {"refused": EVIL, "theirs": {"imprint": EVIL, "privacy": ""}}
+        yield "site/settings.html", page | {"refused": (EVIL,), "theirs": {"imprint": EVIL, "privacy": ""}}
         yield "site/settings.html", page | {"preview": NewSite(name="Oak", imprint=EVIL, privacy=EVIL)}
 
 

@@ -77,12 +77,12 @@ def of_threads() -> Iterator[tuple[str, dict[str, Any]]]:
         form: dict[str, Any] = {"place": AskingPlace.HERE, "forum": EVIL}
         yield "threads/organised.html", listed | {"form": form, "problems": {"forum": EVIL} if rows else {}}
     form = {"title": EVIL, "question": EVIL, "answer": EVIL, "version": 2, "names_may_stay": False}
-    publish = {"form": form, "problems": {}, "preview": None, "refused": "", "theirs": {}}
+    publish = {"form": form, "problems": {}, "preview": None, "refused": (), "theirs": {}}
     for sheet in (SHEET, replace(SHEET, published=None)):
         yield "threads/publish.html", publish | {"sheet": sheet}
         wrong = {
             "problems": {"names_may_stay": EVIL, "title": EVIL},
-            "refused": EVIL,
+            "refused": (EVIL,),
             "theirs": {"title": EVIL},
         }
         yield "threads/publish.html", publish | wrong | {"sheet": sheet}

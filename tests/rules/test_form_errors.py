@@ -94,7 +94,8 @@ def test_a_form_is_read_as_its_model_has_it() -> None:
         ("starts_at", "2027-01-01T12:00"), ("starts_zone", "AoE"),
     )  # fmt: skip
 
-    change = form.read(Change, {"name": "title"})
+    with form.showing_errors(names={"name": "title"}):
+        change = form.read(Change)
 
     assert change == Change(
         name="A", starts_at=datetime(2027, 1, 2, tzinfo=UTC), roles=("x", "y"), is_public=True
@@ -107,8 +108,8 @@ def test_a_form_is_read_as_its_model_has_it() -> None:
 def test_all_problems_are_found_at_once_and_what_was_typed_stays() -> None:
     form = sent(("starts_at", "tomorrow"), ("starts_zone", "UTC"), ("roles", "x"))
 
-    with form.showing_errors():
-        form.read(Change, {"name": "title"})
+    with form.showing_errors(names={"name": "title"}):
+        form.read(Change)
 
     assert form.problems == {"title": "must not be empty", "starts_at": "must be a date and a time"}
     assert (form.status, form.values["starts_at"], form.values["roles"]) == (422, "tomorrow", ["x"])
@@ -132,8 +133,8 @@ def test_what_an_operation_refuses_is_shown_at_its_field_or_above_the_form(
 ) -> None:
     form = sent(("title", "A"))
 
-    with form.showing_errors():
-        form.read(Change, {"name": "title"})
+    with form.showing_errors(names={"name": "title"}):
+        form.read(Change)
         raise error
 
     assert (form.problems, form.refused, form.status) == (problems, refused, status)
