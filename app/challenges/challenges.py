@@ -32,6 +32,15 @@ from app.storage import Storage
 from scoring import Description
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseRef:
+    """Which phase something belongs to."""
+
+    challenge: str
+    challenge_title: str
+    image_set: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseView(PhaseRules):
     """A phase and its rules. quotas: those in force, with those of other phases that share its annotation."""
@@ -64,6 +73,11 @@ class PhaseView(PhaseRules):
     pause_reason: str = ""
     # its challenge is a draft: what is submitted is a test run, by organisers, without dates and quotas
     is_draft: bool = False
+
+    @property
+    def ref(self) -> PhaseRef:
+        """Which phase it is."""
+        return PhaseRef(self.challenge, self.challenge_title, self.image_set)
 
     @property
     def rules(self) -> PhaseRules:

@@ -186,7 +186,7 @@ def home(platform: Platform) -> HomeView:
         is_set_up=loaded.is_set_up,
         main_board=max(
             (each.main_board for each in cards if each.main_board),
-            key=lambda board: (board.challenge in {phase.challenge for phase in open_}, board.methods),
+            key=lambda board: (board.phase.challenge in {phase.challenge for phase in open_}, board.methods),
             default=None,
         ),
     )
@@ -221,7 +221,7 @@ def all_boards(platform: Platform) -> tuple[ChallengeBoards, ...]:
             each.code,
             each.title,
             each.phases,
-            tuple(board for board in loaded.boards if board.challenge == each.code),
+            tuple(board for board in loaded.boards if board.phase.challenge == each.code),
         )
         for each in loaded.challenges
     )
@@ -243,14 +243,14 @@ def board_of_challenge(platform: Platform, code: str) -> str:
     main = main_board(known) or max(
         known, key=lambda each: (each.task == MAIN_TASK, each.own_data, -each.competition)
     )
-    return f"/leaderboards/{code}/{main.image_set}/{main.competition}"
+    return f"/leaderboards/{code}/{main.phase.image_set}/{main.competition}"
 
 
 def _cards(platform: Platform, loaded: _Loaded) -> tuple[ChallengeCard, ...]:
     return tuple(
         _card(
             each,
-            [board for board in loaded.boards if board.challenge == each.code],
+            [board for board in loaded.boards if board.phase.challenge == each.code],
             loaded.counted,
             covers.with_images(
                 platform, loaded.covers.get(each.code), each.phases if place < MOST_PICTURED else ()
@@ -270,7 +270,7 @@ def _card(
 ) -> ChallengeCard:
     counts = (counted.challenges.get(phase.challenge_id) for phase in challenge.phases)
     count = next(filter(None, counts), None)
-    shown = {each.method_id for board in boards for each in board.leaders}
+    shown = {each.method.id for board in boards for each in board.leaders}
     deadline = next_deadline(challenge.phases)
     return ChallengeCard(
         code=challenge.code,

@@ -92,6 +92,19 @@ class TeamChange(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class TeamRef:
+    """Which team something belongs to."""
+
+    id: int
+    name: str
+
+    @classmethod
+    def of(cls, team: Team) -> "TeamRef":
+        """Refer to a team."""
+        return TeamRef(team.id, team.name)
+
+
+@dataclass(frozen=True, slots=True)
 class OwnTeam:
     """A team that the reader is in."""
 

@@ -9,18 +9,17 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView
+from app.challenges.challenges import PhaseRef, PhaseView
 from app.challenges.disclosure import public_visibility
 from app.models import Board, Phase, Result, Submission
 from app.platform import Platform
 from app.results.recording import is_on_board
 from app.results.standings import (
     ResultView,
-    StoredResult,
     is_shown,
     public_visibilities,
     rank_column,
-    stored_results,
+    runs_of_results,
     views,
 )
 
@@ -34,9 +33,7 @@ LEADERS = 3
 class BoardSummary:
     """A leaderboard in a list of leaderboards. leaders: best first; empty if the means are hidden."""
 
-    challenge: str
-    challenge_title: str
-    image_set: str
+    phase: PhaseRef
     competition: int
     task: str
     title: str
@@ -103,8 +100,8 @@ def board_summaries(
     by_id = {phase.id: phase for phase in phases}
     boards = challenges.boards_of(session, list(by_id))
     leaders: dict[tuple[int, int], list[ResultView]] = {}
-    for each, view in _leaders(session, phases, most):
-        leaders.setdefault((each.phase_id, each.competition), []).append(view)
+    for board, view in _leaders(session, phases, most):
+        leaders.setdefault(board, []).append(view)
     return tuple(
         _summary(
             by_id[board.phase_id],
@@ -123,9 +120,7 @@ def _summary(
     info = scoring.competition_of(phase.dataset, board.competition)
     known = [count.last] if count else []
     return BoardSummary(
-        challenge=phase.challenge,
-        challenge_title=phase.challenge_title,
-        image_set=phase.image_set,
+        phase=phase.ref,
         competition=board.competition,
         task=info.task,
         title=info.title,
@@ -139,8 +134,8 @@ def _summary(
 
 def _leaders(
     session: Session, phases: Sequence[PhaseView], most: int
-) -> list[tuple[StoredResult, ResultView]]:
-    """Return the first public methods of every board, best first; nothing of phases whose means are hidden."""
+) -> list[tuple[tuple[int, int], ResultView]]:
+    """Return the first public methods of every board, by its phase and competition, best first; nothing of phases whose means are hidden."""
     visibilities = public_visibilities(phases)
     keys: dict[int, int] = {}
     for by_ladder in (False, True):
@@ -162,7 +157,7 @@ def _leaders(
             statement = select(first.c.id, first.c.key).select_from(Board).join(first, true())
             of_phases = statement.where(Board.phase_id.in_([phase.id for phase, _ in alike]))
             keys |= {row.id: row.key for row in session.execute(of_phases)}
-    stored = stored_results(session, keys)
-    paired = list(zip(stored, views(session, [each for _, each in stored], visibilities), strict=True))
-    paired.sort(key=lambda each: (-keys[each[0][0]], each[0][0]))
-    return [(result, view) for (_, result), view in paired]
+    runs = runs_of_results(session, keys)
+    runs.sort(key=lambda run: (-keys[run.result_id], run.result_id))
+    found = [(run.result.phase_id, run.result.competition) for run in runs]
+    return list(zip(found, views(session, runs, visibilities), strict=True))

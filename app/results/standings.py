@@ -6,36 +6,18 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
-from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, null, select, true
-from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased, contains_eager
 
 import scoring
-from app.challenges.challenges import PhaseView, is_open_to_others
+from app.challenges.challenges import PhaseRef, PhaseView, is_open_to_others
 from app.challenges.disclosure import StoredScore, Visibility, public_visibility, withheld
-from app.models import Board, Method, Phase, Result, ResultState, Run, Submission, Team
-from app.people.teams import is_public
+from app.models import Board, Method, Phase, Result, ResultState, Run, Submission
+from app.people.teams import TeamRef, is_public
 from app.results.recording import is_on_board
 from app.results.scores import load_headlines
-
-
-@dataclass(frozen=True, slots=True)
-class StoredResult:
-    """A result on a board; its mean is looked up by run."""
-
-    phase_id: int
-    competition: int
-    method_id: int
-    method: str
-    is_baseline: bool
-    team_id: int
-    team: str
-    submission: int
-    run_id: int
-    ladder_run_id: int | None
-    sent_at: datetime
-    measure: str
+from app.submissions.methods import MethodRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +33,11 @@ class RankedMethod:
 class ResultView:
     """A result on a board; the mean is None if a class is missing or the phase does not disclose it."""
 
-    challenge: str
-    challenge_title: str
-    image_set: str
+    phase: PhaseRef
     competition: int
     title: str  # of the competition
-    method_id: int
-    method: str
-    is_baseline: bool
-    team_id: int
-    team: str
+    method: MethodRef
+    team: TeamRef
     submission: int
     mean: float | None
     date: datetime
@@ -93,11 +70,8 @@ class MatrixCell:
 class MatrixRow:
     """A method with a cell for each column, None where it has no result."""
 
-    method_id: int
-    method: str
-    is_baseline: bool
-    team_id: int
-    team: str
+    method: MethodRef
+    team: TeamRef
     cells: tuple[MatrixCell | None, ...]
 
 
@@ -119,13 +93,9 @@ class Matrix:
 class RecentSubmission:
     """A submission with at least one result on the boards."""
 
-    challenge: str
-    challenge_title: str
-    image_set: str
-    method_id: int
-    method: str
-    team_id: int
-    team: str
+    phase: PhaseRef
+    method: MethodRef
+    team: TeamRef
     submission: int
     date: datetime
     results: tuple[ResultView, ...]  # by competition
@@ -171,7 +141,7 @@ def leaders_of(ranked: Iterable[RankedMethod]) -> frozenset[tuple[int, int]]:
 def ranked_of(results: Iterable[ResultView]) -> list[RankedMethod]:
     """Convert results to `RankedMethod`s, by the means that their reader sees."""
     return [
-        RankedMethod(each.competition, each.method_id, None if each.mean is None else round(1000 * each.mean))
+        RankedMethod(each.competition, each.method.id, None if each.mean is None else round(1000 * each.mean))
         for each in results
     ]
 
@@ -191,7 +161,7 @@ def rows_of(
     """Return a row for each of these methods that has results, in this order."""
     found: defaultdict[int, dict[int, ResultView]] = defaultdict(dict)
     for each in results:
-        found[each.method_id][each.competition] = each
+        found[each.method.id][each.competition] = each
     return tuple(_row(found[method], columns, leaders) for method in methods if method in found)
 
 
@@ -202,10 +172,7 @@ def _row(
 ) -> MatrixRow:
     one = next(iter(results.values()))
     return MatrixRow(
-        method_id=one.method_id,
         method=one.method,
-        is_baseline=one.is_baseline,
-        team_id=one.team_id,
         team=one.team,
         cells=tuple(_cell(results.get(column.competition), leaders) for column in columns),
     )
@@ -214,7 +181,7 @@ def _row(
 def _cell(result: ResultView | None, leaders: Container[tuple[int, int]]) -> MatrixCell | None:
     if result is None:
         return None
-    is_best = result.mean is not None and (result.competition, result.method_id) in leaders
+    is_best = result.mean is not None and (result.competition, result.method.id) in leaders
     return MatrixCell(result.submission, result.mean, best=is_best)
 
 
@@ -229,12 +196,8 @@ def submissions_of(results: Iterable[ResultView], limit: int) -> tuple[RecentSub
 def _arrival(results: Sequence[ResultView]) -> RecentSubmission:
     one = results[0]
     return RecentSubmission(
-        challenge=one.challenge,
-        challenge_title=one.challenge_title,
-        image_set=one.image_set,
-        method_id=one.method_id,
+        phase=one.phase,
         method=one.method,
-        team_id=one.team_id,
         team=one.team,
         submission=one.submission,
         date=one.date,
@@ -286,7 +249,7 @@ def rank_column(visibility: Visibility) -> InstrumentedAttribute[int | None] | N
     return Result.ladder_rank_key if visibility.by_ladder else Result.rank_key
 
 
-def newest(session: Session, phases: Sequence[PhaseView], limit: int) -> list[StoredResult]:
+def newest(session: Session, phases: Sequence[PhaseView], limit: int) -> list[Run]:
     """Return the newest public results of these phases, for each among its last `LOOKED_AT` results."""
     recent = (
         select(ANY_RESULT.id)
@@ -315,8 +278,8 @@ def newest(session: Session, phases: Sequence[PhaseView], limit: int) -> list[St
         .order_by(shown.c.id.desc())
         .limit(limit)
     )
-    statement = _results().where(Result.id.in_(ids.scalar_subquery())).order_by(Result.id.desc())
-    return [StoredResult(*row) for row in session.execute(statement)]
+    statement = _runs().where(Result.id.in_(ids.scalar_subquery())).order_by(Result.id.desc())
+    return list(session.scalars(statement))
 
 
 def select_of_methods(
@@ -325,23 +288,20 @@ def select_of_methods(
     phase_ids: Collection[int],
     *,
     only_public: bool,
-) -> list[StoredResult]:
+) -> list[Run]:
     """Return the results of these methods on boards of these phases."""
     statement = (
-        _results()
+        _runs()
         .where(Result.method_id.in_(methods), Result.phase_id.in_(phase_ids))
         .where(is_shown() if only_public else true())
         .order_by(Result.phase_id, Result.competition, Result.id)
     )
-    return [StoredResult(*row) for row in session.execute(statement)]
+    return list(session.scalars(statement))
 
 
-def stored_results(session: Session, ids: Collection[int]) -> list[tuple[int, StoredResult]]:
-    """Return these results on boards with their ids."""
-    if not ids:
-        return []
-    statement = _results().add_columns(Result.id).where(Result.id.in_(ids))
-    return [(row[-1], StoredResult(*row[:-1])) for row in session.execute(statement)]
+def runs_of_results(session: Session, ids: Collection[int]) -> list[Run]:
+    """Return the runs that boards show of these results."""
+    return list(session.scalars(_runs().where(Result.id.in_(ids)))) if ids else []
 
 
 def methods_of_team(session: Session, team_id: int, limit: int, *, only_public: bool) -> list[int]:
@@ -357,20 +317,23 @@ def methods_of_team(session: Session, team_id: int, limit: int, *, only_public: 
     return list(session.scalars(statement.order_by(Method.id.desc()).limit(limit)))
 
 
-def _results() -> Select[*tuple[Any, ...]]:
-    """Select the columns of a `StoredResult`."""
+def _runs() -> Select[Run]:
+    """Select the runs that boards show, each with its result and what that belongs to."""
+    result = contains_eager(Run.result)
+    method = result.contains_eager(Result.method)
     return (
-        select(
-            Result.phase_id, Result.competition, Method.id, Method.name, Method.is_baseline, Team.id, Team.name,
-            Submission.id, Run.id, Run.ladder_run_id, Submission.created_at, func.coalesce(Run.measure, ""),
-        )
-        .select_from(Result)
+        select(Run)
+        .join(Result, Result.published_run_id == Run.id)
         .join(Board, is_on_board())
         .join(Result.method)
         .join(Method.team)
         .join(Result.submission)
-        .join(Run, Result.published_run_id == Run.id)
-    )  # fmt: skip
+        .options(
+            method.defer(Method.description, raiseload=True),
+            method.contains_eager(Method.team),
+            result.contains_eager(Result.submission).load_only(Submission.created_at, raiseload=True),
+        )
+    )
 
 
 PAGE = 50  # methods
@@ -401,38 +364,29 @@ def results_of_methods(
     )
 
 
-def views(
-    session: Session, results: Sequence[StoredResult], visibilities: Visibilities
-) -> tuple[ResultView, ...]:
-    """Convert stored results to what may be seen of them."""
-    headlines = load_headlines(
-        session, {run for each in results for run in (each.run_id, each.ladder_run_id)}
-    )
-    return tuple(_result_view(each, headlines, *visibilities[each.phase_id]) for each in results)
+def views(session: Session, runs: Sequence[Run], visibilities: Visibilities) -> tuple[ResultView, ...]:
+    """Return what may be seen of the results that these runs on boards are of."""
+    means = load_headlines(session, {number for run in runs for number in (run.id, run.ladder_run_id)})
+    return tuple(_result_view(run, means, *visibilities[run.result.phase_id]) for run in runs)
 
 
 def _result_view(
-    result: StoredResult, headlines: Mapping[int, StoredScore], phase: PhaseView, visibility: Visibility
+    run: Run, means: Mapping[int, StoredScore], phase: PhaseView, visibility: Visibility
 ) -> ResultView:
+    result, score = run.result, means.get(run.id)
     info = scoring.competition_of(phase.dataset, result.competition)
-    score = headlines.get(result.run_id)
     low, high = visibility.interval(score) if score else (None, None)
     return ResultView(
-        challenge=phase.challenge,
-        challenge_title=phase.challenge_title,
-        image_set=phase.image_set,
+        phase=phase.ref,
         competition=result.competition,
         title=info.title,
-        method_id=result.method_id,
-        method=result.method,
-        is_baseline=result.is_baseline,
-        team_id=result.team_id,
-        team=result.team,
-        submission=result.submission,
-        mean=visibility.mean(score, headlines.get(result.ladder_run_id or 0)),
-        date=visibility.moment(result.sent_at),
+        method=MethodRef.of(result.method),
+        team=TeamRef.of(result.method.team),
+        submission=result.submission_id,
+        mean=visibility.mean(score, means.get(run.ladder_run_id or 0)),
+        date=visibility.moment(result.submission.created_at),
         own_data=info.own_data,
-        measure=result.measure,
+        measure=run.measure or "",
         low=low,
         high=high,
     )
@@ -473,9 +427,7 @@ def matrices_of_team(
 
 
 def _results_on(phase: PhaseView, results: Sequence[ResultView]) -> list[ResultView]:
-    return [
-        each for each in results if (each.challenge, each.image_set) == (phase.challenge, phase.image_set)
-    ]
+    return [each for each in results if each.phase == phase.ref]
 
 
 def _own_matrix(

@@ -190,6 +190,20 @@ class Training(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class MethodRef:
+    """Which method something belongs to."""
+
+    id: int
+    name: str
+    is_baseline: bool
+
+    @classmethod
+    def of(cls, method: Method) -> "MethodRef":
+        """Refer to a method."""
+        return MethodRef(method.id, method.name, method.is_baseline)
+
+
+@dataclass(frozen=True, slots=True)
 class MethodView:
     """A team's method."""
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.challenges.asking import Asking
-from app.challenges.challenges import PhaseView
+from app.challenges.challenges import PhaseRef, PhaseView
 from app.challenges.phase_rules import PhaseState
 from app.challenges.texts import ChallengeTexts
 from app.home.front import (
@@ -33,7 +33,7 @@ from app.models import AskingPlace
 from app.results.leaders import BoardSummary
 from app.results.standings import Matrix, MatrixCell, MatrixRow, columns_of, submissions_of
 from tests.pages.drawn import EVIL
-from tests.pages.method_views import RESULT
+from tests.pages.method_views import OTHER_METHOD, RESULT
 from tests.pages.text_samples import QUOTA_LINE, WRITTEN
 from tests.pages.thread_samples import FORUM
 from tests.pages.views import NOW, PHASE, VAL
@@ -81,9 +81,17 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Home and the lists of challenges and leaderboards: empty, open, upcoming and past."""
-    leading = (replace(RESULT, mean=0.8, low=0.7, high=0.9), replace(RESULT, method_id=8, mean=0.8))
+    leading = (replace(RESULT, mean=0.8, low=0.7, high=0.9), replace(RESULT, method=OTHER_METHOD, mean=0.8))
     board = BoardSummary(
-        "VOC2007", EVIL, "test", 4, "detection", "Detection", True, 7, NOW, leading, hides_means=False
+        PhaseRef("VOC2007", EVIL, "test"),
+        4,
+        "detection",
+        "Detection",
+        True,
+        7,
+        NOW,
+        leading,
+        hides_means=False,
     )
     hidden = replace(board, leaders=(), hides_means=True, methods=1)
     nothing = replace(hidden, hides_means=False, methods=0, last_result=None)
@@ -127,9 +135,11 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
 
 def overview() -> Overview:
     """Texts, leaders and numbers, with names that try to break out."""
-    leading = (replace(RESULT, mean=0.8, low=0.7, high=0.9), replace(RESULT, method_id=8, mean=0.7))
+    leading = (replace(RESULT, mean=0.8, low=0.7, high=0.9), replace(RESULT, method=OTHER_METHOD, mean=0.7))
     leaders = (
-        BoardSummary("VOC2007", EVIL, "val", 4, "detection", EVIL, True, 7, NOW, leading, hides_means=False),
+        BoardSummary(
+            PhaseRef("VOC2007", EVIL, "val"), 4, "detection", EVIL, True, 7, NOW, leading, hides_means=False
+        ),
     )
     texts = ChallengeTexts(EVIL, f"# {EVIL}", EVIL, EVIL, EVIL, has_contact=True)
     numbers = (PhaseNumbers("val", 5823, 13_841), PhaseNumbers("test", 1, None))
@@ -155,8 +165,8 @@ def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:
 def matrix() -> Matrix:
     """Two methods in three competitions."""
     cells = (MatrixCell(12, 0.9, best=True), None, MatrixCell(13, None, best=False))
-    row = MatrixRow(7, EVIL, is_baseline=True, team_id=2, team=EVIL, cells=cells)
-    plain = replace(row, method_id=8, is_baseline=False, cells=(None, MatrixCell(14, 0.0, best=False), None))
+    row = MatrixRow(RESULT.method, RESULT.team, cells)
+    plain = replace(row, method=OTHER_METHOD, cells=(None, MatrixCell(14, 0.0, best=False), None))
     return Matrix(
         "VOC2007", "test", columns_of("VOC2007", (1, 3, 4)), (row, plain), 1, 2, has_more=True, withheld=EVIL
     )

@@ -3,29 +3,26 @@
 from dataclasses import replace
 from typing import Any
 
-from app.people.teams import MemberView
+from app.challenges.challenges import PhaseRef
+from app.people.teams import MemberView, TeamRef
 from app.results.methods import MethodPage
 from app.results.standings import ResultView
-from app.submissions.methods import MethodRevision, MethodView
+from app.submissions.methods import MethodRef, MethodRevision, MethodView
 from app.submissions.questions import AnsweredQuestion
 from tests.pages.drawn import EVIL
 from tests.pages.views import METHOD, NOW, QUESTIONS
 
 RESULT = ResultView(
-    challenge="VOC2007",
-    challenge_title=EVIL,
-    image_set="test",
+    phase=PhaseRef("VOC2007", EVIL, "test"),
     competition=3,
     title="Detection",
-    method_id=7,
-    method=EVIL,
-    is_baseline=True,
-    team_id=2,
-    team=EVIL,
+    method=MethodRef(7, EVIL, is_baseline=True),
+    team=TeamRef(2, EVIL),
     submission=12,
     mean=0.648,
     date=NOW,
 )
+OTHER_METHOD = MethodRef(8, EVIL, is_baseline=False)
 
 
 def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import func, update
 from starlette.testclient import TestClient
 
+from app.challenges.challenges import PhaseRef
 from app.challenges.phase_rules import PhaseState
 from app.home import front
 from app.home.front import ChallengeCard, ChallengeState, main_board, state_of_challenge, tasks_offered
@@ -56,11 +57,15 @@ def test_tasks_come_in_the_order_of_their_competitions() -> None:
 
 def test_detection_on_any_data_stands_for_a_challenge_and_never_a_board_without_a_mean() -> None:
     board = BoardSummary(
-        "a", "A", "val", 1, "classification", "", False, 9, NOW, (RESULT,), hides_means=False
+        PhaseRef("a", "A", "val"), 1, "classification", "", False, 9, NOW, (RESULT,), hides_means=False
     )
-    given = BoardSummary("a", "A", "val", 3, "detection", "", False, 5, NOW, (RESULT,), hides_means=False)
-    any_data = BoardSummary("a", "A", "val", 4, "detection", "", True, 2, NOW, (RESULT,), hides_means=False)
-    hidden = BoardSummary("a", "A", "test", 4, "detection", "", True, 9, NOW, (), hides_means=True)
+    given = BoardSummary(
+        PhaseRef("a", "A", "val"), 3, "detection", "", False, 5, NOW, (RESULT,), hides_means=False
+    )
+    any_data = BoardSummary(
+        PhaseRef("a", "A", "val"), 4, "detection", "", True, 2, NOW, (RESULT,), hides_means=False
+    )
+    hidden = BoardSummary(PhaseRef("a", "A", "test"), 4, "detection", "", True, 9, NOW, (), hides_means=True)
 
     assert main_board([board, given, any_data, hidden]) == any_data
     assert main_board([board, hidden]) == board

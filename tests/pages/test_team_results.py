@@ -46,7 +46,7 @@ def matrices(client: TestClient, team: int) -> Any:
 
 
 def means(matrix: Any) -> dict[str, float | None]:
-    return {row["method"]: row["cells"][0]["mean"] for row in matrix["rows"]}
+    return {row["method"]["name"]: row["cells"][0]["mean"] for row in matrix["rows"]}
 
 
 def test_a_teams_methods_are_listed_best_first_with_links(

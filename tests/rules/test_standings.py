@@ -14,7 +14,10 @@ from app.results.standings import (
     rows_of,
     submissions_of,
 )
+from app.submissions.methods import MethodRef
 from tests.pages.method_views import RESULT
+
+METHODS = {number: MethodRef(number, f"Method {number}", is_baseline=False) for number in (7, 8, 9)}
 
 
 def ranked(*rows: tuple[int, int, int | None]) -> list[RankedMethod]:
@@ -54,9 +57,9 @@ def test_the_first_rows_of_each_board_suffice_for_the_first_methods(rows: list[t
 def test_only_the_leader_of_a_competition_is_marked_best() -> None:
     rows = ranked((1, 7, 900), (1, 8, 800), (3, 8, None))
     results = [
-        replace(RESULT, competition=1, method_id=7, mean=0.9),
-        replace(RESULT, competition=1, method_id=8, mean=0.8),
-        replace(RESULT, competition=3, method_id=8, mean=None),
+        replace(RESULT, competition=1, method=METHODS[7], mean=0.9),
+        replace(RESULT, competition=1, method=METHODS[8], mean=0.8),
+        replace(RESULT, competition=3, method=METHODS[8], mean=None),
     ]
 
     first, second = rows_of(results, (7, 8, 9), columns_of("VOC2012", (3, 1, 1)), leaders_of(rows))
@@ -80,7 +83,8 @@ def test_results_of_one_submission_are_listed_together() -> None:
 
 def test_results_with_the_same_shown_mean_tie_and_a_hidden_mean_has_no_rank() -> None:
     results = [
-        replace(RESULT, method_id=number, mean=mean) for number, mean in ((7, 0.6481), (8, 0.6479), (9, None))
+        replace(RESULT, method=METHODS[number], mean=mean)
+        for number, mean in ((7, 0.6481), (8, 0.6479), (9, None))
     ]
 
     assert [each.key for each in ranked_of(results)] == [648, 648, None]

@@ -58,7 +58,7 @@ def newest(rows: Rows) -> list[float | None]:
         result.mean
         for arrival in front.home(rows.platform).newest
         for result in arrival.results
-        if result.challenge == code(rows)
+        if result.phase.challenge == code(rows)
     ]
 
 
@@ -102,7 +102,7 @@ def test_undisclosed_digits_of_held_out_means_do_not_affect_the_order(small_boar
     view = matrix(rows)
 
     assert [row.cells[0].mean for row in view.rows if row.cells[0]] == [0.7, 0.5, 0.5]
-    assert [row.method for row in view.rows] == ["Method 3", "Method 1", "Method 2"]
+    assert [row.method.name for row in view.rows] == ["Method 3", "Method 1", "Method 2"]
     assert [row.cells[0].best for row in view.rows if row.cells[0]] == [True, False, False]
 
 
@@ -116,7 +116,7 @@ def test_until_a_phase_discloses_its_scores_the_newest_method_is_first(small_boa
 
     view = matrix(rows)
 
-    assert [row.method for row in view.rows] == ["Method 3", "Method 2", "Method 1"]
+    assert [row.method.name for row in view.rows] == ["Method 3", "Method 2", "Method 1"]
     assert means(rows) == newest(rows) == [None, None, None]
     assert "Scores are hidden" in (view.withheld or "")
 
