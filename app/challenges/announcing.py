@@ -18,9 +18,8 @@ import scoring
 from app.challenges import challenges, news
 from app.challenges.challenges import PhaseView, offered_competitions
 from app.challenges.news import AnnouncementView, NewAnnouncement, ReceivedView
-from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
-from app.core.access import Actor, visible_to
+from app.core.access import Actor, require_challenge, visible_to
 from app.core.errors import (
     FieldsError,
     MessageLimit,
@@ -260,7 +259,7 @@ def preview(platform: Platform, actor: Actor, code: str, new: AddressedAnnouncem
     Raises NotFoundError, ForbiddenError, MalformedError if there is no such phase, competition or team.
     """
     with platform.snapshot() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         message = _message(session, challenge, new, actor)
         if message is None:
             return None
@@ -290,7 +289,7 @@ def publish(platform: Platform, actor: Actor, code: str, new: AddressedAnnouncem
         number = news.publish(platform, actor, code, new)
         return _of_news(news.editable_announcement(platform, actor, code, number))
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         message = _message(session, challenge, new, actor)
         assert message is not None
         number = _sent_just_now(session, message) or _send(session, actor, challenge, message)
@@ -373,7 +372,7 @@ def written(
 ) -> Written:
     """Return a page of the announcements of a challenge. team: what was typed as a name. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         public = news.newest(session, code, PAGE, before)
         to_teams = _newest_to_teams(session, challenge.id, to_teams_before)
         choices = _choices(session, challenge, team)

@@ -9,10 +9,8 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
-from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
-from app.core.access import Actor
-from app.core.errors import NotFoundError
+from app.core.access import Actor, require_challenge
 from app.models import AskingPlace, AskingRule, Thread, ThreadState
 from app.platform import Platform
 from app.web.forms import HttpsOrBlank
@@ -103,9 +101,7 @@ def asking_about(
 def asking(platform: Platform, code: str) -> Asking:
     """Return where the organisers of a challenge are asked. Raises NotFoundError."""
     with platform.transaction() as session:
-        challenge = challenges.challenge_of(session, code)
-        if challenge is None:
-            raise NotFoundError(f"there is no challenge {code!r}")
+        challenge = challenges.find_challenge(session, code)
         return asking_of(session, challenge.id)
 
 
@@ -115,7 +111,7 @@ def set_asking(platform: Platform, actor: Actor, code: str, new: NewAsking) -> N
     Raises NotFoundError, ForbiddenError.
     """
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         before = asking_of(session, challenge.id)
         if (before.place, before.forum) == (new.place, new.forum):
             return

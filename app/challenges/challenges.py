@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, aliased
 import scoring
 from app.challenges.availability import audience_of_images, offers_of_images
 from app.challenges.phase_rules import RULES, PhaseRules, PhaseState, rules_of_row
-from app.core.access import Action, Actor, rows_for, visible_to
+from app.core.access import Action, Actor, no_challenge, require, rows_for, visible_to
 from app.core.errors import NotFoundError
 from app.models import (
     Audience,
@@ -300,7 +300,7 @@ def keep_dates(session: Session, phase_id: int) -> None:
     The same holds for the opening of its challenge, which is locked first, as where a challenge is opened.
     """
     whole = select(Challenge.id).join(Phase).where(Phase.id == phase_id)
-    session.execute(whole.with_for_update(of=Challenge, read=True, key_share=True))
+    session.execute(whole.with_for_update(of=Challenge, read=True))
     session.execute(select(Phase.id).where(Phase.id == phase_id).with_for_update(read=True))
 
 
@@ -340,9 +340,20 @@ def phases_of(session: Session, challenge: str) -> list[PhaseView]:
     return _phases(session, PHASES.where(Challenge.code == challenge))
 
 
-def challenge_of(session: Session, code: str) -> Challenge | None:
-    """Return a challenge by its code."""
-    return session.scalar(select(Challenge).where(Challenge.code == code))
+def challenge_of(session: Session, code: str, *, lock: bool = False) -> Challenge | None:
+    """Return a challenge by its code. lock: as `access.require` does."""
+    statement = select(Challenge).where(Challenge.code == code)
+    if lock:
+        statement = statement.with_for_update(key_share=True).execution_options(populate_existing=True)
+    return session.scalar(statement)
+
+
+def find_challenge(session: Session, code: str) -> Challenge:
+    """Return a challenge, whoever asks. Raises NotFoundError."""
+    challenge = challenge_of(session, code)
+    if challenge is None:
+        raise no_challenge(code)
+    return challenge
 
 
 def all_challenges(session: Session) -> list[Challenge]:
@@ -404,7 +415,7 @@ def lock_phase(session: Session, phase_id: int) -> Phase:
 def stored_phase(session: Session, challenge_id: int, image_set: str) -> Phase | None:
     """Return a phase's row, locked until the end of the transaction."""
     statement = select(Phase).where(Phase.challenge_id == challenge_id, Phase.image_set == image_set)
-    return session.scalar(statement.with_for_update())
+    return session.scalar(statement.with_for_update(key_share=True))
 
 
 def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
@@ -434,12 +445,32 @@ def find_phase(session: Session, challenge: str, image_set: str) -> PhaseView:
     """
     phase = phase_of(session, challenge, image_set)
     if phase is None:
-        raise _no_phase(challenge, image_set)
+        raise NotFoundError(f"there is no phase {image_set!r} in a challenge {challenge!r}")
     return phase
 
 
-def _no_phase(challenge: str, image_set: str) -> NotFoundError:
-    return NotFoundError(f"there is no phase {image_set!r} in a challenge {challenge!r}")
+def find_phase_of_id(session: Session, phase_id: int) -> PhaseView:
+    """Return a phase, whoever asks. Raises NotFoundError."""
+    phase = phase_of_id(session, phase_id)
+    if phase is None:
+        raise _no_phase(phase_id)
+    return phase
+
+
+def require_phase(
+    session: Session, actor: Actor, phase_id: int, action: Action = Action.ORGANISE, *, lock: bool = False
+) -> PhaseView:
+    """Return a phase to which the actor may do `action`. lock: as `access.require` does.
+
+    Raises NotFoundError if they may not see it, ForbiddenError if they see it but may not do this.
+    """
+    statement = select(Phase).where(Phase.id == phase_id)
+    require(session, actor, action, statement, Phase.challenge_id, _no_phase(phase_id), lock=lock)
+    return find_phase_of_id(session, phase_id)
+
+
+def _no_phase(phase_id: int) -> NotFoundError:
+    return NotFoundError(f"there is no phase {phase_id}")
 
 
 @lru_cache(maxsize=32)
@@ -468,12 +499,7 @@ def phase_page(platform: Platform, challenge: str, image_set: str) -> PhaseView:
         return find_phase(session, challenge, image_set)
 
 
-def organised_phase(platform: Platform, actor: Actor, challenge: str, image_set: str) -> PhaseView:
-    """Return a phase that the reader organises.
-
-    Raises NotFoundError, also for phases that others organise.
-    """
-    phase = phase_page(platform, challenge, image_set)
-    if not actor.organises_challenge(phase.challenge_id):
-        raise _no_phase(challenge, image_set)
-    return phase
+def organised_phase(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
+    """Return a phase that the reader organises. Raises what `require_phase` raises."""
+    with platform.transaction() as session:
+        return require_phase(session, actor, phase_id)

@@ -32,7 +32,7 @@ def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
 
 def _read(platform: Platform, actor: Actor, code: str) -> DataPage:
     with platform.snapshot() as session:
-        challenge = files.find_challenge(session, code)
+        challenge = challenges.find_challenge(session, code)
         reader = files.reader_of(session, actor, challenge)
         has_terms = terms.current_terms(session, code, None) is not None
         phases = challenges.phases_of(session, code)

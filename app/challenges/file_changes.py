@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
 from app.challenges import files
-from app.challenges.files import DownloadLog, FileView, downloads_of, find_file, load_files, organised
+from app.challenges.files import DownloadLog, FileView, downloads_of, find_file, load_files
 from app.core import audit, database
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, require_challenge, rows_for
 from app.core.errors import (
     ChecksumError,
     ConflictError,
@@ -154,7 +154,7 @@ class OrganisedFile:
 def organised_files(platform: Platform, actor: Actor, code: str) -> OrganisedFiles:
     """Return the files of a challenge for its organisers. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = organised(session, actor, code)
+        challenge = require_challenge(session, actor, code)
         reader = files.reader_of(session, actor, challenge)
         found = load_files(session, DataFile.challenge_id == challenge.id, DataFile.deleted_at.is_(None))
         image_sets = _image_sets(session, challenge.id)
@@ -175,7 +175,7 @@ def organised_file(
 ) -> OrganisedFile:
     """Return a file for its organisers, with a page of its downloads. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = organised(session, actor, code)
+        challenge = require_challenge(session, actor, code)
         file = find_file(session, code, file_id)
         image_sets = _image_sets(session, challenge.id)
         return OrganisedFile(
@@ -193,7 +193,7 @@ def organised_file(
 def download_log(platform: Platform, actor: Actor, code: str, before: int | None = None) -> DownloadLog:
     """Return a page of the downloads of all files of a challenge. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        return downloads_of(session, organised(session, actor, code).id, None, before)
+        return downloads_of(session, require_challenge(session, actor, code).id, None, before)
 
 
 def _image_sets(session: Session, challenge_id: int) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ def add_file(platform: Platform, actor: Actor, code: str, facts: FileFacts) -> i
     Raises NotFoundError, ForbiddenError, ConflictError for a name that is used, MalformedError.
     """
     with platform.transaction() as session:
-        challenge = _locked(session, actor, code)
+        challenge = require_challenge(session, actor, code, lock=True)
         if not facts.name:
             raise FieldsError({"name": "is missing"})
         _require_free_name(session, challenge.id, facts.name, None)
@@ -262,7 +262,7 @@ def change_file(platform: Platform, actor: Actor, code: str, file_id: int, facts
     Raises NotFoundError, ForbiddenError, FileDeletedError, ConflictError for a name that is used, MalformedError.
     """
     with platform.transaction() as session:
-        challenge = _locked(session, actor, code)
+        challenge = require_challenge(session, actor, code, lock=True)
         file = _present_file(session, code, file_id)
         before = facts_of(files.view_of(files.Reader(actor), find_file(session, code, file_id)))
         name = facts.name or file.name
@@ -288,7 +288,7 @@ def delete_file(platform: Platform, actor: Actor, code: str, file_id: int, reaso
     if not reason.strip():
         raise FieldsError({"reason": "is missing"})
     with platform.transaction() as session:
-        _locked(session, actor, code)
+        require_challenge(session, actor, code, lock=True)
         file = _present_file(session, code, file_id)
         uploads = list(session.scalars(select(DataUpload.id).where(DataUpload.file_id == file_id)))
         session.execute(delete(DataUpload).where(DataUpload.file_id == file_id))
@@ -317,13 +317,6 @@ def facts_of(view: FileView) -> FileFacts:
         until_event=view.until_event,
         audience=view.audience,
     )
-
-
-def _locked(session: Session, actor: Actor, code: str) -> Challenge:
-    """Return an organised challenge; until the end of the transaction nobody else changes its files."""
-    challenge = organised(session, actor, code)
-    session.execute(select(Challenge.id).where(Challenge.id == challenge.id).with_for_update())
-    return challenge
 
 
 def _present_file(session: Session, code: str, file_id: int) -> DataFile:
@@ -404,7 +397,7 @@ def start_upload(
         raise TooLargeError(f"a file may have at most {largest} bytes in this storage; this one has {size}")
     upload_id = uuid.uuid4()
     with platform.transaction() as session:
-        challenge = _locked(session, actor, code)
+        challenge = require_challenge(session, actor, code, lock=True)
         _present_file(session, code, file_id)
         used, most = bytes_used(session, challenge.id, but=file_id), platform.settings.max_data
         if used + size > most:
@@ -483,7 +476,7 @@ def _finish(platform: Platform, actor: Actor, upload: DataUploadView) -> None:
         cancel_upload(platform, actor, upload.id)
         raise
     with platform.transaction() as session:
-        _locked(session, actor, upload.challenge)
+        require_challenge(session, actor, upload.challenge, lock=True)
         file = _present_file(session, upload.challenge, upload.file_id)
         deleted = delete(DataUpload).where(DataUpload.id == upload.id).returning(DataUpload.id)
         if session.scalar(deleted) is None:

@@ -18,7 +18,6 @@ from app.core.errors import (
     ConflictError,
     DomainError,
     FileDeletedError,
-    ForbiddenError,
     LoginRequiredError,
     NotFoundError,
     Refusal,
@@ -263,22 +262,6 @@ def load_files(session: Session, *conditions: Any) -> list[OfferedFile]:
     ]
 
 
-def find_challenge(session: Session, code: str) -> Challenge:
-    """Return a challenge. Raises NotFoundError."""
-    challenge = challenges.challenge_of(session, code)
-    if challenge is None:
-        raise NotFoundError(f"there is no challenge {code!r}")
-    return challenge
-
-
-def organised(session: Session, actor: Actor, code: str) -> Challenge:
-    """Return a challenge that the actor organises. Raises NotFoundError, ForbiddenError."""
-    challenge = find_challenge(session, code)
-    if not actor.organises_challenge(challenge.id):
-        raise ForbiddenError("Only organisers of this challenge may do this")
-    return challenge
-
-
 def find_file(session: Session, code: str, file_id: int) -> OfferedFile:
     """Return a file of a challenge, deleted or not. Raises NotFoundError."""
     found = load_files(session, DataFile.id == file_id, Challenge.code == code)
@@ -355,7 +338,7 @@ def start_download(platform: Platform, actor: Actor, code: str, file_id: int) ->
     """
     with platform.transaction() as session:
         file = find_file(session, code, file_id)
-        challenge = find_challenge(session, code)
+        challenge = challenges.find_challenge(session, code)
         reader = reader_of(session, actor, challenge)
         if refused := refusal(reader, file):
             raise refused

@@ -24,10 +24,9 @@ from app.challenges.phase_rules import (
     rule_changes,
     store,
 )
-from app.challenges.terms import require_organiser
 from app.challenges.texts import Lines
 from app.core import audit
-from app.core.access import Actor, visible_to
+from app.core.access import Actor, require_challenge, visible_to
 from app.core.audit import RecordFields
 from app.core.errors import ConflictError, NotFoundError
 from app.core.names import Visible
@@ -239,9 +238,7 @@ def news_page(
 ) -> NewsView:
     """Load a page of a challenge's news: the first has both kinds, the following ones have one. Raises NotFoundError."""
     with platform.snapshot() as session:
-        challenge = challenges.challenge_of(session, code)
-        if challenge is None:
-            raise NotFoundError(f"there is no challenge {code!r}")
+        challenge = challenges.find_challenge(session, code)
         # not `RowPage[AnswerView]()`, which Python 3.11 cannot do with a frozen class that has slots
         rows: RowPage[AnnouncementView] = RowPage()
         answered: RowPage[AnswerView] = RowPage()
@@ -260,7 +257,7 @@ def editable_announcement(
 ) -> AnnouncementView:
     """Return an announcement of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         return _view(_stored(session, challenge, announcement_id), challenge.code, challenge.title)
 
 
@@ -275,7 +272,7 @@ def _stored(session: Session, challenge: Challenge, announcement_id: int) -> Ann
 def publish(platform: Platform, actor: Actor, code: str, new: NewAnnouncement) -> int:
     """Publish an announcement and return its id. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         row = Announcement(
             challenge_id=challenge.id, title=new.title, text=new.text, created_by=actor.user_id, version=1
         )
@@ -296,7 +293,7 @@ def edit(platform: Platform, actor: Actor, code: str, announcement_id: int, new:
     Raises NotFoundError, ForbiddenError, ConflictError if somebody has changed it since the version that was edited.
     """
     with platform.transaction() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         row = _stored(session, challenge, announcement_id)
         if (row.title, row.text) == (new.title, new.text):
             return
@@ -320,7 +317,7 @@ def edit(platform: Platform, actor: Actor, code: str, announcement_id: int, new:
 def delete(platform: Platform, actor: Actor, code: str, announcement_id: int) -> None:
     """Delete an announcement. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         row = _stored(session, challenge, announcement_id)
         _record(session, actor, "news.delete", row, before={"title": row.title, "text": row.text})
         session.delete(row)

@@ -8,7 +8,6 @@ from app.challenges import challenges, terms, texts
 from app.challenges.challenges import PhaseView, description_of, largest_archive
 from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.challenges.phase_rules import quotas_in_words
-from app.core.errors import NotFoundError
 from app.models import Disclosure
 from app.platform import Platform
 from app.web.formats import duration, plural
@@ -169,9 +168,7 @@ def rules_page(platform: Platform, code: str) -> RulesView:
 
 
 def _rules_view(platform: Platform, session: Session, code: str) -> RulesView:
-    challenge = challenges.challenge_of(session, code)
-    if challenge is None:
-        raise NotFoundError(f"there is no challenge {code!r}")
+    challenge = challenges.find_challenge(session, code)
     phases = challenges.phases_of(session, code)
     current = terms.current_terms(session, code, None)
     return RulesView(

@@ -11,14 +11,12 @@ from sqlalchemy import and_, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_challenge
 from app.core.errors import (
     AddressNotConfirmed,
     ConflictError,
-    ForbiddenError,
     NotFoundError,
     Refusal,
     TeamNotApproved,
@@ -147,11 +145,6 @@ def newest_terms(session: Session, code: str, user_id: int | None) -> TermsView 
     return TermsView(*row) if row else None
 
 
-def locked_challenge(session: Session, code: str) -> Challenge | None:
-    """Return a challenge, locked until the end of the transaction, so that versions are numbered one at a time."""
-    return session.scalar(select(Challenge).where(Challenge.code == code).with_for_update())
-
-
 def insert_acceptance(session: Session, user_id: int, code: str, version: int) -> bool:
     """Record that a person accepts a version, and return whether it is the newest. The first acceptance keeps its date."""
     newest = select(func.max(Terms.version)).join(Challenge).where(Challenge.code == code).scalar_subquery()
@@ -207,7 +200,7 @@ def accept(platform: Platform, actor: Actor, code: str, version: int) -> None:
 def editable_terms(platform: Platform, actor: Actor, code: str) -> tuple[str, TermsView | None]:
     """Return the title and last terms of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         return challenge.title, newest_terms(session, code, actor.user_id)
 
 
@@ -217,7 +210,7 @@ def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int
     An empty text removes the terms; the same text changes nothing. Raises NotFoundError, ForbiddenError.
     """
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         return replace_terms(session, actor, challenge, new)
 
 
@@ -245,12 +238,3 @@ def replace_terms(session: Session, actor: Actor, challenge: Challenge, new: New
         has_text=bool(new.text),
     )
     return version
-
-
-def require_organiser(actor: Actor, challenge: Challenge | None, code: str) -> Challenge:
-    """Return the challenge if this person organises it. Raises NotFoundError, ForbiddenError."""
-    if challenge is None:
-        raise NotFoundError(f"there is no challenge {code!r}")
-    if not actor.organises_challenge(challenge.id):
-        raise ForbiddenError("Only organisers of this challenge may do this")
-    return challenge

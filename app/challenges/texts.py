@@ -11,9 +11,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
-from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_challenge
 from app.core.errors import ConflictError, NotFoundError
 from app.core.names import folded, is_mail_address
 from app.models import Challenge, ChallengePage, User
@@ -144,7 +143,7 @@ def contact_of(session: Session, challenge_id: int) -> str:
 def editable_texts(platform: Platform, actor: Actor, code: str) -> TextSheet:
     """Return the texts of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         return sheet_of(session, challenge)
 
 
@@ -188,7 +187,7 @@ def set_texts(platform: Platform, actor: Actor, code: str, new: NewTexts) -> int
     Raises NotFoundError, ForbiddenError, ConflictError if somebody has changed them since the version that was edited.
     """
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         version = replace_texts(session, actor, challenge, new)
     platform.cache.expire_versions()
     return version

@@ -187,7 +187,7 @@ def describe(platform: Platform, truth_id: int) -> bool:
     )
     key = store_description(platform, described, {task.phase_key})
     with platform.transaction() as session:
-        phase = session.get_one(Phase, task.phase_id, with_for_update=True)
+        phase = challenges.lock_phase(session, task.phase_id)
         if phase.description_key != task.phase_key:
             return False  # its limits were raised meanwhile; the next sweep takes them
         own = GroundTruth.id == truth_id, GroundTruth.description_key.is_(None)
@@ -257,7 +257,7 @@ def _align(platform: Platform, phase_id: int) -> None:
     limited = store_limits(platform, keys, description_of(platform.descriptions, own).limits)
     with platform.transaction() as session:
         challenges.lock_imports(session)
-        phase = session.get_one(Phase, phase_id, with_for_update=True)
+        phase = challenges.lock_phase(session, phase_id)
         truth = shown_truth(session, phase_id)
         if truth is None or keys_in_use(session, phase_id) != keys or phase.description_key != own:
             return  # the next sweep tries again

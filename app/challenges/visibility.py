@@ -12,9 +12,8 @@ from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_challenge
 from app.core.audit import RecordFields
 from app.core.errors import (
     ConflictError,
@@ -190,9 +189,7 @@ def visibility_page(
     Raises NotFoundError, ForbiddenError.
     """
     with platform.snapshot() as session:
-        challenge = require_organiser(
-            actor, session.scalar(select(Challenge).where(Challenge.code == code)), code
-        )
+        challenge = require_challenge(session, actor, code)
         return VisibilityView(
             challenge.code,
             challenge.title,
@@ -274,7 +271,7 @@ def change(platform: Platform, actor: Actor, code: str, new: NewVisibility) -> N
     Raises NotFoundError, ForbiddenError, and ConflictError for a draft, which `open_challenge` opens.
     """
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         before = challenge.visibility
         if before is ChallengeVisibility.DRAFT:
             raise ConflictError("This challenge is a draft; it has to be opened first")
@@ -294,7 +291,7 @@ def invite(platform: Platform, actor: Actor, code: str, new: NewInvitations) -> 
     Raises NotFoundError, ForbiddenError, and ConflictError if these are too many.
     """
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         change_invitations(session, actor, challenge, new.people)
 
 
@@ -358,7 +355,7 @@ def create_code(platform: Platform, actor: Actor, code: str, new: NewCode) -> Cr
     """
     secret = secrets.token_urlsafe(16)
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         _check_number(session, challenge.id, 1)
         row = ChallengeInvitation(
             challenge_id=challenge.id,
@@ -378,7 +375,7 @@ def create_code(platform: Platform, actor: Actor, code: str, new: NewCode) -> Cr
 def revoke(platform: Platform, actor: Actor, code: str, invitation_id: int) -> None:
     """Revoke an invitation. People who have redeemed a code stay invited. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         row = session.scalar(
             select(ChallengeInvitation).where(ChallengeInvitation.id == invitation_id, _is_live(challenge.id))
         )
@@ -398,7 +395,7 @@ def remove_person(platform: Platform, actor: Actor, code: str, user_id: int) -> 
     Raises NotFoundError, ForbiddenError.
     """
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         row = session.get(InvitedPerson, (challenge.id, user_id))
         if row is None:
             raise NotFoundError(f"person {user_id} has redeemed no code of {code}")

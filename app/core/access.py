@@ -4,10 +4,12 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from app.core.errors import ForbiddenError, NotFoundError
 from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, Member, Role
 
 
@@ -482,6 +484,58 @@ def _inviting(actor: Actor) -> Select[int]:
         if actor.is_verified
         else false(),
     )
+
+
+def no_challenge(code: str) -> NotFoundError:
+    """Return the error for a challenge that does not exist or that the actor may not see."""
+    return NotFoundError(f"there is no challenge {code!r}")
+
+
+T = TypeVar("T")
+
+
+def require(
+    session: Session,
+    actor: Actor,
+    action: Action,
+    statement: Select[T],
+    challenge: Number,
+    missing: NotFoundError,
+    *,
+    lock: bool = False,
+) -> T:
+    """Return the row that a statement selects, of a challenge in which the actor may do `action`.
+
+    challenge: the column with the id of the challenge; lock: against changes until the end of the transaction, while rows
+    that refer to this one can still be added.
+
+    Raises `missing` if there is no such row or the actor may not see the challenge, and ForbiddenError if they see it but may
+    not do `action` there.
+    """
+    may = rows_for(actor, action, challenge=challenge)
+    whole = statement.add_columns(may).where(visible_to(actor, challenge))
+    if lock:
+        whole = whole.with_for_update(key_share=True).execution_options(populate_existing=True)
+    row = session.execute(whole).one_or_none()
+    if row is None:
+        raise missing
+    if not row[-1]:
+        raise ForbiddenError(
+            f"Only {'owners' if action is Action.OWN else 'organisers'} of this challenge may do this"
+        )
+    found: T = row[0]
+    return found
+
+
+def require_challenge(
+    session: Session, actor: Actor, code: str, action: Action = Action.ORGANISE, *, lock: bool = False
+) -> Challenge:
+    """Return a challenge to which the actor may do `action`. lock: as `require` does.
+
+    Raises NotFoundError if they may not see it, ForbiddenError if they see it but may not do this.
+    """
+    statement = select(Challenge).where(Challenge.code == code)
+    return require(session, actor, action, statement, Challenge.id, no_challenge(code), lock=lock)
 
 
 def visibility_of(session: Session, code: str) -> ChallengeVisibility | None:

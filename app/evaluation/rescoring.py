@@ -413,7 +413,11 @@ def rescore_phase(
     truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
-        challenge_id = _organised_challenge(session, actor, phase_id, f"there is no phase {phase_id}")
+        phase = (
+            challenges.require_phase(session, actor, phase_id)
+            if actor
+            else challenges.find_phase_of_id(session, phase_id)
+        )
         boards = lock_boards(session, phase_id)
         truth = challenges.newest_truth(session, phase_id)
         if truth is None:
@@ -454,7 +458,7 @@ def rescore_phase(
         count = queue_missing_runs(session, rescore)
         if result_id is not None and not count:
             raise ConflictError(f"result {result_id} no longer has a score")
-        _record(session, actor, "rescore.request", rescore, challenge_id, runs=count)
+        _record(session, actor, "rescore.request", rescore, phase.challenge_id, runs=count)
     platform.cache.expire_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
     platform.notifier.wake_workers(count=min(count, platform.settings.workers))
@@ -526,14 +530,6 @@ def _queue_unscored_result(platform: Platform, actor: Actor | None, result_id: i
         reason = "its extra slot was used for" if is_slot else "its method now has"
         raise ConflictError(f"result {result_id} cannot be scored: {reason} another result") from error
     return True
-
-
-def _organised_challenge(session: Session, actor: Actor | None, phase_id: int, missing: str) -> int:
-    """Return the challenge of a phase. Raises NotFoundError(missing) unless the actor organises it or is None."""
-    phase = challenges.phase_of_id(session, phase_id)
-    if phase is None or not (actor is None or actor.organises_challenge(phase.challenge_id)):
-        raise NotFoundError(missing)
-    return phase.challenge_id
 
 
 def _record(
@@ -689,8 +685,8 @@ def abandon(platform: Platform, actor: Actor, rescore_id: int) -> None:
 
 def _open_rescore(session: Session, actor: Actor, rescore_id: int) -> tuple[Rescore, int]:
     """Lock an open re-scoring that the actor organises. Returns it with the id of its challenge."""
-    missing = f"there is no open re-scoring {rescore_id}"
     rescore = lock_open_rescore(session, rescore_id)
-    if rescore is None:
-        raise NotFoundError(missing)
-    return rescore, _organised_challenge(session, actor, rescore.phase_id, missing)
+    phase = challenges.phase_of_id(session, rescore.phase_id) if rescore else None
+    if rescore is None or phase is None or not actor.organises_challenge(phase.challenge_id):
+        raise NotFoundError(f"there is no open re-scoring {rescore_id}")
+    return rescore, phase.challenge_id

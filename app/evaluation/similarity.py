@@ -413,10 +413,7 @@ def pairs(
     before: list pairs with smaller ids. Raises NotFoundError if the phase does not exist or the actor does not organise it.
     """
     with platform.snapshot() as session:
-        phases = challenges.organised_phases(session, actor)
-        phase = next((each for each in phases if each.id == phase_id), None)
-        if phase is None:
-            raise NotFoundError(f"there is no phase {phase_id}")
+        phase = challenges.require_phase(session, actor, phase_id)
         rows = select_pairs(session, phase_id, before, PAGE + 1, dismissed=dismissed)
     return PairList(phase, dismissed, tuple(rows[:PAGE]), rows[PAGE - 1].id if len(rows) > PAGE else None)
 

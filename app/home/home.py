@@ -344,9 +344,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
     """
     counted = leaders.counts(platform)
     with platform.snapshot() as session:
-        challenge = challenges.challenge_of(session, code)
-        if challenge is None:
-            raise NotFoundError(f"there is no challenge {code!r}")
+        challenge = challenges.find_challenge(session, code)
         phases = challenges.phases_of(session, code)
         shown = shown_phase(phases, image_set)
         if shown is None and image_set is not None:

@@ -14,7 +14,6 @@ from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import PhaseState
 from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor
-from app.core.errors import NotFoundError
 from app.models import Board, GroundTruth, Submission, Team, Upload
 from app.people import teams
 from app.platform import Platform
@@ -195,9 +194,7 @@ def steps_of(
 def own_view(platform: Platform, actor: Actor, code: str) -> OwnView:
     """Load the part of a challenge's page that depends on its reader. Raises NotFoundError."""
     with platform.snapshot() as session:
-        challenge = challenges.challenge_of(session, code)
-        if challenge is None:
-            raise NotFoundError(f"there is no challenge {code!r}")
+        challenge = challenges.find_challenge(session, code)
         phases = challenges.phases_of(session, code)
         current = terms.current_terms(session, code, actor.user_id)
         contact = texts.contact_of(session, challenge.id)

@@ -216,7 +216,7 @@ def _read(folder: Path, name: str) -> bytes:
 def _record(platform: Platform, plan: _Plan, key: str, size: int) -> bool:
     """Record an archive, unless its images have changed or the space is used meanwhile; return whether it was."""
     with platform.transaction() as session:
-        session.execute(select(Challenge.id).where(Challenge.id == plan.challenge_id).with_for_update())
+        session.get(Challenge, plan.challenge_id, with_for_update={"key_share": True})
         source = _lock_unchanged(session, plan)
         has_space = bytes_used(session, plan.challenge_id) + size <= platform.settings.max_data
         is_recorded = source is not None and source.archive_key is None and has_space

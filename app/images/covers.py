@@ -14,9 +14,8 @@ from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
-from app.challenges.terms import locked_challenge, require_organiser
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_challenge
 from app.core.errors import FieldsError, NotFoundError
 from app.core.names import Visible
 from app.images.decoding import make_cover
@@ -105,7 +104,7 @@ def _images(platform: Platform, phase: PhaseView) -> tuple[str, ...]:
 def cover_page(platform: Platform, actor: Actor, code: str) -> CoverPage:
     """Return the picture of a challenge that this person organises. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         own, phases = own_covers(session, code).get(code), challenges.phases_of(session, code)
     return CoverPage(challenge.code, challenge.title, with_images(platform, own, phases))
 
@@ -116,10 +115,10 @@ def set_picture(platform: Platform, actor: Actor, code: str, new: NewPicture, da
     Raises NotFoundError, ForbiddenError, and MalformedError if the file is not an image or there is no picture yet.
     """
     with platform.transaction() as session:
-        require_organiser(actor, challenges.challenge_of(session, code), code)
+        require_challenge(session, actor, code)
     sizes = _sizes(data) if data is not None else None
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         row = session.get(ChallengePicture, challenge.id)
         if row is None:
             if sizes is None:
@@ -153,7 +152,7 @@ def _sizes(data: bytes) -> tuple[bytes, bytes]:
 def remove_picture(platform: Platform, actor: Actor, code: str) -> None:
     """Remove the picture that organisers chose, if there is one. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_organiser(actor, locked_challenge(session, code), code)
+        challenge = require_challenge(session, actor, code, lock=True)
         row = session.get(ChallengePicture, challenge.id)
         if row is not None:
             session.delete(row)

@@ -17,7 +17,6 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges, versions
 from app.challenges.challenges import description_of
-from app.core.errors import NotFoundError
 from app.images import archives
 from app.images.decoding import RECIPE, MadeImages, PictureError, check_beginning, make_all, read_file
 from app.images.matching import FOLDERS, files_by_image, size_problem
@@ -96,9 +95,7 @@ def import_images(
     """
     root = (folder or tree).absolute()
     with platform.transaction() as session:
-        phase = challenges.phase_of_id(session, phase_id)
-        if phase is None:
-            raise NotFoundError(f"there is no phase {phase_id}")
+        phase = challenges.find_phase_of_id(session, phase_id)
         newest = challenges.newest_truth(session, phase_id)
         key = (newest and newest.description_key) or phase.description_key
         known = known_batches(session, phase_id)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select, update
 from sqlalchemy.orm import Session
 
+from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
 from app.challenges.files import refusal_of_images
 from app.core import audit
@@ -23,7 +24,6 @@ from app.jobs import queue
 from app.models import JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
 from app.results import artefacts
-from app.submissions.quotas import organised_phase
 from scoring import Description
 
 PICTURES: Final = "pictures"  # artefact kind: the images of a batch
@@ -323,7 +323,7 @@ def organised(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
 
 def organised_images(session: Session, actor: Actor, phase_id: int) -> PhaseView:
     """Load a phase with images that the actor organises. Raises NotFoundError."""
-    phase = organised_phase(session, actor, phase_id)
+    phase = challenges.require_phase(session, actor, phase_id)
     if source_of(session, phase_id) is None:
         raise NotFoundError(f"there is no phase {phase_id} with images")
     return phase

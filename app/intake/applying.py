@@ -420,7 +420,7 @@ class ReadyApplication:
 def lock(session: Session, challenge: str) -> None:
     """Take the locks that come before those of a data set that is applied: of imports, and of the challenge."""
     challenges.lock_imports(session)
-    session.execute(select(Challenge.id).where(Challenge.code == challenge).with_for_update(key_share=True))
+    challenges.challenge_of(session, challenge, lock=True)
 
 
 def prepare(

@@ -10,9 +10,8 @@ from typing import Any, Final
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges
 from app.core import audit
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, require_challenge, rows_for
 from app.core.errors import (
     ConflictError,
     FieldsError,
@@ -131,7 +130,7 @@ class IntakeList:
 def intakes_of(platform: Platform, actor: Actor, code: str, before: int | None = None) -> IntakeList:
     """Return a page of the data sets of a challenge. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = organised(session, actor, code)
+        challenge = require_challenge(session, actor, code)
         numbered = (
             select(Intake.id, func.row_number().over(order_by=_NEWEST_LAST).label("number"))
             .where(Intake.challenge_id == challenge.id)
@@ -144,16 +143,6 @@ def intakes_of(platform: Platform, actor: Actor, code: str, before: int | None =
         found = _views(session, Intake.id.in_([row.id for row in page.rows]))
         can_receive = keys.exists_any(session)
         return IntakeList(challenge.code, challenge.title, found, can_receive, page.next)
-
-
-def organised(session: Session, actor: Actor, code: str) -> Challenge:
-    """Return a challenge that the actor organises. Raises NotFoundError, ForbiddenError."""
-    challenge = challenges.challenge_of(session, code)
-    if challenge is None:
-        raise NotFoundError(f"there is no challenge {code!r}")
-    if not actor.organises_challenge(challenge.id):
-        raise ForbiddenError("Only organisers of this challenge may do this")
-    return challenge
 
 
 def get_intake(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> IntakeView:
@@ -276,8 +265,7 @@ def _file_of_organiser(session: Session, actor: Actor, file_id: uuid.UUID) -> In
 def start(platform: Platform, actor: Actor, code: str) -> IntakeView:
     """Start a data set of a challenge, as `add` does. Raises NotFoundError, ForbiddenError, NoWorkerError, ConflictError."""
     with platform.transaction() as session:
-        challenge = organised(session, actor, code)
-        session.execute(select(Challenge.id).where(Challenge.id == challenge.id).with_for_update())
+        challenge = require_challenge(session, actor, code, lock=True)
         intake_id = add(session, actor, challenge.id)
     return get_intake(platform, actor, intake_id)
 

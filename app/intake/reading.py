@@ -347,9 +347,8 @@ def secret_of(platform: Platform, code: str) -> bytes:
     A secret that is lost is replaced as long as the challenge has no phases: until then nobody knows the names.
     """
     with platform.transaction() as session:
-        challenge = challenges.challenge_of(session, code)
+        challenge = challenges.challenge_of(session, code, lock=True)
         assert challenge is not None
-        session.execute(select(Challenge.id).where(Challenge.id == challenge.id).with_for_update())
         row = session.get(NameSecret, challenge.id)
         if row is not None:
             try:

@@ -26,7 +26,6 @@ from app.jobs.queue import Claim
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import GroundTruth, Job, JobKind, Phase, Trial
 from app.platform import Platform
-from app.submissions.quotas import organised_phase
 from scoring import from_plain, to_plain
 
 log = structlog.get_logger()
@@ -56,7 +55,7 @@ class TrialsView:
 def trials_of(platform: Platform, actor: Actor, phase_id: int) -> TrialsView:
     """Return the trial results of a phase for its organisers, of the tasks that it offers. Raises NotFoundError."""
     with platform.snapshot() as session:
-        phase = organised_phase(session, actor, phase_id)
+        phase = challenges.require_phase(session, actor, phase_id)
         truth = challenges.newest_truth(session, phase_id)
         row = session.get(Trial, truth.id) if truth else None
         if truth is None or row is None:
@@ -71,7 +70,7 @@ def trials_of(platform: Platform, actor: Actor, phase_id: int) -> TrialsView:
 def request(platform: Platform, actor: Actor, phase_id: int) -> None:
     """Have a worker score trial results of a phase. Raises NotFoundError, ConflictError."""
     with platform.transaction() as session:
-        organised_phase(session, actor, phase_id)
+        challenges.require_phase(session, actor, phase_id)
         truth = challenges.newest_truth(session, phase_id)
         if truth is None:
             raise ConflictError("this phase has no ground truth yet")

@@ -18,10 +18,9 @@ from sqlalchemy.orm import Session
 from app.challenges import asking, challenges
 from app.challenges.answers import LONGEST_MESSAGE
 from app.challenges.asking import Asking
-from app.challenges.terms import require_organiser
 from app.challenges.texts import Lines
 from app.core import audit
-from app.core.access import Action, Actor, rows_for, visible_to
+from app.core.access import Action, Actor, require_challenge, rows_for, visible_to
 from app.core.errors import (
     AskingOff,
     ConflictError,
@@ -309,7 +308,7 @@ def ask_page(platform: Platform, actor: Actor, code: str, about: About) -> AskPa
     """Return what somebody should know before asking. Raises NotFoundError."""
     assert actor.user_id is not None
     with platform.snapshot() as session:
-        challenge = _challenge(session, code)
+        challenge = require_challenge(session, actor, code, Action.ASK)
         team_id = teams.team_in(session, actor.user_id, challenge.id)
         place = asking.asking_of(session, challenge.id)
         columns, shown = _object(session, challenge, team_id, about)
@@ -324,13 +323,6 @@ def ask_page(platform: Platform, actor: Actor, code: str, about: About) -> AskPa
             _page(session, None, *same).rows[:10] if which else (),
             tuple(each.message for each in _refusals(session, actor.user_id, team_id, is_new=True)),
         )
-
-
-def _challenge(session: Session, code: str) -> Challenge:
-    challenge = challenges.challenge_of(session, code)
-    if challenge is None:
-        raise NotFoundError(f"there is no challenge {code!r}")
-    return challenge
 
 
 def _object(
@@ -417,7 +409,7 @@ def ask(platform: Platform, actor: Actor, code: str, new: NewThread) -> int:
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        challenge = _challenge(session, code)
+        challenge = require_challenge(session, actor, code, Action.ASK)
         lock_person(session, actor.user_id)
         team_id = teams.team_in(session, actor.user_id, challenge.id)
         if team_id is not None:
@@ -581,7 +573,7 @@ def organised_threads(
 ) -> OrganisedThreads:
     """Return the threads of a challenge, the one with the newest message first. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         which = [Thread.challenge_id == challenge.id, *([Thread.state == state] if state else [])]
         page = _page(session, before, *which)
         return OrganisedThreads(

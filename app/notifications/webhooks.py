@@ -12,10 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges
-from app.challenges.terms import require_organiser
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_challenge
 from app.core.errors import ConflictError, FieldsError, NotFoundError
 from app.core.names import Visible
 from app.jobs import queue
@@ -114,7 +112,7 @@ def new_secret() -> str:
 def challenge_page(platform: Platform, actor: Actor, code: str) -> WebhookPage:
     """Return the webhooks of a challenge that the reader organises. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
+        challenge = require_challenge(session, actor, code)
         return WebhookPage(code, challenge.title, _views(session, challenge.id))
 
 
@@ -170,10 +168,7 @@ def create(platform: Platform, actor: Actor, code: str, new: NewWebhook) -> NewS
     Raises NotFoundError, ForbiddenError, ConflictError if it has too many, MalformedError.
     """
     with platform.transaction() as session:
-        challenge = require_organiser(actor, challenges.challenge_of(session, code), code)
-        session.execute(
-            select(Challenge.id).where(Challenge.id == challenge.id).with_for_update(key_share=True)
-        )
+        challenge = require_challenge(session, actor, code, lock=True)
         url = _callable(new.url, Allowed.by(platform.settings))
         count = select(func.count()).where(Webhook.challenge_id == challenge.id)
         if (session.scalar(count) or 0) >= MOST:

@@ -48,7 +48,7 @@ def rescore_result(platform: ThePlatform, actor: CurrentActor, result_id: int) -
 @router.post("/{challenge}/{image_set}/rescore", status_code=202)
 def rescore(platform: ThePlatform, actor: CurrentActor, challenge: str, image_set: str) -> dict[str, int]:
     """Score every result on a phase's boards again; the boards switch at once when each is scored or decided."""
-    phase = challenges.organised_phase(platform, actor, challenge, image_set)
+    phase = challenges.phase_page(platform, challenge, image_set)
     return {"rescore": rescoring.rescore_phase(platform, actor, phase.id)}
 
 

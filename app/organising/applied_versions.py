@@ -7,11 +7,10 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.challenges import versions
+from app.challenges import challenges, versions
 from app.core.access import Actor
 from app.models import AuditRecord, GroundTruth, Rescore, User
 from app.platform import Platform
-from app.submissions.quotas import organised_phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class AppliedVersion:
 def versions_of_phase(platform: Platform, actor: Actor, phase_id: int) -> tuple[AppliedVersion, ...]:
     """Return the versions of a phase, newest first. Raises NotFoundError unless the reader organises it."""
     with platform.snapshot() as session:
-        phase = organised_phase(session, actor, phase_id)
+        phase = challenges.require_phase(session, actor, phase_id)
         return versions_of(session, [phase.id]).get(phase.id, ())
 
 

@@ -14,11 +14,10 @@ from sqlalchemy.orm import Session
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.core import audit
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, require_challenge, rows_for
 from app.core.errors import ConflictError, NotFoundError
 from app.jobs import events
 from app.models import Approval, Challenge, EventKind, Member, Method, Result, ResultState, Team, User
-from app.organising.submissions import read_challenge
 from app.people import teams as memberships
 from app.people.teams import record
 from app.platform import Platform
@@ -237,7 +236,7 @@ def teams(platform: Platform, actor: Actor, challenge: str, search: TeamSearch) 
     Raises NotFoundError.
     """
     with platform.snapshot() as session:
-        found = read_challenge(session, actor, challenge)
+        found = require_challenge(session, actor, challenge, Action.READ_ORGANISING)
         rows = select_teams(session, found.id, search, PAGE + 1)
         return TeamList(
             challenge=found.code,
@@ -257,7 +256,7 @@ def set_approval_rule(platform: Platform, actor: Actor, challenge: str, rule: Ap
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        found = read_challenge(session, actor, challenge, Action.ORGANISE)
+        found = require_challenge(session, actor, challenge)
         before = {"approves_teams": found.approves_teams, "most_members": found.most_members}
         found.approves_teams, found.most_members = rule.approves_teams, rule.most_members
         audit.record(

@@ -14,7 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 import scoring
 from app.core import audit as core_audit
-from app.core.access import Actor
+from app.core.access import Action, Actor, require_challenge
 from app.core.audit import AuditSearch, Record
 from app.models import (
     Announcement,
@@ -30,7 +30,6 @@ from app.models import (
     Team,
     User,
 )
-from app.organising.submissions import read_challenge
 from app.platform import Platform
 from app.web.formats import plural
 from app.web.forms import OrBlank
@@ -446,7 +445,11 @@ def page(platform: Platform, actor: Actor, search: AuditQuery) -> AuditPage:
     Raises NotFoundError for a challenge whose organisers' pages they may not read.
     """
     with platform.snapshot() as session:
-        challenge = read_challenge(session, actor, search.challenge) if search.challenge else None
+        challenge = (
+            require_challenge(session, actor, search.challenge, Action.READ_ORGANISING)
+            if search.challenge
+            else None
+        )
         found = tell(
             session, actor, core_audit.records(session, actor, search, PAGE + 1, *search.conditions())
         )
@@ -474,7 +477,7 @@ HEADER: Final = (
 def csv_lines(platform: Platform, actor: Actor, search: AuditQuery) -> Iterator[str]:
     """Return the matching records as CSV, some at a time. Raises NotFoundError at once."""
     with platform.snapshot() as session:
-        read_challenge(session, actor, search.challenge)
+        require_challenge(session, actor, search.challenge, Action.READ_ORGANISING)
 
     def lines() -> Iterator[str]:
         yield csv_of(HEADER, ())

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import Select, and_, or_
 
 from app.challenges import challenges
-from app.core.access import Action, Actor
+from app.core.access import Actor, require_challenge
 from app.core.errors import DomainError
 from app.core.units import MiB
 from app.evaluation import rescoring
@@ -25,7 +25,6 @@ from app.organising.submissions import (
     TableRow,
     batches,
     load_rows,
-    read_challenge,
     statement_of,
 )
 from app.platform import Platform
@@ -159,7 +158,7 @@ def plan(platform: Platform, actor: Actor, code: str, selection: Selection) -> P
     """
     runs = dict(map(_parsed, selection.rows))
     with platform.snapshot() as session:
-        challenge = read_challenge(session, actor, code, Action.ORGANISE)
+        challenge = require_challenge(session, actor, code)
         phases = {each.id: each for each in challenges.phases_of(session, code)}
         statement = _selected(challenge.id, runs)
         rows = load_rows(session, actor, phases, statement)
@@ -278,7 +277,7 @@ def archives(platform: Platform, actor: Actor, code: str, query: ArchiveQuery) -
     Equal rows give equal bytes. Only a piece of an archive is in memory. Raises NotFoundError at once.
     """
     with platform.snapshot() as session:
-        challenge = read_challenge(session, actor, code, Action.ORGANISE)
+        challenge = require_challenge(session, actor, code)
         phases = {each.id: each for each in challenges.phases_of(session, code)}
     if query.rows:
         with platform.snapshot() as session:

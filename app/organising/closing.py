@@ -14,8 +14,8 @@ from app.challenges.phase_rules import PhaseRules, PhaseState
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ForbiddenError, PhaseBroken, PhaseUnfair, Refusal, raise_if_refused
+from app.models import Phase
 from app.platform import Platform
-from app.submissions.quotas import organised_phase
 from app.web.zones import Moment
 
 
@@ -79,8 +79,8 @@ def close_early(platform: Platform, actor: Actor, phase_id: int, asked: EarlyClo
     actor does not organise, ForbiddenError, RefusedError with all reasons.
     """
     with platform.transaction() as session:
-        row = challenges.lock_phase(session, organised_phase(session, actor, phase_id).id)
-        phase = organised_phase(session, actor, phase_id)  # its state under the lock
+        phase = challenges.require_phase(session, actor, phase_id, lock=True)
+        row = session.get_one(Phase, phase_id)
         if not may_close(actor, phase):
             raise ForbiddenError(
                 "Only owners of the challenge close a phase that shows everything once it is over"

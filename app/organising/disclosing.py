@@ -23,7 +23,6 @@ from app.core.errors import ConflictError, ForbiddenError, MalformedError
 from app.models import Disclosure, Phase
 from app.platform import Platform
 from app.results import exposure, ladder
-from app.submissions.quotas import organised_phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> Disclosu
     Raises NotFoundError, also for a phase that the actor does not organise.
     """
     with platform.transaction() as session:
-        phase = organised_phase(session, actor, phase_id)
+        phase = challenges.require_phase(session, actor, phase_id)
         now, is_scored = challenges.now(session), has_results(session, phase_id)
     refusals = {
         each: refusal_of(phase.rules, _disclosing(phase.rules, disclosure=each), now, has_results=is_scored)
@@ -110,7 +109,7 @@ def exposure_page(
     Raises NotFoundError as `disclosure_page` does.
     """
     with platform.transaction() as session:
-        phase = organised_phase(session, actor, phase_id)
+        phase = challenges.require_phase(session, actor, phase_id)
         found = exposure.uses(session, phase_id, after, TEAMS)
         rows = disclosures_so_far(phase, exposure.disclosure_changes(session, phase_id))
     return phase, tuple(
@@ -131,12 +130,12 @@ def change_disclosure(
         if not wanted.annotation_is_public:
             raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
         with platform.transaction() as session:
-            phase = organised_phase(session, actor, phase_id)
+            phase = challenges.require_phase(session, actor, phase_id)
             if phase.is_held_out and actor.owns_challenge(phase.challenge_id) and actor.user_id is not None:
                 same_labels.note_disclosing(session, actor.user_id, phase_id)
     with platform.transaction() as session:
-        phase = organised_phase(session, actor, phase_id)
-        stored = session.get_one(Phase, phase_id, with_for_update=True)
+        phase = challenges.require_phase(session, actor, phase_id, lock=True)
+        stored = session.get_one(Phase, phase_id)
         rules, now = PhaseRules.of(stored), challenges.now(session)
         new_rules = _disclosing(
             rules,

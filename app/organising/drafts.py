@@ -17,7 +17,7 @@ from app.challenges.terms import NewTerms
 from app.challenges.texts import NewTexts, TextSheet
 from app.challenges.visibility import NewInvitations
 from app.core import audit
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, require_challenge, rows_for
 from app.core.errors import (
     ChallengeNotReady,
     ConflictError,
@@ -260,7 +260,7 @@ def unfinished(platform: Platform, actor: Actor, code: str) -> DraftView | None:
 def draft_of(platform: Platform, actor: Actor, code: str) -> DraftView:
     """Return a draft that the actor organises. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = intakes.organised(session, actor, code)
+        challenge = require_challenge(session, actor, code)
         found = view_of(platform, session, challenge)
     if found is None:
         raise NotFoundError(f"the challenge {code} was not created in steps; its pages are below Organise")
@@ -407,7 +407,7 @@ def copy(platform: Platform, actor: Actor, code: str, new: NewCopy) -> str:
     The answers of the copied challenge are proposed in each step. Raises what `create` raises, and NotFoundError.
     """
     with _creating(platform, actor, new.code, {}) as session:
-        source = intakes.organised(session, actor, code)
+        source = require_challenge(session, actor, code)
         proposed = settings_of(session, source)
         usual = {"template": Template.VOC, "tasks": (Task.DETECTION,)}
         sheet = texts.sheet_of(session, source)
@@ -533,7 +533,7 @@ def settings_of(session: Session, challenge: Challenge) -> dict[str, Any]:
 def exported(platform: Platform, actor: Actor, code: str) -> dict[str, Any]:
     """Return the settings of a challenge, without its data. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = intakes.organised(session, actor, code)
+        challenge = require_challenge(session, actor, code)
         sheet = texts.sheet_of(session, challenge)
         current = terms.current_terms(session, code, None)
         return {
@@ -549,7 +549,7 @@ def exported(platform: Platform, actor: Actor, code: str) -> dict[str, Any]:
 
 def _locked(session: Session, actor: Actor, code: str) -> tuple[Challenge, ChallengeDraft]:
     """Lock a draft that can still be changed. Raises NotFoundError, ForbiddenError, ConflictError."""
-    challenge = terms.require_organiser(actor, terms.locked_challenge(session, code), code)
+    challenge = require_challenge(session, actor, code, lock=True)
     row = session.get(ChallengeDraft, challenge.id, with_for_update=True)
     if row is None:
         raise NotFoundError(f"the challenge {code} was not created in steps; its pages are below Organise")
@@ -856,7 +856,7 @@ def open_due(platform: Platform) -> None:
         codes = session.scalars(due).all()
     for code in codes:
         with platform.transaction() as session:
-            challenge = terms.locked_challenge(session, code)
+            challenge = challenges.challenge_of(session, code, lock=True)
             row = session.get(ChallengeDraft, challenge.id) if challenge else None
             if challenge is None or row is None or row.opens_at is None:
                 continue
@@ -882,6 +882,7 @@ def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
         challenge, _ = _locked(session, actor, code)
         if not actor.owns_challenge(challenge.id):
             raise ForbiddenError("Only owners delete a draft")
+        session.refresh(challenge, with_for_update=True)  # nobody adds a row that refers to it
         tests = testing.delete_all(session, actor.user_id, challenge)
         unused = intakes.delete_all(session, challenge.id)
         testing.delete_phases(session, challenge.id)

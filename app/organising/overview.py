@@ -12,7 +12,7 @@ import scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import PhaseState
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, require_challenge, rows_for
 from app.evaluation import rescoring, similarity
 from app.evaluation.rescoring import RescoreView, UndecidedCursor
 from app.jobs import heartbeats
@@ -34,7 +34,7 @@ from app.notifications import mailing, threads
 from app.organising import run_counts
 from app.organising.applied_versions import AppliedVersion, versions_of
 from app.organising.run_counts import EMPTY_QUEUE, WaitingForRepair
-from app.organising.submissions import TableQuery, TableRow, load_rows, read_challenge, statement_of
+from app.organising.submissions import TableQuery, TableRow, load_rows, statement_of
 from app.platform import Platform
 from app.web.formats import plural
 
@@ -196,7 +196,7 @@ def phases_of(
 ) -> PhaseList:
     """Return the phases of a challenge, as `overview` does. Raises NotFoundError."""
     with platform.snapshot() as session:
-        challenge = read_challenge(session, actor, code)
+        challenge = require_challenge(session, actor, code, Action.READ_ORGANISING)
         found = load_overview(session, challenges.phases_of(session, code), following)
         versions = versions_of(session, [row.phase.id for row in found.phases])
     is_viewed = actor.views_challenge(challenge.id)
@@ -372,7 +372,7 @@ def _teams(session: Session, challenge_ids: Collection[int]) -> dict[int, tuple[
 def challenge_overview(platform: Platform, actor: Actor, code: str) -> ChallengeOverview:
     """Return what an organiser sees first of a challenge. Raises NotFoundError."""
     with platform.snapshot() as session:
-        challenge = read_challenge(session, actor, code)
+        challenge = require_challenge(session, actor, code, Action.READ_ORGANISING)
         phases = {each.id: each for each in challenges.phases_of(session, code)}
         found = load_overview(session, phases.values())
         total, waiting = _teams(session, [challenge.id]).get(challenge.id, (0, 0))

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
+from app.challenges.challenges import organised_phase
 from app.core.access import Action, Actor
 from app.evaluation import rescoring
 from app.evaluation.rescoring import RescoreChoice, UndecidedCursor
 from app.organising import drafts
 from app.organising import overview as organising_overview
 from app.platform import Platform
-from app.submissions import quotas
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 
 RunNumber = Annotated[
@@ -83,7 +83,7 @@ def ground_truth_of_phase(
     platform: ThePlatform, actor: CurrentActor, phase_id: int, following: TheFollowing
 ) -> Response:
     """Redirect to the page with the ground truth of a phase."""
-    phase = quotas.phase_to_organise(platform, actor, phase_id)
+    phase = organised_phase(platform, actor, phase_id)
     query = f"?rescore={following.rescore}&after={following.run}" if following else ""
     address = f"/organise/challenges/{quote(phase.challenge)}/ground-truth{query}#phase-{phase_id}"
     return RedirectResponse(address, status_code=303)

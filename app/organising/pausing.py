@@ -8,8 +8,8 @@ from app.challenges import challenges
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError
+from app.models import Phase
 from app.platform import Platform
-from app.submissions.quotas import organised_phase
 
 
 class Pause(BaseModel):
@@ -26,7 +26,8 @@ def pause(platform: Platform, actor: Actor, phase_id: int, pause: Pause) -> None
     Raises NotFoundError for a phase that the actor does not organise, ConflictError if scoring is paused already.
     """
     with platform.transaction() as session:
-        row = challenges.lock_phase(session, organised_phase(session, actor, phase_id).id)
+        challenges.require_phase(session, actor, phase_id, lock=True)
+        row = session.get_one(Phase, phase_id)
         if row.paused_at is not None:
             raise ConflictError("Scoring of this phase is paused already")
         row.paused_at, row.pause_reason = challenges.now(session), pause.reason
@@ -47,7 +48,8 @@ def resume(platform: Platform, actor: Actor, phase_id: int) -> None:
     Raises NotFoundError for a phase that the actor does not organise.
     """
     with platform.transaction() as session:
-        row = challenges.lock_phase(session, organised_phase(session, actor, phase_id).id)
+        challenges.require_phase(session, actor, phase_id, lock=True)
+        row = session.get_one(Phase, phase_id)
         if row.paused_at is None:
             return
         row.paused_at, row.pause_reason = None, ""

@@ -24,13 +24,13 @@ from app.challenges.phase_rules import (
 )
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, NotFoundError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
+from app.core.errors import ConflictError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
 from app.core.settings import Settings
 from app.models import Phase, Quota, in_order
 from app.people.team_choice import TeamChoice, team_choice
 from app.platform import Platform
 from app.submissions import quotas
-from app.submissions.quotas import SlotView, organised_phase
+from app.submissions.quotas import SlotView
 from app.web.formats import size
 from app.web.forms import OrBlank
 from app.web.zones import Moment
@@ -231,7 +231,7 @@ def phase_rules(
     Raises NotFoundError for a phase that the actor does not organise.
     """
     with platform.snapshot() as session:
-        phase = organised_phase(session, actor, phase_id)
+        phase = challenges.require_phase(session, actor, phase_id)
         slots = quotas.slot_views(session, phase_id, before)
         return PhaseSheet(
             phase=phase,
@@ -256,8 +256,7 @@ def calendar(platform: Platform, challenge: str, image_set: str | None = None) -
             if image_set
             else challenges.phases_of(session, challenge)
         )
-        if challenges.challenge_of(session, challenge) is None:
-            raise NotFoundError(f"there is no challenge {challenge!r}")
+        challenges.find_challenge(session, challenge)
         return calendar_of(phases, platform.settings.address, challenges.now(session))
 
 
@@ -271,8 +270,8 @@ def change_rules(platform: Platform, actor: Actor, phase_id: int, rules: NewRule
     with platform.transaction() as session:
         if limit_change.before != limit_change.after:
             challenges.lock_imports(session)
-        row = challenges.lock_phase(session, phase_id)
-        phase = organised_phase(session, actor, phase_id)  # its state under the lock
+        phase = challenges.require_phase(session, actor, phase_id, lock=True)
+        row = session.get_one(Phase, phase_id)
         now, before = challenges.now(session), PhaseRules.of(row)
         after = rules.applied_to(before, now)
         refusals = (
@@ -327,7 +326,7 @@ class _LimitChange:
 def _store_limits(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> _LimitChange:
     """Store descriptions with the new limits, without holding a lock while the store is slow."""
     with platform.transaction() as session:
-        key = organised_phase(session, actor, phase_id).description_key
+        key = challenges.require_phase(session, actor, phase_id).description_key
         keys = versions.keys_in_use(session, phase_id)
     before = description_of(platform.descriptions, key).limits
     after = rules.limited(before)

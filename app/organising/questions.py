@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.core import audit
-from app.core.access import Actor
-from app.core.errors import ForbiddenError, NotFoundError, QuestionAnswered, RefusedError, TooManyQuestions
+from app.core.access import Actor, require_challenge
+from app.core.errors import NotFoundError, QuestionAnswered, RefusedError, TooManyQuestions
 from app.models import Answer, Challenge, Method, Question, QuestionKind
 from app.platform import Platform
 from app.submissions.questions import (
@@ -56,16 +56,14 @@ class QuestionsView:
 def public_questions(platform: Platform, code: str) -> tuple[QuestionView, ...]:
     """Return the questions of a challenge. Raises NotFoundError."""
     with platform.snapshot() as session:
-        challenge = challenges.challenge_of(session, code)
-        if challenge is None:
-            raise NotFoundError(f"there is no challenge {code!r}")
+        challenge = challenges.find_challenge(session, code)
         return questions_of(session, challenge.id)
 
 
 def questions_page(platform: Platform, actor: Actor, code: str) -> QuestionsView:
     """Return what a challenge asks. Raises NotFoundError, ForbiddenError."""
     with platform.snapshot() as session:
-        challenge = _organised(session, actor, code)
+        challenge = require_challenge(session, actor, code)
         counts = answer_counts(session, challenge.id)
         asked = questions_of(session, challenge.id)
         texts = {each.text for each in asked}
@@ -81,7 +79,7 @@ def questions_page(platform: Platform, actor: Actor, code: str) -> QuestionsView
 def add_question(platform: Platform, actor: Actor, code: str, new: NewQuestion) -> QuestionView:
     """Ask another question, after the others. Raises NotFoundError, ForbiddenError, RefusedError."""
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code, lock=True)
+        challenge = require_challenge(session, actor, code, lock=True)
         asked = questions_of(session, challenge.id)
         if len(asked) >= MOST_QUESTIONS:
             raise RefusedError([TooManyQuestions(f"a challenge asks at most {MOST_QUESTIONS} questions")])
@@ -108,7 +106,7 @@ def change_question(
     answers would change.
     """
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code, lock=True)
+        challenge = require_challenge(session, actor, code, lock=True)
         question = _question(session, challenge, question_id)
         before = question_view(question)
         given = set(session.scalars(select(Answer.text).where(Answer.question_id == question_id)))
@@ -139,7 +137,7 @@ def _misfit(before: QuestionView, new: NewQuestion, given: set[str]) -> str | No
 def delete_question(platform: Platform, actor: Actor, code: str, question_id: int) -> None:
     """Delete a question with all its answers. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code, lock=True)
+        challenge = require_challenge(session, actor, code, lock=True)
         question = _question(session, challenge, question_id)
         answers = answer_counts(session, challenge.id).get(question_id, 0)
         before = {**_facts(question_view(question)), "answers": answers}
@@ -154,7 +152,7 @@ def set_description_rule(platform: Platform, actor: Actor, code: str, rule: Desc
     Raises NotFoundError, ForbiddenError.
     """
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code, lock=True)
+        challenge = require_challenge(session, actor, code, lock=True)
         before, challenge.shortest_description = challenge.shortest_description, rule.shortest
         if before == rule.shortest:
             return
@@ -162,16 +160,6 @@ def set_description_rule(platform: Platform, actor: Actor, code: str, rule: Desc
             session, actor.user_id, "description.rule", f"challenge {challenge.id}", challenge_id=challenge.id,
             before={"shortest": before}, after={"shortest": rule.shortest},
         )  # fmt: skip
-
-
-def _organised(session: Session, actor: Actor, code: str, *, lock: bool = False) -> Challenge:
-    statement = select(Challenge).where(Challenge.code == code)
-    challenge = session.scalar(statement.with_for_update() if lock else statement)
-    if challenge is None:
-        raise NotFoundError(f"there is no challenge {code!r}")
-    if not actor.organises_challenge(challenge.id):
-        raise ForbiddenError("Only organisers of this challenge may do this")
-    return challenge
 
 
 def _question(session: Session, challenge: Challenge, question_id: int) -> Question:

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Action, Actor, require_challenge
 from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError, RateLimitedError
 from app.core.names import folded, is_mail_address
 from app.core.secret_hashes import hash_of_token
@@ -167,11 +167,6 @@ def has_owner(session: Session, challenge_id: int) -> bool:
     return session.scalar(statement.limit(1)) is not None
 
 
-def lock_challenge(session: Session, challenge_id: int) -> None:
-    """Serialise changes of a challenge's organisers."""
-    session.execute(select(Challenge.id).where(Challenge.id == challenge_id).with_for_update(key_share=True))
-
-
 def organisers_of(session: Session, challenge_id: int) -> tuple[Organiser, ...]:
     """Return the people of a challenge in the order in which they were added."""
     statement = (
@@ -240,10 +235,7 @@ def create_organiser_link(platform: Platform, code: str | None = None, lifetime:
 
 def _challenge(session: Session, code: str | None) -> Challenge:
     if code is not None:
-        challenge = challenges.challenge_of(session, code)
-        if challenge is None:
-            raise NotFoundError(f"there is no challenge {code!r}")
-        return challenge
+        return challenges.find_challenge(session, code)
     known = challenges.all_challenges(session)
     if not known:
         raise NotFoundError("there is no challenge yet; import one, or make an admin")
@@ -364,9 +356,7 @@ def challenges_with_organisers(platform: Platform) -> tuple[OrganisedChallenge, 
 def organised_challenge(platform: Platform, actor: Actor, code: str) -> OrganisedChallenge:
     """Return the people of a challenge that the actor organises or views. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = _challenge(session, code)
-        if not (actor.organises_challenge(challenge.id) or actor.views_challenge(challenge.id)):
-            raise ForbiddenError(f"only the people of {challenge.code} see who they are")
+        challenge = require_challenge(session, actor, code, Action.READ_PEOPLE)
         people = organisers_of(session, challenge.id)
         if actor.views_challenge(challenge.id):
             people = tuple(replace(each, email="") for each in people)
@@ -381,7 +371,7 @@ def add_organiser(platform: Platform, actor: Actor, code: str, new: NewOrganiser
     Raises NotFoundError, ForbiddenError, and MalformedError if no account has the address.
     """
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code)
+        challenge = require_challenge(session, actor, code, Action.NAME_ORGANISERS, lock=True)
         user = sessions.user_of_email(session, folded(new.email))
         if user is None:
             raise MalformedError(f"no account has the address {new.email}")
@@ -394,9 +384,8 @@ def invite(platform: Platform, actor: Actor, code: str, new: NewRoleInvitation) 
     Raises NotFoundError, ForbiddenError, ConflictError if too many can be used, RateLimitedError.
     """
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code)
+        challenge = require_challenge(session, actor, code, Action.NAME_ORGANISERS, lock=True)
         _refuse(actor, challenge.id, None, new.role, is_own=False)
-        lock_challenge(session, challenge.id)
         if len(invitations_of(session, challenge.id)) >= MOST_INVITATIONS:
             raise ConflictError(f"at most {MOST_INVITATIONS} invitations can be open; revoke one first")
         asked = mail.requested(session, MailTemplate.ROLE_INVITATION, new.email, actor.user_id)
@@ -420,7 +409,7 @@ def invite(platform: Platform, actor: Actor, code: str, new: NewRoleInvitation) 
 def revoke_invitation(platform: Platform, actor: Actor, code: str, key: str) -> None:
     """Revoke a mailed link that has not been used. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code)
+        challenge = require_challenge(session, actor, code, Action.NAME_ORGANISERS, lock=True)
         link = next((each for each in invitations_of(session, challenge.id) if each.key == key), None)
         row = lock_usable_link(session, bytes.fromhex(key)) if link else None
         if row is None:
@@ -442,7 +431,7 @@ def set_role(platform: Platform, actor: Actor, code: str, user_id: int, role: Ch
     Raises NotFoundError, ForbiddenError, and ConflictError if no owner would be left.
     """
     with platform.transaction() as session:
-        challenge = _organised(session, actor, code)
+        challenge = require_challenge(session, actor, code, Action.NAME_ORGANISERS, lock=True)
         if role_of(session, user_id, challenge.id) is None:
             raise NotFoundError(f"person {user_id} does not organise {code!r}")
         _change_role(session, actor, challenge, user_id, role)
@@ -461,17 +450,10 @@ def leave(platform: Platform, actor: Actor, code: str) -> None:
     """Remove oneself from the people of a challenge. Raises NotFoundError, ForbiddenError, and ConflictError as above."""
     assert actor.user_id is not None
     with platform.transaction() as session:
-        challenge = _challenge(session, code)
+        challenge = require_challenge(session, actor, code, Action.READ_PEOPLE, lock=True)
         if role_of(session, actor.user_id, challenge.id) is None:
             raise ForbiddenError(f"you are not one of the people of {challenge.code}")
         _change_role(session, actor, challenge, actor.user_id, None)
-
-
-def _organised(session: Session, actor: Actor, code: str) -> Challenge:
-    challenge = _challenge(session, code)
-    if not actor.organises_challenge(challenge.id):
-        raise ForbiddenError(f"only organisers of {challenge.code} can manage its people")
-    return challenge
 
 
 def _refuse(
@@ -495,8 +477,10 @@ def _refuse(
 def _change_role(
     session: Session, actor: Actor, challenge: Challenge, user_id: int, role: ChallengeRole | None
 ) -> None:
-    """Give a person another role in a challenge, or none."""
-    lock_challenge(session, challenge.id)  # so that two owners cannot remove each other at once
+    """Give a person another role in a challenge, or none.
+
+    The caller has locked the challenge, so that two owners cannot remove each other at once.
+    """
     user = lock_person(session, user_id)
     assert user is not None
     before = role_of(session, user_id, challenge.id)

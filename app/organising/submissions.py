@@ -29,10 +29,8 @@ import scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import visibility_for
-from app.core.access import Action, Actor, rows_for
-from app.core.errors import NotFoundError
+from app.core.access import Action, Actor, require_challenge
 from app.models import (
-    Challenge,
     Method,
     Phase,
     Result,
@@ -216,17 +214,6 @@ class SubmissionTable:
     rows: tuple[TableRow, ...]
     next: str | None  # the `after` of the next page
     is_viewed: bool  # the reader may only read
-
-
-def read_challenge(
-    session: Session, actor: Actor, code: str, action: Action = Action.READ_ORGANISING
-) -> Challenge:
-    """Return a challenge whose organisers' pages the actor may read, or change. Raises NotFoundError."""
-    theirs = rows_for(actor, action, challenge=Challenge.id)
-    found = session.scalar(select(Challenge).where(Challenge.code == code, theirs))
-    if found is None:
-        raise NotFoundError(f"you are not an organiser of challenge {code!r}")
-    return found
 
 
 _LATEST = select(func.max(Run.id)).where(Run.result_id == Result.id).correlate(Result).scalar_subquery()
@@ -437,7 +424,7 @@ def competitions_of_task(dataset: str, task: str) -> tuple[int, ...]:
 def table(platform: Platform, actor: Actor, code: str, query: TableQuery) -> SubmissionTable:
     """Return a page of everything that arrived in a challenge. Raises NotFoundError."""
     with platform.snapshot() as session:
-        challenge = read_challenge(session, actor, code)
+        challenge = require_challenge(session, actor, code, Action.READ_ORGANISING)
         phases = {each.id: each for each in challenges.phases_of(session, code)}
         numbers = competitions_of_task(challenge.dataset, query.task)
         statement = statement_of(challenge.id, query, numbers, query.cursor, PAGE + 1)
@@ -457,7 +444,7 @@ def table(platform: Platform, actor: Actor, code: str, query: TableQuery) -> Sub
 def batches(platform: Platform, actor: Actor, code: str, query: TableQuery) -> Iterator[list[TableRow]]:
     """Yield all rows that match, some at a time, each in a transaction of its own. Raises NotFoundError at once."""
     with platform.snapshot() as session:
-        challenge = read_challenge(session, actor, code)
+        challenge = require_challenge(session, actor, code, Action.READ_ORGANISING)
         phases = {each.id: each for each in challenges.phases_of(session, code)}
     numbers = competitions_of_task(challenge.dataset, query.task)
 

@@ -11,11 +11,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.core import audit
-from app.core.access import Action, Actor, View
+from app.core.access import Action, Actor, View, require_challenge
 from app.core.errors import ForbiddenError
 from app.core.secret_hashes import hash_of_token
 from app.models import Method, Phase, Result, Run, Submission, Team, Viewing
-from app.organising.submissions import read_challenge
 from app.platform import Platform
 
 LASTS: Final = timedelta(minutes=30)
@@ -44,7 +43,7 @@ def start(platform: Platform, actor: Actor, code: str, cookie: str, wanted: NewV
     Raises NotFoundError for a challenge that the actor does not organise.
     """
     with platform.transaction() as session:
-        challenge = read_challenge(session, actor, code, Action.VIEW_AS)
+        challenge = require_challenge(session, actor, code, Action.VIEW_AS)
         values = {
             "challenge_id": challenge.id,
             "team_id": None,  # a process of the release before may have left one

@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 from app.core import audit
-from app.core.access import Actor, visible_to
+from app.core.access import Action, Actor, require_challenge
 from app.core.errors import (
     ConflictError,
     ForbiddenError,
@@ -563,11 +563,7 @@ def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) 
     """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        found = session.scalar(
-            select(Challenge).where(Challenge.code == challenge, visible_to(actor, Challenge.id))
-        )
-        if found is None:
-            raise NotFoundError(f"there is no challenge {challenge!r}")
+        found = require_challenge(session, actor, challenge, Action.JOIN_TEAM)
         lock_person(session, actor.user_id)
         before = team_in(session, actor.user_id, found.id)
         if before is not None:

@@ -480,7 +480,7 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
     Raises NotFoundError for a phase that the reader does not organise, MalformedError for an unknown team or task.
     """
     with platform.transaction() as session:
-        phase = organised_phase(session, actor, phase_id)
+        phase = challenges.require_phase(session, actor, phase_id)
         team_id = team_called(session, phase.challenge_id, lookalike_key(wanted.team))
         if team_id is None:
             raise FieldsError({"team": f"there is no team {wanted.team!r} in {phase.challenge}"})
@@ -529,20 +529,3 @@ def revoke_slot(platform: Platform, actor: Actor, slot_id: int, reason: str) -> 
             slots=-1, task=slot.task, reason=reason,
         )  # fmt: skip
         return slot.phase_id
-
-
-def organised_phase(session: Session, actor: Actor, phase_id: int) -> PhaseView:
-    """Return a phase that the reader organises.
-
-    Raises NotFoundError.
-    """
-    phase = challenges.phase_of_id(session, phase_id)
-    if phase is None or not actor.organises_challenge(phase.challenge_id):
-        raise NotFoundError(f"there is no phase {phase_id}")
-    return phase
-
-
-def phase_to_organise(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
-    """Return a phase that the reader organises. Raises NotFoundError."""
-    with platform.transaction() as session:
-        return organised_phase(session, actor, phase_id)

@@ -11,12 +11,20 @@ from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
-from app.core.access import Action, Actor, allowed, can_see, in_scope, only_for_admins, visibility_of
+from app.core.access import (
+    Action,
+    Actor,
+    allowed,
+    can_see,
+    in_scope,
+    no_challenge,
+    only_for_admins,
+    visibility_of,
+)
 from app.core.caching import Rendered, Splice, conditional_response
 from app.core.errors import (
     ForbiddenError,
     LoginRequiredError,
-    NotFoundError,
     PasswordsOffError,
     RecentLoginRequiredError,
     SecondFactorRequiredError,
@@ -106,18 +114,14 @@ def _visibility(platform: Platform, code: str) -> ChallengeVisibility:
     with platform.reading() as session:
         visibility = visibility_of(session, code)
     if visibility is None:
-        raise _no_challenge(code)
+        raise no_challenge(code)
     return visibility
 
 
 def _check_actor(platform: Platform, actor: Actor, code: str) -> None:
     with platform.reading() as session:
         if not can_see(session, actor, code):
-            raise _no_challenge(code)
-
-
-def _no_challenge(code: str) -> NotFoundError:
-    return NotFoundError(f"there is no challenge {code!r}")
+            raise no_challenge(code)
 
 
 def _mark(request: Request, visibility: ChallengeVisibility) -> None:

@@ -71,12 +71,12 @@ def test_only_organisers_of_the_challenge_can_decide(
 
     assert ada.refused("GET", f"/organise/challenges/{challenge}/teams") == (403, "forbidden")
     organise(platform, other, new_challenge(platform))
-    for method, address in (("GET", f"challenges/{challenge}/teams"), ("POST", f"teams/{team}/approve")):
-        assert other.refused(method, f"/organise/{address}") == (404, "not-found")
+    assert other.refused("GET", f"/organise/challenges/{challenge}/teams") == (403, "forbidden")
+    assert other.refused("POST", f"/organise/teams/{team}/approve") == (404, "not-found")
     body = {"reason": "because"}
     for what in ("refuse", "suspend", "lift-suspension"):
         assert other.refused("POST", f"/organise/teams/{team}/{what}", **body) == (404, "not-found")
-    assert other.refused("PUT", f"/organise/challenges/{challenge}/approvals", approves_teams=True)[0] == 404
+    assert other.refused("PUT", f"/organise/challenges/{challenge}/approvals", approves_teams=True)[0] == 403
 
 
 def test_a_suspended_team_is_frozen_until_the_suspension_is_lifted(

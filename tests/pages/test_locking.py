@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
+from app.core.access import Actor, require_challenge
 from app.models import Challenge, ChallengeVisibility, LoginSession, User
 from app.operations import administration
-from app.organising import roles
 from app.people import accounts, teams
 from app.people.locking import lock_person
 from app.people.sessions import Browser, identify, start_session
@@ -27,29 +27,49 @@ def person(platform: Platform) -> int:
         return made.id
 
 
-def challenge(session: Session) -> int:
-    code = f"lock{uuid.uuid4().hex[:8]}"
-    made = Challenge(code=code, title=code, dataset=code, visibility=ChallengeVisibility.LISTED)
-    session.add(made)
-    session.flush()
-    return made.id
-
-
 def waits_at_most(session: Session, seconds: int) -> None:
     session.execute(text(f"SET LOCAL lock_timeout = '{seconds}s'"))
 
 
-def test_a_team_is_founded_while_a_role_in_its_challenge_changes(platform: Platform) -> None:
-    ash = person(platform)
+def test_a_team_is_founded_while_an_organiser_changes_its_challenge(platform: Platform) -> None:
+    ash, code = person(platform), f"lock{uuid.uuid4().hex[:8]}"
     with platform.transaction() as session:
-        birds = challenge(session)
+        birds = Challenge(code=code, title=code, dataset=code, visibility=ChallengeVisibility.LISTED)
+        session.add(birds)
+        session.flush()
+        number = birds.id
 
     with platform.transaction() as changing:
-        roles.lock_challenge(changing, birds)
+        organiser = Actor(user_id=ash, organises=frozenset({number}))
+        challenge = require_challenge(changing, organiser, code, lock=True)
+        challenge.title = "Changed"
+        changing.flush()
         with platform.transaction() as founding:
             waits_at_most(founding, 5)
-            assert teams.own_or_new_team(founding, ash, birds)
+            assert teams.own_or_new_team(founding, ash, number)
         assert lock_person(changing, ash) is not None
+
+
+def test_changes_of_a_challenge_wait_for_each_other_and_read_what_was_changed(platform: Platform) -> None:
+    ash, code = person(platform), f"lock{uuid.uuid4().hex[:8]}"
+    with platform.transaction() as session:
+        birds = Challenge(code=code, title=code, dataset=code, visibility=ChallengeVisibility.LISTED)
+        session.add(birds)
+        session.flush()
+        organiser = Actor(user_id=ash, organises=frozenset({birds.id}))
+
+    def change() -> str:
+        with platform.transaction() as second:
+            require_challenge(second, organiser, code)  # as a page that has read it before
+            return require_challenge(second, organiser, code, lock=True).title
+
+    with ThreadPoolExecutor(1) as pool:
+        with platform.transaction() as first:
+            require_challenge(first, organiser, code, lock=True).title = "Changed"
+            waiting = pool.submit(change)
+            with pytest.raises(StillWaiting):
+                waiting.result(timeout=1)
+        assert waiting.result(timeout=60) == "Changed"
 
 
 def test_a_locked_person_can_log_in(platform: Platform) -> None:

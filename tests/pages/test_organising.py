@@ -73,8 +73,8 @@ def test_an_organiser_cannot_act_in_other_challenges(scene: Scene) -> None:
         "this phase has no ground truth; import it first",
         404,
     )
-    assert theirs.status_code == nowhere.status_code == 404
-    assert theirs.json()["detail"] == f"there is no phase {scene.other}"
+    assert (theirs.status_code, nowhere.status_code) == (403, 404)
+    assert theirs.json()["detail"] == "Only organisers of this challenge may do this"
     assert nowhere.json()["detail"] == "there is no phase 999999"
 
 
@@ -208,8 +208,8 @@ def test_a_disclosure_accepts_only_safe_changes_by_the_challenges_organisers(sce
     assert change(scene.own, annotation_is_public=False) == 422
     assert change(scene.own, disclosure="at close") == 409
     assert change(scene.own, disclosure="ladder") == 200
-    assert change(scene.other) == 404
-    assert scene.organiser.get(f"/organise/phases/{scene.other}/disclosure").status_code == 404
+    assert change(scene.other) == 403
+    assert scene.organiser.get(f"/organise/phases/{scene.other}/disclosure").status_code == 403
 
 
 def test_an_organiser_sees_what_teams_can_have_learnt(scene: Scene) -> None:
@@ -217,4 +217,4 @@ def test_an_organiser_sees_what_teams_can_have_learnt(scene: Scene) -> None:
 
     assert "Nothing has been scored yet" in scene.organiser.get(address, headers={"Accept": "text/html"}).text
     assert scene.organiser.get(f"/api/v1{address}").json() == []
-    assert scene.organiser.get(f"/organise/phases/{scene.other}/exposure").status_code == 404
+    assert scene.organiser.get(f"/organise/phases/{scene.other}/exposure").status_code == 403

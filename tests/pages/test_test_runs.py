@@ -11,7 +11,7 @@ from sqlalchemy import Text, and_, cast, func, or_, select, text, update
 from sqlalchemy.exc import DBAPIError
 from starlette.testclient import TestClient
 
-from app.challenges import terms, visibility
+from app.challenges import challenges, visibility
 from app.core.access import Actor
 from app.core.errors import ConflictError
 from app.images.overlays import OF_RUNS
@@ -218,7 +218,7 @@ def test_whoever_submits_while_the_draft_opens_finds_the_upload_deleted(draft: D
     waits = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
     with ThreadPoolExecutor(1) as late:
         with draft.platform.transaction() as session:
-            challenge = terms.locked_challenge(session, draft.code)
+            challenge = challenges.challenge_of(session, draft.code, lock=True)
             assert challenge is not None
             answer = late.submit(draft.submit, upload, "Rowan")
             assert eventually(lambda: bool(session.scalar(waits)))

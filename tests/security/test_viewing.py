@@ -201,7 +201,7 @@ def test_a_view_ends_by_itself_at_logout_and_with_the_role(scene: Scene) -> None
 
 
 def test_a_challenge_of_others_cannot_be_viewed(scene: Scene) -> None:
-    assert scene.organiser.post(f"/organise/challenges/{code_of(scene.other)}/view-as").status_code == 404
+    assert scene.organiser.post(f"/organise/challenges/{code_of(scene.other)}/view-as").status_code == 403
     assert "You see" not in scene.organiser.get(f"/challenges/{scene.code}").text
 
 
