@@ -165,12 +165,6 @@ def _load(platform: Platform, arrivals: int = 0) -> _Loaded:
     )
 
 
-def is_set_up(platform: Platform) -> bool:
-    """Whether this server has an admin."""
-    with platform.reading() as session:
-        return accounts.has_admin(session, platform.settings)
-
-
 def home(platform: Platform) -> HomeView:
     """Load the front page."""
     loaded = _load(platform, ARRIVALS)

@@ -15,6 +15,7 @@ from app.home import home as home_views
 from app.home.front import ChallengeState
 from app.home.home import ChallengeView, competitions_of, timeline_of
 from app.home.overview import own_view
+from app.people.accounts import is_set_up
 from app.results.standings import MOST_PAGES
 from app.web.dependencies import (
     SETUP_COOKIE,
@@ -52,7 +53,7 @@ Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, b
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Show what this site is, what is open and what is new."""
-    if SETUP_COOKIE in request.cookies and not front.is_set_up(platform):
+    if SETUP_COOKIE in request.cookies and not is_set_up(platform):
         return RedirectResponse("/setup", status_code=303)
     is_admin = actor.is_admin  # an empty server tells them what to do
 

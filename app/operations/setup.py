@@ -46,12 +46,6 @@ class Basics(BaseModel):
     contact: ContactAddress = ""
 
 
-def is_over(platform: Platform) -> bool:
-    """Whether there is an admin, so that no code opens anything any more."""
-    with platform.transaction() as session:
-        return has_admin(session, platform.settings)
-
-
 def is_code(platform: Platform, code: str) -> bool:
     """Whether the setup can go on with this code."""
     with platform.transaction() as session:

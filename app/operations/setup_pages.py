@@ -14,7 +14,7 @@ from app.operations import setup, trial_mail
 from app.operations.sampling import CHALLENGE
 from app.operations.setup import Basics, TakenError, WrongCodeError
 from app.people import sessions
-from app.people.accounts import RegistrationForm
+from app.people.accounts import RegistrationForm, is_set_up
 from app.people.login_pages import browser_of, logged_in
 from app.platform import Platform
 from app.web.dependencies import (
@@ -45,7 +45,7 @@ def begin(
     code: Annotated[str, Query(max_length=100, description="the code that the server has printed")] = "",
 ) -> Response:
     """Ask for the code, or for the account of the first admin; a code in the address moves into a cookie."""
-    if setup.is_over(platform):
+    if is_set_up(platform):
         return _over(request, actor)
     if code:
         return _take_code(request, platform, code)
@@ -57,7 +57,7 @@ def begin(
 @router.post("", dependencies=[READ, limited(Limited.CODE)])
 def enter_code(request: Request, platform: ThePlatform, actor: CurrentActor, code: Code = "") -> Response:
     """Take the code that the server has printed."""
-    return _over(request, actor) if setup.is_over(platform) else _take_code(request, platform, code.strip())
+    return _over(request, actor) if is_set_up(platform) else _take_code(request, platform, code.strip())
 
 
 def _take_code(request: Request, platform: Platform, code: str) -> Response:
@@ -109,7 +109,7 @@ def register_admin(
     form = {"email": email, "name": name}
     code = request.cookies.get(SETUP_COOKIE, "")
     if not setup.is_code(platform, code):  # before a password is hashed, which takes its time
-        return _over(request, actor) if setup.is_over(platform) else _take_code(request, platform, code)
+        return _over(request, actor) if is_set_up(platform) else _take_code(request, platform, code)
     try:
         person = RegistrationForm.model_validate(form | {"password": password})
         token = setup.register_admin(platform, code, person, browser_of(request))

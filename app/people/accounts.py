@@ -93,6 +93,12 @@ def has_admin(session: Session, settings: LoginSettings) -> bool:
     return session.scalar(statement.limit(1)) is not None
 
 
+def is_set_up(platform: Platform) -> bool:
+    """Whether this server has an admin."""
+    with platform.reading() as session:
+        return has_admin(session, platform.settings)
+
+
 def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
     """Lock all admins who can log in, in the common order, so that the last two cannot leave at once. Return their ids."""
     statement = select(User.id).where(User.role == Role.ADMIN, can_log_in(settings), *IS_OPEN)

@@ -8,10 +8,9 @@ from starlette.testclient import TestClient
 
 from app.core.errors import ConflictError, NotFoundError
 from app.models import AuditRecord, Challenge, Role, User
-from app.operations import setup
 from app.organising import roles
 from app.organising.roles import Grant
-from app.people import sessions
+from app.people import accounts, sessions
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
@@ -63,7 +62,7 @@ def test_an_admin_link_makes_an_admin_who_organises_every_challenge(
     link = f"/role-links/{roles.create_admin_link(platform)}"
     rowan = registered(browser(), "rowan@example.org")
 
-    assert not setup.is_over(platform)
+    assert not accounts.is_set_up(platform)
     assert "an admin" in rowan.get(link).text
     rowan.post(link)
 
@@ -73,7 +72,7 @@ def test_an_admin_link_makes_an_admin_who_organises_every_challenge(
     assert not actor.organises_challenge(12345)
     give_second_factor(platform, "rowan@example.org")
     assert sessions.identify(platform, rowan.cookies["heldout_session"], None).organises_challenge(12345)
-    assert setup.is_over(platform)
+    assert accounts.is_set_up(platform)
 
 
 def test_with_several_challenges_an_organiser_link_must_name_one(platform: Platform) -> None:
